@@ -1,0 +1,31 @@
+//===- CollEnums.td - Enumerations of the coll dialect -----*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COLL_ENUMS
+#define COLL_ENUMS
+
+include "Coll/CollDialect.td"
+include "mlir/IR/EnumAttr.td"
+
+def Coll_Buffer : I32EnumAttr<"Buffer", "a buffer of a rank", [
+    I32EnumAttrCase<"Input", 0, "input">,
+    I32EnumAttrCase<"Output", 1, "output">,
+    I32EnumAttrCase<"Scratch", 2, "scratch">]> {
+  let cppNamespace = "::sccl::coll";
+  let genSpecializedAttr = 0;
+}
+def Coll_BufferAttr : EnumAttr<Coll_Dialect, Coll_Buffer, "buffer">;
+
+def Coll_Flag : I32EnumAttr<"Flag", "what a flag announces", [
+    I32EnumAttrCase<"Ready", 0, "ready">,
+    I32EnumAttrCase<"Arrival", 1, "arrival">]> {
+  let cppNamespace = "::sccl::coll";
+  let genSpecializedAttr = 0;
+}
+def Coll_FlagAttr : EnumAttr<Coll_Dialect, Coll_Flag, "flag">;
+
+#endif // COLL_ENUMS

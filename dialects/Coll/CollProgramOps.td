@@ -1,0 +1,255 @@
+//===- CollProgramOps.td - Program level -------------------*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the thread blocks of each rank execute. The same program is lowered to
+// GPU kernels and to the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COLL_PROGRAM_OPS
+#define COLL_PROGRAM_OPS
+
+include "Coll/CollScheduleOps.td"
+
+def Coll_ProgramOp : Coll_Op<"program", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Hold the code of all ranks of one collective";
+  let description = [{
+    One `coll.rank` per rank, in order. A rank owns an input, an output and a
+    scratch buffer. A buffer is a row of *slots* of one chunk each: the input
+    holds the chunks of the rank's precondition in ascending order, the output
+    those of its postcondition, the scratch whatever the rank relays for others.
+
+    At run time every channel is executed by `blocks` thread blocks. Block b
+    takes the b-th part of each chunk, so blocks of different number never
+    depend on each other.
+
+    **Constraints**
+    - (program_c1) the topology and the collective exist, and fit each other;
+    - (program_c2) the body holds one `coll.rank` for each rank, in order;
+    - (program_c3) slots exist in the buffers they name;
+    - (program_c4) signals of arrival on a channel carry the values 1, 2, ...;
+    - (program_c5) a channel leads to the rank itself or to another rank, once.
+
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+    }
+    coll.program @bc of broadcast on @one_way chunks = 1 root = 0 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 0 {
+          coll.copy chunk 0 from input[0] to output[0] step = 0
+        }
+        coll.channel to 1 {
+          coll.wait ready from 1 value = 1
+          coll.put chunk 0 from input[0] to output[0] step = 0
+          coll.signal arrival to 1 value = 1
+        }
+      }
+      coll.rank 1 scratch = 0 {
+        coll.channel to 1 {
+          coll.signal ready to 0 value = 1
+          coll.wait arrival from 0 value = 1
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       Coll_CollectiveRef:$collective,
+                       FlatSymbolRefAttr:$topology, I32Attr:$chunks,
+                       OptionalAttr<I32Attr>:$root,
+                       ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<64>]>:$blocks);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
+    `chunks` `=` $chunks (`root` `=` $root^)? `blocks` `=` $blocks
+    attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Coll_RankOp : Coll_Op<"rank", [
+    HasParent<"ProgramOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Hold the channels of one rank";
+  let description = [{
+    The code of rank `rank`, which needs `scratch` slots of scratch memory. Its
+    channels run concurrently; the rank is done when all of them are.
+
+    **Constraints**
+    - (rank_c1) the body holds only `coll.channel`.
+
+    The example of `coll.program` shows two.
+  }];
+  let arguments = (ins I32Attr:$rank,
+                       ConfinedAttr<I32Attr, [IntNonNegative]>:$scratch);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    $rank `scratch` `=` $scratch attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Coll_ChannelOp : Coll_Op<"channel", [
+    HasParent<"RankOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Execute the transfers to one peer in order";
+  let description = [{
+    The sequential code of the thread blocks that serve the connection from the
+    enclosing rank to `peer`. The channel of a rank to itself does its local
+    work: it announces that the rank is ready, copies what is already there, and
+    waits for all that arrives.
+
+    **Constraints**
+    - (channel_c1) the body holds only transfers, `coll.signal` and `coll.wait`.
+
+    The example of `coll.program` shows three.
+  }];
+  let arguments = (ins I32Attr:$peer);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = "`to` $peer attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+class Coll_BlockTransferOp<string mnemonic>
+    : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
+  let arguments = (ins I32Attr:$chunk,
+      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
+      Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
+      Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
+      ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
+  let assemblyFormat = [{
+    `chunk` $chunk (`count` `=` $count^)? `from` custom<BufferSlot>($src_buffer, $src_slot)
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
+  }];
+}
+
+defvar Coll_transferText = [{
+    `count` chunks of one segment that lie side by side in both buffers move as
+    one. `step` is the step of the schedule that asked for the transfer.
+}];
+
+def Coll_PutOp : Coll_BlockTransferOp<"put"> {
+  let summary = "Write chunks into the peer's buffer (push)";
+  let description = [{
+    Copies from a buffer of this rank to a buffer of the channel's peer.
+  }] # Coll_transferText # [{
+    **Constraints**
+    - (put_c1) the channel leads to another rank;
+    - (put_c2) the destination is not the peer's input.
+
+    The example of `coll.program` shows one.
+  }];
+}
+
+def Coll_GetOp : Coll_BlockTransferOp<"get"> {
+  let summary = "Read chunks from the peer's buffer (pull)";
+  let description = [{
+    Copies from a buffer of the channel's peer to a buffer of this rank.
+  }] # Coll_transferText # [{
+    **Constraints**
+    - (get_c1) the channel leads to another rank;
+    - (get_c2) the destination is not this rank's input.
+  }];
+}
+
+def Coll_CopyOp : Coll_BlockTransferOp<"copy"> {
+  let summary = "Copy chunks between two buffers of this rank";
+  let description = Coll_transferText # [{
+    **Constraints**
+    - (copy_c1) the destination is not the input.
+
+    The example of `coll.program` shows one.
+  }];
+}
+
+def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
+  let summary = "Combine chunks of two buffers of this rank into a third";
+  let description = [{
+    The destination becomes the reduction of the two sources.
+  }] # Coll_transferText # [{
+    **Constraints**
+    - (combine_c1) the destination is not the input;
+    - (combine_c2) the collective is a combining one.
+
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
+      coll.rank 0 scratch = 1 {
+        coll.channel to 0 {
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+        }
+      }
+      coll.rank 1 scratch = 0 {
+        coll.channel to 0 {
+          coll.put chunk 0 from input[0] to scratch[0] step = 0
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins I32Attr:$chunk,
+      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
+      Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
+      Coll_BufferAttr:$rhs_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$rhs_slot,
+      Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
+      ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
+  let assemblyFormat = [{
+    `chunk` $chunk (`count` `=` $count^)?
+    `from` custom<BufferSlot>($src_buffer, $src_slot) `,`
+    custom<BufferSlot>($rhs_buffer, $rhs_slot)
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
+  }];
+}
+
+def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">]> {
+  let summary = "Set a flag in a peer's memory, after everything before it";
+  let description = [{
+    Publishes all earlier writes of this thread block, then sets a flag in the
+    memory of `peer`. Each flag has one writer and only grows: in launch e the
+    word becomes e * K + `value`, where K is the number of signals on that flag
+    in one launch. `arrival` says that chunks of this channel have arrived;
+    `ready` says that this rank's launch has begun, so its buffers may be
+    written.
+
+    **Constraints**
+    - (signal_c1) an arrival is signalled to the channel's own peer;
+    - (signal_c2) `value` is at least 1, and is 1 for `ready`.
+
+    The example of `coll.program` shows two.
+  }];
+  let arguments = (ins Coll_FlagAttr:$flag, I32Attr:$peer,
+                       ConfinedAttr<I32Attr, [IntPositive]>:$value);
+  let assemblyFormat = [{
+    custom<FlagKeyword>($flag) `to` $peer `value` `=` $value attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">]> {
+  let summary = "Wait until a flag that a peer sets has grown to a value";
+  let description = [{
+    Returns when the flag that `peer` sets in this rank's memory is at least
+    e * K + `value` in launch e, and makes visible all that was written before
+    the signal.
+
+    **Constraints**
+    - (wait_c1) `value` is at least 1, and is 1 for `ready`.
+
+    The example of `coll.program` shows two.
+  }];
+  let arguments = (ins Coll_FlagAttr:$flag, I32Attr:$peer,
+                       ConfinedAttr<I32Attr, [IntPositive]>:$value);
+  let assemblyFormat = [{
+    custom<FlagKeyword>($flag) `from` $peer `value` `=` $value attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // COLL_PROGRAM_OPS

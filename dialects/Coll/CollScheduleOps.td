@@ -1,0 +1,138 @@
+//===- CollScheduleOps.td - Schedule level -----------------*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which chunk goes over which link in which step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COLL_SCHEDULE_OPS
+#define COLL_SCHEDULE_OPS
+
+include "Coll/CollTopologyOps.td"
+
+def Coll_ScheduleOp : Coll_Op<"schedule", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Implement a collective by steps of sends";
+  let description = [{
+    The algorithm (Q, T) of the SCCL paper, section 3.3. All sends of a step
+    read the state before the step. The number of a chunk is global; with C =
+    `chunks` and P ranks:
+
+    | collective | number of chunk i of ... |
+    |---|---|
+    | all_gather, gather | source s: `s * C + i` |
+    | broadcast, reduce, all_reduce | the buffer: `i` |
+    | scatter, reduce_scatter | destination d: `d * C/P + i` |
+    | all_to_all | source s for destination d: `s * C + d * C/P + i` |
+
+    Whether the schedule is right (postcondition, bandwidth) is a question about
+    the whole op, answered by the pass `coll-check-schedule`, not the verifier.
+
+    ```
+    ranks x chunks     before    after step 0
+    rank 0             0 .       0 1
+    rank 1             . 1       0 1
+    ```
+
+    **Constraints**
+    - (schedule_c1) the topology and the collective exist;
+    - (schedule_c2) the collective exists for these ranks, chunks and root;
+    - (schedule_c3) the body holds only `coll.step`.
+
+    ```mlir
+    coll.topology @pair ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.schedule @ag of all_gather on @pair chunks = 1 {
+      coll.step rounds = 1 {
+        coll.send 0 over 0 -> 1
+        coll.send 1 over 1 -> 0
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       Coll_CollectiveRef:$collective,
+                       FlatSymbolRefAttr:$topology, I32Attr:$chunks,
+                       OptionalAttr<I32Attr>:$root);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
+    `chunks` `=` $chunks (`root` `=` $root^)? attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Coll_StepOp : Coll_Op<"step", [
+    HasParent<"ScheduleOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Send chunks in one synchronous phase";
+  let description = [{
+    The sends of one step; none sees the result of another. The step takes
+    `rounds` rounds: a limit with bandwidth b lets b * `rounds` chunks through.
+
+    **Constraints**
+    - (step_c1) `rounds` is at least 1;
+    - (step_c2) the body holds only `coll.send` and `coll.reduce`.
+
+    The example of `coll.schedule` shows one.
+  }];
+  let arguments = (ins I32Attr:$rounds);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = "`rounds` `=` $rounds attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+class Coll_TransferOp<string mnemonic>
+    : Coll_Op<mnemonic, [HasParent<"StepOp">]> {
+  let arguments = (ins UnitAttr:$from_input, I32Attr:$chunk, I32Attr:$src,
+                       I32Attr:$dst);
+  let assemblyFormat = [{
+    (`input` $from_input^)? $chunk `over` $src `->` $dst attr-dict
+  }];
+}
+
+def Coll_SendOp : Coll_TransferOp<"send"> {
+  let summary = "Send a chunk over a link";
+  let description = [{
+    Copies `chunk` from rank `src` to rank `dst`. With `input` it is the
+    sender's own input that goes out, not its current value; the two differ only
+    in combining collectives.
+
+    **Constraints**
+    - (send_c1) the chunk is one of the collective's;
+    - (send_c2) the topology has the link.
+
+    The example of `coll.schedule` shows one.
+  }];
+}
+
+def Coll_ReduceOp : Coll_TransferOp<"reduce"> {
+  let summary = "Send a chunk over a link and combine it there";
+  let description = [{
+    Like `coll.send`, but the destination combines what arrives with its own
+    value of the chunk by the collective's reduction.
+
+    **Constraints**
+    - (reduce_c1) the chunk is one of the collective's;
+    - (reduce_c2) the topology has the link.
+
+    ```mlir
+    coll.topology @pair ranks = 2 {
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.schedule @sum of reduce on @pair chunks = 1 root = 0 {
+      coll.step rounds = 1 {
+        coll.reduce 0 over 1 -> 0
+      }
+    }
+    ```
+  }];
+}
+
+#endif // COLL_SCHEDULE_OPS

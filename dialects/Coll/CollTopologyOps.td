@@ -1,0 +1,198 @@
+//===- CollTopologyOps.td - Problem level ------------------*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What machine, what collective, and the question put to the solver.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COLL_TOPOLOGY_OPS
+#define COLL_TOPOLOGY_OPS
+
+include "Coll/CollEnums.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+/// A collective is named by its keyword, or by the symbol of a coll.collective.
+def Coll_CollectiveRef : Attr<
+    CPred<"::llvm::isa<::mlir::StringAttr, ::mlir::FlatSymbolRefAttr>($_self)">,
+    "name of a collective, or symbol of a coll.collective"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
+
+def Coll_TopologyOp : Coll_Op<"topology", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Declare the ranks and links of a machine";
+  let description = [{
+    Declares `ranks` ranks and, in its body, the directed links between them and
+    the limits on their bandwidth: the pair (P, B) of the SCCL paper, section
+    3.1.
+
+    **Constraints**
+    - (topology_c1) `ranks` is between 1 and 65536;
+    - (topology_c2) the body holds only `coll.link` and `coll.limit`;
+    - (topology_c3) every link joins two different ranks of the topology;
+    - (topology_c4) no link is declared twice;
+    - (topology_c5) a limit names links declared before it, none of them twice.
+
+    ```mlir
+    coll.topology @line3 ranks = 3 {
+      coll.link 0 -> 1 bandwidth = 2
+      coll.link 1 -> 2
+      coll.limit [1 -> 2] bandwidth = 1
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$ranks);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    $sym_name `ranks` `=` $ranks attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Coll_LinkOp : Coll_Op<"link", [HasParent<"TopologyOp">]> {
+  let summary = "Declare a directed link between two ranks";
+  let description = [{
+    Declares the link `src -> dst`. `bandwidth` is the number of chunks that the
+    link carries per round; without it only the limits that name the link bound
+    it.
+
+    **Constraints**
+    - (link_c1) `bandwidth` is between 1 and 1048576.
+
+    ```mlir
+    coll.topology @pair ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 2
+    }
+    ```
+  }];
+  let arguments = (ins I32Attr:$src, I32Attr:$dst,
+                       OptionalAttr<I32Attr>:$bandwidth);
+  let assemblyFormat = [{
+    $src `->` $dst (`bandwidth` `=` $bandwidth^)? attr-dict
+  }];
+}
+
+def Coll_LimitOp : Coll_Op<"limit", [HasParent<"TopologyOp">]> {
+  let summary = "Bound the bandwidth of a set of links together";
+  let description = [{
+    In one round the named links carry together at most `bandwidth` chunks: a
+    shared bus, or what one rank can send into a switch.
+
+    **Constraints**
+    - (limit_c1) at least one link is named;
+    - (limit_c2) `bandwidth` is between 1 and 1048576.
+
+    ```mlir
+    coll.topology @bus ranks = 3 {
+      coll.link 0 -> 1
+      coll.link 0 -> 2
+      coll.limit [0 -> 1, 0 -> 2] bandwidth = 1
+    }
+    ```
+  }];
+  let arguments = (ins DenseI32ArrayAttr:$srcs, DenseI32ArrayAttr:$dsts,
+                       I32Attr:$bandwidth);
+  let assemblyFormat = [{
+    custom<LinkList>($srcs, $dsts) `bandwidth` `=` $bandwidth attr-dict
+  }];
+}
+
+def Coll_CollectiveOp : Coll_Op<"collective", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Define a collective by its pre- and postcondition";
+  let description = [{
+    Defines a collective that has no keyword: `distinct` chunks in all, where
+    each lies before (`coll.pre`) and where it must lie after (`coll.post`).
+    `chunks` is the C of the cost (R/C)·L·β. With `combining`, every rank whose
+    `coll.pre` names a chunk contributes to it, and the postcondition asks for
+    the combination of all contributions.
+
+    ```
+    @rotate, 3 ranks       before         after
+    rank 0                 0              2
+    rank 1                 1              0
+    rank 2                 2              1
+    ```
+
+    **Constraints**
+    - (collective_c1) the body holds only `coll.pre` and `coll.post`;
+    - (collective_c2) ranks and chunks are in range;
+    - (collective_c3) every chunk of a postcondition is in some precondition.
+
+    ```mlir
+    coll.collective @rotate ranks = 3 chunks = 1 distinct = 3 {
+      coll.pre 0 has [0]
+      coll.pre 1 has [1]
+      coll.pre 2 has [2]
+      coll.post 0 has [2]
+      coll.post 1 has [0]
+      coll.post 2 has [1]
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$ranks,
+                       I32Attr:$chunks, I32Attr:$distinct,
+                       UnitAttr:$combining);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    $sym_name `ranks` `=` $ranks `chunks` `=` $chunks `distinct` `=` $distinct
+    (`combining` $combining^)? attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+class Coll_ConditionOp<string mnemonic, string when>
+    : Coll_Op<mnemonic, [HasParent<"CollectiveOp">]> {
+  let summary = "List the chunks of a rank " # when # " the collective";
+  let arguments = (ins I32Attr:$rank, DenseI32ArrayAttr:$chunks);
+  let assemblyFormat = "$rank `has` $chunks attr-dict";
+}
+def Coll_PreOp : Coll_ConditionOp<"pre", "before"> {
+  let description = "See `coll.collective`.";
+}
+def Coll_PostOp : Coll_ConditionOp<"post", "after"> {
+  let description = "See `coll.collective`.";
+}
+
+def Coll_SynthesizeOp : Coll_Op<"synthesize", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Ask for a schedule with given chunks, steps and rounds";
+  let description = [{
+    Asks for a schedule of the collective on the topology with `chunks` chunks
+    per send buffer (C), `steps` steps (S) and `rounds` rounds in all (R). The
+    pass `coll-synthesize-schedule` replaces the op by a `coll.schedule` of the
+    same name. `root` is the root rank of broadcast, gather, reduce and scatter.
+
+    **Constraints**
+    - (synthesize_c1) the topology and the collective exist;
+    - (synthesize_c2) the collective exists for these ranks, chunks and root;
+    - (synthesize_c3) `rounds` is at least `steps`, and every chunk has a path
+      to each rank that must get it.
+
+    ```mlir
+    coll.topology @pair ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.synthesize @ag of all_gather on @pair chunks = 1 steps = 1 rounds = 1
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       Coll_CollectiveRef:$collective,
+                       FlatSymbolRefAttr:$topology, I32Attr:$chunks,
+                       OptionalAttr<I32Attr>:$root, I32Attr:$steps,
+                       I32Attr:$rounds);
+  let assemblyFormat = [{
+    $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
+    `chunks` `=` $chunks (`root` `=` $root^)? `steps` `=` $steps
+    `rounds` `=` $rounds attr-dict
+  }];
+}
+
+#endif // COLL_TOPOLOGY_OPS

@@ -1,0 +1,27 @@
+//===- CollOps.h - Ops of the coll dialect ----------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_DIALECT_COLL_COLLOPS_H
+#define SCCL_DIALECT_COLL_COLLOPS_H
+
+#include "sccl/Dialect/Coll/CollDialect.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "sccl/Dialect/Coll/CollEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "sccl/Dialect/Coll/CollAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "sccl/Dialect/Coll/CollOps.h.inc"
+
+#endif // SCCL_DIALECT_COLL_COLLOPS_H

@@ -1,0 +1,70 @@
+//===- ImportExport.h - Between coll ops and the Model ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The Model is what solvers and checkers work on; the ops are what people and
+// passes read. Imports report every problem as a diagnostic on the op that
+// causes it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_DIALECT_COLL_IMPORTEXPORT_H
+#define SCCL_DIALECT_COLL_IMPORTEXPORT_H
+
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Schedule.h"
+#include "sccl/Model/Topology.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Support/LLVM.h"
+
+#include <string>
+
+namespace sccl::coll {
+
+class CollectiveOp;
+class ProgramOp;
+class ScheduleOp;
+class SynthesizeOp;
+class TopologyOp;
+
+/// The Model's view of `op`. Emits an error and fails if a constraint of
+/// `coll.topology` is broken.
+mlir::FailureOr<Topology> importTopology(TopologyOp op);
+/// The Model's view of a user-defined collective.
+mlir::FailureOr<Collective> importCollective(CollectiveOp op);
+/// The sends of `op`. Ranges are not checked.
+Schedule importSchedule(ScheduleOp op);
+
+/// A topology and a collective that an op names.
+struct Problem {
+  Topology topology;
+  Collective collective;
+};
+/// Looks up what `op` names and builds both. Emits an error on `op` and fails
+/// if a symbol is missing, or the collective does not exist for these numbers.
+mlir::FailureOr<Problem> importProblem(SynthesizeOp op);
+mlir::FailureOr<Problem> importProblem(ScheduleOp op);
+mlir::FailureOr<Problem> importProblem(ProgramOp op);
+
+/// Creates the ops at the builder's insertion point. The name of a topology
+/// becomes its symbol, with characters that read badly in IR replaced.
+TopologyOp exportTopology(mlir::OpBuilder &builder, mlir::Location loc,
+                          const Topology &topology);
+/// `collective` must have a named kind, or `collectiveRef` must name its op.
+ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,
+                          llvm::StringRef name, mlir::Attribute collectiveRef,
+                          llvm::StringRef topologySymbol,
+                          const Collective &collective,
+                          const Schedule &schedule);
+
+/// The symbol that `exportTopology` gives to a topology called `name`:
+/// "torus:4x4" becomes "torus_4x4".
+std::string topologySymbolName(llvm::StringRef name);
+
+} // namespace sccl::coll
+
+#endif // SCCL_DIALECT_COLL_IMPORTEXPORT_H

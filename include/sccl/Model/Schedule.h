@@ -1,0 +1,87 @@
+//===- Schedule.h - Steps of sends ------------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A schedule is the algorithm (Q, T) of the SCCL paper, section 3.3: per step
+// the number of rounds and the sends. All sends of a step read the state before
+// the step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_SCHEDULE_H
+#define SCCL_MODEL_SCHEDULE_H
+
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Rational.h"
+#include "sccl/Model/Topology.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sccl {
+
+/// What a send does at its destination.
+enum class SendAction : uint8_t {
+  Copy,   ///< the destination's value of the chunk becomes the sent one
+  Reduce, ///< the sent value is combined into the destination's value
+};
+
+/// What a send carries. Differs only in combining collectives.
+enum class SendPayload : uint8_t {
+  Current, ///< the sender's value of the chunk before the step
+  Input,   ///< the sender's own untouched input
+};
+
+/// One chunk over one link in one step.
+struct Send {
+  uint32_t chunk;
+  uint32_t src;
+  uint32_t dst;
+  SendAction action = SendAction::Copy;
+  SendPayload payload = SendPayload::Current;
+  auto operator<=>(const Send &) const = default;
+};
+
+/// One synchronous phase.
+struct Step {
+  unsigned rounds = 1;
+  std::vector<Send> sends;
+  bool operator==(const Step &) const = default;
+};
+
+/// Steps that implement a collective on a topology.
+struct Schedule {
+  std::vector<Step> steps;
+
+  /// R, the sum of the rounds of all steps.
+  unsigned rounds() const;
+  /// The number of sends of all steps.
+  size_t numSends() const;
+  /// Sorts the sends of each step by (chunk, src, dst), so that equal schedules
+  /// print alike.
+  void normalize();
+  bool operator==(const Schedule &) const = default;
+};
+
+/// What a schedule costs in the alpha-beta model: steps * alpha +
+/// bandwidth * L * beta, with L the bytes of one send buffer (paper, section
+/// 3.4).
+struct Cost {
+  unsigned steps;     ///< S
+  Rational bandwidth; ///< R / C
+  bool operator==(const Cost &) const = default;
+};
+
+/// The cost of `schedule` as an implementation of `collective`.
+Cost costOf(const Schedule &schedule, const Collective &collective);
+
+/// A table "step x link" of the chunks sent, for people.
+std::string toTable(const Schedule &schedule, const Topology &topology);
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_SCHEDULE_H

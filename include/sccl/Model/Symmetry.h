@@ -1,0 +1,52 @@
+//===- Symmetry.h - Automorphisms of a topology -----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which renumberings of the ranks leave a topology as it is. Engines search on
+// a quotient by them, bounds average over them, and frontiers of rooted
+// collectives are reported once per orbit of roots.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_SYMMETRY_H
+#define SCCL_MODEL_SYMMETRY_H
+
+#include "sccl/Model/Topology.h"
+
+#include <optional>
+#include <vector>
+
+namespace sccl {
+
+/// A renumbering: rank r becomes permutation[r].
+using Permutation = std::vector<unsigned>;
+
+/// Generators of the group of rank permutations that map links to links and
+/// limits to limits of the same bandwidth. Empty if only the identity does.
+/// If `fixedRank` is given, only those that map it to itself.
+std::vector<Permutation>
+automorphismGenerators(const Topology &topology,
+                       std::optional<unsigned> fixedRank = std::nullopt);
+
+/// All elements of the group that `generators` span on `numRanks` ranks, the
+/// identity first, in a fixed order. Empty if there are more than `limit`.
+std::vector<Permutation>
+groupElements(const std::vector<Permutation> &generators, unsigned numRanks,
+              size_t limit);
+
+/// For each rank the smallest rank of its orbit under `generators`.
+std::vector<unsigned> rankOrbits(const std::vector<Permutation> &generators,
+                                 unsigned numRanks);
+
+/// Subgroups in which no element but the identity maps any rank to itself, as
+/// lists of elements; the largest first, at most `limit` of them. The trivial
+/// group, always one, comes last.
+std::vector<std::vector<Permutation>> freeSubgroups(const Topology &topology,
+                                                    size_t limit);
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_SYMMETRY_H

@@ -1,0 +1,124 @@
+//===- Topology.h - Ranks, links and bandwidth limits -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A topology is the pair (P, B) of the SCCL paper, section 3.1: a number of
+// ranks and a bandwidth relation B that bounds, for arbitrary *sets* of
+// directed links, the chunks they carry together in one round. A point-to-point
+// link is a set of one; a shared bus, or a rank's egress into a switch, is a
+// larger one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_TOPOLOGY_H
+#define SCCL_MODEL_TOPOLOGY_H
+
+#include "sccl/Model/Result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sccl {
+
+/// A directed physical edge between two ranks.
+struct Link {
+  unsigned src;
+  unsigned dst;
+  bool operator==(const Link &) const = default;
+};
+
+/// One element of the bandwidth relation: the links in `links` (indices into
+/// `Topology::links()`, ascending) carry together at most `bandwidth` chunks
+/// per round.
+struct BandwidthLimit {
+  std::vector<unsigned> links;
+  unsigned bandwidth;
+};
+
+/// Ranks 0..numRanks-1, directed links and the limits on sets of links.
+class Topology {
+public:
+  /// Largest sizes accepted anywhere; they bound the memory that an input file
+  /// can make us use.
+  static constexpr unsigned maxRanks = 1u << 16;
+  static constexpr unsigned maxLinks = 1u << 22;
+  static constexpr unsigned maxBandwidth = 1u << 20;
+
+  Topology(std::string name, unsigned numRanks)
+      : topologyName(std::move(name)), ranks(numRanks), out(numRanks),
+        in(numRanks) {}
+
+  const std::string &name() const { return topologyName; }
+  void setName(std::string name) { topologyName = std::move(name); }
+  unsigned numRanks() const { return ranks; }
+
+  /// All links in order of insertion.
+  const std::vector<Link> &links() const { return allLinks; }
+  /// All limits in order of insertion. A link in no limit is unbounded.
+  const std::vector<BandwidthLimit> &limits() const { return allLimits; }
+  /// Indices of the links that leave / enter `rank`, in order of insertion.
+  const std::vector<unsigned> &outLinks(unsigned rank) const {
+    return out[rank];
+  }
+  const std::vector<unsigned> &inLinks(unsigned rank) const { return in[rank]; }
+  /// The index of the link src -> dst, if the topology has it.
+  std::optional<unsigned> findLink(unsigned src, unsigned dst) const;
+
+  /// Adds the link src -> dst and returns its index. Fails on a rank out of
+  /// range, a self-loop, a duplicate, or too many links.
+  Result<unsigned> addLink(unsigned src, unsigned dst);
+  /// Adds the link and a limit of `bandwidth` chunks per round on it alone.
+  Result<unsigned> addLink(unsigned src, unsigned dst, unsigned bandwidth);
+  /// Adds a limit on a set of links. Returns the limit's index. Fails on an
+  /// empty set, an unknown or repeated link, or a bandwidth outside
+  /// [1, maxBandwidth].
+  Result<unsigned> addLimit(std::vector<unsigned> links, unsigned bandwidth);
+
+  /// The most chunks per round that link `index` could carry alone: the
+  /// smallest bound over the limits that contain it, `maxBandwidth` if none.
+  unsigned capacity(unsigned index) const { return caps[index]; }
+  /// True if every limit covers one link only, i.e. no bandwidth is shared.
+  bool isPointToPoint() const;
+
+  /// Hop distances from `rank` to every rank; `unreachable` where no path.
+  std::vector<unsigned> distancesFrom(unsigned rank) const;
+  static constexpr unsigned unreachable = ~0u;
+
+  /// The same ranks with every link turned round, same indices and limits.
+  Topology reversed() const;
+
+private:
+  std::string topologyName;
+  unsigned ranks;
+  std::vector<Link> allLinks;
+  std::vector<BandwidthLimit> allLimits;
+  std::vector<std::vector<unsigned>> out, in;
+  std::vector<unsigned> caps;
+  std::unordered_map<uint64_t, unsigned> index;
+};
+
+/// One entry of the list of built-in topologies, for `sccl topo`.
+struct BuiltinTopology {
+  std::string_view spec;        ///< "dgx1", or a pattern such as "ring:N"
+  std::string_view description; ///< one line
+};
+
+/// The built-in topologies in the order `sccl topo` lists them.
+const std::vector<BuiltinTopology> &builtinTopologies();
+
+/// Builds the topology that `spec` names: "dgx1", "amd_z52", "ring:8",
+/// "torus:4x4", ... Its name is the spec. Fails with a message on an unknown
+/// name or a parameter out of range. Sources: dgx1 and amd_z52 are the models
+/// of the SCCL paper, sections 5.1.1 and 5.1.2.
+Result<Topology> makeBuiltinTopology(std::string_view spec);
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_TOPOLOGY_H

@@ -1,0 +1,121 @@
+//===- Passes.td - Passes on the coll dialect --------------*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TRANSFORMS_PASSES
+#define SCCL_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SynthesizeSchedule
+    : Pass<"coll-synthesize-schedule", "::mlir::ModuleOp"> {
+  let summary = "Replace each coll.synthesize by a schedule";
+  let description = [{
+    Asks a synthesis engine for a schedule with the chunks, steps and rounds of
+    each `coll.synthesize`, and puts a `coll.schedule` of the same name in its
+    place. Every schedule has passed the independent checker. After this pass no
+    `coll.synthesize` remains.
+
+    The pass fails with one of three different messages: the instance is
+    *unsatisfiable* (proved), the answer is *unknown* (time or memory ran out),
+    or the engine *failed*.
+
+    Example: test/Transforms/synthesize-schedule.mlir.
+  }];
+  let options = [
+    Option<"engine", "engine", "std::string", "\"auto\"",
+           "Name of the engine, or auto">,
+    Option<"encoding", "encoding", "std::string", "\"direct\"",
+           "Encoding for z3: direct or paper">,
+    Option<"timeout", "timeout", "double", "0",
+           "Seconds for each synthesis; 0 means no limit">,
+    Option<"seed", "seed", "unsigned", "0", "Seed of the engine">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def CheckSchedule : Pass<"coll-check-schedule", "::mlir::ModuleOp"> {
+  let summary = "Check that schedules implement their collectives";
+  let description = [{
+    Replays each `coll.schedule` from the definitions: every chunk is held where
+    it is sent from, no limit on bandwidth is exceeded, nothing is received
+    twice, and the postcondition holds at the end, in combining collectives with
+    the contribution of each rank exactly once (check A1). Changes nothing.
+
+    The first violation is reported on the op that causes it, with its step,
+    rank, chunk and link. Links no solver.
+
+    Example: test/Transforms/check-schedule.mlir.
+  }];
+}
+
+def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
+  let summary = "Lower schedules to one fused program per collective (push)";
+  let description = [{
+    Replaces each `coll.schedule` by a `coll.program` in which every rank has one
+    channel per link it uses, and one to itself for local work. A send becomes a
+    `coll.put` by the sender, straight into the receiver's output where the chunk
+    belongs there, else into scratch. A reduce becomes a put into scratch and a
+    `coll.combine` by the receiver. No location is written twice in one launch,
+    so only true dependencies remain. Neighbouring chunks that one step moves
+    between the same ranks become one transfer.
+
+    After this pass no `coll.schedule` remains. The programs have no signals and
+    no waits yet: `coll-insert-flag-sync` adds them. Schedules are taken to be
+    right; run `coll-check-schedule` first.
+
+    Example: test/Transforms/lower-schedule.mlir. Source: the SCCL paper, section
+    4, "Code Generation".
+  }];
+  let options = [
+    Option<"blocks", "blocks", "unsigned", "1",
+           "Thread blocks per channel, between 1 and 64">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
+  let summary = "Insert the signals and waits of the epoch protocol";
+  let description = [{
+    Makes a `coll.program` safe to run concurrently and again and again without
+    a reset by the host:
+      - a rank's local channel begins with `coll.signal ready` to every rank that
+        writes to it, and a channel waits for it before its first put;
+      - after the puts of one step a channel signals one arrival;
+      - before the transfers of one step a channel waits for the arrivals they
+        read, unless it has already waited for them;
+      - a rank's local channel ends by waiting for all arrivals, so that the
+        kernel returns only when the output is complete.
+
+    Expects a program without signals and waits in which no location is written
+    twice, as `coll-lower-schedule` leaves it.
+
+    Example: test/Transforms/insert-flag-sync.mlir.
+  }];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
+  let summary = "Check programs for deadlock, races and wrong results";
+  let description = [{
+    Executes each `coll.program` symbolically, once, with vector clocks. Changes
+    nothing. Reports, on the op that causes it:
+      - a wait that never ends: nobody signals (D2), or a cycle of waits (D1);
+      - two accesses to one slot, one of them a write, that no chain of signals
+        and waits orders (H1);
+      - a put into a peer that has not announced its launch (H3);
+      - a slot that is read before anything is in it, a contribution combined
+        twice, or an output that ends without the chunk it must hold (A1);
+      - a rank that may return before its output is complete (H1).
+
+    Flags only grow and have one writer each, so all executions order the same
+    accesses: checking one is enough.
+
+    Example: test/Transforms/check-program.mlir.
+  }];
+}
+
+#endif // SCCL_TRANSFORMS_PASSES

@@ -1,0 +1,114 @@
+//===- CollAssembly.cpp - Custom assembly of coll ops ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pieces of syntax that ODS cannot spell, and the generated op classes that
+// use them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Dialect/Coll/CollOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace sccl::coll;
+
+/// "all_gather" or "@mine".
+static ParseResult parseCollectiveRef(OpAsmParser &parser, Attribute &ref) {
+  StringAttr symbol;
+  if (succeeded(parser.parseOptionalSymbolName(symbol))) {
+    ref = FlatSymbolRefAttr::get(symbol);
+    return success();
+  }
+  std::string keyword;
+  if (parser.parseKeywordOrString(&keyword))
+    return failure();
+  ref = parser.getBuilder().getStringAttr(keyword);
+  return success();
+}
+
+static void printCollectiveRef(OpAsmPrinter &printer, Operation *,
+                               Attribute ref) {
+  if (auto symbol = dyn_cast<FlatSymbolRefAttr>(ref))
+    printer.printSymbolName(symbol.getValue());
+  else
+    printer.printKeywordOrString(cast<StringAttr>(ref).getValue());
+}
+
+/// "[0 -> 1, 0 -> 2]".
+static ParseResult parseLinkList(OpAsmParser &parser, DenseI32ArrayAttr &srcs,
+                                 DenseI32ArrayAttr &dsts) {
+  SmallVector<int32_t> from, to;
+  auto parseLink = [&] {
+    return failure(parser.parseInteger(from.emplace_back()) ||
+                   parser.parseArrow() ||
+                   parser.parseInteger(to.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLink))
+    return failure();
+  srcs = parser.getBuilder().getDenseI32ArrayAttr(from);
+  dsts = parser.getBuilder().getDenseI32ArrayAttr(to);
+  return success();
+}
+
+static void printLinkList(OpAsmPrinter &printer, Operation *,
+                          DenseI32ArrayAttr srcs, DenseI32ArrayAttr dsts) {
+  printer << '[';
+  llvm::interleaveComma(
+      llvm::zip(srcs.asArrayRef(), dsts.asArrayRef()), printer, [&](auto link) {
+        printer << std::get<0>(link) << " -> " << std::get<1>(link);
+      });
+  printer << ']';
+}
+
+/// "output[3]".
+static ParseResult parseBufferSlot(OpAsmParser &parser, BufferAttr &buffer,
+                                   IntegerAttr &slot) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  int32_t number;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Buffer> value = symbolizeBuffer(keyword);
+  if (!value)
+    return parser.emitError(loc)
+           << "expected input, output or scratch, got " << keyword;
+  if (parser.parseLSquare() || parser.parseInteger(number) ||
+      parser.parseRSquare())
+    return failure();
+  buffer = BufferAttr::get(parser.getContext(), *value);
+  slot = parser.getBuilder().getI32IntegerAttr(number);
+  return success();
+}
+
+static void printBufferSlot(OpAsmPrinter &printer, Operation *,
+                            BufferAttr buffer, IntegerAttr slot) {
+  printer << stringifyBuffer(buffer.getValue()) << '[' << slot.getInt() << ']';
+}
+
+/// "ready" or "arrival".
+static ParseResult parseFlagKeyword(OpAsmParser &parser, FlagAttr &flag) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Flag> value = symbolizeFlag(keyword);
+  if (!value)
+    return parser.emitError(loc)
+           << "expected ready or arrival, got " << keyword;
+  flag = FlagAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printFlagKeyword(OpAsmPrinter &printer, Operation *,
+                             FlagAttr flag) {
+  printer << stringifyFlag(flag.getValue());
+}
+
+#define GET_OP_CLASSES
+#include "sccl/Dialect/Coll/CollOps.cpp.inc"

@@ -1,0 +1,295 @@
+//===- CollVerifiers.cpp - Verifiers of coll ops --------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers look at one op and the symbols it names. Whether a schedule or a
+// program is right as a whole is for coll-check-schedule and
+// coll-check-program. The label of the rule stands beside the code that
+// enforces it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/Instance.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+/// Fails unless `body` holds only ops of the given types.
+template <typename... Allowed>
+static LogicalResult verifyBodyHolds(Operation *op, Region &body,
+                                     StringRef allowed) {
+  for (Operation &child : body.getOps())
+    if (!isa<Allowed...>(child))
+      return child.emitOpError() << "is not allowed in " << op->getName()
+                                 << ", which holds only " << allowed;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Problem level
+//===----------------------------------------------------------------------===//
+
+LogicalResult TopologyOp::verifyRegions() {
+  if (failed(verifyBodyHolds<LinkOp, LimitOp>( // topology_c2
+          *this, getBody(), "coll.link and coll.limit")))
+    return failure();
+  return importTopology(*this); // topology_c1, c3-c5, link_c1, limit_c1-c2
+}
+
+LogicalResult CollectiveOp::verifyRegions() {
+  if (failed(verifyBodyHolds<PreOp, PostOp>( // collective_c1
+          *this, getBody(), "coll.pre and coll.post")))
+    return failure();
+  return importCollective(*this); // collective_c2-c3
+}
+
+LogicalResult SynthesizeOp::verifySymbolUses(SymbolTableCollection &) {
+  FailureOr<Problem> problem = importProblem(*this); // synthesize_c1-c2
+  if (failed(problem))
+    return failure();
+  Result<Instance> instance =
+      Instance::make(std::move(problem->topology),
+                     std::move(problem->collective), getSteps(), getRounds());
+  if (!instance) // synthesize_c3
+    return emitOpError(instance.error());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule level
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleOp::verifyRegions() {
+  return verifyBodyHolds<StepOp>(*this, getBody(), "coll.step"); // schedule_c3
+}
+
+LogicalResult StepOp::verifyRegions() {
+  if (getRounds() < 1 || getRounds() > Instance::maxRounds) // step_c1
+    return emitOpError() << "takes " << getRounds()
+                         << " rounds, expected between 1 and "
+                         << Instance::maxRounds;
+  return verifyBodyHolds<SendOp, ReduceOp>( // step_c2
+      *this, getBody(), "coll.send and coll.reduce");
+}
+
+/// Checks one send or reduce against what its schedule names.
+template <typename TransferOp>
+static LogicalResult verifyTransfer(TransferOp op, ScheduleOp schedule,
+                                    const Problem &problem) {
+  if (op.getChunk() >= problem.collective.numChunks()) // send_c1, reduce_c1
+    return op.emitOpError()
+           << "moves chunk " << op.getChunk() << ", but the collective has "
+           << problem.collective.numChunks() << " chunks";
+  if (!problem.topology.findLink(op.getSrc(),
+                                 op.getDst())) { // send_c2, reduce_c2
+    InFlightDiagnostic diag = op.emitOpError()
+                              << "uses link " << op.getSrc() << " -> "
+                              << op.getDst() << ", which topology @"
+                              << schedule.getTopology() << " does not have";
+    if (Operation *topology = SymbolTable::lookupNearestSymbolFrom(
+            schedule, schedule.getTopologyAttr()))
+      diag.attachNote(topology->getLoc()) << "topology declared here";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &) {
+  FailureOr<Problem> problem = importProblem(*this); // schedule_c1-c2
+  if (failed(problem))
+    return failure();
+  for (StepOp step : getBody().getOps<StepOp>())
+    for (Operation &op : step.getBody().getOps())
+      if (failed(TypeSwitch<Operation *, LogicalResult>(&op)
+                     .Case<SendOp, ReduceOp>([&](auto transfer) {
+                       return verifyTransfer(transfer, *this, *problem);
+                     })))
+        return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Program level
+//===----------------------------------------------------------------------===//
+
+/// Checks the peers of one rank's channels.
+static LogicalResult verifyChannels(RankOp rank, unsigned numRanks) {
+  llvm::SmallDenseSet<unsigned> peers;
+  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+    if (channel.getPeer() >= numRanks)
+      return channel.emitOpError()
+             << "leads to rank " << channel.getPeer()
+             << ", but the program has " << numRanks << " ranks";
+    if (!peers.insert(channel.getPeer()).second)
+      return channel.emitOpError()
+             << "is the second one from rank " << rank.getRank() << " to rank "
+             << channel.getPeer();
+  }
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (failed(
+          verifyBodyHolds<RankOp>(*this, getBody(), "coll.rank"))) // program_c2
+    return failure();
+  unsigned next = 0;
+  for (RankOp rank : getBody().getOps<RankOp>())
+    if (rank.getRank() != next++) // program_c2
+      return rank.emitOpError()
+             << "is number " << rank.getRank() << ", expected " << next - 1;
+  for (RankOp rank : getBody().getOps<RankOp>())
+    if (failed(verifyChannels(rank, next))) // program_c5
+      return failure();
+  return success();
+}
+
+LogicalResult RankOp::verifyRegions() {
+  return verifyBodyHolds<ChannelOp>(*this, getBody(),
+                                    "coll.channel"); // rank_c1
+}
+
+LogicalResult ChannelOp::verifyRegions() {
+  if (failed(verifyBodyHolds<PutOp, GetOp, CopyOp, CombineOp, SignalOp, WaitOp>(
+          *this, getBody(), "transfers, signals and waits"))) // channel_c1
+    return failure();
+  unsigned next = 1;
+  for (SignalOp signal : getBody().getOps<SignalOp>()) {
+    if (signal.getFlag() != Flag::Arrival)
+      continue;
+    if (signal.getPeer() != getPeer()) // signal_c1
+      return signal.emitOpError()
+             << "announces an arrival at rank " << signal.getPeer()
+             << " in the channel to rank " << getPeer();
+    if (signal.getValue() != next++) // program_c4
+      return signal.emitOpError() << "carries value " << signal.getValue()
+                                  << ", expected " << next - 1;
+  }
+  return success();
+}
+
+/// The value of a ready flag is always 1: there is one per launch.
+template <typename FlagOp> static LogicalResult verifyFlagValue(FlagOp op) {
+  if (op.getFlag() == Flag::Ready && op.getValue() != 1) // signal_c2, wait_c1
+    return op.emitOpError()
+           << "has value " << op.getValue() << " on a ready flag, expected 1";
+  return success();
+}
+LogicalResult SignalOp::verify() { return verifyFlagValue(*this); }
+LogicalResult WaitOp::verify() { return verifyFlagValue(*this); }
+
+/// The number of slots of one buffer of a rank.
+static unsigned numSlots(Buffer buffer, unsigned rank, RankOp rankOp,
+                         const Collective &collective) {
+  switch (buffer) {
+  case Buffer::Input:
+    return collective.inputSlots(rank);
+  case Buffer::Output:
+    return collective.outputSlots(rank);
+  case Buffer::Scratch:
+    return rankOp.getScratch();
+  }
+  llvm_unreachable("unknown buffer");
+}
+
+namespace {
+/// The program that a transfer belongs to, as far as its verifier needs it.
+struct TransferContext {
+  const Collective &collective;
+  llvm::ArrayRef<RankOp> ranks;
+  unsigned rank;
+  unsigned peer;
+};
+} // namespace
+
+template <typename TransferOp>
+static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
+                                 unsigned srcRank, unsigned dstRank) {
+  auto check = [&](StringRef what, Buffer buffer, uint64_t slot,
+                   unsigned rank) -> LogicalResult {
+    unsigned slots =
+        numSlots(buffer, rank, context.ranks[rank], context.collective);
+    if (slot + op.getCount() <= slots) // program_c3
+      return success();
+    return op.emitOpError()
+           << what << ' ' << stringifyBuffer(buffer) << '[' << slot
+           << "] with count " << op.getCount() << " is outside the " << slots
+           << " slots of rank " << rank;
+  };
+  if constexpr (std::is_same_v<TransferOp, CombineOp>)
+    if (failed(check("source", op.getRhsBuffer(), op.getRhsSlot(), srcRank)))
+      return failure();
+  if (failed(check("source", op.getSrcBuffer(), op.getSrcSlot(), srcRank)) ||
+      failed(check("destination", op.getDstBuffer(), op.getDstSlot(), dstRank)))
+    return failure();
+  if (op.getDstBuffer() == Buffer::Input) // put_c2, get_c2, copy_c1, combine_c1
+    return op.emitOpError() << "writes the input of rank " << dstRank;
+  unsigned perSegment = context.collective.chunksPerSegment();
+  uint64_t end = uint64_t(op.getChunk()) + op.getCount();
+  if (end > context.collective.numChunks() ||
+      op.getChunk() % perSegment + uint64_t(op.getCount()) > perSegment)
+    return op.emitOpError()
+           << "moves chunks " << op.getChunk() << " to " << end - 1
+           << ", which are not in one segment of " << perSegment << " chunks";
+  return success();
+}
+
+static LogicalResult verifyBlockTransfer(Operation *op,
+                                         const TransferContext &context) {
+  auto local = [&](auto transfer) {
+    return verifySlots(transfer, context, context.rank, context.rank);
+  };
+  auto remote = [&](auto transfer, unsigned src,
+                    unsigned dst) -> LogicalResult {
+    if (context.rank == context.peer) // put_c1, get_c1
+      return transfer.emitOpError("stands in the channel of a rank to itself");
+    return verifySlots(transfer, context, src, dst);
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<PutOp>(
+          [&](PutOp put) { return remote(put, context.rank, context.peer); })
+      .Case<GetOp>(
+          [&](GetOp get) { return remote(get, context.peer, context.rank); })
+      .Case<CopyOp>(local)
+      .Case<CombineOp>([&](CombineOp combine) -> LogicalResult {
+        if (!context.collective.combining()) // combine_c2
+          return combine.emitOpError()
+                 << "in a program of " << context.collective.name()
+                 << ", which does not combine";
+        return local(combine);
+      })
+      .Case<SignalOp, WaitOp>([&](auto flag) -> LogicalResult {
+        if (flag.getPeer() < context.ranks.size())
+          return success();
+        return flag.emitOpError()
+               << "names rank " << flag.getPeer() << ", but the program has "
+               << context.ranks.size() << " ranks";
+      })
+      .Default(success());
+}
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
+  FailureOr<Problem> problem = importProblem(*this); // program_c1
+  if (failed(problem))
+    return failure();
+  SmallVector<RankOp> ranks(getBody().getOps<RankOp>());
+  if (ranks.size() != problem->collective.numRanks()) // program_c2
+    return emitOpError() << "has " << ranks.size() << " ranks, but topology @"
+                         << getTopology() << " has "
+                         << problem->collective.numRanks();
+  for (RankOp rank : ranks)
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      for (Operation &op : channel.getBody().getOps())
+        if (failed(
+                verifyBlockTransfer(&op, {problem->collective, ranks,
+                                          rank.getRank(), channel.getPeer()})))
+          return failure();
+  return success();
+}

@@ -1,0 +1,262 @@
+//===- ImportExport.cpp - Between coll ops and the Model ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+//===----------------------------------------------------------------------===//
+// Import
+//===----------------------------------------------------------------------===//
+
+static LogicalResult importLink(LinkOp op, Topology &topology) {
+  Result<unsigned> added =
+      op.getBandwidth()
+          ? topology.addLink(op.getSrc(), op.getDst(), *op.getBandwidth())
+          : topology.addLink(op.getSrc(), op.getDst());
+  if (!added)
+    return op.emitOpError(added.error());
+  return success();
+}
+
+static LogicalResult importLimit(LimitOp op, Topology &topology) {
+  std::vector<unsigned> links;
+  for (auto [src, dst] : llvm::zip_equal(op.getSrcs(), op.getDsts())) {
+    std::optional<unsigned> link = topology.findLink(src, dst);
+    if (!link)
+      return op.emitOpError() << "names link " << src << " -> " << dst
+                              << ", which is not declared before it";
+    links.push_back(*link);
+  }
+  Result<unsigned> added =
+      topology.addLimit(std::move(links), op.getBandwidth());
+  if (!added)
+    return op.emitOpError(added.error());
+  return success();
+}
+
+FailureOr<Topology> coll::importTopology(TopologyOp op) {
+  if (op.getRanks() < 1 || op.getRanks() > Topology::maxRanks)
+    return op.emitOpError()
+           << "has " << op.getRanks() << " ranks, expected between 1 and "
+           << Topology::maxRanks;
+  Topology topology(op.getSymName().str(), op.getRanks());
+  for (Operation &child : op.getBody().getOps()) {
+    if (auto link = dyn_cast<LinkOp>(child)) {
+      if (failed(importLink(link, topology)))
+        return failure();
+    } else if (auto limit = dyn_cast<LimitOp>(child)) {
+      if (failed(importLimit(limit, topology)))
+        return failure();
+    }
+  }
+  return topology;
+}
+
+/// Adds what one coll.pre or coll.post says to `set`.
+template <typename ConditionOp>
+static LogicalResult importCondition(ConditionOp op, RankChunkSet &set) {
+  if (op.getRank() >= set.numRanks())
+    return op.emitOpError()
+           << "names rank " << op.getRank() << ", but the collective has "
+           << set.numRanks() << " ranks";
+  for (int32_t chunk : op.getChunks()) {
+    if (chunk < 0 || unsigned(chunk) >= set.numChunks())
+      return op.emitOpError()
+             << "names chunk " << chunk << ", but the collective has "
+             << set.numChunks() << " distinct chunks";
+    set.insert(op.getRank(), chunk);
+  }
+  return success();
+}
+
+FailureOr<Collective> coll::importCollective(CollectiveOp op) {
+  if (op.getRanks() < 1 || op.getRanks() > Topology::maxRanks)
+    return op.emitOpError()
+           << "has " << op.getRanks() << " ranks, expected between 1 and "
+           << Topology::maxRanks;
+  if (op.getDistinct() < 1 ||
+      uint64_t(op.getRanks()) * op.getDistinct() > Collective::maxPairs)
+    return op.emitOpError()
+           << "has " << op.getDistinct() << " distinct chunks on "
+           << op.getRanks() << " ranks, expected at least 1 and at most "
+           << Collective::maxPairs << " pairs";
+  RankChunkSet pre(op.getRanks(), op.getDistinct());
+  RankChunkSet post(op.getRanks(), op.getDistinct());
+  for (PreOp condition : op.getBody().getOps<PreOp>())
+    if (failed(importCondition(condition, pre)))
+      return failure();
+  for (PostOp condition : op.getBody().getOps<PostOp>())
+    if (failed(importCondition(condition, post)))
+      return failure();
+  Result<Collective> collective = Collective::makeCustom(
+      op.getSymName().str(), op.getChunks(), op.getCombining(), std::move(pre),
+      std::move(post));
+  if (!collective)
+    return op.emitOpError(collective.error());
+  return std::move(*collective);
+}
+
+Schedule coll::importSchedule(ScheduleOp op) {
+  Schedule schedule;
+  for (StepOp stepOp : op.getBody().getOps<StepOp>()) {
+    Step &step = schedule.steps.emplace_back();
+    step.rounds = stepOp.getRounds();
+    auto add = [&](auto transfer, SendAction action) {
+      step.sends.push_back({transfer.getChunk(), transfer.getSrc(),
+                            transfer.getDst(), action,
+                            transfer.getFromInput() ? SendPayload::Input
+                                                    : SendPayload::Current});
+    };
+    for (Operation &child : stepOp.getBody().getOps()) {
+      if (auto send = dyn_cast<SendOp>(child))
+        add(send, SendAction::Copy);
+      else if (auto reduce = dyn_cast<ReduceOp>(child))
+        add(reduce, SendAction::Reduce);
+    }
+  }
+  return schedule;
+}
+
+/// The collective that `op` names, on `topology`.
+template <typename OpTy>
+static FailureOr<Collective> importNamedCollective(OpTy op,
+                                                   const Topology &topology) {
+  unsigned root = op.getRoot().value_or(0);
+  if (auto symbol = dyn_cast<FlatSymbolRefAttr>(op.getCollective())) {
+    auto custom =
+        SymbolTable::lookupNearestSymbolFrom<CollectiveOp>(op, symbol);
+    if (!custom)
+      return op.emitOpError()
+             << "names collective " << symbol << ", which does not exist";
+    if (custom.getRanks() != topology.numRanks())
+      return op.emitOpError()
+             << "puts collective " << symbol << " of " << custom.getRanks()
+             << " ranks on a topology of " << topology.numRanks();
+    if (custom.getChunks() != op.getChunks())
+      return op.emitOpError()
+             << "has chunks = " << op.getChunks() << ", but collective "
+             << symbol << " has chunks = " << custom.getChunks();
+    return importCollective(custom);
+  }
+  StringRef name = cast<StringAttr>(op.getCollective()).getValue();
+  std::optional<CollectiveKind> kind = parseCollectiveName(name);
+  if (!kind || *kind == CollectiveKind::Custom)
+    return op.emitOpError()
+           << "names collective " << name << ", which does not exist";
+  if (op.getRoot() && !isRooted(*kind))
+    return op.emitOpError() << "gives a root to " << name << ", which has none";
+  Result<Collective> collective =
+      Collective::make(*kind, topology.numRanks(), op.getChunks(), root);
+  if (!collective)
+    return op.emitOpError(collective.error());
+  return std::move(*collective);
+}
+
+template <typename OpTy> static FailureOr<Problem> importProblemOf(OpTy op) {
+  auto topologyOp = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
+      op, op.getTopologyAttr());
+  if (!topologyOp)
+    return op.emitOpError() << "names topology @" << op.getTopology()
+                            << ", which does not exist";
+  FailureOr<Topology> topology = importTopology(topologyOp);
+  if (failed(topology))
+    return failure();
+  FailureOr<Collective> collective = importNamedCollective(op, *topology);
+  if (failed(collective))
+    return failure();
+  return Problem{std::move(*topology), std::move(*collective)};
+}
+
+FailureOr<Problem> coll::importProblem(SynthesizeOp op) {
+  return importProblemOf(op);
+}
+FailureOr<Problem> coll::importProblem(ScheduleOp op) {
+  return importProblemOf(op);
+}
+FailureOr<Problem> coll::importProblem(ProgramOp op) {
+  return importProblemOf(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Export
+//===----------------------------------------------------------------------===//
+
+std::string coll::topologySymbolName(StringRef name) {
+  std::string symbol = name.str();
+  for (char &c : symbol)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '_';
+  return symbol;
+}
+
+TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
+                                const Topology &topology) {
+  auto op = TopologyOp::create(
+      builder, loc, topologySymbolName(topology.name()), topology.numRanks());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&op.getBody());
+
+  // A link's own limit is printed with the link.
+  std::vector<std::optional<unsigned>> ownBandwidth(topology.links().size());
+  std::vector<const BandwidthLimit *> shared;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    if (limit.links.size() == 1 && !ownBandwidth[limit.links.front()])
+      ownBandwidth[limit.links.front()] = limit.bandwidth;
+    else
+      shared.push_back(&limit);
+  }
+  for (auto [link, bandwidth] : llvm::zip_equal(topology.links(), ownBandwidth))
+    LinkOp::create(builder, loc, builder.getI32IntegerAttr(link.src),
+                   builder.getI32IntegerAttr(link.dst),
+                   bandwidth ? builder.getI32IntegerAttr(*bandwidth)
+                             : IntegerAttr());
+  for (const BandwidthLimit *limit : shared) {
+    SmallVector<int32_t> srcs, dsts;
+    for (unsigned link : limit->links) {
+      srcs.push_back(topology.links()[link].src);
+      dsts.push_back(topology.links()[link].dst);
+    }
+    LimitOp::create(builder, loc, srcs, dsts, limit->bandwidth);
+  }
+  return op;
+}
+
+ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
+                                StringRef name, Attribute collectiveRef,
+                                StringRef topologySymbol,
+                                const Collective &collective,
+                                const Schedule &schedule) {
+  auto op = ScheduleOp::create(
+      builder, loc, builder.getStringAttr(name), collectiveRef,
+      FlatSymbolRefAttr::get(builder.getContext(), topologySymbol),
+      builder.getI32IntegerAttr(collective.chunks()),
+      isRooted(collective.kind()) ? builder.getI32IntegerAttr(collective.root())
+                                  : IntegerAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&op.getBody());
+  for (const Step &step : schedule.steps) {
+    auto stepOp = StepOp::create(builder, loc, step.rounds);
+    OpBuilder::InsertionGuard stepGuard(builder);
+    builder.createBlock(&stepOp.getBody());
+    for (const Send &send : step.sends) {
+      bool fromInput = send.payload == SendPayload::Input;
+      if (send.action == SendAction::Copy)
+        SendOp::create(builder, loc, fromInput, send.chunk, send.src, send.dst);
+      else
+        ReduceOp::create(builder, loc, fromInput, send.chunk, send.src,
+                         send.dst);
+    }
+  }
+  return op;
+}

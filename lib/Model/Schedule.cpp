@@ -1,0 +1,130 @@
+//===- Schedule.cpp - Steps of sends --------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table is for reading, not for parsing: one row per link in use, one
+// column per step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/Schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+using namespace sccl;
+
+/// In 64 bits, because a schedule that somebody wrote may have any rounds.
+static uint64_t totalRounds(const Schedule &schedule) {
+  uint64_t total = 0;
+  for (const Step &step : schedule.steps)
+    total += step.rounds;
+  return total;
+}
+
+unsigned Schedule::rounds() const {
+  return static_cast<unsigned>(std::min<uint64_t>(
+      totalRounds(*this), std::numeric_limits<unsigned>::max()));
+}
+
+size_t Schedule::numSends() const {
+  size_t total = 0;
+  for (const Step &step : steps)
+    total += step.sends.size();
+  return total;
+}
+
+void Schedule::normalize() {
+  for (Step &step : steps)
+    std::sort(step.sends.begin(), step.sends.end());
+}
+
+Cost sccl::costOf(const Schedule &schedule, const Collective &collective) {
+  return Cost{static_cast<unsigned>(schedule.steps.size()),
+              Rational(static_cast<int64_t>(totalRounds(schedule)),
+                       static_cast<int64_t>(collective.chunks()))};
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where a row stands: links in the topology's order, then those it lacks by
+/// their ranks, so that a wrong schedule can be shown too.
+struct RowKey {
+  size_t position;
+  uint32_t src, dst;
+  auto operator<=>(const RowKey &) const = default;
+};
+using Row = std::vector<std::string>;
+} // namespace
+
+static std::string plural(uint64_t count, const char *noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+static std::string cellText(const Send &send) {
+  return (send.action == SendAction::Reduce ? "+" : "") +
+         std::to_string(send.chunk) +
+         (send.payload == SendPayload::Input ? "*" : "");
+}
+
+static std::map<RowKey, Row> collectRows(const Schedule &schedule,
+                                         const Topology &topology) {
+  std::map<RowKey, Row> rows;
+  for (size_t step = 0; step < schedule.steps.size(); ++step) {
+    for (const Send &send : schedule.steps[step].sends) {
+      size_t absent = topology.links().size();
+      RowKey key{topology.findLink(send.src, send.dst).value_or(absent),
+                 send.src, send.dst};
+      auto [it, isNew] = rows.try_emplace(key, schedule.steps.size() + 1);
+      if (isNew)
+        it->second[0] = std::to_string(send.src) + " -> " +
+                        std::to_string(send.dst) +
+                        (key.position == absent ? " (absent)" : "");
+      std::string &cell = it->second[step + 1];
+      cell += (cell.empty() ? "" : " ") + cellText(send);
+    }
+  }
+  return rows;
+}
+
+static std::string formatRow(const Row &row, const std::vector<size_t> &width) {
+  std::string line;
+  for (size_t column = 0; column < row.size(); ++column) {
+    line += column ? " | " : "";
+    line += row[column];
+    line.append(width[column] - row[column].size(), ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string sccl::toTable(const Schedule &schedule, const Topology &topology) {
+  Row header = {"link"};
+  for (size_t step = 0; step < schedule.steps.size(); ++step)
+    header.push_back("step " + std::to_string(step) + " (" +
+                     plural(schedule.steps[step].rounds, "round") + ")");
+  std::map<RowKey, Row> rows = collectRows(schedule, topology);
+
+  std::vector<size_t> width(header.size());
+  for (size_t column = 0; column < header.size(); ++column) {
+    width[column] = header[column].size();
+    for (const auto &[key, row] : rows)
+      width[column] = std::max(width[column], row[column].size());
+  }
+
+  std::string table = topology.name() + ": " +
+                      plural(schedule.steps.size(), "step") + ", " +
+                      plural(totalRounds(schedule), "round") + ", " +
+                      plural(schedule.numSends(), "send") + "\n";
+  table += formatRow(header, width);
+  for (const auto &[key, row] : rows)
+    table += formatRow(row, width);
+  return table;
+}

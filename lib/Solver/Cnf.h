@@ -1,0 +1,60 @@
+//===- Cnf.h - Clauses and counters for a SAT solver ------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Literals are integers as in DIMACS: variables count from 1, a negative number
+// negates.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SOLVER_CNF_H
+#define SCCL_LIB_SOLVER_CNF_H
+
+#include <cadical.hpp>
+
+#include <initializer_list>
+#include <vector>
+
+namespace sccl {
+
+using Literals = std::vector<int>;
+
+/// Adds clauses to a solver and makes new variables.
+class Cnf {
+public:
+  explicit Cnf(CaDiCaL::Solver &solver) : solver(solver) {}
+
+  int newVariable() { return ++variables; }
+  int numVariables() const { return variables; }
+
+  template <typename Range> void clause(const Range &literals) {
+    for (int literal : literals)
+      solver.add(literal);
+    solver.add(0);
+  }
+  void clause(std::initializer_list<int> literals) {
+    clause<std::initializer_list<int>>(literals);
+  }
+  void never() { solver.add(0); }
+
+  /// At most `bound` of the literals are true. A literal may occur several times
+  /// and then counts as often.
+  void atMost(const Literals &literals, unsigned bound);
+
+  /// Literals o[0], o[1], ... such that o[i] is true if more than i of the
+  /// inputs are; at most `limit` of them.
+  Literals count(const Literals &literals, unsigned limit);
+
+private:
+  void sequentialCounter(const Literals &literals, unsigned bound);
+
+  CaDiCaL::Solver &solver;
+  int variables = 0;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_SOLVER_CNF_H

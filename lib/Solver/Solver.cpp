@@ -1,0 +1,186 @@
+//===- Solver.cpp - Choice of engine and check of the answer --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Solver/Solver.h"
+
+#include "Backends.h"
+#include "Windows.h"
+#include "sccl/Checker/ScheduleChecker.h"
+
+#include <chrono>
+
+using namespace sccl;
+
+std::string_view sccl::statusName(const Outcome &outcome) {
+  struct Namer {
+    std::string_view operator()(const Satisfied &) { return "satisfiable"; }
+    std::string_view operator()(const Unsatisfiable &) {
+      return "unsatisfiable";
+    }
+    std::string_view operator()(const Unknown &) { return "unknown"; }
+    std::string_view operator()(const Failed &) { return "failed"; }
+  };
+  return std::visit(Namer(), outcome);
+}
+
+const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
+  static const std::vector<std::unique_ptr<SolverBackend>> backends = [] {
+    std::vector<std::unique_ptr<SolverBackend>> list;
+#ifdef SCCL_HAVE_Z3
+    list.push_back(createZ3Backend());
+#endif
+    return list;
+  }();
+  return backends;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice of engine
+//===----------------------------------------------------------------------===//
+
+static Failed unknownEngine(std::string_view engine) {
+  std::string message =
+      "unknown engine '" + std::string(engine) + "', the known ones are: auto";
+  for (const auto &backend : solverBackends())
+    message += ", " + std::string(backend->name());
+  return {message};
+}
+
+/// Sets `failure` and returns null if no engine will do.
+static const SolverBackend *chooseBackend(const Instance &instance,
+                                          std::string_view engine,
+                                          Failed &failure) {
+  std::string refusals;
+  bool known = engine == "auto";
+  for (const auto &backend : solverBackends()) {
+    if (engine != "auto" && engine != backend->name())
+      continue;
+    known = true;
+    std::string refusal = backend->whyNot(instance);
+    if (refusal.empty())
+      return backend.get();
+    refusals += (refusals.empty() ? "" : "; ") + std::string(backend->name()) +
+                ": " + refusal;
+  }
+  if (solverBackends().empty())
+    failure = {"this build has no engine, configure it with SCCL_ENABLE_Z3"};
+  else if (!known)
+    failure = unknownEngine(engine);
+  else
+    failure = {"no engine accepts the instance: " + refusals};
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// What needs no engine
+//===----------------------------------------------------------------------===//
+
+/// `Instance::make` guarantees these; an instance made by hand may not, and the
+/// engines rely on them.
+static std::string malformed(const Instance &instance) {
+  unsigned ranks = instance.topology.numRanks();
+  unsigned collectiveRanks = instance.collective.numRanks();
+  if (ranks != collectiveRanks)
+    return "the collective has " + std::to_string(collectiveRanks) +
+           " ranks, the topology has " + std::to_string(ranks);
+  if (instance.steps == 0)
+    return "the instance has 0 steps, at least 1 is needed";
+  if (instance.rounds < instance.steps)
+    return "the instance has " + std::to_string(instance.rounds) +
+           " rounds, at least one for each of its " +
+           std::to_string(instance.steps) + " steps is needed";
+  return "";
+}
+
+/// How long chunks need from where they are to where they must be: from the
+/// nearest holder if any will do, from every contributor if all must take part.
+/// Returns the refutation for the first chunk and rank that are too far.
+static std::optional<Unsatisfiable> refuteByDistance(const Instance &instance) {
+  const Collective &collective = instance.collective;
+  HopDistances distances(instance.topology);
+  std::vector<unsigned> sources, destinations;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    std::vector<unsigned> before = collective.pre().ranksOf(chunk);
+    std::vector<unsigned> after = collective.post().ranksOf(chunk);
+    if (before == sources && after == destinations)
+      continue; // as the previous chunk
+    sources = std::move(before);
+    destinations = std::move(after);
+    std::vector<unsigned> needed(collective.numRanks(), 0);
+    auto raise = [&](const std::vector<unsigned> &origin) {
+      const std::vector<unsigned> &hops = distances.from(origin);
+      for (unsigned rank : destinations)
+        needed[rank] = std::max(needed[rank], hops[rank]);
+    };
+    if (!collective.combining())
+      raise(sources);
+    else
+      for (unsigned source : sources)
+        raise({source});
+    for (unsigned rank : destinations) {
+      if (needed[rank] <= instance.steps)
+        continue;
+      std::string where = " rank " + std::to_string(rank);
+      if (needed[rank] == Topology::unreachable)
+        return Unsatisfiable{"chunk " + std::to_string(chunk) +
+                             " has no path to" + where};
+      return Unsatisfiable{"chunk " + std::to_string(chunk) + " needs " +
+                           std::to_string(needed[rank]) + " steps to reach" +
+                           where + ", S is " + std::to_string(instance.steps)};
+    }
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Synthesis
+//===----------------------------------------------------------------------===//
+
+/// Normalizes the schedule of `result` and has it checked. An engine that
+/// produces a wrong schedule has failed, whatever it believes.
+static void checkAnswer(const Instance &instance, SynthesisResult &result) {
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    return;
+  Schedule &schedule = satisfied->schedule;
+  schedule.normalize();
+  std::string complaint;
+  if (auto violation =
+          checkSchedule(instance.topology, instance.collective, schedule))
+    complaint = violation->message;
+  else if (schedule.steps.size() != instance.steps)
+    complaint = "it has " + std::to_string(schedule.steps.size()) +
+                " steps, S is " + std::to_string(instance.steps);
+  else if (schedule.rounds() != instance.rounds)
+    complaint = "it has " + std::to_string(schedule.rounds()) +
+                " rounds, R is " + std::to_string(instance.rounds);
+  if (!complaint.empty())
+    result.outcome =
+        Failed{"engine " + result.engine +
+               " returned a schedule that the checker rejects: " + complaint};
+}
+
+SynthesisResult sccl::synthesize(const Instance &instance,
+                                 const SolverOptions &options,
+                                 std::string_view engine) {
+  if (std::string problem = malformed(instance); !problem.empty())
+    return {Failed{problem}, std::string(engine)};
+  Failed failure;
+  const SolverBackend *backend = chooseBackend(instance, engine, failure);
+  if (!backend)
+    return {failure, std::string(engine)};
+
+  auto start = std::chrono::steady_clock::now();
+  if (auto refutation = refuteByDistance(instance)) {
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    return {*refutation, "distance", seconds.count()};
+  }
+  SynthesisResult result = backend->solve(instance, options);
+  checkAnswer(instance, result);
+  return result;
+}

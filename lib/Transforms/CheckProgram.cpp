@@ -1,0 +1,267 @@
+//===- CheckProgram.cpp - Symbolic execution with vector clocks -----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Transforms/Passes.h"
+
+#include "sccl/Analysis/Program.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/BitVector.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_CHECKPROGRAM
+#include "sccl/Transforms/Passes.h.inc"
+} // namespace sccl::coll
+
+namespace {
+/// For each channel, how many of its ops have happened before.
+using Clock = std::vector<uint32_t>;
+
+void join(Clock &into, const Clock &from) {
+  for (auto [a, b] : llvm::zip_equal(into, from))
+    a = std::max(a, b);
+}
+
+/// One access: the `time`-th op of a channel.
+struct Access {
+  size_t channel;
+  uint32_t time;
+  Operation *op;
+  bool happensBefore(const Clock &clock) const {
+    return clock[channel] >= time;
+  }
+};
+
+/// What is in a slot, and who touched it.
+struct SlotState {
+  std::optional<unsigned> chunk;
+  llvm::BitVector contributions; ///< by rank; used if the collective combines
+  std::optional<Access> writer;
+  std::map<size_t, Access> readers; ///< the last read of each channel
+};
+
+/// Executes one program and reports the first thing that is wrong.
+class ProgramChecker {
+public:
+  ProgramChecker(ProgramOp program, const Collective &collective)
+      : program(program), collective(collective) {
+    for (RankOp rank : program.getBody().getOps<RankOp>())
+      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+        channelIndex.try_emplace(channel, channelIndex.size());
+    clocks.assign(channelIndex.size(), Clock(channelIndex.size(), 0));
+    fillInputs();
+  }
+
+  LogicalResult run() {
+    LogicalResult status = success();
+    LogicalResult walked =
+        walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
+          if (succeeded(status))
+            status = execute(channel, op);
+        });
+    if (failed(walked) || failed(status))
+      return failure();
+    return checkOutputs();
+  }
+
+private:
+  using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
+  using FlagKey = std::tuple<Flag, unsigned, unsigned>; // src, dst
+
+  void fillInputs() {
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+      for (auto [slot, chunk] :
+           llvm::enumerate(collective.pre().chunksOf(rank))) {
+        SlotState &state = slots[{rank, Buffer::Input, unsigned(slot)}];
+        state.chunk = chunk;
+        state.contributions.resize(collective.numRanks());
+        state.contributions.set(rank);
+      }
+  }
+
+  LogicalResult execute(ChannelOp channel, Operation *op) {
+    size_t index = channelIndex.at(channel);
+    Clock &clock = clocks[index];
+    ++clock[index];
+    unsigned rank = getRank(channel);
+    if (auto signal = dyn_cast<SignalOp>(op)) {
+      signals[{signal.getFlag(), rank, signal.getPeer()}].push_back(clock);
+      return success();
+    }
+    if (auto wait = dyn_cast<WaitOp>(op)) {
+      // The flag shows this value from the first signal that reaches it on.
+      join(
+          clock,
+          signals[{wait.getFlag(), wait.getPeer(), rank}][wait.getValue() - 1]);
+      if (wait.getFlag() == Flag::Ready)
+        readyPeers.insert({index, wait.getPeer()});
+      return success();
+    }
+    if (failed(requireReady(channel, op, index)))
+      return failure();
+    return executeTransfer(op, *getTransfer(op), {index, clock[index], op});
+  }
+
+  /// A peer's buffers belong to this launch only after its READY (H3).
+  LogicalResult requireReady(ChannelOp channel, Operation *op, size_t index) {
+    if (!isa<PutOp, GetOp>(op) || readyPeers.count({index, channel.getPeer()}))
+      return success();
+    return op->emitOpError() << "touches buffers of rank " << channel.getPeer()
+                             << " without having waited for its ready (H3)";
+  }
+
+  LogicalResult executeTransfer(Operation *op, const Transfer &transfer,
+                                const Access &access) {
+    for (unsigned i = 0; i < transfer.count; ++i) {
+      SlotState result;
+      for (const SlotRange &read : transfer.reads)
+        if (failed(readSlot(op, read, i, transfer.chunk + i, access, result)))
+          return failure();
+      if (failed(writeSlot(op, transfer.write, i, access, std::move(result))))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult readSlot(Operation *op, const SlotRange &range, unsigned offset,
+                         unsigned chunk, const Access &access,
+                         SlotState &result) {
+    SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
+    auto name = [&](InFlightDiagnostic &&diag) -> InFlightDiagnostic {
+      diag << stringifyBuffer(range.buffer) << '[' << range.slot + offset
+           << "] of rank " << range.rank;
+      return std::move(diag);
+    };
+    if (state.writer && !state.writer->happensBefore(clocks[access.channel]))
+      return reportRace(name(op->emitOpError() << "races: it reads "),
+                        *state.writer);
+    if (state.chunk != chunk)
+      return name(op->emitOpError() << "reads chunk " << chunk << " from ")
+             << ", which holds "
+             << (state.chunk ? "chunk " + std::to_string(*state.chunk)
+                             : std::string("nothing"))
+             << " then (A1)";
+    if (collective.combining() &&
+        result.contributions.anyCommon(state.contributions))
+      return op->emitOpError() << "combines the contribution of rank "
+                               << firstCommon(result, state) << " to chunk "
+                               << chunk << " twice (A1)";
+    state.readers.insert_or_assign(access.channel, access);
+    result.chunk = chunk;
+    result.contributions.resize(collective.numRanks());
+    result.contributions |= state.contributions;
+    return success();
+  }
+
+  static unsigned firstCommon(const SlotState &a, const SlotState &b) {
+    llvm::BitVector both = a.contributions;
+    both &= b.contributions;
+    return both.find_first();
+  }
+
+  LogicalResult writeSlot(Operation *op, const SlotRange &range,
+                          unsigned offset, const Access &access,
+                          SlotState result) {
+    SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
+    const Clock &clock = clocks[access.channel];
+    auto race = [&](const Access &other) {
+      return reportRace(op->emitOpError() << "races: it writes "
+                                          << stringifyBuffer(range.buffer)
+                                          << '[' << range.slot + offset
+                                          << "] of rank " << range.rank,
+                        other);
+    };
+    if (state.writer && !state.writer->happensBefore(clock))
+      return race(*state.writer);
+    for (auto &[channel, reader] : state.readers)
+      if (!reader.happensBefore(clock))
+        return race(reader);
+    result.writer = access;
+    state = std::move(result);
+    return success();
+  }
+
+  static LogicalResult reportRace(InFlightDiagnostic &&diag,
+                                  const Access &other) {
+    diag << ", which another channel accesses without being ordered (H1)";
+    diag.attachNote(other.op->getLoc()) << "the other access is here";
+    return std::move(diag);
+  }
+
+  /// Every output is right, and complete before its rank returns.
+  LogicalResult checkOutputs() {
+    for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
+      unsigned rank = rankOp.getRank();
+      Clock end(clocks.size(), 0);
+      for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>())
+        join(end, clocks[channelIndex.at(channel)]);
+      for (auto [slot, chunk] :
+           llvm::enumerate(collective.post().chunksOf(rank)))
+        if (failed(checkOutput(rankOp, slot, chunk, end)))
+          return failure();
+    }
+    return success();
+  }
+
+  LogicalResult checkOutput(RankOp rankOp, unsigned slot, unsigned chunk,
+                            const Clock &end) {
+    unsigned rank = rankOp.getRank();
+    const SlotState &state = slots[{rank, Buffer::Output, slot}];
+    if (state.chunk != chunk)
+      return rankOp.emitOpError()
+             << "ends with "
+             << (state.chunk ? "chunk " + std::to_string(*state.chunk)
+                             : std::string("nothing"))
+             << " in output[" << slot << "], expected chunk " << chunk
+             << " (A1)";
+    if (!state.writer->happensBefore(end)) {
+      InFlightDiagnostic diag = rankOp.emitOpError()
+                                << "may return before output[" << slot
+                                << "] is written (H1)";
+      diag.attachNote(state.writer->op->getLoc()) << "it is written here";
+      return diag;
+    }
+    if (!collective.combining())
+      return success();
+    for (unsigned contributor : collective.pre().ranksOf(chunk))
+      if (!state.contributions.test(contributor))
+        return rankOp.emitOpError()
+               << "ends without the contribution of rank " << contributor
+               << " to chunk " << chunk << " (A1)";
+    return success();
+  }
+
+  ProgramOp program;
+  const Collective &collective;
+  llvm::DenseMap<Operation *, size_t> channelIndex; // looked up, not iterated
+  std::vector<Clock> clocks;
+  std::map<FlagKey, std::vector<Clock>> signals;
+  std::set<std::pair<size_t, unsigned>> readyPeers;
+  std::map<SlotKey, SlotState> slots;
+};
+
+struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
+  void runOnOperation() override {
+    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+      FailureOr<Problem> problem = importProblem(program);
+      if (failed(problem) ||
+          failed(ProgramChecker(program, problem->collective).run()))
+        return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,73 @@
+//===- SynthesizeSchedule.cpp - From a question to a schedule -------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Transforms/Passes.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Solver/Solver.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_SYNTHESIZESCHEDULE
+#include "sccl/Transforms/Passes.h.inc"
+} // namespace sccl::coll
+
+namespace {
+struct SynthesizeSchedulePass
+    : coll::impl::SynthesizeScheduleBase<SynthesizeSchedulePass> {
+  using SynthesizeScheduleBase::SynthesizeScheduleBase;
+
+  void runOnOperation() override {
+    SolverOptions solverOptions;
+    if (encoding == "paper") {
+      solverOptions.encoding = Encoding::Paper;
+    } else if (encoding != "direct") {
+      getOperation().emitError()
+          << "unknown encoding '" << encoding << "', expected direct or paper";
+      return signalPassFailure();
+    }
+    solverOptions.timeoutSeconds = timeout;
+    solverOptions.seed = seed;
+    for (auto op :
+         llvm::make_early_inc_range(getOperation().getOps<SynthesizeOp>()))
+      if (failed(replace(op, solverOptions)))
+        return signalPassFailure();
+  }
+
+  LogicalResult replace(SynthesizeOp op, const SolverOptions &solverOptions) {
+    FailureOr<Problem> problem = importProblem(op);
+    if (failed(problem))
+      return failure();
+    Collective collective = problem->collective;
+    Result<Instance> instance =
+        Instance::make(std::move(problem->topology), collective, op.getSteps(),
+                       op.getRounds());
+    if (!instance)
+      return op.emitOpError(instance.error());
+    Outcome outcome = synthesize(*instance, solverOptions, engine).outcome;
+    if (auto *unsat = std::get_if<Unsatisfiable>(&outcome))
+      return op.emitOpError() << "is unsatisfiable: " << unsat->reason;
+    if (auto *unknown = std::get_if<Unknown>(&outcome))
+      return op.emitOpError() << "has no answer: " << unknown->reason;
+    if (auto *failed = std::get_if<Failed>(&outcome))
+      return op.emitOpError() << "failed: " << failed->message;
+
+    OpBuilder builder(op);
+    exportSchedule(builder, op.getLoc(), op.getSymName(), op.getCollective(),
+                   op.getTopology(), collective,
+                   std::get<Satisfied>(outcome).schedule);
+    op.erase();
+    return success();
+  }
+};
+} // namespace

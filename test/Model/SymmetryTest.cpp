@@ -1,0 +1,224 @@
+//===- SymmetryTest.cpp - Tests of the automorphism search ----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The groups of known topologies, and a comparison with the definition by
+// trying all renumberings of small random ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/Symmetry.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+using namespace sccl;
+
+static Topology builtin(std::string_view spec) {
+  Result<Topology> topology = makeBuiltinTopology(spec);
+  EXPECT_TRUE(topology) << topology.error();
+  return *topology;
+}
+
+static size_t groupOrder(const Topology &topology,
+                         std::optional<unsigned> fixedRank = std::nullopt) {
+  return groupElements(automorphismGenerators(topology, fixedRank),
+                       topology.numRanks(), 1 << 20)
+      .size();
+}
+
+/// The definition: links go to links, limits to limits of equal bandwidth.
+static bool isAutomorphism(const Topology &topology, const Permutation &p) {
+  std::vector<unsigned> linkImage;
+  for (const Link &link : topology.links()) {
+    auto image = topology.findLink(p[link.src], p[link.dst]);
+    if (!image)
+      return false;
+    linkImage.push_back(*image);
+  }
+  std::multiset<std::pair<std::vector<unsigned>, unsigned>> before, after;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    before.insert({limit.links, limit.bandwidth});
+    std::vector<unsigned> image;
+    for (unsigned link : limit.links)
+      image.push_back(linkImage[link]);
+    std::sort(image.begin(), image.end());
+    after.insert({image, limit.bandwidth});
+  }
+  return before == after;
+}
+
+TEST(Symmetry, OrdersOfKnownGroups) {
+  EXPECT_EQ(groupOrder(builtin("dgx1")), 4u);
+  EXPECT_EQ(groupOrder(builtin("amd_z52")), 16u);
+  EXPECT_EQ(groupOrder(builtin("line:3")), 2u);
+  EXPECT_EQ(groupOrder(builtin("mesh:5")), 120u);
+  EXPECT_EQ(groupOrder(builtin("hypercube:3")), 48u);
+  EXPECT_EQ(groupOrder(builtin("torus:4x4")), 384u);
+  EXPECT_EQ(groupOrder(builtin("torus:3x5")), 60u);
+  EXPECT_EQ(groupOrder(builtin("switch:4,2")), 24u);
+}
+
+TEST(Symmetry, FixedRank) {
+  EXPECT_EQ(groupOrder(builtin("ring:8"), 3), 2u);
+  EXPECT_EQ(groupOrder(builtin("dgx1"), 0), 1u);
+  EXPECT_TRUE(automorphismGenerators(builtin("dgx1"), 0).empty());
+  EXPECT_EQ(groupOrder(builtin("mesh:5"), 4), 24u);
+  for (const Permutation &p : automorphismGenerators(builtin("ring:8"), 3))
+    EXPECT_EQ(p[3], 3u);
+}
+
+TEST(Symmetry, OrbitsOfDgx1SeparateSingleFromDoubleCrossLinks) {
+  std::vector<unsigned> expected = {0, 1, 1, 0, 1, 0, 0, 1};
+  EXPECT_EQ(rankOrbits(automorphismGenerators(builtin("dgx1")), 8), expected);
+}
+
+TEST(Symmetry, OrbitsWithoutGenerators) {
+  EXPECT_EQ(rankOrbits({}, 3), (std::vector<unsigned>{0, 1, 2}));
+}
+
+TEST(Symmetry, SharedLimitsBreakSymmetry) {
+  Topology ring = builtin("ring:6");
+  ASSERT_TRUE(ring.addLimit({*ring.findLink(0, 1), *ring.findLink(3, 4)}, 1));
+  // Left are the identity and the half turn.
+  EXPECT_EQ(groupOrder(ring), 2u);
+  // A second limit of other bandwidth on the opposite links adds nothing.
+  ASSERT_TRUE(ring.addLimit({*ring.findLink(1, 0), *ring.findLink(4, 3)}, 2));
+  EXPECT_EQ(groupOrder(ring), 2u);
+}
+
+TEST(Symmetry, EqualSharedLimitsAllowReflection) {
+  Topology ring = builtin("ring:6");
+  ASSERT_TRUE(ring.addLimit({*ring.findLink(0, 1), *ring.findLink(3, 4)}, 1));
+  ASSERT_TRUE(ring.addLimit({*ring.findLink(1, 0), *ring.findLink(4, 3)}, 1));
+  EXPECT_EQ(groupOrder(ring), 4u);
+}
+
+TEST(Symmetry, GroupElementsStopsAtTheLimit) {
+  std::vector<Permutation> generators =
+      automorphismGenerators(builtin("mesh:5"));
+  EXPECT_EQ(groupElements(generators, 5, 120).size(), 120u);
+  EXPECT_TRUE(groupElements(generators, 5, 119).empty());
+  EXPECT_EQ(groupElements(generators, 5, 120).front(),
+            (Permutation{0, 1, 2, 3, 4}));
+}
+
+/// Random links, link limits and shared limits on 4 or 5 ranks. Whether and how
+/// two ranks are linked depends half of the time on their difference only, as
+/// else hardly any topology had a symmetry.
+static Topology randomTopology(std::mt19937 &random) {
+  unsigned numRanks = 4 + random() % 2;
+  bool circulant = random() % 2;
+  std::vector<unsigned> choice(numRanks * numRanks);
+  for (unsigned &value : choice)
+    value = random() % 6;
+  Topology topology("random", numRanks);
+  for (unsigned src = 0; src < numRanks; ++src)
+    for (unsigned dst = 0; dst < numRanks; ++dst) {
+      unsigned difference = (dst + numRanks - src) % numRanks;
+      unsigned kind = choice[circulant ? difference : src * numRanks + dst];
+      if (src == dst || kind < 2)
+        continue;
+      if (kind < 4)
+        EXPECT_TRUE(topology.addLink(src, dst));
+      else
+        EXPECT_TRUE(topology.addLink(src, dst, kind - 3));
+    }
+  unsigned numLinks = topology.links().size();
+  for (unsigned i = random() % 3; i > 0 && numLinks > 0; --i) {
+    std::set<unsigned> links;
+    for (unsigned j = 0; j < 1 + random() % 3; ++j)
+      links.insert(random() % numLinks);
+    EXPECT_TRUE(topology.addLimit({links.begin(), links.end()}, 1));
+  }
+  bool hasPorts = random() % 4 == 0;
+  for (unsigned rank = 0; hasPorts && rank < numRanks; ++rank) {
+    if (!topology.outLinks(rank).empty()) {
+      EXPECT_TRUE(topology.addLimit(topology.outLinks(rank), 3));
+    }
+  }
+  return topology;
+}
+
+TEST(Symmetry, AgreesWithTheDefinitionOnRandomTopologies) {
+  std::mt19937 random(7);
+  size_t nontrivial = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    Topology topology = randomTopology(random);
+    unsigned numRanks = topology.numRanks();
+    std::vector<Permutation> elements = groupElements(
+        automorphismGenerators(topology), numRanks, size_t(1) << 10);
+    std::set<Permutation> actual(elements.begin(), elements.end());
+    EXPECT_EQ(actual.size(), elements.size());
+    std::set<Permutation> expected;
+    Permutation p(numRanks);
+    std::iota(p.begin(), p.end(), 0u);
+    do {
+      if (isAutomorphism(topology, p))
+        expected.insert(p);
+    } while (std::next_permutation(p.begin(), p.end()));
+    EXPECT_EQ(actual, expected);
+    nontrivial += expected.size() > 1;
+  }
+  EXPECT_GT(nontrivial, 20u);
+}
+
+/// Checks what the contract of `freeSubgroups` says of each group.
+static void checkFreeSubgroups(const Topology &topology,
+                               const std::vector<std::vector<Permutation>> &all,
+                               size_t limit) {
+  ASSERT_FALSE(all.empty());
+  EXPECT_LE(all.size(), limit);
+  EXPECT_EQ(all.back().size(), 1u);
+  std::set<std::set<Permutation>> distinct;
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_LE(all[i].size(), all[i == 0 ? 0 : i - 1].size());
+    std::set<Permutation> group(all[i].begin(), all[i].end());
+    EXPECT_EQ(group.size(), all[i].size());
+    EXPECT_TRUE(distinct.insert(group).second);
+    for (const Permutation &element : group) {
+      EXPECT_TRUE(isAutomorphism(topology, element));
+      bool fixes = false, moves = false;
+      for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+        (element[rank] == rank ? fixes : moves) = true;
+      EXPECT_FALSE(fixes && moves);
+    }
+    // Closed: generated by itself, it stays the same.
+    EXPECT_EQ(groupElements(all[i], topology.numRanks(), 1 << 12).size(),
+              group.size());
+  }
+}
+
+TEST(Symmetry, FreeSubgroupsOfDgx1) {
+  Topology topology = builtin("dgx1");
+  auto groups = freeSubgroups(topology, 16);
+  checkFreeSubgroups(topology, groups, 16);
+  std::vector<size_t> orders;
+  for (const auto &group : groups)
+    orders.push_back(group.size());
+  EXPECT_EQ(orders, (std::vector<size_t>{4, 2, 2, 2, 1}));
+}
+
+TEST(Symmetry, FreeSubgroupsAreRegularWhereTheyCanBe) {
+  for (std::string_view spec :
+       {"ring:8", "torus:4x4", "torus:3x5", "hypercube:4", "mesh:6", "mesh:16",
+        "switch:8,2", "ring:64", "torus:8x8"}) {
+    Topology topology = builtin(spec);
+    auto groups = freeSubgroups(topology, 12);
+    checkFreeSubgroups(topology, groups, 12);
+    EXPECT_EQ(groups.front().size(), topology.numRanks()) << spec;
+  }
+}
+
+TEST(Symmetry, TheTrivialGroupIsKeptWhateverTheLimit) {
+  EXPECT_EQ(freeSubgroups(builtin("ring:8"), 1).size(), 1u);
+  EXPECT_EQ(freeSubgroups(builtin("ring:8"), 1).front().size(), 1u);
+  EXPECT_EQ(freeSubgroups(builtin("line:3"), 5).size(), 1u);
+}
