@@ -16,6 +16,15 @@
 
 namespace sccl {
 
+/// Max-flow for gather and scatter.
+std::unique_ptr<SolverBackend> createFlowBackend();
+/// Breadth-first matching for all_gather.
+std::unique_ptr<SolverBackend> createMatchingBackend();
+/// Integer flows for all_to_all. Only built with SCCL_HAVE_CBC.
+std::unique_ptr<SolverBackend> createMilpBackend();
+/// Clauses for everything that does not combine. Only built with
+/// SCCL_HAVE_CADICAL.
+std::unique_ptr<SolverBackend> createSatBackend();
 /// The reference engine. Only built with SCCL_HAVE_Z3.
 std::unique_ptr<SolverBackend> createZ3Backend();
 

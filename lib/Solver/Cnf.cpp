@@ -58,14 +58,18 @@ Literals Cnf::count(const Literals &literals, unsigned limit) {
     return {literals.begin(),
             literals.begin() + std::min<size_t>(limit, literals.size())};
   auto middle = literals.begin() + literals.size() / 2;
-  Literals left = count({literals.begin(), middle}, limit);
-  Literals right = count({middle, literals.end()}, limit);
+  return addCounts(count({literals.begin(), middle}, limit),
+                   count({middle, literals.end()}, limit), limit);
+}
+
+Literals Cnf::addCounts(const Literals &left, const Literals &right,
+                        unsigned limit) {
   Literals sum(std::min<size_t>(limit, left.size() + right.size()));
   for (int &output : sum)
     output = newVariable();
   for (size_t i = 0; i <= left.size(); ++i)
     for (size_t j = 0; j <= right.size(); ++j) {
-      if (i + j == 0)
+      if (i + j == 0 || sum.empty())
         continue;
       Literals implication = {sum[std::min(i + j, sum.size()) - 1]};
       if (i > 0)

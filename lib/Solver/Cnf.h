@@ -40,13 +40,16 @@ public:
   }
   void never() { solver.add(0); }
 
-  /// At most `bound` of the literals are true. A literal may occur several times
-  /// and then counts as often.
+  /// At most `bound` of the literals are true. A literal may occur several
+  /// times and then counts as often.
   void atMost(const Literals &literals, unsigned bound);
 
   /// Literals o[0], o[1], ... such that o[i] is true if more than i of the
   /// inputs are; at most `limit` of them.
   Literals count(const Literals &literals, unsigned limit);
+  /// The same for the sum of two counts.
+  Literals addCounts(const Literals &left, const Literals &right,
+                     unsigned limit);
 
 private:
   void sequentialCounter(const Literals &literals, unsigned bound);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Engines that can ask in their inner loops need no watchdog thread, which would
-// cost more than many of their answers.
+// Engines that can ask in their inner loops need no watchdog thread, which
+// would cost more than many of their answers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 
 namespace sccl {
 
-/// The time limit and the interrupt flag of one synthesis. The limit counts from
-/// the construction.
+/// The time limit and the interrupt flag of one synthesis. The limit counts
+/// from the construction.
 class Deadline {
 public:
   explicit Deadline(const SolverOptions &options)

@@ -21,7 +21,8 @@ Quotient::Quotient(const Topology &topology, const Collective &collective,
   for (const Permutation &element : group) {
     std::vector<unsigned> &images = links.emplace_back();
     for (const Link &link : topology.links())
-      images.push_back(*topology.findLink(element[link.src], element[link.dst]));
+      images.push_back(
+          *topology.findLink(element[link.src], element[link.dst]));
   }
   std::vector<unsigned> orbits = rankOrbits(group, topology.numRanks());
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A schedule that looks the same from symmetric ranks is known once it is known
-// for one chunk of each orbit. If no rank is fixed, no orbit is shorter than the
-// group, so that engines can search for the representatives alone and count each
-// send once for every element.
+// for one chunk of each orbit. If no rank is fixed, no orbit is shorter than
+// the group, so that engines can search for the representatives alone and count
+// each send once for every element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,8 @@ private:
   std::vector<bool> isRepresentative; // per rank
 };
 
-/// Groups worth trying on `instance`, from large to small: of each order no more
-/// than `perOrder`. The trivial group comes last.
+/// Groups worth trying on `instance`, from large to small: of each order no
+/// more than `perOrder`. The trivial group comes last.
 std::vector<std::vector<Permutation>> quotientGroups(const Instance &instance,
                                                      unsigned perOrder);
 

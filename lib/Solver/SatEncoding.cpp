@@ -68,7 +68,8 @@ void SatEncoding::addTravels(unsigned chunk, Place &place) {
     if (index == isUseless)
       continue;
     Place *from = index == isSource ? nullptr : &places[index];
-    unsigned first = WindowPlan::firstSend(from ? from->window.first : 0);
+    // Not before place.window.first: a link spans at most one hop.
+    unsigned first = from ? from->window.first + 1 : 1;
     for (unsigned step = first; step <= place.window.last; ++step)
       addTravel(chunk, link, step, place, from);
   }
@@ -198,32 +199,46 @@ void SatEncoding::encodeSlots() {
 // Rounds and bandwidth
 //===----------------------------------------------------------------------===//
 
+/// The most rounds beyond the first that any step could use. More are no help,
+/// and must not cost variables.
+unsigned SatEncoding::usefulSpareRounds() const {
+  uint64_t most = 0;
+  for (const BandwidthLimit &limit : topology.limits())
+    for (const std::vector<Literals> &load : loads) {
+      uint64_t sends = 0;
+      for (unsigned link : limit.links)
+        for (unsigned element = 0; element < quotient.order(); ++element)
+          sends += load[quotient.linkImage(element, link)].size();
+      most = std::max(most, sends / limit.bandwidth);
+    }
+  return static_cast<unsigned>(std::min<uint64_t>(most, spareRounds()));
+}
+
 void SatEncoding::addRoundVariables() {
-  Literals all;
+  unsigned useful = usefulSpareRounds();
+  Literals sum;
   for (unsigned step = 0; step < instance.steps; ++step) {
     Literals &bits = moreRounds.emplace_back();
-    for (unsigned i = 0; i < spareRounds(); ++i) {
+    for (unsigned i = 0; i < useful; ++i) {
       bits.push_back(cnf.newVariable());
       if (i > 0)
         cnf.clause({-bits[i], bits[i - 1]});
     }
-    all.insert(all.end(), bits.begin(), bits.end());
+    sum = step == 0 ? bits : cnf.addCounts(sum, bits, spareRounds() + 1);
   }
-  Literals sum = cnf.count(all, spareRounds() + 1);
   if (sum.size() > spareRounds())
     cnf.clause({-sum[spareRounds()]});
 }
 
-/// The variables of all sends of all chunks over the links of `limit`: a send of
-/// an image over a link is the send of its representative over a link that the
-/// group maps there.
+/// The variables of all sends of all chunks over the links of `limit`: a send
+/// of an image over a link is the send of its representative over a link that
+/// the group maps there.
 Literals SatEncoding::loadOf(const BandwidthLimit &limit, unsigned step) const {
   Literals load;
   for (unsigned link : limit.links)
     for (unsigned element = 0; element < quotient.order(); ++element) {
       // All elements, so it is no matter which of them is the inverse.
-      const Literals &part =
-          loads[step - 1][quotient.linkImage(element, link)];
+      const Literals &part = loads[step - 1][quotient.linkImage(element, link)];
       load.insert(load.end(), part.begin(), part.end());
     }
   return load;
@@ -237,10 +252,10 @@ void SatEncoding::limitLoad(const Literals &load, unsigned bandwidth,
       cnf.atMost(load, static_cast<unsigned>(bound));
     return;
   }
-  uint64_t most = uint64_t(bandwidth) * (spareRounds() + 1);
+  const Literals &bits = moreRounds[step - 1];
+  uint64_t most = uint64_t(bandwidth) * (bits.size() + 1);
   Literals sum = cnf.count(
       load, static_cast<unsigned>(std::min<uint64_t>(most + 1, load.size())));
-  const Literals &bits = moreRounds[step - 1];
   for (uint64_t m = 0; uint64_t(bandwidth) * (m + 1) < sum.size(); ++m) {
     int overload = sum[uint64_t(bandwidth) * (m + 1)];
     if (m < bits.size())

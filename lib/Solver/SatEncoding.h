@@ -39,9 +39,8 @@ public:
               SatRestriction restriction, CaDiCaL::Solver &solver)
       : instance(instance), topology(instance.topology), windows(windows),
         quotient(topology, instance.collective, std::move(restriction.group)),
-        fixedRounds(std::move(restriction.rounds)),
-        useSlots(restriction.slots), solver(solver), cnf(solver),
-        placeAt(topology.numRanks()) {}
+        fixedRounds(std::move(restriction.rounds)), useSlots(restriction.slots),
+        solver(solver), cnf(solver), placeAt(topology.numRanks()) {}
 
   /// Adds all clauses, or some if `stop` returns true on the way.
   void encode(const std::function<bool()> &stop);
@@ -83,6 +82,7 @@ private:
                       std::vector<Slot> &slots) const;
   void encodeCapacities(const std::function<bool()> &stop);
   void limitLoad(const Literals &load, unsigned bandwidth, unsigned step);
+  unsigned usefulSpareRounds() const;
   void addRoundVariables();
   Literals loadOf(const BandwidthLimit &limit, unsigned step) const;
   unsigned spareRounds() const { return instance.rounds - instance.steps; }

@@ -18,6 +18,7 @@
 #include "Z3Encoding.h"
 
 #include <algorithm>
+#include <climits>
 
 using namespace sccl;
 
@@ -26,7 +27,7 @@ class DirectEncoding final : public Z3Encoding {
 public:
   DirectEncoding(const Instance &instance, z3::context &context)
       : instance(instance), topology(instance.topology), context(context),
-        windowAt(topology.numRanks()) {}
+        awaited(topology.numRanks()), windowAt(topology.numRanks()) {}
 
   uint64_t plan(uint64_t limit, const StopFunction &stop) override;
   void encode(z3::solver &solver, const StopFunction &stop) override;
@@ -57,6 +58,13 @@ private:
                          const std::vector<unsigned> &roundsOfUse);
   void limitLoad(z3::solver &solver, const z3::expr_vector &load,
                  unsigned bandwidth, unsigned step);
+  void limitByCases(z3::solver &solver, const z3::expr_vector &load,
+                    unsigned bandwidth, unsigned step);
+  void limitByWeights(z3::solver &solver, const z3::expr_vector &load,
+                      unsigned bandwidth, unsigned step);
+  uint64_t ingressOf(unsigned rank) const;
+  void boundIngress(z3::solver &solver, unsigned rank,
+                    const StopFunction &stop);
   z3::expr newVariable(const std::string &name) {
     return context.bool_const(name.c_str());
   }
@@ -68,6 +76,13 @@ private:
   std::vector<Travel> travels;
   /// moreRounds[t][m]: step t + 1 has at least m + 2 rounds.
   std::vector<std::vector<z3::expr>> moreRounds;
+  /// A chunk on its way to a destination: arrived[i] tells whether it is there
+  /// by the end of step first + i.
+  struct Awaited {
+    unsigned first;
+    std::vector<z3::expr> arrived;
+  };
+  std::vector<std::vector<Awaited>> awaited; // per rank
 
   // Of the chunk being encoded.
   std::vector<Place> places;
@@ -99,6 +114,8 @@ void DirectEncoding::encode(z3::solver &solver, const StopFunction &stop) {
   }
   places.clear();
   encodeRounds(solver, stop);
+  for (unsigned rank = 0; rank < topology.numRanks() && !stop(); ++rank)
+    boundIngress(solver, rank, stop);
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,6 +129,10 @@ void DirectEncoding::encodeChunk(z3::solver &solver, unsigned chunk,
     addTravels(solver, chunk, place);
   for (const Place &place : places)
     constrainPlace(solver, place, kind.numDestinations == 1);
+  for (Place &place : places)
+    if (place.window.wanted)
+      awaited[place.window.rank].push_back(
+          {place.window.first, std::move(place.arrived)});
 }
 
 void DirectEncoding::addPlaces(unsigned chunk, const ChunkClass &kind) {
@@ -245,19 +266,38 @@ void DirectEncoding::addRoundVariables(
   solver.add(atMost(all, spare));
 }
 
-/// sum load <= bandwidth * rounds, as
-/// sum load + bandwidth * sum (not more) <= bandwidth * (1 + |more|).
 void DirectEncoding::limitLoad(z3::solver &solver, const z3::expr_vector &load,
                                unsigned bandwidth, unsigned step) {
   if (load.size() <= bandwidth)
     return;
+  // The first form is much the faster, but its size is cases times load.
+  constexpr size_t maxCases = 64;
+  if (moreRounds[step].size() < maxCases)
+    limitByCases(solver, load, bandwidth, step);
+  else
+    limitByWeights(solver, load, bandwidth, step);
+}
+
+/// One cardinality constraint for each number of rounds that the step may have.
+void DirectEncoding::limitByCases(z3::solver &solver,
+                                  const z3::expr_vector &load,
+                                  unsigned bandwidth, unsigned step) {
+  const std::vector<z3::expr> &more = moreRounds[step];
+  for (size_t rounds = 1; rounds <= more.size() + 1; ++rounds) {
+    if (load.size() <= bandwidth * rounds)
+      return; // enough for everything
+    z3::expr fits = atMost(load, bandwidth * rounds);
+    solver.add(rounds <= more.size() ? more[rounds - 1] || fits : fits);
+  }
+}
+
+/// sum load + bandwidth * sum (not more) <= bandwidth * (1 + |more|).
+void DirectEncoding::limitByWeights(z3::solver &solver,
+                                    const z3::expr_vector &load,
+                                    unsigned bandwidth, unsigned step) {
   const std::vector<z3::expr> &more = moreRounds[step];
   // Enough of `more` for the whole load; beyond it the limit does not bind.
   size_t terms = std::min<size_t>(more.size(), (load.size() - 1) / bandwidth);
-  if (terms == 0) {
-    solver.add(atMost(load, bandwidth));
-    return;
-  }
   z3::expr_vector all(context);
   std::vector<int> weights(load.size(), 1);
   for (unsigned i = 0; i < load.size(); ++i)
@@ -268,6 +308,64 @@ void DirectEncoding::limitLoad(z3::solver &solver, const z3::expr_vector &load,
   }
   solver.add(
       z3::pble(all, weights.data(), static_cast<int>(bandwidth * (1 + terms))));
+}
+
+//===----------------------------------------------------------------------===//
+// Implied constraints
+//===----------------------------------------------------------------------===//
+
+/// The chunks that can enter `rank` in a round, at most.
+uint64_t DirectEncoding::ingressOf(unsigned rank) const {
+  uint64_t sum = 0;
+  for (unsigned link : topology.inLinks(rank))
+    sum += topology.capacity(link);
+  // A limit on all the links into the rank may be tighter.
+  for (const BandwidthLimit &limit : topology.limits()) {
+    auto enters = [&](unsigned link) {
+      return topology.links()[link].dst == rank;
+    };
+    size_t count =
+        std::count_if(limit.links.begin(), limit.links.end(), enters);
+    if (count == topology.inLinks(rank).size())
+      sum = std::min<uint64_t>(sum, limit.bandwidth);
+  }
+  return sum;
+}
+
+/// What a rank still lacks after a step must fit through its links in the
+/// rounds that are left. The capacities imply it, but z3 would have to count to
+/// see that; with it, instances whose rounds are free and tight take seconds
+/// instead of minutes.
+void DirectEncoding::boundIngress(z3::solver &solver, unsigned rank,
+                                  const StopFunction &stop) {
+  const uint64_t perRound = ingressOf(rank);
+  for (unsigned step = 1; step < instance.steps && !stop(); ++step) {
+    uint64_t bound = perRound * (instance.rounds - step);
+    // Never binding, or beyond z3's integers.
+    if (awaited[rank].size() <= perRound * (instance.steps - step) ||
+        bound > INT_MAX)
+      continue;
+    z3::expr_vector lacking(context);
+    std::vector<int> weights;
+    uint64_t certain = 0;
+    for (const Awaited &chunk : awaited[rank]) {
+      if (step < chunk.first)
+        ++certain;
+      else
+        lacking.push_back(!chunk.arrived[step - chunk.first]);
+    }
+    weights.assign(lacking.size(), 1);
+    for (unsigned past = 0; past < step; ++past)
+      for (const z3::expr &more : moreRounds[past]) {
+        lacking.push_back(more);
+        weights.push_back(static_cast<int>(perRound));
+      }
+    if (certain > bound)
+      solver.add(context.bool_val(false));
+    else if (!lacking.empty())
+      solver.add(
+          z3::pble(lacking, weights.data(), static_cast<int>(bound - certain)));
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -58,7 +58,6 @@ std::unique_ptr<Z3Encoding> sccl::createPaperEncoding(const Instance &instance,
 /// Counts the arrival times, the sends, one term of C5 per send and step, and
 /// the rounds.
 uint64_t PaperEncoding::plan(uint64_t, const StopFunction &) {
-  // No factor exceeds 2^28, and the first product has at most 2^50.
   uint64_t perChunk =
       topology.numRanks() + topology.links().size() * (instance.steps + 1ull);
   unsigned __int128 total =

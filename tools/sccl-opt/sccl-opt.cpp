@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Conversion/Passes.h"
 #include "sccl/Dialect/Coll/CollDialect.h"
 #include "sccl/Transforms/Passes.h"
 
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<sccl::coll::CollDialect>();
   mlir::registerAllPasses();
+  sccl::coll::registerCollConversionPasses();
   sccl::coll::registerCollTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "sccl optimizer\n", registry));

@@ -1,0 +1,67 @@
+//===- LowerBound.h - Certified bounds on the bandwidth cost ----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How cheap can a schedule of S steps be? A linear program over all k, R and C
+// at once answers within milliseconds what a search would have to refute for
+// each of them. Its dual solution, rounded to small integers, is a certificate;
+// no bound leaves this library before `checkCertificate` has accepted it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_BOUNDS_LOWERBOUND_H
+#define SCCL_BOUNDS_LOWERBOUND_H
+
+#include "sccl/Checker/Certificate.h"
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Topology.h"
+
+#include <cstddef>
+#include <optional>
+
+namespace sccl {
+
+/// How hard to try.
+struct LowerBoundOptions {
+  /// A bound of at least this much is enough, e.g. the R/C of a known schedule.
+  /// Stronger linear programs are tried only while the bound is below it.
+  std::optional<Rational> enough;
+  /// Linear programs with more columns than this are not tried.
+  size_t maxColumns = 60000;
+  /// Wall time for each linear program; 0 means no limit.
+  double timeoutSeconds = 0;
+};
+
+/// A proved bound.
+struct LowerBound {
+  /// No schedule has a smaller R/C. Nothing if there is no schedule at all.
+  std::optional<Rational> value;
+  /// False if the optimum of the linear program was a little higher but did not
+  /// round to small integers.
+  bool isOptimumOfProgram = true;
+  /// Proves `value`.
+  Certificate certificate;
+};
+
+/// The best bound on R/C of `collective` on `topology` with `steps` steps, for
+/// all k, R and C. Fails if the numbers of ranks differ, `steps` is 0 or above
+/// `Instance::maxRounds`, the linear program is too large or takes too long, or
+/// its solution could not be turned into a certificate.
+Result<LowerBound> lowerBound(const Topology &topology,
+                              const Collective &collective, unsigned steps,
+                              const LowerBoundOptions &options = {});
+
+/// A bound for any number of steps, from the narrowest cut: the smallest R/C
+/// that more steps could ever reach. Limits shared by links of different
+/// sources and of different destinations are taken into account only where the
+/// cut happens to need all their links. Fails if the numbers of ranks differ or
+/// no chunk moves.
+Result<LowerBound> throughputBound(const Topology &topology,
+                                   const Collective &collective);
+
+} // namespace sccl
+
+#endif // SCCL_BOUNDS_LOWERBOUND_H

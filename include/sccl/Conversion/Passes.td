@@ -1,0 +1,76 @@
+//===- Passes.td - Conversions out of the coll dialect -----*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_CONVERSION_PASSES
+#define SCCL_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+defvar Coll_elementOption =
+    Option<"element", "element", "std::string", "\"f32\"",
+           "Element type of combining programs: f32, f64, i8, u8, i32, u32, "
+           "i64 or u64">;
+defvar Coll_reductionOption =
+    Option<"reduction", "reduction", "std::string", "\"sum\"",
+           "Reduction of combining programs: sum, prod, min or max">;
+
+def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Convert programs to GPU kernels, one per rank";
+  let description = [{
+    Turns each `coll.program @p` into a `gpu.module @p` with one kernel
+    `@p_rankN` per rank. Block b of the grid serves channel b / blocks. Each
+    transfer, signal and wait becomes a call of a helper function that is not
+    inlined, so that code grows by one call per op. `KernelABI.h` documents the
+    arguments.
+
+    A signal is: block barrier, then one thread stores the flag with release at
+    system scope. For `target=rocdl` every thread fences before the barrier,
+    because on gfx90a and gfx942 LLVM 22 joins a block without waiting for its
+    stores. A wait is: one thread polls with acquire at system scope, then block
+    barrier. Flags never use read-modify-write atomics, which LLVM 22 lowers
+    without order or scope on NVPTX.
+
+    Expects programs with signals and waits. After this pass no op of the coll
+    dialect remains.
+
+    Example: test/Conversion/CollToGPU/convert-coll-to-gpu.mlir.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"nvvm\"",
+           "Whose memory model to serve: nvvm or rocdl">,
+    Option<"blockSize", "block-size", "unsigned", "256",
+           "Threads of a block, a multiple of 64 up to 1024">,
+    Coll_elementOption, Coll_reductionOption
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
+  let summary = "Convert programs to host functions, one per rank";
+  let description = [{
+    Turns each `coll.program @p` into functions `@p_rankN` for the CPU, each to
+    be run by one thread. The channels of a rank are interleaved in an order in
+    which the program can execute, so that one thread per rank is enough. Flags
+    are words in shared memory, stored with release and polled with acquire; a
+    waiting thread yields.
+
+    Expects programs with signals and waits and one block per channel. After this
+    pass no op of the coll dialect remains.
+
+    Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
+  }];
+  let options = [Coll_elementOption, Coll_reductionOption];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+#endif // SCCL_CONVERSION_PASSES

@@ -1,0 +1,728 @@
+//===- CertificateChecker.cpp - Exact check of lower bounds ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Works out what a proof establishes, by the rules at the head of Certificate.h
+// and in their notation. Commodities are counted from the sets of the
+// collective itself, and paths are searched here, so nothing is taken from the
+// code that found the numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Checker/Certificate.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+using namespace sccl;
+
+namespace {
+/// Wide enough for every sum of proof values, see `maxProofValue`.
+using Wide = __int128;
+constexpr Wide outOfReach = Wide(1) << 120;
+
+/// Why a proof does not hold, or nothing.
+using Failure = std::optional<std::string>;
+
+/// Links with one value for each of `columns` steps, columns counted from 0. A
+/// claim for any S has a single column, whose paths may be of any length.
+struct Graph {
+  unsigned ranks;
+  unsigned columns;
+  bool anySteps;
+  std::vector<Link> links;
+  std::vector<Wide> prices;
+
+  size_t at(size_t link, size_t column) const {
+    return link * columns + column;
+  }
+  /// Links turned round and steps counted from the end.
+  Graph reversed() const;
+  /// The same links at other prices.
+  Graph withPrices(std::vector<Wide> others) const {
+    return {ranks, columns, anySteps, links, std::move(others)};
+  }
+};
+
+/// A graph with D, the largest price of what all limits let pass in one round.
+struct PricedTopology {
+  Graph graph;
+  Wide scale;
+};
+
+/// Chunks that start at the same ranks and must get to the same ranks.
+struct Commodity {
+  std::vector<unsigned> pre, post;
+  Wide count = 0;
+  std::optional<Wide> value;
+};
+
+/// The ranks before and after, ascending.
+using Route = std::pair<std::vector<unsigned>, std::vector<unsigned>>;
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
+
+Graph Graph::reversed() const {
+  Graph result = *this;
+  for (size_t link = 0; link < links.size(); ++link) {
+    std::swap(result.links[link].src, result.links[link].dst);
+    for (unsigned column = 0; column < columns; ++column)
+      result.prices[at(link, columns - 1 - column)] = prices[at(link, column)];
+  }
+  return result;
+}
+
+/// The price of the cheapest path from one of `roots` to each rank.
+static std::vector<Wide> cheapestPaths(const Graph &graph,
+                                       const std::vector<unsigned> &roots) {
+  std::vector<Wide> cost(graph.ranks, outOfReach);
+  for (unsigned root : roots)
+    cost[root] = 0;
+  // Without steps a cheapest path has fewer links than there are ranks.
+  unsigned sweeps = graph.anySteps ? graph.ranks : graph.columns;
+  for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
+    unsigned column = graph.anySteps ? 0 : sweep;
+    std::vector<Wide> next = cost;
+    for (size_t link = 0; link < graph.links.size(); ++link) {
+      auto [src, dst] = graph.links[link];
+      if (cost[src] < outOfReach)
+        next[dst] = std::min(next[dst],
+                             cost[src] + graph.prices[graph.at(link, column)]);
+    }
+    if (graph.anySteps && next == cost)
+      break;
+    cost = std::move(next);
+  }
+  return cost;
+}
+
+/// The number of links from the nearest of `roots` to each rank; the number of
+/// ranks where there is no path.
+static std::vector<unsigned> countHops(const Graph &graph,
+                                       const std::vector<unsigned> &roots) {
+  std::vector<unsigned> hops(graph.ranks, graph.ranks);
+  for (unsigned root : roots)
+    hops[root] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [src, dst] : graph.links)
+      if (hops[src] + 1 < hops[dst]) {
+        hops[dst] = hops[src] + 1;
+        changed = true;
+      }
+  }
+  return hops;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of the proof
+//===----------------------------------------------------------------------===//
+
+static std::string linkText(const Link &link) {
+  return std::to_string(link.src) + "->" + std::to_string(link.dst);
+}
+
+static Failure checkValues(const StepValues &values, unsigned columns,
+                           const std::string &what) {
+  if (values.size() != columns)
+    return what + " has " + std::to_string(values.size()) +
+           " values, expected " + std::to_string(columns);
+  for (int64_t value : values)
+    if (value < 0 || value > maxProofValue)
+      return what + " has the value " + std::to_string(value) +
+             ", the limits are 0 and " + std::to_string(maxProofValue);
+  return std::nullopt;
+}
+
+static Failure checkRanks(const std::vector<unsigned> &list, unsigned ranks) {
+  for (unsigned rank : list)
+    if (rank >= ranks)
+      return "rank " + std::to_string(rank) + " is out of range for " +
+             std::to_string(ranks) + " ranks";
+  return std::nullopt;
+}
+
+static std::vector<bool> toFlags(const std::vector<unsigned> &list,
+                                 unsigned ranks) {
+  std::vector<bool> flags(ranks);
+  for (unsigned rank : list)
+    flags[rank] = true;
+  return flags;
+}
+
+/// The indices of `links` in the topology, ascending; nothing if one is absent.
+static std::optional<std::vector<unsigned>>
+findLinks(const Topology &topology, const std::vector<Link> &links) {
+  std::vector<unsigned> set;
+  for (const Link &link : links) {
+    std::optional<unsigned> index = topology.findLink(link.src, link.dst);
+    if (!index)
+      return std::nullopt;
+    set.push_back(*index);
+  }
+  std::sort(set.begin(), set.end());
+  return set;
+}
+
+static Result<PricedTopology> loadPrices(const Topology &topology,
+                                         const std::vector<LimitPrices> &list,
+                                         std::optional<unsigned> steps) {
+  unsigned columns = steps.value_or(1);
+  Graph graph{topology.numRanks(), columns, !steps, topology.links(), {}};
+  graph.prices.resize(graph.links.size() * columns);
+  std::map<std::vector<unsigned>, unsigned> bandwidths;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    auto [it, isNew] = bandwidths.try_emplace(limit.links, limit.bandwidth);
+    if (!isNew)
+      it->second = std::min(it->second, limit.bandwidth);
+  }
+  std::vector<Wide> perStep(columns);
+  for (const LimitPrices &price : list) {
+    std::string what =
+        "the price on " +
+        (price.links.empty() ? "no link" : linkText(price.links[0]));
+    std::optional<std::vector<unsigned>> set = findLinks(topology, price.links);
+    auto limit = set ? bandwidths.find(*set) : bandwidths.end();
+    if (limit == bandwidths.end())
+      return Error{what + " and " + std::to_string(price.links.size()) +
+                   " links in all is on no limit of the topology"};
+    if (Failure failure = checkValues(price.values, columns, what))
+      return Error{*failure};
+    for (unsigned column = 0; column < columns; ++column) {
+      perStep[column] += Wide(price.values[column]) * limit->second;
+      for (unsigned link : *set)
+        graph.prices[graph.at(link, column)] += price.values[column];
+    }
+  }
+  Wide scale = *std::max_element(perStep.begin(), perStep.end());
+  if (scale == 0)
+    return Error{"all prices are 0"};
+  return PricedTopology{std::move(graph), scale};
+}
+
+//===----------------------------------------------------------------------===//
+// Trees
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Adds up what the trees of one commodity establish.
+class TreeChecker {
+public:
+  /// `graph` is read in the direction of the tree.
+  TreeChecker(const Topology &topology, const Graph &graph,
+              const TreeProof &tree, const std::vector<unsigned> &targets)
+      : topology(topology), graph(graph), tree(tree),
+        isRoot(toFlags(tree.roots, graph.ranks)),
+        isTarget(toFlags(targets, graph.ranks)), weights(graph.prices.size()) {
+    for (unsigned root : tree.roots)
+      isTarget[root] = false;
+  }
+
+  /// Adds max(0, w) to `load` and V to `value`.
+  Failure run(std::vector<Wide> &load, Wide &value);
+
+private:
+  Failure addArrivals(Wide &value);
+  Failure addRelays();
+  Failure addPaths(Wide &value);
+  Failure addPathsTo(unsigned target, Graph &priced, Wide &value);
+  /// The values of a line in the direction of the tree, with its link.
+  Result<size_t> load(const Link &link, const StepValues &values,
+                      std::vector<Wide> &oriented, const std::string &what);
+
+  const Topology &topology;
+  const Graph &graph;
+  const TreeProof &tree;
+  std::vector<bool> isRoot, isTarget;
+  std::vector<Wide> weights;
+};
+} // namespace
+
+Result<size_t> TreeChecker::load(const Link &link, const StepValues &values,
+                                 std::vector<Wide> &oriented,
+                                 const std::string &what) {
+  std::string name = what + " on " + linkText(link);
+  std::optional<unsigned> index = topology.findLink(link.src, link.dst);
+  if (!index)
+    return Error{name + " is on no link of the topology"};
+  if (Failure failure = checkValues(values, graph.columns, name))
+    return Error{*failure};
+  oriented.assign(values.begin(), values.end());
+  if (tree.backward)
+    std::reverse(oriented.begin(), oriented.end());
+  return size_t(*index);
+}
+
+/// Rule (i).
+Failure TreeChecker::addArrivals(Wide &value) {
+  if (tree.arrivals.size() != graph.ranks)
+    return "a tree has " + std::to_string(tree.arrivals.size()) +
+           " arrival values, expected " + std::to_string(graph.ranks);
+  for (unsigned rank = 0; rank < graph.ranks; ++rank) {
+    int64_t arrival = tree.arrivals[rank];
+    std::string what = "the arrival value " + std::to_string(arrival) +
+                       " of rank " + std::to_string(rank);
+    if (arrival < -maxProofValue || arrival > maxProofValue)
+      return what + " is larger than " + std::to_string(maxProofValue);
+    if (isRoot[rank] && arrival != 0)
+      return what + ", a root, is not 0";
+    if (!isTarget[rank] && arrival > 0)
+      return what + ", not a target, is positive";
+    value += arrival;
+  }
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    for (unsigned column = 0; column < graph.columns; ++column)
+      weights[graph.at(link, column)] += tree.arrivals[graph.links[link].dst];
+  return std::nullopt;
+}
+
+/// Rule (ii).
+Failure TreeChecker::addRelays() {
+  if (graph.anySteps && !tree.relays.empty())
+    return "relay values need a number of steps";
+  std::vector<std::vector<size_t>> enter(graph.ranks);
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    enter[graph.links[link].dst].push_back(link);
+  std::vector<Wide> values;
+  for (const RelayValues &relay : tree.relays) {
+    Result<size_t> link =
+        load(relay.link, relay.values, values, "a relay value");
+    if (!link)
+      return link.error();
+    unsigned relaying = graph.links[*link].src;
+    if (isRoot[relaying])
+      return "a relay value on " + linkText(relay.link) + " is on a root";
+    Wide later = 0;
+    for (size_t column = graph.columns; column-- > 0;) {
+      for (size_t entry : enter[relaying])
+        weights[graph.at(entry, column)] += later;
+      later += values[column];
+      weights[graph.at(*link, column)] -= later;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Rule (iii). Lines of one target are next to each other in a parsed proof;
+/// where they are not, each group counts as a path of its own, which takes no
+/// more than all of them together would give.
+Failure TreeChecker::addPaths(Wide &value) {
+  Graph priced = graph.withPrices(std::vector<Wide>(graph.prices.size()));
+  std::vector<Wide> values;
+  for (size_t i = 0; i < tree.paths.size(); ++i) {
+    const PathPrices &path = tree.paths[i];
+    std::string what = "a price to rank " + std::to_string(path.target);
+    if (path.target >= graph.ranks || !isTarget[path.target])
+      return what + " is of no target";
+    Result<size_t> link = load(path.link, path.values, values, what);
+    if (!link)
+      return link.error();
+    for (unsigned column = 0; column < graph.columns; ++column)
+      priced.prices[graph.at(*link, column)] += values[column];
+    bool isLast =
+        i + 1 == tree.paths.size() || tree.paths[i + 1].target != path.target;
+    if (!isLast)
+      continue;
+    if (Failure failure = addPathsTo(path.target, priced, value))
+      return failure;
+  }
+  return std::nullopt;
+}
+
+/// Takes the prices of one target over into the weights, and clears them.
+Failure TreeChecker::addPathsTo(unsigned target, Graph &priced, Wide &value) {
+  Wide cheapest = cheapestPaths(priced, tree.roots)[target];
+  if (cheapest == outOfReach)
+    return "rank " + std::to_string(target) + " is out of reach of the roots";
+  value += cheapest;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    weights[i] += priced.prices[i];
+    priced.prices[i] = 0;
+  }
+  return std::nullopt;
+}
+
+Failure TreeChecker::run(std::vector<Wide> &load, Wide &value) {
+  if (Failure failure = addArrivals(value))
+    return failure;
+  if (Failure failure = addRelays())
+    return failure;
+  if (Failure failure = addPaths(value))
+    return failure;
+  std::vector<unsigned> hops = countHops(graph, tree.roots);
+  for (size_t link = 0; link < graph.links.size(); ++link) {
+    auto [src, dst] = graph.links[link];
+    if (isRoot[dst] || hops[src] == graph.ranks)
+      continue;
+    unsigned first = graph.anySteps ? 0 : hops[src];
+    for (unsigned column = first; column < graph.columns; ++column)
+      load[graph.at(link, column)] +=
+          std::max<Wide>(0, weights[graph.at(link, column)]);
+  }
+  return std::nullopt;
+}
+
+/// Whether the sends of a chunk must hold a tree with these roots.
+static Failure checkRoots(const TreeProof &tree, const Commodity &commodity,
+                          bool combining) {
+  const std::vector<unsigned> &from =
+      tree.backward ? commodity.post : commodity.pre;
+  if (!combining) {
+    if (!tree.backward && tree.roots == from)
+      return std::nullopt;
+    return "a tree without reductions must lead from all of the precondition";
+  }
+  if (tree.roots.size() == 1 &&
+      std::binary_search(from.begin(), from.end(), tree.roots[0]))
+    return std::nullopt;
+  return "a tree of reductions must have one root, in the " +
+         std::string(tree.backward ? "postcondition" : "precondition");
+}
+
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Works out V of every commodity of a collective.
+class PriceChecker {
+public:
+  PriceChecker(const Topology &topology, const Collective &collective,
+               const Graph &graph)
+      : topology(topology), collective(collective), graph(graph) {}
+
+  Failure addCommodities(const std::vector<CommodityProof> &proofs);
+  Failure addSymmetries(const std::vector<std::vector<unsigned>> &list);
+  /// The sum of N(k) V(k).
+  Result<Wide> total();
+
+private:
+  void groupChunks();
+  Result<Wide> valueOf(const CommodityProof &proof, const Commodity &commodity);
+  /// V of a commodity without evidence.
+  Wide dearestPath(const Commodity &commodity);
+  Wide dearestPath(const std::vector<unsigned> &roots,
+                   const std::vector<unsigned> &targets);
+
+  const Topology &topology;
+  const Collective &collective;
+  const Graph &graph;
+  std::map<Route, Commodity> commodities;
+  std::map<std::vector<unsigned>, std::vector<Wide>> pathsFrom;
+};
+} // namespace
+
+void PriceChecker::groupChunks() {
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    Route route(collective.pre().ranksOf(chunk),
+                collective.post().ranksOf(chunk));
+    Commodity &commodity = commodities[route];
+    if (commodity.count++ == 0)
+      std::tie(commodity.pre, commodity.post) = std::move(route);
+  }
+}
+
+Result<Wide> PriceChecker::valueOf(const CommodityProof &proof,
+                                   const Commodity &commodity) {
+  bool combining = collective.combining();
+  if (proof.gossip < 0 || proof.gossip > maxProofValue)
+    return Error{"the gossip value " + std::to_string(proof.gossip) +
+                 " is out of range"};
+  if (proof.gossip != 0 && (!combining || commodity.post.empty()))
+    return Error{"a gossip value needs a reduction"};
+  size_t ends = commodity.pre.size() + commodity.post.size();
+  Wide value = proof.gossip == 0 ? 0 : Wide(proof.gossip) * Wide(ends - 2);
+  std::vector<Wide> load(graph.prices.size(), proof.gossip);
+  for (const TreeProof &tree : proof.trees) {
+    if (Failure failure = checkRoots(tree, commodity, combining))
+      return Error{*failure};
+    TreeChecker checker(topology, tree.backward ? graph.reversed() : graph,
+                        tree, tree.backward ? commodity.pre : commodity.post);
+    std::vector<Wide> treeLoad(load.size());
+    if (Failure failure = checker.run(treeLoad, value))
+      return Error{*failure};
+    for (size_t link = 0; link < graph.links.size(); ++link)
+      for (unsigned column = 0; column < graph.columns; ++column) {
+        unsigned own = tree.backward ? graph.columns - 1 - column : column;
+        load[graph.at(link, own)] += treeLoad[graph.at(link, column)];
+      }
+  }
+  for (size_t i = 0; i < load.size(); ++i)
+    if (load[i] > graph.prices[i])
+      return Error{
+          "the proof of a commodity takes more than the price of link " +
+          linkText(graph.links[i / graph.columns]) + " in step " +
+          std::to_string(i % graph.columns + 1)};
+  return value;
+}
+
+Failure
+PriceChecker::addCommodities(const std::vector<CommodityProof> &proofs) {
+  groupChunks();
+  for (const CommodityProof &proof : proofs) {
+    auto found = commodities.find({proof.pre, proof.post});
+    if (found == commodities.end())
+      return "no chunk has the pre- and postcondition of a commodity of the "
+             "proof";
+    Result<Wide> value = valueOf(proof, found->second);
+    if (!value)
+      return value.error();
+    found->second.value = *value;
+  }
+  return std::nullopt;
+}
+
+static std::vector<unsigned> imageOf(const std::vector<unsigned> &symmetry,
+                                     const std::vector<unsigned> &set) {
+  std::vector<unsigned> image;
+  for (unsigned rank : set)
+    image.push_back(symmetry[rank]);
+  std::sort(image.begin(), image.end());
+  return image;
+}
+
+/// Whether a renumbering maps links to links of the same prices.
+static Failure checkSymmetry(const std::vector<unsigned> &symmetry,
+                             const Topology &topology, const Graph &graph) {
+  if (Failure failure = checkRanks(symmetry, graph.ranks))
+    return failure;
+  std::vector<bool> hit = toFlags(symmetry, graph.ranks);
+  if (symmetry.size() != graph.ranks ||
+      std::find(hit.begin(), hit.end(), false) != hit.end())
+    return "a symmetry is not a renumbering of the ranks";
+  for (size_t link = 0; link < graph.links.size(); ++link) {
+    auto [src, dst] = graph.links[link];
+    Link to{symmetry[src], symmetry[dst]};
+    std::optional<unsigned> image = topology.findLink(to.src, to.dst);
+    if (!image)
+      return "a symmetry maps link " + linkText(graph.links[link]) + " to " +
+             linkText(to) + ", which the topology does not have";
+    for (unsigned column = 0; column < graph.columns; ++column)
+      if (graph.prices[graph.at(link, column)] !=
+          graph.prices[graph.at(*image, column)])
+        return "a symmetry maps link " + linkText(graph.links[link]) + " to " +
+               linkText(to) + ", which has another price";
+  }
+  return std::nullopt;
+}
+
+Failure
+PriceChecker::addSymmetries(const std::vector<std::vector<unsigned>> &list) {
+  for (const std::vector<unsigned> &symmetry : list)
+    if (Failure failure = checkSymmetry(symmetry, topology, graph))
+      return failure;
+  // A renumbering has a finite order, so following images reaches the whole
+  // orbit.
+  std::vector<const Commodity *> pending;
+  for (const auto &[route, commodity] : commodities)
+    if (commodity.value)
+      pending.push_back(&commodity);
+  while (!pending.empty()) {
+    const Commodity *from = pending.back();
+    pending.pop_back();
+    for (const std::vector<unsigned> &symmetry : list) {
+      auto found = commodities.find(
+          {imageOf(symmetry, from->pre), imageOf(symmetry, from->post)});
+      if (found == commodities.end() ||
+          (found->second.value && *found->second.value >= *from->value))
+        continue;
+      found->second.value = from->value;
+      pending.push_back(&found->second);
+    }
+  }
+  return std::nullopt;
+}
+
+Wide PriceChecker::dearestPath(const std::vector<unsigned> &roots,
+                               const std::vector<unsigned> &targets) {
+  auto [it, isNew] = pathsFrom.try_emplace(roots);
+  if (isNew)
+    it->second = cheapestPaths(graph, roots);
+  Wide dearest = 0;
+  for (unsigned target : targets)
+    dearest = std::max(dearest, it->second[target]);
+  return dearest;
+}
+
+Wide PriceChecker::dearestPath(const Commodity &commodity) {
+  if (!collective.combining())
+    return dearestPath(commodity.pre, commodity.post);
+  Wide dearest = 0;
+  for (unsigned source : commodity.pre)
+    dearest = std::max(dearest, dearestPath({source}, commodity.post));
+  return dearest;
+}
+
+Result<Wide> PriceChecker::total() {
+  Wide sum = 0;
+  for (auto &[route, commodity] : commodities) {
+    Wide value = commodity.value ? *commodity.value : dearestPath(commodity);
+    if (value == outOfReach)
+      return Error{"a chunk cannot get everywhere it must in so many steps"};
+    sum += commodity.count * value;
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of proof
+//===----------------------------------------------------------------------===//
+
+static Result<Wide> totalOf(const PriceProof &proof, const Topology &topology,
+                            const Collective &collective, const Graph &graph) {
+  PriceChecker checker(topology, collective, graph);
+  if (Failure failure = checker.addCommodities(proof.commodities))
+    return Error{*failure};
+  if (Failure failure = checker.addSymmetries(proof.symmetries))
+    return Error{*failure};
+  return checker.total();
+}
+
+/// Whether a chunk must get from `inside` to its complement.
+static bool mustCross(const Collective &collective, unsigned chunk,
+                      const std::vector<bool> &inside) {
+  bool anyInside = false, anyOutside = false, wantedOutside = false;
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+    if (collective.pre().contains(rank, chunk))
+      (inside[rank] ? anyInside : anyOutside) = true;
+    if (!inside[rank] && collective.post().contains(rank, chunk))
+      wantedOutside = true;
+  }
+  return wantedOutside && anyInside && (collective.combining() || !anyOutside);
+}
+
+static Result<Wide> totalOf(const CutProof &proof, const Topology &,
+                            const Collective &collective, const Graph &graph) {
+  if (!graph.anySteps)
+    return Error{"a cut is for any number of steps"};
+  if (Failure failure = checkRanks(proof.side, graph.ranks))
+    return Error{*failure};
+  std::vector<bool> inside = toFlags(proof.side, graph.ranks);
+  Wide cheapest = outOfReach;
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    if (inside[graph.links[link].src] && !inside[graph.links[link].dst])
+      cheapest = std::min(cheapest, graph.prices[link]);
+  if (cheapest == outOfReach)
+    return Error{"no link leaves the side of the cut"};
+  Wide crossing = 0;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    crossing += mustCross(collective, chunk, inside);
+  return crossing * cheapest;
+}
+
+static Failure checkDistance(const DistanceProof &proof, unsigned steps,
+                             const Topology &topology,
+                             const Collective &collective) {
+  unsigned ranks = topology.numRanks();
+  if (Failure failure = checkRanks({proof.src, proof.dst}, ranks))
+    return failure;
+  Graph graph{ranks, 1, true, topology.links(), {}};
+  graph.prices.resize(graph.links.size());
+  std::vector<unsigned> hops = countHops(graph.reversed(), {proof.dst});
+  auto isFar = [&](unsigned rank) {
+    return hops[rank] > steps || hops[rank] == ranks;
+  };
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    if (!collective.pre().contains(proof.src, chunk) ||
+        !collective.post().contains(proof.dst, chunk))
+      continue;
+    std::vector<unsigned> from = {proof.src};
+    if (!collective.combining())
+      from = collective.pre().ranksOf(chunk);
+    if (std::all_of(from.begin(), from.end(), isFar))
+      return std::nullopt;
+  }
+  return "no chunk must get from rank " + std::to_string(proof.src) +
+         " to rank " + std::to_string(proof.dst) + " over more than " +
+         std::to_string(steps) + " links";
+}
+
+//===----------------------------------------------------------------------===//
+// Claims
+//===----------------------------------------------------------------------===//
+
+/// Whether the claim is about this topology and collective at all.
+static Failure checkSubject(const Certificate &certificate,
+                            const Topology &topology,
+                            const Collective &collective) {
+  Certificate expected = makeClaim(topology, collective, certificate.steps);
+  if (topology.numRanks() != collective.numRanks() ||
+      certificate.numRanks != expected.numRanks)
+    return "the claim is for " + std::to_string(certificate.numRanks) +
+           " ranks, the topology has " + std::to_string(topology.numRanks()) +
+           " and the collective " + std::to_string(collective.numRanks());
+  if (certificate.kind != expected.kind || certificate.root != expected.root ||
+      certificate.collectivePrint != expected.collectivePrint)
+    return "the claim is for another collective";
+  if (certificate.topologyPrint != expected.topologyPrint)
+    return "the claim is for another topology";
+  if (certificate.steps && *certificate.steps == 0)
+    return "the claim is for 0 steps";
+  return std::nullopt;
+}
+
+/// sum / scale as a 64-bit fraction, rounded down where it has no such form.
+static Rational roundDown(Wide sum, Wide scale) {
+  Wide a = sum, b = scale;
+  while (b != 0)
+    std::tie(a, b) = std::pair(b, a % b);
+  sum /= a;
+  scale /= a;
+  constexpr Wide most = std::numeric_limits<int64_t>::max();
+  while (sum > most || scale > most) {
+    sum /= 2;
+    scale = scale / 2 + scale % 2;
+  }
+  return Rational(int64_t(sum), int64_t(scale));
+}
+
+Result<Rational> sccl::provenBound(const Certificate &certificate,
+                                   const Topology &topology,
+                                   const Collective &collective) {
+  if (Failure failure = checkSubject(certificate, topology, collective))
+    return Error{*failure};
+  const auto *prices = std::get_if<PriceProof>(&certificate.proof);
+  const auto *cut = std::get_if<CutProof>(&certificate.proof);
+  if (!prices && !cut)
+    return Error{"a distance proves no bound"};
+  Result<PricedTopology> priced = loadPrices(
+      topology, prices ? prices->prices : cut->prices, certificate.steps);
+  if (!priced)
+    return Error{priced.error()};
+  Result<Wide> sum = prices
+                         ? totalOf(*prices, topology, collective, priced->graph)
+                         : totalOf(*cut, topology, collective, priced->graph);
+  if (!sum)
+    return Error{sum.error()};
+  if (*sum < 0)
+    return Error{"the proof adds up to less than 0"};
+  return roundDown(*sum, priced->scale * Wide(collective.chunks()));
+}
+
+std::optional<std::string>
+sccl::checkCertificate(const Certificate &certificate, const Topology &topology,
+                       const Collective &collective) {
+  const auto *distance = std::get_if<DistanceProof>(&certificate.proof);
+  if (!certificate.bound || distance) {
+    if (certificate.bound || !distance || !certificate.steps)
+      return "only a distance and a number of steps prove that there is no "
+             "schedule, and nothing else";
+    if (Failure failure = checkSubject(certificate, topology, collective))
+      return failure;
+    return checkDistance(*distance, *certificate.steps, topology, collective);
+  }
+  Result<Rational> proven = provenBound(certificate, topology, collective);
+  if (!proven)
+    return proven.error();
+  if (*certificate.bound > *proven)
+    return "the claim is a bound of " + certificate.bound->str() +
+           ", the proof gives " + proven->str() + " only";
+  return std::nullopt;
+}

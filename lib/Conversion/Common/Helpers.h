@@ -1,0 +1,49 @@
+//===- Helpers.h - Functions that generated code calls ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The helpers are written as MLIR text, because that is how they are best read.
+// All of them are `no_inline`: the code of a rank then grows by one call per op.
+//
+//   @coll_transfer  moves chunks of a segment: addresses, lengths, the part of
+//                   this block, then @coll_copy
+//   @coll_reduce    the same for a combine, then @coll_combine
+//   @coll_copy      copies bytes            } by all threads of a block,
+//   @coll_combine   combines elements       } or by the host thread
+//   @coll_signal    publishes what came before, then sets a flag
+//   @coll_wait      returns when a flag has reached a value, or on abort
+//   @coll_begin     the number of this launch, from the block's epoch word
+//   @coll_end       stores it there
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_CONVERSION_COMMON_HELPERS_H
+#define SCCL_LIB_CONVERSION_COMMON_HELPERS_H
+
+#include "ElementOps.h"
+
+#include <optional>
+#include <string>
+
+namespace sccl::coll {
+
+/// Whose instructions the helpers are for.
+enum class HelperTarget { NVVM, ROCDL, Host };
+
+struct HelperOptions {
+  HelperTarget target;
+  /// Threads of a block; 1 on the host.
+  unsigned blockSize = 1;
+  /// Given if the program combines.
+  std::optional<ElementOp> combine;
+};
+
+/// The text of a module that holds the helpers.
+std::string helperModuleText(const HelperOptions &options);
+
+} // namespace sccl::coll
+
+#endif // SCCL_LIB_CONVERSION_COMMON_HELPERS_H

@@ -1,0 +1,181 @@
+//===- ProgramEmitter.cpp - Code for one rank's channels ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+KernelArguments KernelArguments::of(ValueRange values) {
+  return {values[0], values[1], values[2], values[3],
+          values[4], values[5], values[6]};
+}
+
+SmallVector<Type> KernelArguments::types(Type pointer) {
+  SmallVector<Type> result(6, pointer);
+  result.push_back(IntegerType::get(pointer.getContext(), 64));
+  return result;
+}
+
+ProgramContext::ProgramContext(ProgramOp program, const Collective &collective)
+    : name(program.getSymName()), collective(collective), signals(program),
+      layout{collective.numRanks(), program.getBlocks()} {}
+
+std::string ProgramContext::functionName(unsigned rank) const {
+  return name + "_rank" + std::to_string(rank);
+}
+
+ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
+                               const ProgramContext &context, unsigned rank,
+                               const KernelArguments &arguments, Value block)
+    : builder(builder), loc(loc), context(context), rank(rank),
+      arguments(arguments), block(block) {
+  // chunkStride() of KernelABI.h
+  Value chunks = constant(context.collective.chunksPerSegment());
+  Value one = constant(1);
+  Value padded = arith::AddIOp::create(builder, loc, arguments.segment, chunks);
+  Value rounded = arith::SubIOp::create(builder, loc, padded, one);
+  Value even = arith::DivUIOp::create(builder, loc, rounded, chunks);
+  Value over = arith::AddIOp::create(builder, loc, even,
+                                     constant(chunkAlignment - 1));
+  stride = arith::AndIOp::create(builder, loc, over,
+                                 constant(-int64_t(chunkAlignment)));
+}
+
+Value ProgramEmitter::constant(int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 64);
+}
+
+Value ProgramEmitter::offset(Value base, Value bytes) {
+  return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
+                             base, ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+void ProgramEmitter::call(StringRef helper, ValueRange operands) {
+  LLVM::CallOp::create(builder, loc, TypeRange{}, helper, operands);
+}
+
+/// The `field`-th address of the peer's entry in the table of peers.
+Value ProgramEmitter::peerAddress(unsigned peer, unsigned field) {
+  Value &address = peerFields[{peer, field}];
+  if (!address) {
+    constexpr unsigned word = sizeof(void *);
+    Value entry = offset(arguments.peers,
+                         constant(peer * sizeof(PeerEntry) + field * word));
+    address = LLVM::LoadOp::create(builder, loc, arguments.peers.getType(),
+                                   entry, /*alignment=*/word);
+  }
+  return address;
+}
+
+static constexpr unsigned controlField = 3;
+
+Value ProgramEmitter::slotAddress(const SlotRange &range) {
+  // The fields of PeerEntry are in the order of the enumeration.
+  Value own[] = {arguments.input, arguments.output, arguments.scratch};
+  unsigned field = unsigned(range.buffer);
+  Value base = range.rank == rank ? own[field] : peerAddress(range.rank, field);
+  unsigned perSegment = range.buffer == Buffer::Scratch
+                            ? ~0u
+                            : context.collective.chunksPerSegment();
+  Value segments = arith::MulIOp::create(builder, loc, arguments.segment,
+                                         constant(range.slot / perSegment));
+  Value chunks = arith::MulIOp::create(builder, loc, stride,
+                                       constant(range.slot % perSegment));
+  return offset(base, arith::AddIOp::create(builder, loc, segments, chunks));
+}
+
+/// The flag of this block in a row of flags, a line for each block.
+Value ProgramEmitter::flagAddress(Value control, uint64_t firstBlock) {
+  Value line = arith::MulIOp::create(builder, loc, block,
+                                     constant(ControlLayout::lineBytes));
+  return offset(control, arith::AddIOp::create(builder, loc, line,
+                                               constant(firstBlock)));
+}
+
+/// launch * K + value, see coll.signal.
+Value ProgramEmitter::flagValue(Flag flag, unsigned src, unsigned dst,
+                                unsigned value) {
+  unsigned perLaunch =
+      flag == Flag::Ready ? 1 : context.signals.arrivals(src, dst);
+  Value before =
+      arith::MulIOp::create(builder, loc, launch, constant(perLaunch));
+  return arith::AddIOp::create(builder, loc, before, constant(value));
+}
+
+void ProgramEmitter::begin(unsigned peer) {
+  Value word = arith::MulIOp::create(builder, loc, block,
+                                     constant(ControlLayout::wordBytes));
+  epochWord = offset(arguments.control,
+                     arith::AddIOp::create(builder, loc, word,
+                                           constant(context.layout.epoch(peer))));
+  launch = LLVM::CallOp::create(builder, loc, TypeRange{builder.getI64Type()},
+                                "coll_begin", ValueRange{epochWord})
+               .getResult();
+}
+
+void ProgramEmitter::end() { call("coll_end", {epochWord, launch}); }
+
+void ProgramEmitter::emitTransfer(const Transfer &transfer) {
+  SmallVector<Value> operands{slotAddress(transfer.write)};
+  for (const SlotRange &read : transfer.reads)
+    operands.push_back(slotAddress(read));
+  unsigned position = transfer.chunk % context.collective.chunksPerSegment();
+  operands.append({constant(position), constant(transfer.count),
+                   arguments.segment, stride, block,
+                   constant(context.layout.blocks)});
+  call(transfer.reads.size() == 2 ? "coll_reduce" : "coll_transfer", operands);
+}
+
+void ProgramEmitter::emit(ChannelOp channel, Operation *op) {
+  if (std::optional<Transfer> transfer = getTransfer(op))
+    return emitTransfer(*transfer);
+  const ControlLayout &layout = context.layout;
+  if (auto signal = dyn_cast<SignalOp>(op)) {
+    unsigned peer = signal.getPeer();
+    Value control = peer == rank ? arguments.control
+                                 : peerAddress(peer, controlField);
+    uint64_t row = signal.getFlag() == Flag::Ready ? layout.ready(rank)
+                                                   : layout.arrival(rank);
+    return call("coll_signal",
+                {flagAddress(control, row),
+                 flagValue(signal.getFlag(), rank, peer, signal.getValue())});
+  }
+  auto wait = cast<WaitOp>(op);
+  unsigned peer = wait.getPeer();
+  uint64_t row = wait.getFlag() == Flag::Ready ? layout.ready(peer)
+                                               : layout.arrival(peer);
+  call("coll_wait",
+       {flagAddress(arguments.control, row),
+        flagValue(wait.getFlag(), peer, rank, wait.getValue()),
+        arguments.abort});
+}
+
+void coll::insertHelpers(Block &body, const HelperOptions &options) {
+  MLIRContext *context = body.getParentOp()->getContext();
+  OwningOpRef<ModuleOp> helpers =
+      parseSourceString<ModuleOp>(helperModuleText(options), context);
+  assert(helpers && "the helper text is part of the compiler");
+  body.getOperations().splice(body.end(), helpers->getBody()->getOperations());
+}
+
+void coll::eraseCollOps(ModuleOp module) {
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<CollDialect>(op.getDialect()))
+      op.erase();
+}
+
+bool coll::hasCombine(ProgramOp program) {
+  return program
+      ->walk([](CombineOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}

@@ -1,0 +1,102 @@
+//===- FlowNetwork.cpp - Maximum flow -------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlowNetwork.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+unsigned FlowNetwork::addArc(unsigned from, unsigned to, Amount capacity) {
+  unsigned half = static_cast<unsigned>(arcs.size());
+  arcs.push_back({to, firstArc[from], capacity});
+  firstArc[from] = half;
+  arcs.push_back({from, firstArc[to], 0});
+  firstArc[to] = half + 1;
+  capacities.push_back(capacity);
+  return half / 2;
+}
+
+FlowNetwork::Amount FlowNetwork::maximize(unsigned source, unsigned sink,
+                                          const std::function<bool()> &stop) {
+  for (unsigned arc = 0; arc < numArcs(); ++arc) {
+    arcs[2 * arc].residual = capacities[arc];
+    arcs[2 * arc + 1].residual = 0;
+  }
+  Amount total = 0;
+  while (findLevels(source, sink) && !stop())
+    total += pushAlongLevels(source, sink, stop);
+  return total;
+}
+
+/// Numbers the nodes by their distance in the residual graph. Returns whether
+/// it reaches the sink.
+bool FlowNetwork::findLevels(unsigned source, unsigned sink) {
+  level.assign(firstArc.size(), none);
+  queue.assign(1, source);
+  level[source] = 0;
+  for (size_t head = 0; head < queue.size(); ++head) {
+    unsigned node = queue[head];
+    for (unsigned half = firstArc[node]; half != none; half = arcs[half].next) {
+      const HalfArc &arc = arcs[half];
+      if (arc.residual == 0 || level[arc.to] != none)
+        continue;
+      level[arc.to] = level[node] + 1;
+      queue.push_back(arc.to);
+    }
+  }
+  return level[sink] != none;
+}
+
+/// Pushes what the whole path can take and cuts the path off before its first
+/// full arc.
+FlowNetwork::Amount FlowNetwork::pushPath(std::vector<unsigned> &path) {
+  Amount amount = arcs[path.front()].residual;
+  for (unsigned half : path)
+    amount = std::min(amount, arcs[half].residual);
+  size_t firstFull = path.size();
+  for (size_t i = path.size(); i-- > 0;) {
+    arcs[path[i]].residual -= amount;
+    arcs[path[i] ^ 1].residual += amount;
+    if (arcs[path[i]].residual == 0)
+      firstFull = i;
+  }
+  path.resize(firstFull);
+  return amount;
+}
+
+/// A blocking flow. Not recursive, as paths can be as long as the network.
+FlowNetwork::Amount
+FlowNetwork::pushAlongLevels(unsigned source, unsigned sink,
+                             const std::function<bool()> &stop) {
+  current = firstArc;
+  Amount total = 0;
+  std::vector<unsigned> path;
+  while (true) {
+    unsigned node = path.empty() ? source : arcs[path.back()].to;
+    if (node == sink) {
+      total += pushPath(path);
+      if (stop())
+        return total;
+      continue;
+    }
+    unsigned &half = current[node];
+    while (half != none && (arcs[half].residual == 0 ||
+                            level[arcs[half].to] != level[node] + 1))
+      half = arcs[half].next;
+    if (half != none) {
+      path.push_back(half);
+    } else if (path.empty()) {
+      return total;
+    } else {
+      // A dead end: step back over the arc that led here.
+      unsigned origin = arcs[path.back() ^ 1].to;
+      current[origin] = arcs[path.back()].next;
+      path.pop_back();
+    }
+  }
+}
