@@ -84,6 +84,8 @@ private:
   void addArrivalRows();
   void addRelayRows();
   void addFlowRows();
+  void addBalance(size_t flow, size_t rank, unsigned layer,
+                  std::vector<Term> &terms, double &needed) const;
   void addPathRows();
   void addSharedLoadRows();
   void addCapacityRows();
@@ -200,13 +202,14 @@ void PriceModel::findOrbits() {
 bool PriceModel::linkInTree(const Tree &tree, unsigned link,
                             unsigned step) const {
   auto [src, dst] = links[link];
-  return tree.hops[dst] != 0 && tree.hops[src] <= step;
+  return tree.hops[dst] != 0 && problem.isThere(tree.hops[src], step);
 }
 
 /// Layer t is the time before step t; layer `steps` is the end.
 bool PriceModel::nodeInFlow(const Flow &flow, unsigned rank,
                             unsigned layer) const {
-  return flow.hopsFrom[rank] <= layer && flow.hopsTo[rank] <= steps - layer;
+  return problem.isThere(flow.hopsFrom[rank], layer) &&
+         problem.isThere(flow.hopsTo[rank], steps - layer);
 }
 
 bool PriceModel::linkInFlow(const Flow &flow, unsigned link,
@@ -240,7 +243,7 @@ void PriceModel::addColumns() {
     return linkInFlow(flows[f], link, step);
   });
   add(storeColumns, flowRanks, [&](size_t f, size_t rank, unsigned step) {
-    return nodeInFlow(flows[f], rank, step) &&
+    return !problem.anySteps && nodeInFlow(flows[f], rank, step) &&
            nodeInFlow(flows[f], rank, step + 1);
   });
 }
@@ -275,6 +278,8 @@ void PriceModel::addArrivalRows() {
 /// Rule (ii).
 void PriceModel::addRelayRows() {
   relayRows.resize(treeLinks.numClasses(), steps);
+  if (problem.anySteps)
+    return;
   treeLinks.visitFirsts([&](size_t t, size_t link) {
     auto [relaying, next] = links[link];
     unsigned cls = treeLinks.classOf(t, link);
@@ -294,34 +299,42 @@ void PriceModel::addRelayRows() {
   });
 }
 
-/// What leaves a rank, or stays, was there before.
+/// What leaves a rank, or stays, was there before. Without steps all layers of a
+/// rank are one.
 void PriceModel::addFlowRows() {
   flowRanks.visitFirsts([&](size_t f, size_t rank) {
-    const Flow &flow = flows[f];
-    unsigned cls = flowRanks.classOf(f, rank);
+    std::vector<Term> terms;
+    double needed = 0;
     for (unsigned layer = 0; layer <= steps; ++layer) {
-      if (!nodeInFlow(flow, rank, layer))
+      if (!nodeInFlow(flows[f], rank, layer))
         continue;
-      std::vector<Term> terms;
-      double needed = 0;
-      if (layer == 0) {
-        needed -= flow.supply[rank];
-      } else {
-        addTerm(terms, storeColumns.at(cls, layer - 1), 1);
-        for (unsigned link : problem.topology.inLinks(rank))
-          addTerm(terms, flowColumns.at(flowLinks.classOf(f, link), layer - 1),
-                  1);
-      }
-      if (layer == steps) {
-        needed += flow.demand[rank];
-      } else {
-        addTerm(terms, storeColumns.at(cls, layer), -1);
-        for (unsigned link : problem.topology.outLinks(rank))
-          addTerm(terms, flowColumns.at(flowLinks.classOf(f, link), layer), -1);
-      }
+      addBalance(f, rank, layer, terms, needed);
+      if (problem.anySteps && layer < steps)
+        continue;
       program.addRow(Sense::AtLeast, needed, terms);
+      terms.clear();
+      needed = 0;
     }
   });
+}
+
+void PriceModel::addBalance(size_t f, size_t rank, unsigned layer,
+                            std::vector<Term> &terms, double &needed) const {
+  unsigned cls = flowRanks.classOf(f, rank);
+  if (layer == 0) {
+    needed -= flows[f].supply[rank];
+  } else {
+    addTerm(terms, storeColumns.at(cls, layer - 1), 1);
+    for (unsigned link : problem.topology.inLinks(rank))
+      addTerm(terms, flowColumns.at(flowLinks.classOf(f, link), layer - 1), 1);
+  }
+  if (layer == steps) {
+    needed += flows[f].demand[rank];
+  } else {
+    addTerm(terms, storeColumns.at(cls, layer), -1);
+    for (unsigned link : problem.topology.outLinks(rank))
+      addTerm(terms, flowColumns.at(flowLinks.classOf(f, link), layer), -1);
+  }
 }
 
 /// Rule (iii): paths run within their tree.

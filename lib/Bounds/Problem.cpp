@@ -264,10 +264,12 @@ SymmetryExtender::extend(const Permutation &ranks) const {
 }
 
 Problem bounds::makeProblem(const Topology &topology,
-                            const Collective &collective, unsigned steps) {
+                            const Collective &collective,
+                            std::optional<unsigned> steps) {
   bool backward = reducesToOneRank(collective);
   Problem problem{backward ? topology.reversed() : topology,
-                  steps,
+                  steps.value_or(1),
+                  !steps,
                   backward,
                   {},
                   {},

@@ -61,7 +61,9 @@ struct Symmetry {
 /// An instance of the linear programs.
 struct Problem {
   Topology topology;
+  /// The number of steps; 1 if their number does not matter.
   unsigned steps;
+  bool anySteps = false;
   bool backward = false;
   std::vector<BandwidthLimit> limits; ///< distinct sets, tightest bandwidth
   std::vector<Commodity> commodities;
@@ -71,16 +73,21 @@ struct Problem {
   std::vector<Flow> unicasts;
   std::vector<Symmetry> symmetries;
 
+  /// True if information that has come over `hops` links may be there before
+  /// step `step`, counted from 0.
+  bool isThere(unsigned hops, unsigned step) const {
+    return anySteps ? hops != Topology::unreachable : hops <= step;
+  }
   /// The number of links from the nearest of `ranks`.
   std::vector<unsigned> hopsFrom(const std::vector<unsigned> &ranks) const;
   /// The number of links to the nearest of `ranks`.
   std::vector<unsigned> hopsTo(const std::vector<unsigned> &ranks) const;
 };
 
-/// Describes the instance. Everything must be within reach, see
-/// `findTooDistant`.
+/// Describes the instance, for any number of steps if there is none in `steps`.
+/// Everything must be within reach, see `findTooDistant`.
 Problem makeProblem(const Topology &topology, const Collective &collective,
-                    unsigned steps);
+                    std::optional<unsigned> steps);
 
 /// Ranks that are too far apart for `steps` steps, if there are any.
 std::optional<DistanceProof> findTooDistant(const Topology &topology,

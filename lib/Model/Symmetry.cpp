@@ -273,7 +273,7 @@ private:
   std::vector<Subgroup> found;
   std::set<Group> known; // with sorted elements
   uint64_t work = 0;     // entries of permutations computed
-  const uint64_t maxWork = (1u << 20) + 64 * uint64_t(numRanks) * numRanks;
+  const uint64_t maxWork = (1u << 18) + 64 * uint64_t(numRanks) * numRanks;
 };
 } // namespace
 

@@ -16,9 +16,11 @@
 #include "Backends.h"
 #include "Deadline.h"
 #include "SatEncoding.h"
+#include "StepSplitting.h"
+#include "TimeExpansion.h"
 
+#include <algorithm>
 #include <new>
-#include <numeric>
 #include <optional>
 
 using namespace sccl;
@@ -34,8 +36,16 @@ private:
   const Deadline &deadline;
 };
 
+/// An instance with its windows: the given one, or one with fewer steps whose
+/// schedules can be split.
+struct Problem {
+  Instance instance;
+  std::unique_ptr<WindowPlan> windows = nullptr;
+};
+
 /// One search, set up when it first gets a turn.
 struct Attempt {
+  Problem *problem;
   SatRestriction restriction;
   bool isComplete; ///< restricts nothing
   bool isOver = false;
@@ -46,31 +56,40 @@ struct Attempt {
 class SatRun {
 public:
   SatRun(const Instance &instance, const SolverOptions &options)
-      : instance(instance), options(options), deadline(options),
-        terminator(deadline) {}
+      : options(options), deadline(options),
+        terminator(deadline), original{instance}, shorter{instance} {}
 
   Outcome answer();
   double seconds() const { return deadline.elapsedSeconds(); }
 
 private:
-  void planAttempts();
-  void addAttempt(std::vector<Permutation> group, std::vector<unsigned> rounds,
-                  bool slots);
+  using Groups = std::vector<std::vector<Permutation>>;
+  using Rounds = std::vector<unsigned>;
+
+  void makeWindows(Problem &problem);
+  void planAttempts(const Rounds &candidate);
+  std::vector<Rounds> listCandidates(unsigned steps);
+  void planShorter(const Groups &groups);
+  void addAttempt(Problem &problem, const std::vector<Permutation> &group,
+                  Rounds rounds, bool slots);
   void prepare(Attempt &attempt);
   std::optional<Outcome> advance(Attempt &attempt, int conflicts);
-  bool fits(size_t groupOrder) const;
+  Outcome takeTurns();
+  bool fits(const Problem &problem, size_t groupOrder) const;
   Unknown tooLarge() const;
 
-  const Instance &instance;
   const SolverOptions &options;
   const Deadline deadline;
   DeadlineTerminator terminator;
-  std::unique_ptr<WindowPlan> windows;
+  const std::function<bool()> stop = [this] { return deadline.expired(); };
+  Problem original, shorter;
   std::vector<Attempt> attempts;
 
   /// Variables of the windows in one formula; counters multiply them by about
   /// four.
   static constexpr uint64_t maxVariables = 8'000'000;
+  /// Quotients need the windows of all chunks, too, but no variables for them.
+  static constexpr uint64_t maxPlanned = maxVariables * 1024;
   /// Measured on all_gather on tori, counters included.
   static constexpr uint64_t bytesPerVariable = 600;
 };
@@ -80,35 +99,80 @@ private:
 // What to try
 //===----------------------------------------------------------------------===//
 
+void SatRun::makeWindows(Problem &problem) {
+  problem.windows =
+      std::make_unique<WindowPlan>(problem.instance, maxPlanned, stop);
+}
+
 /// Whether the formula of a quotient by a group of this order can be built.
-bool SatRun::fits(size_t groupOrder) const {
-  uint64_t variables = windows->numVariables() / groupOrder;
+bool SatRun::fits(const Problem &problem, size_t groupOrder) const {
+  uint64_t variables = problem.windows->numVariables() / groupOrder;
   return variables <= maxVariables &&
          (options.memoryMiB == 0 ||
           variables * bytesPerVariable >> 20 <= options.memoryMiB);
 }
 
-void SatRun::addAttempt(std::vector<Permutation> group,
-                        std::vector<unsigned> rounds, bool slots) {
-  if (!fits(group.size()))
+void SatRun::addAttempt(Problem &problem, const std::vector<Permutation> &group,
+                        Rounds rounds, bool slots) {
+  if (!fits(problem, group.size()))
     return;
   // With no round to spare there is nothing to choose.
+  const Instance &instance = problem.instance;
   bool onlyRounds = instance.rounds == instance.steps;
   if (onlyRounds)
     rounds.assign(instance.steps, 1);
-  bool isComplete =
-      group.size() == 1 && !slots && (rounds.empty() || onlyRounds);
-  attempts.push_back(
-      {{std::move(group), std::move(rounds), slots}, isComplete});
+  bool isComplete = &problem == &original && group.size() == 1 && !slots &&
+                    (rounds.empty() || onlyRounds);
+  attempts.push_back({&problem, {group, std::move(rounds), slots}, isComplete});
 }
 
-void SatRun::planAttempts() {
-  std::vector<std::vector<Permutation>> groups =
-      quotientGroups(instance, /*perOrder=*/2);
-  if (SatEncoding::hasSlots(instance, *windows))
-    addAttempt(groups.back(), {}, /*slots=*/true);
-  for (std::vector<Permutation> &group : groups)
-    addAttempt(std::move(group), {}, /*slots=*/false);
+/// Distributions of the rounds that are worth a search of their own.
+std::vector<SatRun::Rounds> SatRun::listCandidates(unsigned steps) {
+  constexpr size_t maxCandidates = 2;
+  RoundCandidates candidates(original.instance, steps);
+  std::vector<Rounds> result;
+  while (result.size() < maxCandidates)
+    if (std::optional<Rounds> rounds = candidates.next(stop))
+      result.push_back(std::move(*rounds));
+    else
+      break;
+  return result;
+}
+
+/// Fewer steps make smaller formulas: takes the least number of steps for which
+/// flows do not exclude a schedule.
+void SatRun::planShorter(const Groups &groups) {
+  const Instance &instance = original.instance;
+  if (!Quotient::actsOn(instance.collective) ||
+      !instance.topology.isPointToPoint())
+    return;
+  constexpr unsigned numLengths = 3;
+  unsigned least = 0;
+  for (unsigned rank = 0; rank < instance.topology.numRanks(); ++rank)
+    for (unsigned distance : instance.topology.distancesFrom(rank))
+      least = std::max(least, distance);
+  for (unsigned steps = std::max(least, 1u);
+       steps < std::min(instance.steps, least + numLengths); ++steps) {
+    std::vector<Rounds> candidates = listCandidates(steps);
+    if (candidates.empty())
+      continue;
+    shorter.instance.steps = steps;
+    makeWindows(shorter);
+    for (const Rounds &rounds : candidates)
+      addAttempt(shorter, groups.front(), rounds, /*slots=*/false);
+    return;
+  }
+}
+
+void SatRun::planAttempts(const Rounds &candidate) {
+  Groups groups = quotientGroups(original.instance, /*perOrder=*/2);
+  planShorter(groups);
+  if (SatEncoding::hasSlots(original.instance, *original.windows))
+    addAttempt(original, groups.back(), {}, /*slots=*/true);
+  if (original.instance.rounds > original.instance.steps)
+    addAttempt(original, groups.front(), candidate, /*slots=*/false);
+  for (const std::vector<Permutation> &group : groups)
+    addAttempt(original, group, {}, /*slots=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,27 +181,31 @@ void SatRun::planAttempts() {
 
 void SatRun::prepare(Attempt &attempt) {
   attempt.solver = std::make_unique<CaDiCaL::Solver>();
-  if (!attempt.isComplete)
-    attempt.solver->configure("sat");
   attempt.solver->set("quiet", 1);
   attempt.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
   attempt.solver->connect_terminator(&terminator);
   attempt.encoding = std::make_unique<SatEncoding>(
-      instance, *windows, attempt.restriction, *attempt.solver);
-  attempt.encoding->encode([this] { return deadline.expired(); });
+      attempt.problem->instance, *attempt.problem->windows, attempt.restriction,
+      *attempt.solver);
+  attempt.encoding->encode(stop);
 }
 
 /// Gives `attempt` a turn. Returns the answer, if it is one for the instance.
 std::optional<Outcome> SatRun::advance(Attempt &attempt, int conflicts) {
   if (!attempt.solver)
     prepare(attempt);
-  if (deadline.expired())
+  if (stop())
     return Unknown{deadline.reason()};
   attempt.solver->limit("conflicts", conflicts);
   constexpr int satisfiable = 10, unsatisfiable = 20;
   int status = attempt.solver->solve();
-  if (status == satisfiable)
-    return Satisfied{attempt.encoding->decode()};
+  if (status == satisfiable) {
+    Schedule schedule = attempt.encoding->decode();
+    if (attempt.problem == &shorter)
+      schedule = splitSteps(original.instance.topology, std::move(schedule),
+                            original.instance.steps, original.instance.rounds);
+    return Satisfied{std::move(schedule)};
+  }
   if (status == unsatisfiable) {
     if (attempt.isComplete)
       return Unsatisfiable{"refuted by cadical"};
@@ -145,31 +213,13 @@ std::optional<Outcome> SatRun::advance(Attempt &attempt, int conflicts) {
     attempt.encoding.reset();
     attempt.solver.reset();
   }
-  if (deadline.expired())
+  if (stop())
     return Unknown{deadline.reason()};
   return std::nullopt;
 }
 
-Unknown SatRun::tooLarge() const {
-  std::string size = std::to_string(windows->numVariables()) + " variables";
-  if (options.memoryMiB && windows->numVariables() <= maxVariables)
-    return {"out of memory (limit " + std::to_string(options.memoryMiB) +
-            " MiB): the formula needs " + size};
-  return {"the formula needs " + size + ", the limit is " +
-          std::to_string(maxVariables)};
-}
-
-Outcome SatRun::answer() {
-  // Quotients need the windows of all chunks, too, but no variables for them.
-  constexpr uint64_t maxPlanned = maxVariables * 1024;
-  auto stop = [this] { return deadline.expired(); };
-  windows = std::make_unique<WindowPlan>(instance, maxPlanned, stop);
-  if (stop())
-    return Unknown{deadline.reason()};
-  if (windows->numVariables() > maxPlanned)
-    return tooLarge();
-  planAttempts();
-  constexpr int firstBudget = 2000, maxBudget = 1 << 28;
+Outcome SatRun::takeTurns() {
+  constexpr int firstBudget = 1000, maxBudget = 1 << 28;
   for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
     bool anyLeft = false;
     for (Attempt &attempt : attempts) {
@@ -179,9 +229,37 @@ Outcome SatRun::answer() {
       if (std::optional<Outcome> outcome = advance(attempt, budget))
         return std::move(*outcome);
     }
+    // The complete search ends with an answer, unless it was too large.
     if (!anyLeft)
       return tooLarge();
   }
+}
+
+Unknown SatRun::tooLarge() const {
+  uint64_t variables = original.windows->numVariables();
+  std::string size = std::to_string(variables) + " variables";
+  if (options.memoryMiB && variables <= maxVariables)
+    return {"out of memory (limit " + std::to_string(options.memoryMiB) +
+            " MiB): the formula needs " + size};
+  return {"the formula needs " + size + ", the limit is " +
+          std::to_string(maxVariables)};
+}
+
+Outcome SatRun::answer() {
+  RoundCandidates candidates(original.instance, original.instance.steps);
+  std::optional<Rounds> candidate = candidates.next(stop);
+  if (stop())
+    return Unknown{deadline.reason()};
+  if (!candidate)
+    return Unsatisfiable{"refuted by " + std::to_string(candidates.numCuts()) +
+                         (candidates.numCuts() == 1 ? " cut" : " cuts")};
+  makeWindows(original);
+  if (stop())
+    return Unknown{deadline.reason()};
+  if (original.windows->numVariables() > maxPlanned)
+    return tooLarge();
+  planAttempts(*candidate);
+  return takeTurns();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,8 @@
 
 #include "TimeExpansion.h"
 
+#include "Quotient.h"
+
 #include <algorithm>
 #include <map>
 
@@ -164,4 +166,56 @@ RoundCut TimeExpansion::cut() const {
     if (network.isCut(arc.arc))
       cut.weight[arc.step - 1] += arc.bandwidth;
   return cut;
+}
+
+//===----------------------------------------------------------------------===//
+// Relaxation
+//===----------------------------------------------------------------------===//
+
+/// One rank of each orbit of those that leave the instance as it is.
+static std::vector<unsigned> differentRanks(const Instance &instance) {
+  const Collective &collective = instance.collective;
+  std::vector<Permutation> generators;
+  if (Quotient::actsOn(collective))
+    generators = automorphismGenerators(instance.topology);
+  else if (isRooted(collective.kind()))
+    generators = automorphismGenerators(instance.topology, collective.root());
+  std::vector<unsigned> orbits = rankOrbits(generators, collective.numRanks());
+  std::vector<unsigned> result;
+  for (unsigned rank = 0; rank < orbits.size(); ++rank)
+    if (orbits[rank] == rank)
+      result.push_back(rank);
+  return result;
+}
+
+RoundCandidates::RoundCandidates(const Instance &instance, unsigned steps)
+    : search(steps, instance.rounds) {
+  // Leaving flows out is no mistake, as they only refute.
+  constexpr uint64_t maxArcs = uint64_t(1) << 21;
+  uint64_t arcs = 0;
+  for (unsigned rank : differentRanks(instance)) {
+    arcs += uint64_t(steps) * (instance.topology.links().size() +
+                               3 * instance.topology.numRanks());
+    if (arcs > maxArcs)
+      break;
+    flows.emplace_back(instance.topology, steps,
+                       flowInto(instance.collective, rank));
+  }
+}
+
+std::optional<std::vector<unsigned>>
+RoundCandidates::next(const std::function<bool()> &stop) {
+  while (std::optional<std::vector<unsigned>> rounds = search.next(stop)) {
+    size_t cutsBefore = search.numCuts();
+    for (TimeExpansion &flow : flows)
+      if (!flow.isFeasible(*rounds, stop) && !stop())
+        search.require(flow.cut());
+    if (stop())
+      return std::nullopt;
+    if (search.numCuts() == cutsBefore) {
+      search.skip();
+      return rounds;
+    }
+  }
+  return std::nullopt;
 }

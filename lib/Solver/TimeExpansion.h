@@ -17,7 +17,6 @@
 #include "FlowNetwork.h"
 #include "RoundSearch.h"
 #include "sccl/Model/Instance.h"
-#include "sccl/Model/Schedule.h"
 
 namespace sccl {
 
@@ -87,6 +86,22 @@ private:
   std::vector<int64_t> terminalAmounts;
   static constexpr int64_t unlimited = -1;
   std::vector<int64_t> linkBandwidth, outputBandwidth, inputBandwidth;
+};
+
+/// The distributions of the rounds that no flow into a rank refutes. There may
+/// be a schedule for each of them, and for no other.
+class RoundCandidates {
+public:
+  /// For `instance`, but in `steps` steps.
+  RoundCandidates(const Instance &instance, unsigned steps);
+
+  /// The next one; or nothing if there is none, or `stop` returned true.
+  std::optional<std::vector<unsigned>> next(const std::function<bool()> &stop);
+  size_t numCuts() const { return search.numCuts(); }
+
+private:
+  RoundSearch search;
+  std::vector<TimeExpansion> flows;
 };
 
 } // namespace sccl

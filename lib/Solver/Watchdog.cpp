@@ -1,4 +1,4 @@
-//===- Watchdog.cpp - Deadline and interruption of a solver ---------------===//
+//===- Watchdog.cpp - Limits and interruption of a solver -----------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,12 +11,21 @@
 
 using namespace sccl;
 
-Watchdog::Watchdog(const SolverOptions &options, std::function<void()> onExpire)
-    : limitSeconds(options.timeoutSeconds), interrupt(options.interrupt),
+std::string sccl::outOfMemoryReason(const SolverOptions &options) {
+  if (!options.memoryMiB)
+    return "out of memory (no limit set)";
+  return "out of memory (limit " + std::to_string(options.memoryMiB) + " MiB)";
+}
+
+Watchdog::Watchdog(const SolverOptions &options,
+                   std::function<uint64_t()> allocated,
+                   std::function<void()> onExpire)
+    : options(options), allocated(std::move(allocated)),
       onExpire(std::move(onExpire)) {
   // A flag that is already set must count even if the thread starts late.
   poll();
-  if (limitSeconds > 0 || interrupt)
+  if (options.timeoutSeconds > 0 || options.interrupt ||
+      (options.memoryMiB && this->allocated))
     thread = std::thread([this] { watch(); });
 }
 
@@ -37,24 +46,33 @@ std::string Watchdog::reason() const {
     return "";
   case Cause::Interrupt:
     return "interrupted";
+  case Cause::Memory:
+    return outOfMemoryReason(options);
   case Cause::Timeout:
     break;
   }
   char text[64];
-  std::snprintf(text, sizeof text, "timeout after %g s", limitSeconds);
+  std::snprintf(text, sizeof text, "timeout after %g s",
+                options.timeoutSeconds);
   return text;
 }
 
-/// Returns true if expired. The first cause stays.
+Watchdog::Cause Watchdog::look() const {
+  if (options.interrupt && options.interrupt->load())
+    return Cause::Interrupt;
+  std::chrono::duration<double> elapsed = Clock::now() - start;
+  if (options.timeoutSeconds > 0 && elapsed.count() >= options.timeoutSeconds)
+    return Cause::Timeout;
+  if (options.memoryMiB && allocated && allocated() >> 20 >= options.memoryMiB)
+    return Cause::Memory;
+  return Cause::None;
+}
+
 bool Watchdog::poll() {
-  if (expired())
-    return true;
-  if (interrupt && interrupt->load())
-    cause = Cause::Interrupt;
-  else if (limitSeconds > 0 &&
-           std::chrono::duration<double>(Clock::now() - start).count() >=
-               limitSeconds)
-    cause = Cause::Timeout;
+  // The first cause stays, whichever thread saw it.
+  Cause none = Cause::None;
+  if (!expired())
+    cause.compare_exchange_strong(none, look());
   return expired();
 }
 

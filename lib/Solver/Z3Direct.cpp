@@ -58,8 +58,6 @@ private:
                          const std::vector<unsigned> &roundsOfUse);
   void limitLoad(z3::solver &solver, const z3::expr_vector &load,
                  unsigned bandwidth, unsigned step);
-  void limitByCases(z3::solver &solver, const z3::expr_vector &load,
-                    unsigned bandwidth, unsigned step);
   void limitByWeights(z3::solver &solver, const z3::expr_vector &load,
                       unsigned bandwidth, unsigned step);
   uint64_t ingressOf(unsigned rank) const;
@@ -268,27 +266,10 @@ void DirectEncoding::addRoundVariables(
 
 void DirectEncoding::limitLoad(z3::solver &solver, const z3::expr_vector &load,
                                unsigned bandwidth, unsigned step) {
-  if (load.size() <= bandwidth)
-    return;
-  // The first form is much the faster, but its size is cases times load.
-  constexpr size_t maxCases = 64;
-  if (moreRounds[step].size() < maxCases)
-    limitByCases(solver, load, bandwidth, step);
-  else
+  if (moreRounds[step].size() < maxRoundCases)
+    limitByCases(solver, load, bandwidth, moreRounds[step]);
+  else if (load.size() > bandwidth)
     limitByWeights(solver, load, bandwidth, step);
-}
-
-/// One cardinality constraint for each number of rounds that the step may have.
-void DirectEncoding::limitByCases(z3::solver &solver,
-                                  const z3::expr_vector &load,
-                                  unsigned bandwidth, unsigned step) {
-  const std::vector<z3::expr> &more = moreRounds[step];
-  for (size_t rounds = 1; rounds <= more.size() + 1; ++rounds) {
-    if (load.size() <= bandwidth * rounds)
-      return; // enough for everything
-    z3::expr fits = atMost(load, bandwidth * rounds);
-    solver.add(rounds <= more.size() ? more[rounds - 1] || fits : fits);
-  }
 }
 
 /// sum load + bandwidth * sum (not more) <= bandwidth * (1 + |more|).

@@ -49,10 +49,19 @@ bool isTrueIn(const z3::model &model, const z3::expr &constant);
 /// The value of the integer `constant`; 0 where the model leaves it open.
 unsigned valueIn(const z3::model &model, const z3::expr &constant);
 
-/// At most `bound` of `terms`, none at all included.
+/// At most `bound` of `terms`.
 z3::expr atMost(const z3::expr_vector &terms, unsigned bound);
 /// At least one of `terms`; false if there are none.
 z3::expr anyOf(const z3::expr_vector &terms);
+
+/// Above this number of cases `limitByCases` becomes too large to use: its size
+/// is the number of cases times the load.
+constexpr size_t maxRoundCases = 64;
+/// Asserts |load| <= bandwidth * rounds as one cardinality constraint for each
+/// possible number of rounds; `more[i]` says that there are at least i + 2. z3
+/// is many times faster on these than on one weighted sum.
+void limitByCases(z3::solver &solver, const z3::expr_vector &load,
+                  unsigned bandwidth, const std::vector<z3::expr> &more);
 
 } // namespace sccl
 

@@ -7,7 +7,8 @@
 //
 // The encoding of the paper, section 3.5, unaltered except for one misprint: C5
 // counts a send in the step in which it arrives, so the time in it must be that
-// of the destination, not of the sender.
+// of the destination, not of the sender. It stays the baseline, so it knows
+// neither time windows nor implied constraints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +33,8 @@ private:
   void encodeChunk(z3::solver &solver, unsigned chunk);
   void encodeArrival(z3::solver &solver, unsigned chunk, unsigned rank);
   void encodeBandwidth(z3::solver &solver, const StopFunction &stop);
+  void limitLoad(z3::solver &solver, const z3::expr_vector &load,
+                 unsigned bandwidth, const z3::expr &rounds);
   const z3::expr &time(unsigned chunk, unsigned rank) const {
     return times[size_t(chunk) * topology.numRanks() + rank];
   }
@@ -136,16 +139,32 @@ void PaperEncoding::encodeBandwidth(z3::solver &solver,
       z3::expr_vector load(context);
       for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
         for (unsigned link : limit.links)
-          load.push_back(z3::ite(send(chunk, link) &&
-                                     time(chunk, topology.links()[link].dst) ==
-                                         number(step),
-                                 number(1), number(0)));
-      solver.add(z3::sum(load) <= number(limit.bandwidth) * rounds[step - 1]);
+          load.push_back(send(chunk, link) &&
+                         time(chunk, topology.links()[link].dst) ==
+                             number(step));
+      limitLoad(solver, load, limit.bandwidth, rounds[step - 1]);
     }
   z3::expr_vector all(context);
   for (const z3::expr &round : rounds)
     all.push_back(round);
   solver.add(z3::sum(all) == number(instance.rounds));
+}
+
+/// |load| <= bandwidth * rounds.
+void PaperEncoding::limitLoad(z3::solver &solver, const z3::expr_vector &load,
+                              unsigned bandwidth, const z3::expr &rounds) {
+  const unsigned mostRounds = instance.rounds - instance.steps + 1;
+  if (mostRounds <= maxRoundCases) {
+    std::vector<z3::expr> more;
+    for (unsigned m = 2; m <= mostRounds; ++m)
+      more.push_back(rounds >= number(m));
+    limitByCases(solver, load, bandwidth, more);
+    return;
+  }
+  z3::expr_vector ones(context);
+  for (unsigned i = 0; i < load.size(); ++i)
+    ones.push_back(z3::ite(load[i], number(1), number(0)));
+  solver.add(z3::sum(ones) <= number(bandwidth) * rounds);
 }
 
 Schedule PaperEncoding::decode(const z3::model &model) const {

@@ -79,7 +79,7 @@ private:
           if (!transfer || isa<GetOp>(op))
             return op.emitOpError(
                 "is not expected before coll-insert-flag-sync, which takes "
-                "push programs without signals and waits");
+                "push programs only");
           if (plan.groups.empty() || plan.groups.back().step != transfer->step)
             plan.groups.push_back({transfer->step, {}, {}});
           plan.groups.back().transfers.push_back({&op, *transfer});
@@ -176,10 +176,20 @@ private:
   std::optional<Location> loc;
 };
 
+/// True if somebody has put signals or waits into `program` already.
+bool isSynchronized(ProgramOp program) {
+  return program
+      ->walk([](Operation *op) {
+        return isa<SignalOp, WaitOp>(op) ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 struct InsertFlagSyncPass : coll::impl::InsertFlagSyncBase<InsertFlagSyncPass> {
   void runOnOperation() override {
     for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      if (failed(FlagSync(program).run()))
+      if (!isSynchronized(program) && failed(FlagSync(program).run()))
         return signalPassFailure();
   }
 };

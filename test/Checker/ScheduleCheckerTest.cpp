@@ -11,12 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomSchedule.h"
+#include "RingSchedules.h"
 #include "SlowReplay.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 
 using namespace sccl;
 
@@ -59,32 +59,6 @@ static void expectAt(const Violation &v, Rule rule, unsigned step, size_t send,
   EXPECT_EQ(v.step, step);
   EXPECT_EQ(v.send, send);
   EXPECT_EQ(v.message, message);
-}
-
-/// Each rank passes on to the next what it got last: N - 1 steps.
-static Schedule ringAllGather(unsigned numRanks, unsigned chunks) {
-  Schedule s;
-  for (unsigned step = 0; step + 1 < numRanks; ++step) {
-    Step &now = s.steps.emplace_back();
-    now.rounds = chunks;
-    for (unsigned rank = 0; rank < numRanks; ++rank)
-      for (unsigned i = 0; i < chunks; ++i)
-        now.sends.push_back({(rank + numRanks - step) % numRanks * chunks + i,
-                             rank, (rank + 1) % numRanks});
-  }
-  return s;
-}
-
-/// Chunk c sets out at rank c + 1 and is complete when it comes to rank c.
-static Schedule ringReduceScatter(unsigned numRanks) {
-  Schedule s;
-  for (unsigned step = 0; step + 1 < numRanks; ++step) {
-    Step &now = s.steps.emplace_back();
-    for (unsigned rank = 0; rank < numRanks; ++rank)
-      now.sends.push_back({(rank + 2 * numRanks - 1 - step) % numRanks, rank,
-                           (rank + 1) % numRanks, reduce});
-  }
-  return s;
 }
 
 /// Dropping or repeating any one send of a schedule without waste
@@ -251,12 +225,16 @@ TEST(ScheduleChecker, AbsentLink) {
   EXPECT_EQ(v.chunk, 0u);
 }
 
-TEST(ScheduleChecker, AbsentLinkOneWay) {
-  Topology t("t", 2);
-  ASSERT_TRUE(t.addLink(0, 1, 1));
+TEST(ScheduleChecker, LinksInAnyOrder) {
+  Topology t("t", 4);
+  for (unsigned dst : {3, 1, 2})
+    ASSERT_TRUE(t.addLink(0, dst, dst));
   Schedule s;
-  s.steps = {{1, {{0, 1, 0}}}};
-  EXPECT_EQ(rejected(t, make(Kind::Gather, 2, 1), s).rule, Rule::AbsentLink);
+  s.steps = {{1, {{0, 0, 1}, {0, 0, 2}, {0, 0, 3}}}};
+  expectAccepted(t, make(Kind::Broadcast, 4, 1), s);
+  // And one way only.
+  s.steps = {{1, {{1, 1, 0}}}};
+  EXPECT_EQ(rejected(t, make(Kind::Gather, 4, 1), s).rule, Rule::AbsentLink);
 }
 
 TEST(ScheduleChecker, WrongAction) {
@@ -425,6 +403,20 @@ TEST(ScheduleChecker, RanksThatDoNotContribute) {
             "rank 1 lacks chunk 0 after 0 steps");
 }
 
+TEST(ScheduleChecker, EachChunkHasItsOwnContributors) {
+  // Ranks 0 and 1 contribute to chunk 0, only rank 1 to chunk 1.
+  RankChunkSet pre(2, 2), post(2, 2);
+  pre.insert(0, 0);
+  pre.insert(1, 0);
+  pre.insert(1, 1);
+  post.insert(0, 0);
+  post.insert(1, 1);
+  Collective c = *Collective::makeCustom("sums", 1, true, pre, post);
+  Schedule s;
+  s.steps = {{1, {{0, 1, 0, reduce}}}};
+  expectAccepted(builtin("mesh:2"), c, s);
+}
+
 //===----------------------------------------------------------------------===//
 // Bandwidth
 //===----------------------------------------------------------------------===//
@@ -535,6 +527,14 @@ TEST(ScheduleChecker, PostconditionByRankThenChunk) {
   s.steps = {{1, {{0, 1, 0, reduce}}}};
   EXPECT_EQ(rejected(builtin("mesh:2"), make(Kind::AllReduce, 2, 2), s).message,
             "rank 0 lacks the contribution of rank 1 to chunk 1 after step 0");
+}
+
+TEST(ScheduleChecker, PostconditionOfTheFirstChunk) {
+  // Chunk 0 is incomplete at rank 0, chunk 1 only at rank 1.
+  Schedule s;
+  s.steps = {{1, {{0, 0, 1, reduce}, {1, 1, 0, reduce}}}};
+  EXPECT_EQ(rejected(builtin("mesh:2"), make(Kind::AllReduce, 2, 2), s).message,
+            "rank 0 lacks the contribution of rank 1 to chunk 0 after step 0");
 }
 
 TEST(ScheduleChecker, EarlierViolationWins) {

@@ -127,11 +127,23 @@ TEST(Instance, OneOfSeveralSourcesIsEnoughUnlessCombining) {
             "it");
 }
 
+TEST(Instance, SameContributorsOtherDestinations) {
+  // Ranks 0 and 1 add up both chunks; chunk 1 is wanted where 1 cannot send.
+  RankChunkSet pre(4, 2), post(4, 2);
+  for (unsigned rank : {0, 1})
+    for (unsigned chunk : {0, 1})
+      pre.insert(rank, chunk);
+  post.insert(3, 0);
+  post.insert(0, 1);
+  EXPECT_EQ(
+      errorOf(oneWay(4), *Collective::makeCustom("c", 1, true, pre, post)),
+      "chunk 1 cannot reach rank 0: no path from rank 1");
+}
+
 TEST(Instance, HeldAtTheStartNeedsNoPath) {
   Topology apart("apart", 3);
-  EXPECT_TRUE(
-      Instance::make(apart, make(Kind::AllGather, 3, 1), 1, 1).error() ==
-      "chunk 0 cannot reach rank 1: no path from rank 0");
+  EXPECT_EQ(errorOf(apart, make(Kind::AllGather, 3, 1)),
+            "chunk 0 cannot reach rank 1: no path from rank 0");
   RankChunkSet set(3, 1);
   set.insert(1, 0);
   EXPECT_TRUE(Instance::make(

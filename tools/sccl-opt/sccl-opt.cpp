@@ -5,24 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Conversion/Passes.h"
-#include "sccl/Dialect/Coll/CollDialect.h"
-#include "sccl/Transforms/Passes.h"
+#include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<sccl::coll::CollDialect>();
-  mlir::registerAllPasses();
-  sccl::coll::registerCollConversionPasses();
-  sccl::coll::registerCollTransformsPasses();
+  sccl::registerPipelineDialects(registry);
+  sccl::registerPipelinePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "sccl optimizer\n", registry));
 }

@@ -26,9 +26,11 @@ namespace sccl {
 
 /// How hard to try.
 struct LowerBoundOptions {
-  /// A bound of at least this much is enough, e.g. the R/C of a known schedule.
-  /// Stronger linear programs are tried only while the bound is below it.
-  std::optional<Rational> enough;
+  /// A bound worth hoping for, e.g. the R/C of a known schedule. Where there
+  /// are several linear programs, stronger ones are tried while the bound is
+  /// below it. Without a target the first one, which is all it takes on most
+  /// topologies, decides.
+  std::optional<Rational> target;
   /// Linear programs with more columns than this are not tried.
   size_t maxColumns = 60000;
   /// Wall time for each linear program; 0 means no limit.
@@ -46,7 +48,7 @@ struct LowerBound {
   Certificate certificate;
 };
 
-/// The best bound on R/C of `collective` on `topology` with `steps` steps, for
+/// A bound on R/C of `collective` on `topology` with `steps` steps, for
 /// all k, R and C. Fails if the numbers of ranks differ, `steps` is 0 or above
 /// `Instance::maxRounds`, the linear program is too large or takes too long, or
 /// its solution could not be turned into a certificate.

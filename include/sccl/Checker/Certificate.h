@@ -167,7 +167,8 @@ struct CutProof {
 };
 
 /// No schedule, because `dst` needs what `src` has and is too far away. In a
-/// collective without reductions `src` is the nearest rank that has it.
+/// collective without reductions all ranks that have it must be; any may be
+/// named.
 struct DistanceProof {
   unsigned src, dst;
   bool operator==(const DistanceProof &) const = default;

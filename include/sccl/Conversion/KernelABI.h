@@ -19,9 +19,9 @@
 //   uint64_t *abort     a word that is 0 until the launch is to be given up
 //   uint64_t segment    bytes of one segment, see Collective::chunksPerSegment
 //
-// On a GPU the function is a kernel whose grid has blocks-per-channel blocks for
-// each channel of the rank. Control memory must be coherent between peers while
-// kernels run; nobody resets it between launches.
+// On a GPU the function is a kernel whose grid has blocks-per-channel blocks
+// for each channel of the rank. Control memory must be coherent between peers
+// while kernels run; nobody resets it between launches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +82,8 @@ inline constexpr uint64_t chunkAlignment = 16;
 /// be short or empty.
 constexpr uint64_t chunkStride(uint64_t segmentBytes,
                                uint64_t chunksPerSegment) {
-  uint64_t even = segmentBytes / chunksPerSegment +
-                  (segmentBytes % chunksPerSegment != 0);
+  uint64_t even =
+      segmentBytes / chunksPerSegment + (segmentBytes % chunksPerSegment != 0);
   return (even + chunkAlignment - 1) / chunkAlignment * chunkAlignment;
 }
 

@@ -90,8 +90,9 @@ def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
       - a rank's local channel ends by waiting for all arrivals, so that the
         kernel returns only when the output is complete.
 
-    Expects a program without signals and waits in which no location is written
-    twice, as `coll-lower-schedule` leaves it.
+    Expects a push program in which no location is written twice, as
+    `coll-lower-schedule` leaves it. A program that has a signal or a wait
+    already is left as it is.
 
     Example: test/Transforms/insert-flag-sync.mlir.
   }];

@@ -89,8 +89,8 @@ struct ConvertCollToGPUPass
 
   LogicalResult checkOptions(ModuleOp module) {
     if (target != "nvvm" && target != "rocdl")
-      return module.emitError() << "unknown target '" << target
-                                << "', expected nvvm or rocdl";
+      return module.emitError()
+             << "unknown target '" << target << "', expected nvvm or rocdl";
     if (blockSize == 0 || blockSize % 64 != 0 || blockSize > 1024)
       return module.emitError()
              << "block-size is " << blockSize

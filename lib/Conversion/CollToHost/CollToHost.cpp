@@ -63,11 +63,10 @@ struct ConvertCollToHostPass
                                    << " blocks per channel, but the host runs "
                                       "one thread per rank";
     std::vector<std::vector<OrderedOp>> order(problem->collective.numRanks());
-    if (failed(walkInExecutionOrder(program,
-                                    [&](ChannelOp channel, Operation *op) {
-                                      order[getRank(channel)].push_back(
-                                          {channel, op});
-                                    })))
+    if (failed(walkInExecutionOrder(
+            program, [&](ChannelOp channel, Operation *op) {
+              order[getRank(channel)].push_back({channel, op});
+            })))
       return failure();
     OpBuilder builder(program);
     ProgramContext context(program, problem->collective);
@@ -81,8 +80,9 @@ struct ConvertCollToHostPass
                     RankOp rank, ArrayRef<OrderedOp> order) {
     Location loc = rank.getLoc();
     Type pointer = LLVM::LLVMPointerType::get(&getContext());
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(&getContext()), KernelArguments::types(pointer));
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                    KernelArguments::types(pointer));
     auto function = LLVM::LLVMFuncOp::create(
         builder, loc, context.functionName(rank.getRank()), type);
     OpBuilder::InsertionGuard guard(builder);

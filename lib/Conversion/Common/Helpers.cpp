@@ -66,7 +66,7 @@ ACTION
 )mlir";
 
 static constexpr llvm::StringLiteral transferHead = R"mlir(
-  llvm.func @coll_transfer(%dst: PTR, %src: PTR, %position: i64, %count: i64,
+  llvm.func internal @coll_transfer(%dst: PTR, %src: PTR, %position: i64, %count: i64,
                            %segment: i64, %stride: i64, %block: i64,
                            %blocks: i64) attributes {no_inline} {
 )mlir";
@@ -76,7 +76,7 @@ static constexpr llvm::StringLiteral transferAction = R"mlir(
         llvm.call @coll_copy(%to, %from, %length) : (PTR, PTR, i64) -> ()
 )mlir";
 static constexpr llvm::StringLiteral reduceHead = R"mlir(
-  llvm.func @coll_reduce(%dst: PTR, %lhs: PTR, %rhs: PTR, %position: i64,
+  llvm.func internal @coll_reduce(%dst: PTR, %lhs: PTR, %rhs: PTR, %position: i64,
                          %count: i64, %segment: i64, %stride: i64, %block: i64,
                          %blocks: i64) attributes {no_inline} {
 )mlir";
@@ -123,14 +123,15 @@ public:
   /// accesses cover head and tail.
   std::string function(llvm::StringRef name, const Access &wide,
                        const Access &narrow, const Access &unit) {
-    text = "  llvm.func @" + name.str() + "(%dst: PTR, %src0: PTR, ";
+    text = "  llvm.func internal @" + name.str() + "(%dst: PTR, %src0: PTR, ";
     text += combine ? "%src1: PTR, " : "";
     text += "%bytes: i64) attributes {no_inline} {\n";
     prologue();
     aligned(wide, unit, /*elseBranch=*/[&] {
       if (narrow.bytes == unit.bytes)
         return tiles(unit, "%dst", sources(""), "%bytes");
-      aligned(narrow, unit, [&] { tiles(unit, "%dst", sources(""), "%bytes"); });
+      aligned(narrow, unit,
+              [&] { tiles(unit, "%dst", sources(""), "%bytes"); });
     });
     text += "    llvm.return\n  }\n";
     return text;
@@ -215,8 +216,10 @@ private:
     if (access.unroll > 1) {
       int64_t tileBytes = int64_t(access.bytes) * access.unroll * blockSize;
       std::string tile = constant(tileBytes);
-      std::string over = define("arith.remui " + bytes + ", " + tile + " : i64");
-      std::string whole = define("arith.subi " + bytes + ", " + over + " : i64");
+      std::string over =
+          define("arith.remui " + bytes + ", " + tile + " : i64");
+      std::string whole =
+          define("arith.subi " + bytes + ", " + over + " : i64");
       loop(first, whole, tile, access, access.unroll, dst, srcs);
       begin = define("arith.addi " + whole + ", " + first + " : i64");
     }
@@ -232,8 +235,8 @@ private:
     line("scf.for " + offset + " = " + from + " to " + to + " step " + step +
          " : i64 {");
     llvm::SmallVector<std::string> values;
-    std::string suffix = " {alignment = " + std::to_string(access.bytes) +
-                         " : i64} : ";
+    std::string suffix =
+        " {alignment = " + std::to_string(access.bytes) + " : i64} : ";
     for (unsigned i = 0; i < unroll; ++i) {
       llvm::SmallVector<std::string, 2> operands;
       for (const std::string &src : srcs)
@@ -294,7 +297,7 @@ static std::string blockLoopsText(const HelperOptions &options) {
 
 // Polls between two looks at the abort word.
 static constexpr llvm::StringLiteral deviceFlags = R"mlir(
-  llvm.func @coll_signal(%flag: PTR, %value: i64) attributes {no_inline} {
+  llvm.func internal @coll_signal(%flag: PTR, %value: i64) attributes {no_inline} {
     FENCE
     gpu.barrier
     %zero = arith.constant 0 : index
@@ -306,7 +309,7 @@ static constexpr llvm::StringLiteral deviceFlags = R"mlir(
     llvm.return
   }
 
-  llvm.func @coll_wait(%flag: PTR, %value: i64, %abort: PTR)
+  llvm.func internal @coll_wait(%flag: PTR, %value: i64, %abort: PTR)
       attributes {no_inline} {
     %zero = arith.constant 0 : index
     %tid = gpu.thread_id x
@@ -340,14 +343,14 @@ static constexpr llvm::StringLiteral deviceFlags = R"mlir(
     llvm.return
   }
 
-  llvm.func @coll_begin(%epoch: PTR) -> i64 attributes {no_inline} {
+  llvm.func internal @coll_begin(%epoch: PTR) -> i64 attributes {no_inline} {
     %one = arith.constant 1 : i64
     %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
     %launch = arith.addi %finished, %one : i64
     llvm.return %launch : i64
   }
 
-  llvm.func @coll_end(%epoch: PTR, %launch: i64) attributes {no_inline} {
+  llvm.func internal @coll_end(%epoch: PTR, %launch: i64) attributes {no_inline} {
     gpu.barrier
     %zero = arith.constant 0 : index
     %tid = gpu.thread_id x
@@ -364,12 +367,12 @@ static constexpr llvm::StringLiteral deviceFlags = R"mlir(
 static constexpr llvm::StringLiteral hostFlags = R"mlir(
   llvm.func @sched_yield() -> i32
 
-  llvm.func @coll_signal(%flag: PTR, %value: i64) attributes {no_inline} {
+  llvm.func internal @coll_signal(%flag: PTR, %value: i64) attributes {no_inline} {
     llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
     llvm.return
   }
 
-  llvm.func @coll_wait(%flag: PTR, %value: i64, %abort: PTR)
+  llvm.func internal @coll_wait(%flag: PTR, %value: i64, %abort: PTR)
       attributes {no_inline} {
     %none = arith.constant 0 : i64
     %one = arith.constant 1 : i64
@@ -393,19 +396,19 @@ static constexpr llvm::StringLiteral hostFlags = R"mlir(
     llvm.return
   }
 
-  llvm.func @coll_begin(%epoch: PTR) -> i64 attributes {no_inline} {
+  llvm.func internal @coll_begin(%epoch: PTR) -> i64 attributes {no_inline} {
     %one = arith.constant 1 : i64
     %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
     %launch = arith.addi %finished, %one : i64
     llvm.return %launch : i64
   }
 
-  llvm.func @coll_end(%epoch: PTR, %launch: i64) attributes {no_inline} {
+  llvm.func internal @coll_end(%epoch: PTR, %launch: i64) attributes {no_inline} {
     llvm.store %launch, %epoch {alignment = 8 : i64} : i64, PTR
     llvm.return
   }
 
-  llvm.func @coll_copy(%dst: PTR, %src: PTR, %bytes: i64)
+  llvm.func internal @coll_copy(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
     "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
         : (PTR, PTR, i64) -> ()
@@ -414,7 +417,7 @@ static constexpr llvm::StringLiteral hostFlags = R"mlir(
 )mlir";
 
 static constexpr llvm::StringLiteral hostCombine = R"mlir(
-  llvm.func @coll_combine(%dst: PTR, %lhs: PTR, %rhs: PTR, %bytes: i64)
+  llvm.func internal @coll_combine(%dst: PTR, %lhs: PTR, %rhs: PTR, %bytes: i64)
       attributes {no_inline} {
     %zero = arith.constant 0 : i64
     %width = arith.constant BYTES : i64
@@ -437,14 +440,15 @@ static std::string flagsText(const HelperOptions &options) {
     if (!options.combine)
       return text;
     std::string combine = hostCombine.str();
-    combine = replaceAll(combine, "BYTES", std::to_string(options.combine->bytes));
+    combine =
+        replaceAll(combine, "BYTES", std::to_string(options.combine->bytes));
     combine = replaceAll(combine, "TYPE", options.combine->type);
     return text + replaceAll(combine, "MNEMONIC", options.combine->mnemonic);
   }
   // On gfx90a and gfx942, LLVM 22 joins a block without waiting for its stores,
   // and drops the wait after a cache write-back if the storing thread has none
-  // pending. A fence by every thread before the barrier restores both. Remove it
-  // when LLVM PR 178316 is in the oldest LLVM supported.
+  // pending. A fence by every thread before the barrier restores both. Remove
+  // it when LLVM PR 178316 is in the oldest LLVM supported.
   return replaceAll(deviceFlags.str(), "FENCE",
                     options.target == HelperTarget::ROCDL ? "llvm.fence release"
                                                           : "");

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The helpers are written as MLIR text, because that is how they are best read.
-// All of them are `no_inline`: the code of a rank then grows by one call per op.
+// All of them are `no_inline`: the code of a rank then grows by one call per
+// op.
 //
 //   @coll_transfer  moves chunks of a segment: addresses, lengths, the part of
 //                   this block, then @coll_copy

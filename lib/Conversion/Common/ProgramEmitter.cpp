@@ -27,8 +27,8 @@ SmallVector<Type> KernelArguments::types(Type pointer) {
 }
 
 ProgramContext::ProgramContext(ProgramOp program, const Collective &collective)
-    : name(program.getSymName()), collective(collective), signals(program),
-      layout{collective.numRanks(), program.getBlocks()} {}
+    : name(program.getSymName()), collective(collective),
+      signals(program), layout{collective.numRanks(), program.getBlocks()} {}
 
 std::string ProgramContext::functionName(unsigned rank) const {
   return name + "_rank" + std::to_string(rank);
@@ -45,8 +45,8 @@ ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
   Value padded = arith::AddIOp::create(builder, loc, arguments.segment, chunks);
   Value rounded = arith::SubIOp::create(builder, loc, padded, one);
   Value even = arith::DivUIOp::create(builder, loc, rounded, chunks);
-  Value over = arith::AddIOp::create(builder, loc, even,
-                                     constant(chunkAlignment - 1));
+  Value over =
+      arith::AddIOp::create(builder, loc, even, constant(chunkAlignment - 1));
   stride = arith::AndIOp::create(builder, loc, over,
                                  constant(-int64_t(chunkAlignment)));
 }
@@ -98,8 +98,8 @@ Value ProgramEmitter::slotAddress(const SlotRange &range) {
 Value ProgramEmitter::flagAddress(Value control, uint64_t firstBlock) {
   Value line = arith::MulIOp::create(builder, loc, block,
                                      constant(ControlLayout::lineBytes));
-  return offset(control, arith::AddIOp::create(builder, loc, line,
-                                               constant(firstBlock)));
+  return offset(
+      control, arith::AddIOp::create(builder, loc, line, constant(firstBlock)));
 }
 
 /// launch * K + value, see coll.signal.
@@ -115,9 +115,10 @@ Value ProgramEmitter::flagValue(Flag flag, unsigned src, unsigned dst,
 void ProgramEmitter::begin(unsigned peer) {
   Value word = arith::MulIOp::create(builder, loc, block,
                                      constant(ControlLayout::wordBytes));
-  epochWord = offset(arguments.control,
-                     arith::AddIOp::create(builder, loc, word,
-                                           constant(context.layout.epoch(peer))));
+  epochWord =
+      offset(arguments.control,
+             arith::AddIOp::create(builder, loc, word,
+                                   constant(context.layout.epoch(peer))));
   launch = LLVM::CallOp::create(builder, loc, TypeRange{builder.getI64Type()},
                                 "coll_begin", ValueRange{epochWord})
                .getResult();
@@ -142,8 +143,8 @@ void ProgramEmitter::emit(ChannelOp channel, Operation *op) {
   const ControlLayout &layout = context.layout;
   if (auto signal = dyn_cast<SignalOp>(op)) {
     unsigned peer = signal.getPeer();
-    Value control = peer == rank ? arguments.control
-                                 : peerAddress(peer, controlField);
+    Value control =
+        peer == rank ? arguments.control : peerAddress(peer, controlField);
     uint64_t row = signal.getFlag() == Flag::Ready ? layout.ready(rank)
                                                    : layout.arrival(rank);
     return call("coll_signal",
@@ -152,12 +153,11 @@ void ProgramEmitter::emit(ChannelOp channel, Operation *op) {
   }
   auto wait = cast<WaitOp>(op);
   unsigned peer = wait.getPeer();
-  uint64_t row = wait.getFlag() == Flag::Ready ? layout.ready(peer)
-                                               : layout.arrival(peer);
-  call("coll_wait",
-       {flagAddress(arguments.control, row),
-        flagValue(wait.getFlag(), peer, rank, wait.getValue()),
-        arguments.abort});
+  uint64_t row =
+      wait.getFlag() == Flag::Ready ? layout.ready(peer) : layout.arrival(peer);
+  call("coll_wait", {flagAddress(arguments.control, row),
+                     flagValue(wait.getFlag(), peer, rank, wait.getValue()),
+                     arguments.abort});
 }
 
 void coll::insertHelpers(Block &body, const HelperOptions &options) {
@@ -175,7 +175,6 @@ void coll::eraseCollOps(ModuleOp module) {
 }
 
 bool coll::hasCombine(ProgramOp program) {
-  return program
-      ->walk([](CombineOp) { return WalkResult::interrupt(); })
+  return program->walk([](CombineOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }

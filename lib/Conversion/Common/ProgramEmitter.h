@@ -43,8 +43,8 @@ struct ProgramContext {
   ControlLayout layout;
 };
 
-/// Emits calls of the helpers for the ops of one rank, into one straight line of
-/// code: a channel of a GPU kernel, or a whole rank on the host.
+/// Emits calls of the helpers for the ops of one rank, into one straight line
+/// of code: a channel of a GPU kernel, or a whole rank on the host.
 class ProgramEmitter {
 public:
   /// Code goes to the builder's insertion point. `block` is the number of the

@@ -1,0 +1,63 @@
+//===- Pipelines.h - Named pass pipelines -----------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only place that knows the order of passes. Pipelines are built from text,
+// so that `--help`, the documentation and the code say the same thing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_PIPELINES_PIPELINES_H
+#define SCCL_PIPELINES_PIPELINES_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace sccl {
+
+/// Choices that all lowerings share.
+struct LoweringOptions {
+  unsigned blocks = 1;      ///< thread blocks per channel
+  unsigned blockSize = 256; ///< threads per block
+  std::string element = "f32";
+  std::string reduction = "sum";
+};
+
+/// Schedules to synchronized, checked programs:
+/// check-schedule, lower-schedule, insert-flag-sync, check-program.
+std::string loweringPipeline(const LoweringOptions &options);
+/// Schedules or programs to a gpu.module in the NVVM dialect, for an NVIDIA
+/// chip such as "sm_90".
+std::string nvvmPipeline(const LoweringOptions &options, llvm::StringRef chip);
+/// The same in the ROCDL dialect, for an AMD chip such as "gfx942".
+std::string rocdlPipeline(const LoweringOptions &options, llvm::StringRef chip);
+/// Schedules or programs to functions in the LLVM dialect for this machine.
+std::string hostPipeline(const LoweringOptions &options);
+
+/// Appends the passes that `text` names. Emits an error and fails on a name
+/// that is not registered.
+llvm::LogicalResult appendPipeline(mlir::OpPassManager &manager,
+                                   llvm::StringRef text);
+
+/// Registers sccl-lower, sccl-to-nvvm, sccl-to-rocdl and sccl-to-host by name.
+void registerPipelines();
+
+/// Registers the passes that the pipelines use, sccl's and MLIR's.
+void registerPipelinePasses();
+
+/// Registers every dialect, extension and translation that the pipelines need.
+void registerPipelineDialects(mlir::DialectRegistry &registry);
+
+} // namespace sccl
+
+#endif // SCCL_PIPELINES_PIPELINES_H

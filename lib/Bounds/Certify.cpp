@@ -1,0 +1,98 @@
+//===- Certify.cpp - Bounds that the checker accepted ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only way out of this library: what the checker does not accept is an
+// error here, never a bound.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Certify.h"
+
+#include "Rounding.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::bounds;
+
+Result<LowerBound> bounds::finish(Certificate certificate,
+                                 const Topology &topology,
+                                 const Collective &collective) {
+  if (!std::holds_alternative<DistanceProof>(certificate.proof)) {
+    Result<Rational> value = provenBound(certificate, topology, collective);
+    if (!value)
+      return Error{"no certificate: " + value.error()};
+    certificate.bound = *value;
+  }
+  if (auto failure = checkCertificate(certificate, topology, collective))
+    return Error{"no certificate: " + *failure};
+  return LowerBound{certificate.bound, true, std::move(certificate)};
+}
+
+/// A price of 1 somewhere: enough to claim that R/C is at least 0.
+static PriceProof trivialProof(const Topology &topology, unsigned steps) {
+  LimitPrices price;
+  for (unsigned link : topology.limits()[0].links)
+    price.links.push_back(topology.links()[link]);
+  std::sort(price.links.begin(), price.links.end(),
+            [](const Link &a, const Link &b) {
+              return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
+            });
+  price.values.assign(steps, 1);
+  return {{std::move(price)}, {}, {}};
+}
+
+static bool reaches(const Rational &value, double optimum) {
+  return value.toDouble() >= optimum - 1e-7 * std::max(1.0, optimum);
+}
+
+Result<LowerBound> bounds::certify(const Problem &problem,
+                                  const PriceDuals &duals, Certificate claim,
+                                  const Topology &topology,
+                                  const Collective &collective) {
+  if (duals.optimum < 1e-9) {
+    claim.proof = trivialProof(topology, problem.steps);
+    return finish(std::move(claim), topology, collective);
+  }
+  std::vector<int64_t> factors;
+  if (auto common = findCommonDenominator(duals))
+    factors.push_back(*common);
+  factors.insert(factors.end(), {int64_t(1) << 20, int64_t(1) << 30});
+  std::optional<LowerBound> best;
+  std::string why;
+  for (int64_t factor : factors) {
+    claim.proof = roundToProof(problem, duals, factor);
+    Result<LowerBound> bound = finish(claim, topology, collective);
+    if (!bound) {
+      why = bound.error();
+      continue;
+    }
+    if (!best || *bound->value > *best->value)
+      best = std::move(*bound);
+    // Larger factors would only blow up the text.
+    if (reaches(*best->value, duals.optimum))
+      break;
+  }
+  if (!best)
+    return Error{why};
+  // A large factor comes this close without having found the optimum.
+  best->isOptimumOfProgram = best->value->denominator() < (1 << 20) &&
+                             reaches(*best->value, duals.optimum);
+  return std::move(*best);
+}
+
+bool bounds::isTooLarge(const Problem &problem, TreeRules rules,
+                       size_t maxColumns) {
+  uint64_t things = problem.trees.size() + problem.unicasts.size();
+  if (rules == TreeRules::WithPaths)
+    for (const Tree &tree : problem.trees)
+      things += tree.targets.size();
+  uint64_t perThing =
+      problem.topology.links().size() + problem.topology.numRanks();
+  return things * perThing > (uint64_t(1) << 23) ||
+         countColumns(problem, rules) > maxColumns;
+}

@@ -1,0 +1,331 @@
+//===- Cuts.cpp - The narrowest cut of a topology -------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of all cuts between the sources and one sink, the one with the largest ratio
+// of demand to capacity is found by Newton's method (also Dinkelbach's): guess
+// a ratio p/q, look by a maximum flow for a cut with q * demand - p * capacity
+// above 0, take its ratio for the next guess. The guess only grows, so it is kept
+// from one sink to the next.
+//
+// A link from u to v becomes a path u -> out -> in -> v. If limits cover several
+// links of one source, `out` is a node that they share and the first arc has the
+// bandwidth of the limit; likewise `in` for links of one destination. So a cut
+// pays for a port once, however many of its links are cut.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuts.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace sccl;
+using namespace sccl::bounds;
+
+namespace {
+constexpr unsigned none = ~0u;
+constexpr int64_t unlimited = int64_t(1) << 60;
+
+/// A maximum flow by shortest augmenting paths, level by level (Dinic).
+class FlowNetwork {
+public:
+  explicit FlowNetwork(unsigned nodes) : arcsOf(nodes) {}
+
+  unsigned addNode() {
+    arcsOf.emplace_back();
+    return arcsOf.size() - 1;
+  }
+  unsigned addArc(unsigned from, unsigned to) {
+    arcsOf[from].push_back(arcs.size());
+    arcs.push_back({to, 0});
+    arcsOf[to].push_back(arcs.size());
+    arcs.push_back({from, 0});
+    return arcs.size() - 2;
+  }
+  /// Sets what `arc` may carry and forgets what it carries.
+  void setCapacity(unsigned arc, int64_t capacity) {
+    arcs[arc].left = capacity;
+    arcs[arc + 1].left = 0;
+  }
+  int64_t maximize(unsigned source, unsigned sink);
+  /// True for nodes on the source's side of a smallest cut.
+  bool isOnSourceSide(unsigned node) const { return level[node] != none; }
+
+private:
+  struct Arc {
+    unsigned to;
+    int64_t left;
+  };
+  bool findLevels(unsigned source, unsigned sink);
+  int64_t augment(unsigned source, unsigned sink);
+
+  std::vector<Arc> arcs;
+  std::vector<std::vector<unsigned>> arcsOf;
+  std::vector<unsigned> level;
+  std::vector<size_t> nextArc;
+};
+
+/// The arcs of a topology and the search for cuts in it.
+class CutFinder {
+public:
+  CutFinder(const Topology &topology, const CutQuestion &question);
+  std::optional<CutProof> find();
+
+private:
+  /// An arc that stands for a limit.
+  struct LimitArc {
+    unsigned arc;
+    unsigned limit;
+    unsigned from, to;
+  };
+  struct Cut {
+    std::vector<bool> side;
+    std::vector<unsigned> limits;
+    int64_t demand, capacity;
+  };
+
+  void chooseLimits();
+  void addLinks();
+  void addSources();
+  void offer(unsigned &slot, unsigned limit) const;
+  unsigned nodeOf(std::vector<unsigned> &nodes, unsigned limit, unsigned rank,
+                  bool isOut);
+  void setCapacities(unsigned sink);
+  std::optional<Cut> improve(unsigned sink);
+
+  const Topology &topology;
+  const CutQuestion &question;
+  /// For each link the tightest limit on it alone, on links of its source, and
+  /// on links of its destination; `none` where there is none.
+  std::vector<unsigned> own, out, in;
+  FlowNetwork network;
+  unsigned source;
+  std::vector<LimitArc> limitArcs;
+  std::vector<unsigned> freeArcs, sourceArcs;
+  /// The best demand and capacity so far.
+  int64_t bestDemand = 0, bestCapacity = 1;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Maximum flow
+//===----------------------------------------------------------------------===//
+
+bool FlowNetwork::findLevels(unsigned source, unsigned sink) {
+  level.assign(arcsOf.size(), none);
+  level[source] = 0;
+  std::vector<unsigned> queue = {source};
+  for (size_t head = 0; head < queue.size(); ++head)
+    for (unsigned arc : arcsOf[queue[head]])
+      if (arcs[arc].left > 0 && level[arcs[arc].to] == none) {
+        level[arcs[arc].to] = level[queue[head]] + 1;
+        queue.push_back(arcs[arc].to);
+      }
+  return level[sink] != none;
+}
+
+/// Pushes flow along one path of ascending levels; 0 if there is none left.
+int64_t FlowNetwork::augment(unsigned source, unsigned sink) {
+  std::vector<unsigned> path;
+  unsigned node = source;
+  while (node != sink) {
+    if (nextArc[node] == arcsOf[node].size()) {
+      if (path.empty())
+        return 0;
+      // A dead end: go back, and not here again.
+      node = arcs[path.back() ^ 1].to;
+      ++nextArc[node];
+      path.pop_back();
+      continue;
+    }
+    unsigned arc = arcsOf[node][nextArc[node]];
+    if (arcs[arc].left > 0 && level[arcs[arc].to] == level[node] + 1) {
+      path.push_back(arc);
+      node = arcs[arc].to;
+    } else {
+      ++nextArc[node];
+    }
+  }
+  int64_t amount = std::numeric_limits<int64_t>::max();
+  for (unsigned arc : path)
+    amount = std::min(amount, arcs[arc].left);
+  for (unsigned arc : path) {
+    arcs[arc].left -= amount;
+    arcs[arc ^ 1].left += amount;
+  }
+  return amount;
+}
+
+int64_t FlowNetwork::maximize(unsigned source, unsigned sink) {
+  int64_t total = 0;
+  while (total < unlimited && findLevels(source, sink)) {
+    nextArc.assign(arcsOf.size(), 0);
+    while (int64_t amount = augment(source, sink))
+      total += amount;
+  }
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Arcs of the topology
+//===----------------------------------------------------------------------===//
+
+CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
+    : topology(topology), question(question), own(topology.links().size(), none),
+      out(own), in(own), network(topology.numRanks()),
+      source(network.addNode()) {
+  chooseLimits();
+  addLinks();
+  for (unsigned rank : question.sources)
+    sourceArcs.push_back(network.addArc(source, rank));
+}
+
+void CutFinder::offer(unsigned &slot, unsigned limit) const {
+  const std::vector<BandwidthLimit> &limits = topology.limits();
+  if (slot == none || limits[limit].bandwidth < limits[slot].bandwidth)
+    slot = limit;
+}
+
+void CutFinder::chooseLimits() {
+  const std::vector<Link> &links = topology.links();
+  for (unsigned limit = 0; limit < topology.limits().size(); ++limit) {
+    const std::vector<unsigned> &set = topology.limits()[limit].links;
+    bool oneSource = true, oneDestination = true;
+    for (unsigned link : set) {
+      oneSource &= links[link].src == links[set[0]].src;
+      oneDestination &= links[link].dst == links[set[0]].dst;
+    }
+    for (unsigned link : set)
+      if (set.size() == 1)
+        offer(own[link], limit);
+      else if (oneSource)
+        offer(out[link], limit);
+      else if (oneDestination)
+        offer(in[link], limit);
+  }
+}
+
+/// The node behind (before) a shared limit; the rank itself without one.
+unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
+                           unsigned rank, bool isOut) {
+  if (limit == none)
+    return rank;
+  if (nodes[limit] == none) {
+    unsigned node = nodes[limit] = network.addNode();
+    unsigned from = isOut ? rank : node, to = isOut ? node : rank;
+    limitArcs.push_back({network.addArc(from, to), limit, from, to});
+  }
+  return nodes[limit];
+}
+
+void CutFinder::addLinks() {
+  std::vector<unsigned> nodes(topology.limits().size(), none);
+  for (unsigned link = 0; link < own.size(); ++link) {
+    auto [src, dst] = topology.links()[link];
+    unsigned from = nodeOf(nodes, out[link], src, /*isOut=*/true);
+    unsigned to = nodeOf(nodes, in[link], dst, /*isOut=*/false);
+    unsigned arc = network.addArc(from, to);
+    if (own[link] == none)
+      freeArcs.push_back(arc);
+    else
+      limitArcs.push_back({arc, own[link], from, to});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Newton's method
+//===----------------------------------------------------------------------===//
+
+void CutFinder::setCapacities(unsigned sink) {
+  bool perRank = question.demand == CutDemand::PerRank;
+  for (const LimitArc &arc : limitArcs) {
+    int64_t bandwidth = topology.limits()[arc.limit].bandwidth;
+    network.setCapacity(arc.arc, perRank ? bestDemand * bandwidth : bandwidth);
+  }
+  for (unsigned arc : freeArcs)
+    network.setCapacity(arc, unlimited);
+  for (size_t i = 0; i < question.sources.size(); ++i)
+    network.setCapacity(sourceArcs[i], !perRank                      ? unlimited
+                                       : question.sources[i] == sink ? 0
+                                                                     : bestCapacity);
+}
+
+/// A better cut than the best one so far that leaves `sink` out, if any.
+std::optional<CutFinder::Cut> CutFinder::improve(unsigned sink) {
+  setCapacities(sink);
+  if (network.maximize(source, sink) >= unlimited)
+    return std::nullopt;
+  Cut cut{std::vector<bool>(topology.numRanks()), {}, 0, 0};
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    cut.side[rank] = network.isOnSourceSide(rank);
+  for (unsigned rank : question.sources)
+    cut.demand += cut.side[rank];
+  if (question.demand == CutDemand::Once)
+    cut.demand = 1;
+  for (const LimitArc &arc : limitArcs)
+    if (network.isOnSourceSide(arc.from) && !network.isOnSourceSide(arc.to)) {
+      cut.limits.push_back(arc.limit);
+      cut.capacity += topology.limits()[arc.limit].bandwidth;
+    }
+  // Without a link that leaves it, the sink cannot be reached at all.
+  if (cut.capacity == 0 ||
+      cut.demand * bestCapacity <= bestDemand * cut.capacity)
+    return std::nullopt;
+  return cut;
+}
+
+static CutProof toProof(const Topology &topology, const std::vector<bool> &side,
+                        const std::vector<unsigned> &limits) {
+  auto precedes = [](const Link &a, const Link &b) {
+    return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
+  };
+  CutProof proof;
+  for (unsigned rank = 0; rank < side.size(); ++rank)
+    if (side[rank])
+      proof.side.push_back(rank);
+  for (unsigned limit : limits) {
+    LimitPrices price{{}, {1}};
+    for (unsigned link : topology.limits()[limit].links)
+      price.links.push_back(topology.links()[link]);
+    std::sort(price.links.begin(), price.links.end(), precedes);
+    proof.prices.push_back(std::move(price));
+  }
+  std::sort(proof.prices.begin(), proof.prices.end(),
+            [&](const LimitPrices &a, const LimitPrices &b) {
+              return std::lexicographical_compare(
+                  a.links.begin(), a.links.end(), b.links.begin(),
+                  b.links.end(), precedes);
+            });
+  return proof;
+}
+
+std::optional<CutProof> CutFinder::find() {
+  std::optional<Cut> best;
+  for (unsigned sink : question.sinks) {
+    bool isOnlySource =
+        question.sources.size() == 1 && question.sources[0] == sink;
+    while (!isOnlySource) {
+      std::optional<Cut> cut = improve(sink);
+      // The first guess, 0, makes all capacities 0 and would find a cut of the
+      // sources alone: start from all that can be cut from the sink instead.
+      if (!cut)
+        break;
+      bestDemand = cut->demand;
+      bestCapacity = cut->capacity;
+      best = std::move(cut);
+    }
+  }
+  if (!best)
+    return std::nullopt;
+  return toProof(topology, best->side, best->limits);
+}
+
+std::optional<CutProof>
+bounds::findNarrowestCut(const Topology &topology,
+                         const CutQuestion &question) {
+  return CutFinder(topology, question).find();
+}

@@ -1,0 +1,314 @@
+//===- Rounding.cpp - From a dual solution to a certificate ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A vertex of the dual has fractions with a small common denominator more often
+// than not. If it does not, any large factor gives a proof of a bound that is
+// hardly weaker: of all that must hold, only that trees cost no more than their
+// sends is at risk from rounding, and lowering the arrival values restores it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+using namespace sccl;
+using namespace sccl::bounds;
+
+//===----------------------------------------------------------------------===//
+// Common denominator
+//===----------------------------------------------------------------------===//
+
+/// Deviations from a whole number up to this are taken for rounding errors.
+static constexpr double tolerance = 1e-6;
+
+static bool isWhole(double value) {
+  return std::abs(value - std::round(value)) < tolerance;
+}
+
+/// The smallest denominator up to `most` of a fraction that is close to
+/// `value`, by continued fractions.
+static std::optional<int64_t> findDenominator(double value, int64_t most) {
+  double rest = std::abs(value);
+  int64_t last = 0, now = 1;
+  while (!isWhole(value * double(now))) {
+    double fraction = rest - std::floor(rest);
+    if (fraction < 1e-9)
+      return std::nullopt;
+    rest = 1 / fraction;
+    if (rest > double(most))
+      return std::nullopt;
+    std::tie(last, now) =
+        std::pair(now, int64_t(std::floor(rest)) * now + last);
+    if (now > most)
+      return std::nullopt;
+  }
+  return now;
+}
+
+std::optional<int64_t> bounds::findCommonDenominator(const PriceDuals &duals) {
+  constexpr int64_t most = 1000000;
+  int64_t common = 1;
+  auto fits = [&common](double value) {
+    auto factor = findDenominator(value * double(common), most / common);
+    if (factor)
+      common *= *factor;
+    return factor.has_value();
+  };
+  auto allFit = [&fits](const std::vector<double> &values) {
+    return std::all_of(values.begin(), values.end(), fits);
+  };
+  if (!allFit(duals.prices.values) || !allFit(duals.gossip))
+    return std::nullopt;
+  for (const std::vector<TreeDuals> &trees : duals.trees)
+    for (const TreeDuals &tree : trees) {
+      if (!allFit(tree.arrivals) || !allFit(tree.relays.values))
+        return std::nullopt;
+      for (const LinkTable &path : tree.paths)
+        if (!allFit(path.values))
+          return std::nullopt;
+    }
+  return common;
+}
+
+//===----------------------------------------------------------------------===//
+// Whole numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Table = std::vector<int64_t>;
+
+/// A tree in whole numbers, in the direction of the problem.
+struct WholeTree {
+  Table arrivals, relays;
+  std::vector<Table> paths;
+};
+
+/// Writes one proof.
+class ProofWriter {
+public:
+  ProofWriter(const Problem &problem, const PriceDuals &duals, int64_t factor);
+  PriceProof write();
+
+private:
+  Table rounded(const std::vector<double> &values) const;
+  void addPrices();
+  void addCommodity(size_t i);
+  void addSymmetries();
+  /// w of Certificate.h for every link and step that rule (i) allows, else 0.
+  Table weightsOf(const Tree &tree, const WholeTree &whole) const;
+  void lowerArrivals(const std::vector<const Tree *> &trees,
+                     std::vector<WholeTree> &wholes, int64_t gossip) const;
+  TreeProof toProof(const Tree &tree, const WholeTree &whole) const;
+  /// The values of a row in the direction of the topology, nothing if all 0.
+  std::optional<StepValues> rowOf(const Table &table, size_t row) const;
+  Link linkOf(size_t link) const;
+
+  const Problem &problem;
+  const PriceDuals &duals;
+  int64_t factor;
+  unsigned steps;
+  const std::vector<Link> &links;
+  Table limitPrices, linkPrices;
+  PriceProof proof;
+};
+} // namespace
+
+ProofWriter::ProofWriter(const Problem &problem, const PriceDuals &duals,
+                         int64_t factor)
+    : problem(problem), duals(duals), factor(factor), steps(problem.steps),
+      links(problem.topology.links()),
+      limitPrices(rounded(duals.prices.values)),
+      linkPrices(links.size() * steps) {
+  for (int64_t &price : limitPrices)
+    price = std::max<int64_t>(price, 0);
+  for (size_t limit = 0; limit < problem.limits.size(); ++limit)
+    for (unsigned link : problem.limits[limit].links)
+      for (unsigned step = 0; step < steps; ++step)
+        linkPrices[link * steps + step] += limitPrices[limit * steps + step];
+}
+
+Table ProofWriter::rounded(const std::vector<double> &values) const {
+  Table result;
+  for (double value : values)
+    result.push_back(std::llround(value * double(factor)));
+  return result;
+}
+
+Link ProofWriter::linkOf(size_t link) const {
+  auto [src, dst] = links[link];
+  return problem.backward ? Link{dst, src} : Link{src, dst};
+}
+
+std::optional<StepValues> ProofWriter::rowOf(const Table &table,
+                                             size_t row) const {
+  StepValues values(table.begin() + row * steps,
+                    table.begin() + (row + 1) * steps);
+  if (problem.backward)
+    std::reverse(values.begin(), values.end());
+  if (std::all_of(values.begin(), values.end(), [](int64_t v) { return !v; }))
+    return std::nullopt;
+  return values;
+}
+
+static auto endsOf(const Link &link) { return std::pair(link.src, link.dst); }
+
+static bool precedes(const Link &a, const Link &b) {
+  return endsOf(a) < endsOf(b);
+}
+
+void ProofWriter::addPrices() {
+  for (size_t limit = 0; limit < problem.limits.size(); ++limit) {
+    std::optional<StepValues> values = rowOf(limitPrices, limit);
+    if (!values)
+      continue;
+    LimitPrices price{{}, std::move(*values)};
+    for (unsigned link : problem.limits[limit].links)
+      price.links.push_back(linkOf(link));
+    std::sort(price.links.begin(), price.links.end(), precedes);
+    proof.prices.push_back(std::move(price));
+  }
+  std::sort(proof.prices.begin(), proof.prices.end(),
+            [](const LimitPrices &a, const LimitPrices &b) {
+              return std::lexicographical_compare(
+                  a.links.begin(), a.links.end(), b.links.begin(),
+                  b.links.end(), precedes);
+            });
+}
+
+Table ProofWriter::weightsOf(const Tree &tree, const WholeTree &whole) const {
+  Table weights(links.size() * steps);
+  for (size_t link = 0; link < links.size(); ++link) {
+    auto [src, dst] = links[link];
+    for (unsigned step = 0; step < steps; ++step)
+      weights[link * steps + step] += whole.arrivals[dst];
+    int64_t later = 0;
+    for (unsigned step = steps; step-- > 0;) {
+      for (unsigned entry : problem.topology.inLinks(src))
+        weights[entry * steps + step] += later;
+      later += whole.relays[link * steps + step];
+      weights[link * steps + step] -= later;
+    }
+  }
+  for (const Table &path : whole.paths)
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] += path[i];
+  for (size_t link = 0; link < links.size(); ++link) {
+    auto [src, dst] = links[link];
+    for (unsigned step = 0; step < steps; ++step)
+      if (tree.hops[dst] == 0 || !problem.isThere(tree.hops[src], step))
+        weights[link * steps + step] = 0;
+  }
+  return weights;
+}
+
+void ProofWriter::lowerArrivals(const std::vector<const Tree *> &trees,
+                                std::vector<WholeTree> &wholes,
+                                int64_t gossip) const {
+  std::vector<Table> weights;
+  for (size_t i = 0; i < trees.size(); ++i)
+    weights.push_back(weightsOf(*trees[i], wholes[i]));
+  std::vector<Table> excess(trees.size(), Table(problem.topology.numRanks()));
+  for (size_t at = 0; at < linkPrices.size(); ++at) {
+    int64_t load = gossip;
+    for (const Table &table : weights)
+      load += std::max<int64_t>(table[at], 0);
+    // Each tree that has a part in it makes up for all of it.
+    for (size_t i = 0; i < trees.size(); ++i)
+      if (load > linkPrices[at] && weights[i][at] > 0) {
+        int64_t &most = excess[i][links[at / steps].dst];
+        most = std::max(most, load - linkPrices[at]);
+      }
+  }
+  for (size_t i = 0; i < trees.size(); ++i)
+    for (size_t rank = 0; rank < excess[i].size(); ++rank)
+      wholes[i].arrivals[rank] -= excess[i][rank];
+}
+
+TreeProof ProofWriter::toProof(const Tree &tree, const WholeTree &whole) const {
+  TreeProof result{problem.backward, tree.roots, whole.arrivals, {}, {}};
+  for (size_t link = 0; link < links.size(); ++link) {
+    if (auto values = rowOf(whole.relays, link))
+      result.relays.push_back({linkOf(link), std::move(*values)});
+    for (size_t i = 0; i < whole.paths.size(); ++i)
+      if (auto values = rowOf(whole.paths[i], link))
+        result.paths.push_back(
+            {tree.targets[i], linkOf(link), std::move(*values)});
+  }
+  std::sort(result.relays.begin(), result.relays.end(),
+            [](const RelayValues &a, const RelayValues &b) {
+              return precedes(a.link, b.link);
+            });
+  std::sort(result.paths.begin(), result.paths.end(),
+            [](const PathPrices &a, const PathPrices &b) {
+              return std::pair(a.target, endsOf(a.link)) <
+                     std::pair(b.target, endsOf(b.link));
+            });
+  return result;
+}
+
+void ProofWriter::addCommodity(size_t i) {
+  unsigned k = duals.commodities[i];
+  const Commodity &commodity = problem.commodities[k];
+  CommodityProof result{commodity.pre, commodity.post, 0, {}};
+  if (problem.backward)
+    std::swap(result.pre, result.post);
+  result.gossip = int64_t(
+      std::max(0.0, std::floor(duals.gossip[i] * double(factor) + tolerance)));
+  std::vector<const Tree *> trees;
+  for (const Tree &tree : problem.trees)
+    if (tree.commodity == k)
+      trees.push_back(&tree);
+  std::vector<WholeTree> wholes;
+  for (const TreeDuals &tree : duals.trees[i]) {
+    WholeTree whole{rounded(tree.arrivals), rounded(tree.relays.values), {}};
+    for (int64_t &relay : whole.relays)
+      relay = std::max<int64_t>(relay, 0);
+    for (const LinkTable &path : tree.paths) {
+      Table &values = whole.paths.emplace_back(rounded(path.values));
+      for (int64_t &value : values)
+        value = std::max<int64_t>(value, 0);
+    }
+    wholes.push_back(std::move(whole));
+  }
+  lowerArrivals(trees, wholes, result.gossip);
+  for (size_t t = 0; t < trees.size(); ++t)
+    result.trees.push_back(toProof(*trees[t], wholes[t]));
+  proof.commodities.push_back(std::move(result));
+}
+
+/// Needed only to reach commodities that are not listed.
+void ProofWriter::addSymmetries() {
+  if (duals.commodities.empty() ||
+      duals.commodities.size() == problem.commodities.size())
+    return;
+  for (const Symmetry &symmetry : problem.symmetries)
+    proof.symmetries.push_back(symmetry.ranks);
+  auto &list = proof.symmetries;
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+PriceProof ProofWriter::write() {
+  addPrices();
+  addSymmetries();
+  for (size_t i = 0; i < duals.commodities.size(); ++i)
+    addCommodity(i);
+  std::sort(proof.commodities.begin(), proof.commodities.end(),
+            [](const CommodityProof &a, const CommodityProof &b) {
+              return std::tie(a.pre, a.post) < std::tie(b.pre, b.post);
+            });
+  return std::move(proof);
+}
+
+PriceProof bounds::roundToProof(const Problem &problem, const PriceDuals &duals,
+                                int64_t factor) {
+  return ProofWriter(problem, duals, factor).write();
+}

@@ -1,0 +1,264 @@
+//===- CertificateGraph.cpp - Paths and trees at prices ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nothing here knows commodities or claims: only what paths and trees cost.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CertificateGraph.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::certificate;
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
+
+Graph Graph::reversed() const {
+  Graph result = *this;
+  for (size_t link = 0; link < links.size(); ++link) {
+    std::swap(result.links[link].src, result.links[link].dst);
+    for (unsigned column = 0; column < columns; ++column)
+      result.prices[at(link, columns - 1 - column)] = prices[at(link, column)];
+  }
+  return result;
+}
+
+std::vector<Wide>
+certificate::cheapestPaths(const Graph &graph,
+                           const std::vector<unsigned> &roots) {
+  std::vector<Wide> cost(graph.ranks, outOfReach);
+  for (unsigned root : roots)
+    cost[root] = 0;
+  // Without steps a cheapest path has fewer links than there are ranks.
+  unsigned sweeps = graph.anySteps ? graph.ranks : graph.columns;
+  for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
+    unsigned column = graph.anySteps ? 0 : sweep;
+    std::vector<Wide> next = cost;
+    for (size_t link = 0; link < graph.links.size(); ++link) {
+      auto [src, dst] = graph.links[link];
+      if (cost[src] < outOfReach)
+        next[dst] = std::min(next[dst],
+                             cost[src] + graph.prices[graph.at(link, column)]);
+    }
+    if (graph.anySteps && next == cost)
+      break;
+    cost = std::move(next);
+  }
+  return cost;
+}
+
+std::vector<unsigned>
+certificate::countHops(const Graph &graph, const std::vector<unsigned> &roots) {
+  std::vector<unsigned> hops(graph.ranks, graph.ranks);
+  for (unsigned root : roots)
+    hops[root] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [src, dst] : graph.links)
+      if (hops[src] + 1 < hops[dst]) {
+        hops[dst] = hops[src] + 1;
+        changed = true;
+      }
+  }
+  return hops;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of the proof
+//===----------------------------------------------------------------------===//
+
+Failure certificate::checkValues(const StepValues &values, unsigned columns,
+                                 const std::string &what) {
+  if (values.size() != columns)
+    return what + " has " + std::to_string(values.size()) +
+           " values, expected " + std::to_string(columns);
+  for (int64_t value : values)
+    if (value < 0 || value > maxProofValue)
+      return what + " has the value " + std::to_string(value) +
+             ", the limits are 0 and " + std::to_string(maxProofValue);
+  return std::nullopt;
+}
+
+std::vector<bool> certificate::toFlags(const std::vector<unsigned> &list,
+                                       unsigned ranks) {
+  std::vector<bool> flags(ranks);
+  for (unsigned rank : list)
+    flags[rank] = true;
+  return flags;
+}
+
+//===----------------------------------------------------------------------===//
+// Trees
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Adds up what the trees of one commodity establish.
+class TreeChecker {
+public:
+  /// `graph` is read in the direction of the tree.
+  TreeChecker(const Topology &topology, const Graph &graph,
+              const TreeProof &tree, const std::vector<unsigned> &targets)
+      : topology(topology), graph(graph), tree(tree),
+        isRoot(toFlags(tree.roots, graph.ranks)),
+        isTarget(toFlags(targets, graph.ranks)), weights(graph.prices.size()) {
+    for (unsigned root : tree.roots)
+      isTarget[root] = false;
+  }
+
+  /// Adds max(0, w) to `load` and V to `value`.
+  Failure run(std::vector<Wide> &load, Wide &value);
+
+private:
+  Failure addArrivals(Wide &value);
+  Failure addRelays();
+  Failure addPaths(Wide &value);
+  Failure addPathsTo(unsigned target, Graph &priced, Wide &value);
+  /// The values of a line in the direction of the tree, with its link.
+  Result<size_t> load(const Link &link, const StepValues &values,
+                      std::vector<Wide> &oriented, const std::string &what);
+
+  const Topology &topology;
+  const Graph &graph;
+  const TreeProof &tree;
+  std::vector<bool> isRoot, isTarget;
+  std::vector<Wide> weights;
+};
+} // namespace
+
+Result<size_t> TreeChecker::load(const Link &link, const StepValues &values,
+                                 std::vector<Wide> &oriented,
+                                 const std::string &what) {
+  std::string name = what + " on " + linkText(link);
+  std::optional<unsigned> index = topology.findLink(link.src, link.dst);
+  if (!index)
+    return Error{name + " is on no link of the topology"};
+  if (Failure failure = checkValues(values, graph.columns, name))
+    return Error{*failure};
+  oriented.assign(values.begin(), values.end());
+  if (tree.backward)
+    std::reverse(oriented.begin(), oriented.end());
+  return size_t(*index);
+}
+
+/// Rule (i).
+Failure TreeChecker::addArrivals(Wide &value) {
+  if (tree.arrivals.size() != graph.ranks)
+    return "a tree has " + std::to_string(tree.arrivals.size()) +
+           " arrival values, expected " + std::to_string(graph.ranks);
+  for (unsigned rank = 0; rank < graph.ranks; ++rank) {
+    int64_t arrival = tree.arrivals[rank];
+    std::string what = "the arrival value " + std::to_string(arrival) +
+                       " of rank " + std::to_string(rank);
+    if (arrival < -maxProofValue || arrival > maxProofValue)
+      return what + " is larger than " + std::to_string(maxProofValue);
+    if (isRoot[rank] && arrival != 0)
+      return what + ", a root, is not 0";
+    if (!isTarget[rank] && arrival > 0)
+      return what + ", not a target, is positive";
+    value += arrival;
+  }
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    for (unsigned column = 0; column < graph.columns; ++column)
+      weights[graph.at(link, column)] += tree.arrivals[graph.links[link].dst];
+  return std::nullopt;
+}
+
+/// Rule (ii).
+Failure TreeChecker::addRelays() {
+  if (graph.anySteps && !tree.relays.empty())
+    return "relay values need a number of steps";
+  std::vector<std::vector<size_t>> enter(graph.ranks);
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    enter[graph.links[link].dst].push_back(link);
+  std::vector<Wide> values;
+  for (const RelayValues &relay : tree.relays) {
+    Result<size_t> link =
+        load(relay.link, relay.values, values, "a relay value");
+    if (!link)
+      return link.error();
+    unsigned relaying = graph.links[*link].src;
+    if (isRoot[relaying])
+      return "a relay value on " + linkText(relay.link) + " is on a root";
+    Wide later = 0;
+    for (size_t column = graph.columns; column-- > 0;) {
+      for (size_t entry : enter[relaying])
+        weights[graph.at(entry, column)] += later;
+      later += values[column];
+      weights[graph.at(*link, column)] -= later;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Rule (iii). Lines of one target are next to each other in a parsed proof;
+/// where they are not, each group counts as a path of its own, which takes no
+/// more than all of them together would give.
+Failure TreeChecker::addPaths(Wide &value) {
+  Graph priced = graph.withPrices(std::vector<Wide>(graph.prices.size()));
+  std::vector<Wide> values;
+  for (size_t i = 0; i < tree.paths.size(); ++i) {
+    const PathPrices &path = tree.paths[i];
+    std::string what = "a price to rank " + std::to_string(path.target);
+    if (path.target >= graph.ranks || !isTarget[path.target])
+      return what + " is of no target";
+    Result<size_t> link = load(path.link, path.values, values, what);
+    if (!link)
+      return link.error();
+    for (unsigned column = 0; column < graph.columns; ++column)
+      priced.prices[graph.at(*link, column)] += values[column];
+    bool isLast =
+        i + 1 == tree.paths.size() || tree.paths[i + 1].target != path.target;
+    if (!isLast)
+      continue;
+    if (Failure failure = addPathsTo(path.target, priced, value))
+      return failure;
+  }
+  return std::nullopt;
+}
+
+/// Takes the prices of one target over into the weights, and clears them.
+Failure TreeChecker::addPathsTo(unsigned target, Graph &priced, Wide &value) {
+  Wide cheapest = cheapestPaths(priced, tree.roots)[target];
+  if (cheapest == outOfReach)
+    return "rank " + std::to_string(target) + " is out of reach of the roots";
+  value += cheapest;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    weights[i] += priced.prices[i];
+    priced.prices[i] = 0;
+  }
+  return std::nullopt;
+}
+
+Failure TreeChecker::run(std::vector<Wide> &load, Wide &value) {
+  if (Failure failure = addArrivals(value))
+    return failure;
+  if (Failure failure = addRelays())
+    return failure;
+  if (Failure failure = addPaths(value))
+    return failure;
+  std::vector<unsigned> hops = countHops(graph, tree.roots);
+  for (size_t link = 0; link < graph.links.size(); ++link) {
+    auto [src, dst] = graph.links[link];
+    if (isRoot[dst] || hops[src] == graph.ranks)
+      continue;
+    unsigned first = graph.anySteps ? 0 : hops[src];
+    for (unsigned column = first; column < graph.columns; ++column)
+      load[graph.at(link, column)] +=
+          std::max<Wide>(0, weights[graph.at(link, column)]);
+  }
+  return std::nullopt;
+}
+
+Failure certificate::addTree(const Topology &topology, const Graph &graph,
+                             const TreeProof &tree,
+                             const std::vector<unsigned> &targets,
+                             std::vector<Wide> &load, Wide &value) {
+  return TreeChecker(topology, graph, tree, targets).run(load, value);
+}

@@ -1,0 +1,120 @@
+//===- Pipelines.cpp - Named pass pipelines -------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace sccl;
+
+std::string sccl::loweringPipeline(const LoweringOptions &options) {
+  return llvm::formatv("coll-check-schedule,coll-lower-schedule{{blocks={0}},"
+                       "coll-insert-flag-sync,coll-check-program",
+                       options.blocks);
+}
+
+/// From programs on; `vendor` is "nvvm" or "rocdl".
+static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
+                               StringRef attachOptions,
+                               StringRef convertOptions) {
+  return llvm::formatv(
+      "{0},convert-coll-to-gpu{{target={1} block-size={2} element={3} "
+      "reduction={4}},{1}-attach-target{{{5}},"
+      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{1}{6},"
+      "canonicalize,reconcile-unrealized-casts)",
+      loweringPipeline(options), vendor, options.blockSize, options.element,
+      options.reduction, attachOptions, convertOptions);
+}
+
+std::string sccl::nvvmPipeline(const LoweringOptions &options, StringRef chip) {
+  // Without features LLVM takes the oldest PTX version that has the chip.
+  return gpuPipeline(options, "nvvm", ("chip=" + chip + " O=3").str(), "");
+}
+
+std::string sccl::rocdlPipeline(const LoweringOptions &options,
+                                StringRef chip) {
+  return gpuPipeline(options, "rocdl", ("chip=" + chip + " O=3 abi=500").str(),
+                     ("{chipset=" + chip + " runtime=HIP}").str());
+}
+
+std::string sccl::hostPipeline(const LoweringOptions &options) {
+  return llvm::formatv(
+      "{0},convert-coll-to-host{{element={1} reduction={2}},canonicalize,cse,"
+      "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
+      "reconcile-unrealized-casts",
+      loweringPipeline(options), options.element, options.reduction);
+}
+
+LogicalResult sccl::appendPipeline(OpPassManager &manager, StringRef text) {
+  return parsePassPipeline(text, manager);
+}
+
+namespace {
+/// Command-line options of a pipeline.
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("Chip to compile for")};
+  Option<unsigned> blocks{*this, "blocks",
+                          llvm::cl::desc("Thread blocks per channel"),
+                          llvm::cl::init(LoweringOptions().blocks)};
+  Option<unsigned> blockSize{*this, "block-size",
+                             llvm::cl::desc("Threads per block"),
+                             llvm::cl::init(LoweringOptions().blockSize)};
+  Option<std::string> element{*this, "element",
+                              llvm::cl::desc("Element type of reductions"),
+                              llvm::cl::init(LoweringOptions().element)};
+  Option<std::string> reduction{*this, "reduction",
+                                llvm::cl::desc("sum, prod, min or max"),
+                                llvm::cl::init(LoweringOptions().reduction)};
+
+  LoweringOptions lowering() const {
+    return {blocks, blockSize, element, reduction};
+  }
+};
+} // namespace
+
+/// Registers one pipeline whose text `build` makes from its options.
+template <typename Build>
+static void registerPipeline(StringRef name, StringRef description,
+                             Build build) {
+  PassPipelineRegistration<PipelineOptions>(
+      name, description,
+      [build](OpPassManager &manager, const PipelineOptions &options) {
+        if (failed(appendPipeline(manager, build(options))))
+          llvm::report_fatal_error("a pass of an sccl pipeline is missing");
+      });
+}
+
+/// The chip that a pipeline is for.
+static std::string chipOr(const PipelineOptions &options, StringRef fallback) {
+  return options.chip.empty() ? fallback.str() : options.chip.getValue();
+}
+
+void sccl::registerPipelines() {
+  registerPipeline("sccl-lower", "Schedules to synchronized, checked programs",
+                   [](const PipelineOptions &options) {
+                     return loweringPipeline(options.lowering());
+                   });
+  registerPipeline("sccl-to-nvvm", "Schedules to kernels in the NVVM dialect",
+                   [](const PipelineOptions &options) {
+                     return nvvmPipeline(options.lowering(),
+                                         chipOr(options, "sm_90"));
+                   });
+  registerPipeline("sccl-to-rocdl", "Schedules to kernels in the ROCDL dialect",
+                   [](const PipelineOptions &options) {
+                     return rocdlPipeline(options.lowering(),
+                                          chipOr(options, "gfx942"));
+                   });
+  registerPipeline("sccl-to-host", "Schedules to functions for this machine",
+                   [](const PipelineOptions &options) {
+                     return hostPipeline(options.lowering());
+                   });
+}

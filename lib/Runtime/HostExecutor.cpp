@@ -1,0 +1,215 @@
+//===- HostExecutor.cpp - Run a program on this machine's CPU -------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Runtime/HostExecutor.h"
+
+#include "HostBuffers.h"
+#include "TestData.h"
+
+#include "sccl/Conversion/KernelABI.h"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+using namespace sccl;
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+/// All memory of one run. What a launch touches lies between guard zones.
+class RunMemory {
+public:
+  RunMemory(const HostPlan &plan, const RunOptions &options)
+      : collective(plan.collective()), layout{collective.numRanks(),
+                                              /*blocks=*/1} {
+    uint64_t perSegment = collective.chunksPerSegment();
+    uint64_t stride = chunkStride(options.segmentBytes, perSegment);
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+      inputs.emplace_back(collective.inputSlots(rank) / perSegment *
+                          options.segmentBytes);
+      outputs.emplace_back(collective.outputSlots(rank) / perSegment *
+                           options.segmentBytes);
+      scratch.emplace_back(plan.scratchSlots(rank) * stride);
+      controls.emplace_back(layout.controlBytes());
+    }
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+      peers.push_back({inputs[rank].data(), outputs[rank].data(),
+                       scratch[rank].data(), controls[rank].data()});
+  }
+
+  /// The bytes that a run of `plan` allocates.
+  static uint64_t bytesNeeded(const HostPlan &plan, const RunOptions &options) {
+    const Collective &collective = plan.collective();
+    uint64_t perSegment = collective.chunksPerSegment();
+    uint64_t slots = 0, scratchSlots = 0;
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+      slots += collective.inputSlots(rank) + collective.outputSlots(rank);
+      scratchSlots += plan.scratchSlots(rank);
+    }
+    return slots / perSegment * options.segmentBytes +
+           scratchSlots * chunkStride(options.segmentBytes, perSegment);
+  }
+
+  /// The name of a buffer whose guard zones were written, or an empty string.
+  std::string overrun() const {
+    auto find = [](const std::vector<GuardedBuffer> &buffers,
+                   const char *name) -> std::string {
+      for (size_t rank = 0; rank < buffers.size(); ++rank)
+        if (!buffers[rank].guardsIntact())
+          return std::string(name) + " of rank " + std::to_string(rank);
+      return "";
+    };
+    for (auto [buffers, name] :
+         {std::pair{&inputs, "input"}, std::pair{&outputs, "output"},
+          std::pair{&scratch, "scratch"}, std::pair{&controls, "control"}})
+      if (std::string found = find(*buffers, name); !found.empty())
+        return found;
+    return "";
+  }
+
+  const Collective &collective;
+  ControlLayout layout;
+  std::vector<GuardedBuffer> inputs, outputs, scratch, controls;
+  std::vector<PeerEntry> peers;
+  alignas(64) std::atomic<uint64_t> abort = 0;
+};
+
+/// Runs the launches of all ranks and gathers what they report.
+class HostRun {
+public:
+  HostRun(const HostPlan &plan, const RunOptions &options)
+      : plan(plan), options(options), memory(plan, options),
+        data(plan.collective(), options.element, options.reduction,
+             options.segmentBytes),
+        finished(plan.collective().numRanks()),
+        start(plan.collective().numRanks()) {}
+
+  RunReport run() {
+    std::vector<std::thread> threads;
+    for (unsigned rank = 0; rank < finished.size(); ++rank)
+      threads.emplace_back([this, rank] { runRank(rank); });
+    awaitRanks();
+    for (std::thread &thread : threads)
+      thread.join();
+    if (report.failure.empty())
+      if (std::string buffer = memory.overrun(); !buffer.empty())
+        report.failure = "wrote beyond the " + buffer;
+    return std::move(report);
+  }
+
+private:
+  /// Launches timed after the verified ones.
+  unsigned timedLaunches() const { return std::min(options.iterations, 5u); }
+
+  void runRank(unsigned rank) {
+    for (unsigned launch = 0; launch < options.iterations; ++launch) {
+      data.fillInput(rank, launch, memory.inputs[rank].data());
+      memory.outputs[rank].poison();
+      execute(rank);
+      if (memory.abort.load())
+        break;
+      verify(rank, launch);
+      ++finished[rank];
+    }
+    for (unsigned launch = 0; launch < timedLaunches(); ++launch)
+      timeLaunch(rank);
+    std::lock_guard lock(mutex);
+    ++ranksDone;
+    allDone.notify_one();
+  }
+
+  void execute(unsigned rank) {
+    plan.function(rank)(memory.inputs[rank].data(), memory.outputs[rank].data(),
+                        memory.scratch[rank].data(),
+                        memory.controls[rank].data(), memory.peers.data(),
+                        reinterpret_cast<uint64_t *>(&memory.abort),
+                        options.segmentBytes);
+  }
+
+  void verify(unsigned rank, unsigned launch) {
+    OutputComparison result =
+        data.compareOutput(rank, launch, memory.outputs[rank].data());
+    std::lock_guard lock(mutex);
+    report.elements += result.elements;
+    report.wrong += result.wrong;
+    if (result.wrong != 0 && report.firstWrong.empty())
+      report.firstWrong = "launch " + std::to_string(launch) + ", rank " +
+                          std::to_string(rank) + ", " + result.first;
+  }
+
+  /// One launch that all ranks start together; takes the time from the common
+  /// start to the last end.
+  void timeLaunch(unsigned rank) {
+    start.arrive_and_wait();
+    Clock::time_point begin = Clock::now();
+    execute(rank);
+    start.arrive_and_wait();
+    if (rank != 0 || memory.abort.load())
+      return;
+    double seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
+    std::lock_guard lock(mutex);
+    if (report.bestSeconds == 0 || seconds < report.bestSeconds)
+      report.bestSeconds = seconds;
+  }
+
+  /// Waits for all ranks, and gives the launches up when time is over.
+  void awaitRanks() {
+    std::unique_lock lock(mutex);
+    auto done = [&] { return ranksDone == finished.size(); };
+    if (allDone.wait_for(
+            lock, std::chrono::duration<double>(options.timeoutSeconds), done))
+      return;
+    report.failure = "timed out after " + formatSeconds() + " s";
+    for (size_t rank = 0; rank < finished.size(); ++rank)
+      if (finished[rank] < options.iterations) {
+        report.failure += "; rank " + std::to_string(rank) + " had finished " +
+                          std::to_string(finished[rank]) + " of " +
+                          std::to_string(options.iterations) + " launches";
+        break;
+      }
+    memory.abort.store(1);
+    allDone.wait(lock, done);
+  }
+
+  std::string formatSeconds() const {
+    std::string text = std::to_string(options.timeoutSeconds);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+      text.pop_back();
+    return text;
+  }
+
+  const HostPlan &plan;
+  const RunOptions &options;
+  RunMemory memory;
+  TestData data;
+  std::vector<std::atomic<unsigned>> finished;
+  std::barrier<> start;
+  std::mutex mutex;
+  std::condition_variable allDone;
+  size_t ranksDone = 0;
+  RunReport report;
+};
+} // namespace
+
+Result<RunReport> sccl::runOnHost(const HostPlan &plan,
+                                  const RunOptions &options) {
+  if (elementBytes(options.element) == 0)
+    return Error{"unknown element type '" + options.element + "'"};
+  uint64_t needed = RunMemory::bytesNeeded(plan, options);
+  uint64_t available = availableMemoryBytes();
+  if (needed > available)
+    return Error{"the buffers need " + std::to_string(needed >> 20) +
+                 " MiB, but only " + std::to_string(available >> 20) +
+                 " MiB of memory are free"};
+  return HostRun(plan, options).run();
+}

@@ -1,0 +1,102 @@
+//===- Compile.cpp - From schedules to device code ------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Target/Target.h"
+
+#include "HSACO.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace sccl;
+
+static bool isNVIDIAKind(OutputKind kind) {
+  return kind == OutputKind::PTX || kind == OutputKind::Cubin ||
+         kind == OutputKind::Fatbin;
+}
+
+/// Fails if `kind` cannot be made for `target` on this machine.
+static LogicalResult checkKind(ModuleOp module, const Target &target,
+                               OutputKind kind) {
+  bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
+  if (kind != OutputKind::MLIR && isNVIDIAKind(kind) != isNVIDIA)
+    return module.emitError()
+           << target.chip << " is an " << (isNVIDIA ? "NVIDIA" : "AMD")
+           << " chip, whose outputs are "
+           << (isNVIDIA ? ".ptx, .cubin, .fatbin" : ".s, .hsaco")
+           << " and .mlir";
+  bool assembles = kind == OutputKind::Cubin || kind == OutputKind::Fatbin;
+  if (assembles && !target.hasAssembler)
+    return module.emitError()
+           << "ptxas does not assemble for " << target.chip
+           << "; write PTX, which the driver compiles when it loads it";
+  if (assembles && !llvm::sys::findProgramByName("ptxas"))
+    return module.emitError(
+        "ptxas is not in PATH; install the CUDA toolkit, or "
+        "write PTX");
+  return success();
+}
+
+/// Fails unless `module` holds exactly one schedule or program.
+static LogicalResult checkContents(ModuleOp module) {
+  auto schedules = module.getOps<coll::ScheduleOp>();
+  auto programs = module.getOps<coll::ProgramOp>();
+  size_t count = std::distance(schedules.begin(), schedules.end()) +
+                 std::distance(programs.begin(), programs.end());
+  if (count == 1)
+    return success();
+  return module.emitError()
+         << "holds " << count << " schedules and programs, expected one";
+}
+
+/// The `format` of gpu-module-to-binary that `kind` is made from.
+static StringRef binaryFormat(OutputKind kind) {
+  switch (kind) {
+  case OutputKind::Cubin:
+    return "bin";
+  case OutputKind::Fatbin:
+    return "fatbin";
+  default:
+    return "isa";
+  }
+}
+
+FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
+                                        OutputKind kind,
+                                        const LoweringOptions &options) {
+  if (failed(checkKind(module, target, kind)) || failed(checkContents(module)))
+    return failure();
+  std::string pipeline = target.vendor == Target::Vendor::NVIDIA
+                             ? nvvmPipeline(options, target.chip)
+                             : rocdlPipeline(options, target.chip);
+  if (kind != OutputKind::MLIR)
+    pipeline +=
+        (",gpu-module-to-binary{format=" + binaryFormat(kind) + "}").str();
+  PassManager manager(module.getContext());
+  if (failed(appendPipeline(manager, pipeline)) || failed(manager.run(module)))
+    return failure();
+  if (kind == OutputKind::MLIR) {
+    std::string text;
+    llvm::raw_string_ostream(text) << module;
+    return text;
+  }
+  auto binary = *module.getOps<gpu::BinaryOp>().begin();
+  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+  std::string bytes = object.getObject().getValue().str();
+  // Assembly comes as a C string.
+  if (binaryFormat(kind) == "isa" && !bytes.empty() && bytes.back() == '\0')
+    bytes.pop_back();
+  if (kind == OutputKind::HSACO)
+    return linkHSACO(module, bytes, target.chip);
+  return bytes;
+}

@@ -1,0 +1,53 @@
+//===- sccl-translate.cpp - From schedules to device code -----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Target/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
+
+static llvm::cl::opt<std::string>
+    chip("chip", llvm::cl::desc("Chip to compile for (default sm_90, gfx942)"));
+static llvm::cl::opt<unsigned>
+    blocks("blocks-per-link", llvm::cl::desc("Thread blocks for each link"),
+           llvm::cl::init(1));
+
+/// Registers --NAME, which writes `kind` for `chip` or else for `fallback`.
+static void registerOutput(llvm::StringRef name, llvm::StringRef description,
+                           sccl::OutputKind kind, llvm::StringRef fallback) {
+  mlir::TranslateFromMLIRRegistration(
+      name, description,
+      [kind, fallback](mlir::ModuleOp module, llvm::raw_ostream &stream) {
+        sccl::Result<sccl::Target> target =
+            sccl::findTarget(chip.empty() ? fallback : chip.getValue());
+        if (!target)
+          return llvm::LogicalResult(module.emitError(target.error()));
+        sccl::LoweringOptions options;
+        options.blocks = blocks;
+        mlir::FailureOr<std::string> bytes =
+            sccl::compileFor(module, *target, kind, options);
+        if (mlir::succeeded(bytes))
+          stream << *bytes;
+        return llvm::LogicalResult(bytes);
+      },
+      sccl::registerPipelineDialects);
+}
+
+int main(int argc, char **argv) {
+  sccl::registerPipelinePasses();
+  using enum sccl::OutputKind;
+  registerOutput("coll-to-ptx", "Schedule to PTX", PTX, "sm_90");
+  registerOutput("coll-to-cubin", "Schedule to cubin", Cubin, "sm_90");
+  registerOutput("coll-to-fatbin", "Schedule to fatbin", Fatbin, "sm_90");
+  registerOutput("coll-to-gcn", "Schedule to GCN assembly", GCN, "gfx942");
+  registerOutput("coll-to-hsaco", "Schedule to HSACO", HSACO, "gfx942");
+  return mlir::failed(mlir::mlirTranslateMain(argc, argv, "sccl translator\n"));
+}

@@ -1,0 +1,82 @@
+//===- Check.cpp - sccl check ---------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("check",
+                              "Check the schedules and programs of a file");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
+                          cl::sub(command));
+
+bool driver::checkChosen() { return bool(command); }
+int driver::checkMain() { return checkFile(input, json); }
+
+/// What has been checked, one line or object each.
+static void report(coll::ScheduleOp op, bool json) {
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+  Schedule schedule = coll::importSchedule(op);
+  Cost cost = costOf(schedule, problem->collective);
+  if (json)
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"schedule", op.getSymName()},
+                        {"topology", problem->topology.name()},
+                        {"collective", problem->collective.name()},
+                        {"chunks", problem->collective.chunks()},
+                        {"steps", cost.steps},
+                        {"rounds", schedule.rounds()},
+                        {"status", "accepted"}})
+                 << '\n';
+  else
+    llvm::outs() << "schedule @" << op.getSymName() << ": accepted, "
+                 << problem->collective.name() << " on "
+                 << problem->topology.name() << ", "
+                 << problem->collective.chunks() << " chunks, " << cost.steps
+                 << " steps, " << schedule.rounds()
+                 << " rounds, R/C = " << cost.bandwidth.str() << '\n';
+}
+
+static void report(coll::ProgramOp op, bool json) {
+  if (json)
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"program", op.getSymName()}, {"status", "accepted"}})
+                 << '\n';
+  else
+    llvm::outs() << "program @" << op.getSymName() << ": accepted\n";
+}
+
+int driver::checkFile(llvm::StringRef path, bool json) {
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+  if (!module)
+    return BadInput;
+  auto schedules = module->getOps<coll::ScheduleOp>();
+  auto programs = module->getOps<coll::ProgramOp>();
+  if (schedules.empty() && programs.empty())
+    return fail(path + " holds no schedule and no program");
+  mlir::PassManager manager(&session.context());
+  if (failed(
+          appendPipeline(manager, "coll-check-schedule,coll-check-program")) ||
+      failed(manager.run(*module)))
+    return BadInput;
+  for (coll::ScheduleOp op : schedules)
+    report(op, json);
+  for (coll::ProgramOp op : programs)
+    report(op, json);
+  return Done;
+}

@@ -1,0 +1,167 @@
+//===- Driver.cpp - What the subcommands of sccl share --------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+
+int driver::fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "sccl") << message << '\n';
+  return BadInput;
+}
+
+struct Session::Handler {
+  mlir::SourceMgrDiagnosticHandler handler;
+};
+
+static mlir::DialectRegistry makeRegistry() {
+  mlir::DialectRegistry registry;
+  registerPipelineDialects(registry);
+  return registry;
+}
+
+Session::Session()
+    : mlirContext(makeRegistry(), mlir::MLIRContext::Threading::DISABLED),
+      handler(new Handler{{sourceManager, &mlirContext}}) {}
+Session::~Session() = default;
+
+mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!buffer) {
+    fail("cannot read " + path + ": " + buffer.getError().message());
+    return nullptr;
+  }
+  sourceManager.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  mlir::ParserConfig config(&mlirContext);
+  return mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);
+}
+
+/// True if `spec` is meant as a file, not as the name of a built-in topology.
+static bool looksLikeFile(llvm::StringRef spec) {
+  return spec.ends_with(".mlir") || spec.contains('/') || spec == "-";
+}
+
+std::optional<Topology> driver::loadTopology(llvm::StringRef spec) {
+  if (!looksLikeFile(spec)) {
+    Result<Topology> topology = makeBuiltinTopology(spec.str());
+    if (!topology) {
+      fail(topology.error());
+      return std::nullopt;
+    }
+    return std::move(*topology);
+  }
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
+  if (!module)
+    return std::nullopt;
+  auto topologies = module->getOps<coll::TopologyOp>();
+  size_t count = std::distance(topologies.begin(), topologies.end());
+  if (count != 1) {
+    fail(spec + " holds " + llvm::Twine(count) + " topologies, expected one");
+    return std::nullopt;
+  }
+  mlir::FailureOr<Topology> topology =
+      coll::importTopology(*topologies.begin());
+  if (failed(topology))
+    return std::nullopt;
+  return std::move(*topology);
+}
+
+bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+    stream << contents;
+    return llvm::Error::success();
+  });
+  if (!error)
+    return true;
+  fail("cannot write " + path + ": " + llvm::toString(std::move(error)));
+  return false;
+}
+
+std::string driver::scheduleText(const Instance &instance,
+                                 const Schedule &schedule) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<coll::CollDialect>();
+  mlir::OpBuilder builder(&context);
+  mlir::Location loc = builder.getUnknownLoc();
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto topology = coll::exportTopology(builder, loc, instance.topology);
+  const std::string &name = instance.collective.name();
+  coll::exportSchedule(builder, loc, name, builder.getStringAttr(name),
+                       topology.getSymName(), instance.collective, schedule);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << *module << '\n';
+  return text;
+}
+
+llvm::json::Object driver::resultObject(const Instance &instance,
+                                        const SynthesisResult &result) {
+  const Collective &collective = instance.collective;
+  llvm::json::Object object{
+      {"topology", instance.topology.name()},
+      {"collective", collective.name()},
+      {"root", isRooted(collective.kind())
+                   ? llvm::json::Value(collective.root())
+                   : llvm::json::Value(nullptr)},
+      {"chunks", collective.chunks()},
+      {"steps", instance.steps},
+      {"rounds", instance.rounds},
+      {"status", llvm::StringRef(statusName(result.outcome))},
+      {"engine", result.engine},
+      {"seconds", result.seconds},
+  };
+  if (auto *unsat = std::get_if<Unsatisfiable>(&result.outcome))
+    object["reason"] = unsat->reason;
+  if (auto *unknown = std::get_if<Unknown>(&result.outcome))
+    object["reason"] = unknown->reason;
+  if (auto *failed = std::get_if<Failed>(&result.outcome))
+    object["reason"] = failed->message;
+  return object;
+}
+
+std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
+  uint64_t number;
+  if (text.consumeInteger(10, number))
+    return std::nullopt;
+  static constexpr std::pair<const char *, uint64_t> units[] = {
+      {"", 1},           {"B", 1},
+      {"K", 1 << 10},    {"KiB", 1 << 10},
+      {"M", 1 << 20},    {"MiB", 1 << 20},
+      {"G", 1u << 30},   {"GiB", 1u << 30},
+      {"KB", 1000},      {"MB", 1000 * 1000},
+      {"GB", 1000000000}};
+  for (auto [unit, factor] : units)
+    if (text == unit)
+      return number <= UINT64_MAX / factor
+                 ? std::optional<uint64_t>(number * factor)
+                 : std::nullopt;
+  return std::nullopt;
+}
+
+std::string driver::formatBytes(uint64_t bytes) {
+  for (auto [unit, factor] : {std::pair{"GiB", uint64_t(1) << 30},
+                              {"MiB", uint64_t(1) << 20},
+                              {"KiB", uint64_t(1) << 10}})
+    if (bytes >= factor && bytes % factor == 0)
+      return llvm::utostr(bytes / factor) + " " + unit;
+  return llvm::utostr(bytes) + " bytes";
+}

@@ -1,0 +1,122 @@
+//===- Driver.h - What the subcommands of sccl share ------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_DRIVER_H
+#define SCCL_TOOLS_SCCL_DRIVER_H
+
+#include "sccl/Model/Instance.h"
+#include "sccl/Solver/Solver.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <string>
+
+namespace sccl::driver {
+
+/// Exit codes of every subcommand.
+enum ExitCode {
+  Done = 0,
+  BadInput = 1, ///< also a failed check or a wrong result
+  ProvedUnsatisfiable = 2,
+  NotKnown = 3, ///< time or memory ran out, or interrupted
+};
+
+/// Prints "sccl: error: MESSAGE" and returns BadInput.
+int fail(const llvm::Twine &message);
+
+/// A context that knows all dialects, and prints diagnostics with the source
+/// line they are about.
+class Session {
+public:
+  Session();
+  ~Session();
+  mlir::MLIRContext &context() { return mlirContext; }
+  /// Parses and verifies a file ("-" is standard input). Prints errors.
+  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef path);
+
+private:
+  mlir::MLIRContext mlirContext;
+  llvm::SourceMgr sourceManager;
+  struct Handler;
+  std::unique_ptr<Handler> handler;
+};
+
+/// Builds the topology `spec`: a built-in name, or an .mlir file that holds one
+/// coll.topology. Prints an error and returns nothing on failure.
+std::optional<Topology> loadTopology(llvm::StringRef spec);
+
+/// Writes to a temporary file and renames it; "-" is standard output. Prints an
+/// error on failure.
+bool writeFile(llvm::StringRef path, llvm::StringRef contents);
+
+/// The text of a module with `schedule` and its topology.
+std::string scheduleText(const Instance &instance, const Schedule &schedule);
+
+/// The fields that every result of a synthesis has.
+llvm::json::Object resultObject(const Instance &instance,
+                                const SynthesisResult &result);
+
+/// Parses "1MiB", "64KB", "4100": a number of bytes with a decimal (KB, MB, GB)
+/// or binary (K, KiB, M, MiB, G, GiB) unit.
+std::optional<uint64_t> parseBytes(llvm::StringRef text);
+/// "1.5 MiB".
+std::string formatBytes(uint64_t bytes);
+
+/// One measurement of a compiled schedule; also the last part of the demo.
+struct RunRequest {
+  std::string path;
+  uint64_t bytes = 1 << 20;
+  std::string element = "f32";
+  std::string reduction = "sum";
+  unsigned iterations = 10;
+  double timeoutSeconds = 60;
+  bool json = false;
+};
+int runSchedule(const RunRequest &request);
+
+struct SynthesisRequest {
+  std::string topology, collective, engine = "auto", encoding = "direct";
+  unsigned chunks = 0, steps = 0, rounds = 0;
+  std::optional<unsigned> root;
+  double timeoutSeconds = 0;
+  unsigned memoryMiB = 0, seed = 0;
+  bool json = false;
+  std::string output;
+};
+int synthesizeSchedule(const SynthesisRequest &request);
+
+int checkFile(llvm::StringRef path, bool json);
+
+struct CompileRequest {
+  std::string path, target, output;
+  unsigned blocks = 1, blockSize = 256;
+  std::string element = "f32", reduction = "sum";
+};
+int compileFile(const CompileRequest &request);
+
+/// The subcommand that was chosen does its work.
+bool topoChosen();
+int topoMain();
+bool synthChosen();
+int synthMain();
+bool checkChosen();
+int checkMain();
+bool compileChosen();
+int compileMain();
+bool runChosen();
+int runMain();
+bool demoChosen();
+int demoMain();
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_DRIVER_H

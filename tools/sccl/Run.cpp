@@ -1,0 +1,112 @@
+//===- Run.cpp - sccl run -------------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "sccl/Runtime/HostExecutor.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("run",
+                              "Execute a schedule on this machine's CPU");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    bytes("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
+          cl::init("1MiB"), cl::sub(command));
+static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
+                                  cl::init("f32"), cl::sub(command));
+static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
+                                      cl::init("sum"), cl::sub(command));
+static cl::opt<unsigned> iterations("iterations",
+                                    cl::desc("Launches, each of them verified"),
+                                    cl::init(10), cl::sub(command));
+static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
+                               cl::init(60), cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
+                          cl::sub(command));
+
+bool driver::runChosen() { return bool(command); }
+
+int driver::runMain() {
+  std::optional<uint64_t> size = parseBytes(bytes);
+  if (!size)
+    return fail("cannot read '" + bytes + "' as a number of bytes");
+  if (!(timeout > 0))
+    return fail("--timeout must be more than 0 seconds");
+  if (iterations == 0)
+    return fail("--iterations must be at least 1");
+  return runSchedule(
+      {input, *size, dtype, reduction, iterations, timeout, json});
+}
+
+static void report(const RunRequest &request, const Collective &collective,
+                   const RunReport &run) {
+  double gigabytes =
+      run.bestSeconds > 0 ? request.bytes / run.bestSeconds * 1e-9 : 0;
+  if (request.json) {
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"collective", collective.name()},
+                        {"ranks", collective.numRanks()},
+                        {"bytes", request.bytes},
+                        {"dtype", request.element},
+                        {"iterations", request.iterations},
+                        {"elements", run.elements},
+                        {"wrong", run.wrong},
+                        {"seconds", run.bestSeconds},
+                        {"gigabytes_per_second", gigabytes},
+                        {"status", run.ok() ? "ok" : "failed"},
+                        {"reason",
+                         run.failure.empty() ? run.firstWrong : run.failure}})
+                 << '\n';
+    return;
+  }
+  llvm::outs() << llvm::formatv(
+      "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
+      "{6} elements, best {7:f1} us, {8:f2} GB/s\n",
+      collective.name(), collective.numRanks(), formatBytes(request.bytes),
+      request.element, request.iterations, run.wrong, run.elements,
+      run.bestSeconds * 1e6, gigabytes);
+  if (!run.firstWrong.empty())
+    fail("wrong result in " + run.firstWrong);
+  if (!run.failure.empty())
+    fail(run.failure);
+}
+
+int driver::runSchedule(const RunRequest &request) {
+  unsigned elementSize = elementBytes(request.element);
+  if (elementSize == 0)
+    return fail(
+        "unknown element type '" + request.element +
+        "', expected f16, bf16, f32, f64, i8, u8, i32, u32, i64 or u64");
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
+  if (!module)
+    return BadInput;
+  LoweringOptions lowering;
+  lowering.reduction = request.reduction;
+  lowering.element = request.element;
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, lowering);
+  if (failed(plan))
+    return BadInput;
+
+  const Collective &collective = plan->collective();
+  uint64_t segments = collective.chunks() / collective.chunksPerSegment();
+  if (request.bytes % (segments * elementSize) != 0)
+    return fail("--bytes=" + llvm::Twine(request.bytes) +
+                " is not a whole number of " + request.element + " in " +
+                llvm::Twine(segments) + " segments");
+  Result<RunReport> run = runOnHost(
+      *plan, {request.bytes / segments, request.element, request.reduction,
+              request.iterations, request.timeoutSeconds});
+  if (!run)
+    return fail(run.error());
+  report(request, collective, *run);
+  return run->ok() ? Done : BadInput;
+}

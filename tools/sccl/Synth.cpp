@@ -1,0 +1,223 @@
+//===- Synth.cpp - sccl synth ---------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include <unistd.h>
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("synth", "Synthesize a schedule");
+static cl::opt<std::string>
+    topology("topology", cl::desc("Built-in topology or .mlir file"),
+             cl::Required, cl::sub(command));
+static cl::opt<std::string> collective("collective",
+                                       cl::desc("all_gather, broadcast, ..."),
+                                       cl::Required, cl::sub(command));
+static cl::opt<unsigned> chunks("chunks",
+                                cl::desc("C, chunks of one rank's send buffer"),
+                                cl::Required, cl::sub(command));
+static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::Required,
+                               cl::sub(command));
+static cl::opt<unsigned> rounds("rounds", cl::desc("R, of all steps together"),
+                                cl::Required, cl::sub(command));
+static cl::opt<unsigned> root("root", cl::desc("Root rank (default 0)"),
+                              cl::sub(command));
+static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
+                                   cl::init("auto"), cl::sub(command));
+static cl::opt<std::string> encoding("encoding",
+                                     cl::desc("For z3: direct or paper"),
+                                     cl::init("direct"), cl::sub(command));
+static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
+                               cl::sub(command));
+static cl::opt<unsigned> memory("memory", cl::desc("Limit in MiB"), cl::init(0),
+                                cl::sub(command));
+static cl::opt<unsigned> seed("seed", cl::desc("Seed of the engine"),
+                              cl::init(0), cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
+                          cl::sub(command));
+static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
+                                   cl::value_desc("FILE"), cl::sub(command));
+
+bool driver::synthChosen() { return bool(command); }
+
+int driver::synthMain() {
+  if (timeout.getNumOccurrences() && !(timeout > 0))
+    return fail("--timeout must be more than 0 seconds");
+  SynthesisRequest request;
+  request.topology = topology;
+  request.collective = collective;
+  request.engine = engine;
+  request.encoding = encoding;
+  request.chunks = chunks;
+  request.steps = steps;
+  request.rounds = rounds;
+  if (root.getNumOccurrences())
+    request.root = root;
+  request.timeoutSeconds = timeout;
+  request.memoryMiB = memory;
+  request.seed = seed;
+  request.json = json;
+  request.output = output;
+  return synthesizeSchedule(request);
+}
+
+static std::atomic<bool> interrupted = false;
+static void onInterrupt(int) { interrupted = true; }
+
+namespace {
+/// Ctrl-C ends the search instead of the process while this object lives.
+class InterruptScope {
+public:
+  InterruptScope() {
+    interrupted = false;
+    previous = std::signal(SIGINT, onInterrupt);
+  }
+  ~InterruptScope() { std::signal(SIGINT, previous); }
+
+private:
+  void (*previous)(int);
+};
+
+/// Shows on a terminal that a long search is alive.
+class Progress {
+public:
+  explicit Progress(const Instance &instance) {
+    if (!isatty(STDERR_FILENO))
+      return;
+    std::string what =
+        instance.collective.name() + " on " + instance.topology.name();
+    thread = std::thread([this, what] { show(what); });
+  }
+  ~Progress() {
+    {
+      std::lock_guard lock(mutex);
+      over = true;
+    }
+    wake.notify_one();
+    if (thread.joinable())
+      thread.join();
+  }
+
+private:
+  void show(const std::string &what) {
+    std::unique_lock lock(mutex);
+    unsigned seconds = 0;
+    while (!wake.wait_for(lock, std::chrono::seconds(1), [&] { return over; }))
+      llvm::errs() << "\rsynthesizing " << what << ": " << ++seconds << " s";
+    if (seconds)
+      llvm::errs() << "\r\033[K";
+  }
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool over = false;
+  std::thread thread;
+};
+} // namespace
+
+/// Turns the request into an instance; prints an error and returns nothing if
+/// there is none.
+static std::optional<Instance> makeInstance(const SynthesisRequest &request) {
+  std::optional<Topology> topology = loadTopology(request.topology);
+  if (!topology)
+    return std::nullopt;
+  std::optional<CollectiveKind> kind = parseCollectiveName(request.collective);
+  if (!kind || *kind == CollectiveKind::Custom) {
+    std::string names;
+    for (CollectiveKind known : allCollectiveKinds())
+      names += " " + std::string(collectiveName(known));
+    fail("unknown collective '" + request.collective +
+         "', expected one of:" + names);
+    return std::nullopt;
+  }
+  if (request.root && !isRooted(*kind)) {
+    fail(llvm::Twine(collectiveName(*kind)) + " has no root");
+    return std::nullopt;
+  }
+  Result<Collective> collective = Collective::make(
+      *kind, topology->numRanks(), request.chunks, request.root.value_or(0));
+  if (!collective) {
+    fail(collective.error());
+    return std::nullopt;
+  }
+  Result<Instance> instance =
+      Instance::make(std::move(*topology), std::move(*collective),
+                     request.steps, request.rounds);
+  if (!instance) {
+    fail(instance.error());
+    return std::nullopt;
+  }
+  return std::move(*instance);
+}
+
+static int exitCodeOf(const Outcome &outcome) {
+  if (std::holds_alternative<Satisfied>(outcome))
+    return Done;
+  if (std::holds_alternative<Unsatisfiable>(outcome))
+    return ProvedUnsatisfiable;
+  return std::holds_alternative<Unknown>(outcome) ? NotKnown : BadInput;
+}
+
+/// Prints the result; the schedule goes to the file, or to standard output if
+/// there is nothing else to print there.
+static int report(const SynthesisRequest &request, const Instance &instance,
+                  const SynthesisResult &result) {
+  if (auto *satisfied = std::get_if<Satisfied>(&result.outcome)) {
+    std::string path = request.output;
+    if (path.empty() && !request.json)
+      path = "-";
+    if (!path.empty() &&
+        !writeFile(path, scheduleText(instance, satisfied->schedule)))
+      return BadInput;
+  }
+  llvm::json::Object object = resultObject(instance, result);
+  if (request.json) {
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+    return exitCodeOf(result.outcome);
+  }
+  llvm::errs() << llvm::formatv(
+      "{0} on {1}, {2} chunks, {3} steps, {4} rounds: {5} ({6}, {7:f3} s)",
+      instance.collective.name(), instance.topology.name(),
+      instance.collective.chunks(), instance.steps, instance.rounds,
+      statusName(result.outcome), result.engine, result.seconds);
+  if (auto reason = object.getString("reason"))
+    llvm::errs() << ": " << *reason;
+  llvm::errs() << '\n';
+  return exitCodeOf(result.outcome);
+}
+
+int driver::synthesizeSchedule(const SynthesisRequest &request) {
+  SolverOptions options;
+  if (request.encoding == "paper")
+    options.encoding = Encoding::Paper;
+  else if (request.encoding != "direct")
+    return fail("unknown encoding '" + request.encoding +
+                "', expected direct or paper");
+  std::optional<Instance> instance = makeInstance(request);
+  if (!instance)
+    return BadInput;
+  options.timeoutSeconds = request.timeoutSeconds;
+  options.memoryMiB = request.memoryMiB;
+  options.seed = request.seed;
+  options.interrupt = &interrupted;
+  SynthesisResult result;
+  {
+    InterruptScope interruptScope;
+    Progress progress(*instance);
+    result = synthesize(*instance, options, request.engine);
+  }
+  return report(request, *instance, result);
+}

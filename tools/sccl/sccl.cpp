@@ -1,0 +1,39 @@
+//===- sccl.cpp - The driver for people -----------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "llvm/Support/InitLLVM.h"
+
+using namespace sccl::driver;
+
+static void printVersion(llvm::raw_ostream &stream) {
+  stream << "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION "\n";
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg("");
+  llvm::cl::SetVersionPrinter(printVersion);
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv,
+      "sccl: optimal collective algorithms for your interconnect\n\n"
+      "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
+      "  unsatisfiable, 3 unknown (time or memory)\n");
+  sccl::registerPipelinePasses();
+  using Subcommand = std::pair<bool (*)(), int (*)()>;
+  for (auto [chosen, run] :
+       {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
+        Subcommand{checkChosen, checkMain},
+        Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
+        Subcommand{demoChosen, demoMain}})
+    if (chosen())
+      return run();
+  return fail("no subcommand given; try sccl --help");
+}
