@@ -26,3 +26,11 @@ function(add_sccl_model_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_options(${name} PRIVATE ${SCCL_WARNINGS})
 endfunction()
+
+# libMLIR itself is not instrumented: vtables of its classes are not checked.
+set(SCCL_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined")
+if(SCCL_SANITIZE)
+  add_compile_options(-fsanitize=${SCCL_SANITIZE} -fno-sanitize=vptr
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SCCL_SANITIZE})
+endif()

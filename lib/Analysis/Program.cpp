@@ -87,10 +87,7 @@ public:
           progress = true;
         }
     }
-    for (Cursor &cursor : cursors)
-      if (cursor.next != cursor.end)
-        return reportStuck(cast<WaitOp>(*cursor.next), getRank(cursor.channel));
-    return success();
+    return reportStuck();
   }
 
 private:
@@ -109,21 +106,53 @@ private:
                           getRank(cursor.channel)) >= wait.getValue();
   }
 
-  LogicalResult reportStuck(WaitOp wait, unsigned rank) {
-    bool isReady = wait.getFlag() == Flag::Ready;
-    unsigned given = counts.arrivals(wait.getPeer(), rank);
-    if (isReady || given < wait.getValue()) {
-      auto diag = wait.emitOpError() << "never ends on rank " << rank << ": ";
-      if (isReady)
-        return diag << "rank " << wait.getPeer()
-                    << " does not announce that it is ready to rank " << rank
-                    << " (D2)";
-      return diag << "rank " << wait.getPeer() << " signals " << given
-                  << " arrivals to rank " << rank << ", not " << wait.getValue()
-                  << " (D2)";
+  /// Emits an error if a channel has not come to its end. A wait that nobody
+  /// will ever serve is the cause of others, so it is reported first.
+  LogicalResult reportStuck() {
+    std::optional<WaitOp> stuck;
+    for (Cursor &cursor : cursors) {
+      if (cursor.next == cursor.end)
+        continue;
+      auto wait = cast<WaitOp>(*cursor.next);
+      unsigned rank = getRank(cursor.channel);
+      if (!isEverSignalled(wait, rank))
+        return reportUnserved(wait, rank);
+      if (!stuck)
+        stuck = wait;
     }
-    return wait.emitOpError()
-           << "never ends on rank " << rank << ": it is in a deadlock (D1)";
+    if (!stuck)
+      return success();
+    return stuck->emitOpError()
+           << "never ends on rank "
+           << getRank(cast<ChannelOp>((*stuck)->getParentOp()))
+           << ": it is in a deadlock (D1)";
+  }
+
+  /// True if the program has the signal that `wait` waits for.
+  bool isEverSignalled(WaitOp wait, unsigned rank) {
+    if (wait.getFlag() == Flag::Arrival)
+      return counts.arrivals(wait.getPeer(), rank) >= wait.getValue();
+    return program
+        ->walk([&](SignalOp signal) {
+          auto channel = cast<ChannelOp>(signal->getParentOp());
+          bool serves = signal.getFlag() == Flag::Ready &&
+                        signal.getPeer() == rank &&
+                        getRank(channel) == wait.getPeer();
+          return serves ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  LogicalResult reportUnserved(WaitOp wait, unsigned rank) {
+    auto diag = wait.emitOpError() << "never ends on rank " << rank << ": ";
+    if (wait.getFlag() == Flag::Ready)
+      return diag << "rank " << wait.getPeer()
+                  << " does not announce that it is ready to rank " << rank
+                  << " (D2)";
+    return diag << "rank " << wait.getPeer() << " signals "
+                << counts.arrivals(wait.getPeer(), rank)
+                << " arrivals to rank " << rank << ", not " << wait.getValue()
+                << " (D2)";
   }
 
   SignalCounts counts;

@@ -20,8 +20,8 @@ using namespace sccl;
 using namespace sccl::bounds;
 
 Result<LowerBound> bounds::finish(Certificate certificate,
-                                 const Topology &topology,
-                                 const Collective &collective) {
+                                  const Topology &topology,
+                                  const Collective &collective) {
   if (!std::holds_alternative<DistanceProof>(certificate.proof)) {
     Result<Rational> value = provenBound(certificate, topology, collective);
     if (!value)
@@ -51,9 +51,9 @@ static bool reaches(const Rational &value, double optimum) {
 }
 
 Result<LowerBound> bounds::certify(const Problem &problem,
-                                  const PriceDuals &duals, Certificate claim,
-                                  const Topology &topology,
-                                  const Collective &collective) {
+                                   const PriceDuals &duals, Certificate claim,
+                                   const Topology &topology,
+                                   const Collective &collective) {
   if (duals.optimum < 1e-9) {
     claim.proof = trivialProof(topology, problem.steps);
     return finish(std::move(claim), topology, collective);
@@ -83,16 +83,4 @@ Result<LowerBound> bounds::certify(const Problem &problem,
   best->isOptimumOfProgram = best->value->denominator() < (1 << 20) &&
                              reaches(*best->value, duals.optimum);
   return std::move(*best);
-}
-
-bool bounds::isTooLarge(const Problem &problem, TreeRules rules,
-                       size_t maxColumns) {
-  uint64_t things = problem.trees.size() + problem.unicasts.size();
-  if (rules == TreeRules::WithPaths)
-    for (const Tree &tree : problem.trees)
-      things += tree.targets.size();
-  uint64_t perThing =
-      problem.topology.links().size() + problem.topology.numRanks();
-  return things * perThing > (uint64_t(1) << 23) ||
-         countColumns(problem, rules) > maxColumns;
 }

@@ -20,15 +20,11 @@ namespace sccl::bounds {
 Result<LowerBound> finish(Certificate certificate, const Topology &topology,
                           const Collective &collective);
 
-/// The best certificate that `duals` can be rounded to, in place of the proof of
-/// `claim`.
+/// The best certificate that `duals` can be rounded to, in place of the proof
+/// of `claim`.
 Result<LowerBound> certify(const Problem &problem, const PriceDuals &duals,
                            Certificate claim, const Topology &topology,
                            const Collective &collective);
-
-/// True if even listing the orbits of the columns would take too long, or there
-/// are more than `maxColumns` of them.
-bool isTooLarge(const Problem &problem, TreeRules rules, size_t maxColumns);
 
 } // namespace sccl::bounds
 

@@ -8,13 +8,14 @@
 // Of all cuts between the sources and one sink, the one with the largest ratio
 // of demand to capacity is found by Newton's method (also Dinkelbach's): guess
 // a ratio p/q, look by a maximum flow for a cut with q * demand - p * capacity
-// above 0, take its ratio for the next guess. The guess only grows, so it is kept
-// from one sink to the next.
+// above 0, take its ratio for the next guess. The guess only grows, so it is
+// kept from one sink to the next.
 //
-// A link from u to v becomes a path u -> out -> in -> v. If limits cover several
-// links of one source, `out` is a node that they share and the first arc has the
-// bandwidth of the limit; likewise `in` for links of one destination. So a cut
-// pays for a port once, however many of its links are cut.
+// A link from u to v becomes a path u -> out -> in -> v. If limits cover
+// several links of one source, `out` is a node that they share and the first
+// arc has the bandwidth of the limit; likewise `in` for links of one
+// destination. So a cut pays for a port once, however many of its links are
+// cut.
 //
 //===----------------------------------------------------------------------===//
 
@@ -175,9 +176,9 @@ int64_t FlowNetwork::maximize(unsigned source, unsigned sink) {
 //===----------------------------------------------------------------------===//
 
 CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
-    : topology(topology), question(question), own(topology.links().size(), none),
-      out(own), in(own), network(topology.numRanks()),
-      source(network.addNode()) {
+    : topology(topology), question(question),
+      own(topology.links().size(), none), out(own), in(own),
+      network(topology.numRanks()), source(network.addNode()) {
   chooseLimits();
   addLinks();
   for (unsigned rank : question.sources)
@@ -249,9 +250,10 @@ void CutFinder::setCapacities(unsigned sink) {
   for (unsigned arc : freeArcs)
     network.setCapacity(arc, unlimited);
   for (size_t i = 0; i < question.sources.size(); ++i)
-    network.setCapacity(sourceArcs[i], !perRank                      ? unlimited
-                                       : question.sources[i] == sink ? 0
-                                                                     : bestCapacity);
+    network.setCapacity(sourceArcs[i], !perRank ? unlimited
+                                       : question.sources[i] == sink
+                                           ? 0
+                                           : bestCapacity);
 }
 
 /// A better cut than the best one so far that leaves `sink` out, if any.
@@ -310,8 +312,6 @@ std::optional<CutProof> CutFinder::find() {
         question.sources.size() == 1 && question.sources[0] == sink;
     while (!isOnlySource) {
       std::optional<Cut> cut = improve(sink);
-      // The first guess, 0, makes all capacities 0 and would find a cut of the
-      // sources alone: start from all that can be cut from the sink instead.
       if (!cut)
         break;
       bestDemand = cut->demand;
@@ -324,8 +324,7 @@ std::optional<CutProof> CutFinder::find() {
   return toProof(topology, best->side, best->limits);
 }
 
-std::optional<CutProof>
-bounds::findNarrowestCut(const Topology &topology,
-                         const CutQuestion &question) {
+std::optional<CutProof> bounds::findNarrowestCut(const Topology &topology,
+                                                 const CutQuestion &question) {
   return CutFinder(topology, question).find();
 }

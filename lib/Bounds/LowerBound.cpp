@@ -75,12 +75,8 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
     if (best && (hasOneCommodity(problem) || !options.target ||
                  *best->value >= *options.target))
       break;
-    if (isTooLarge(problem, rules, options.maxColumns)) {
-      why = "the linear program would have more than " +
-            std::to_string(options.maxColumns) + " columns";
-      continue;
-    }
-    auto duals = solvePrices(problem, rules, options.timeoutSeconds);
+    auto duals =
+        solvePrices(problem, rules, options.maxColumns, options.timeoutSeconds);
     if (!duals) {
       why = duals.error();
       continue;

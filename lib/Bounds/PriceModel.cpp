@@ -191,8 +191,13 @@ void PriceModel::findOrbits() {
   treeRanks = pairs(trees, ranks, treeImage, &Symmetry::ranks);
   flowLinks = pairs(flows.size(), links.size(), flowImage, &Symmetry::links);
   flowRanks = pairs(flows.size(), ranks, flowImage, &Symmetry::ranks);
-  loadLinks = pairs(problem.commodities.size(), links.size(), loadImage,
-                    &Symmetry::links);
+  // Commodities of a reduction to all are few; others have no load of their
+  // own.
+  bool anyShared = std::any_of(
+      problem.commodities.begin(), problem.commodities.end(),
+      [](const Commodity &commodity) { return commodity.gossipSends != 0; });
+  loadLinks = pairs(anyShared ? problem.commodities.size() : 0, links.size(),
+                    loadImage, &Symmetry::links);
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,8 +304,8 @@ void PriceModel::addRelayRows() {
   });
 }
 
-/// What leaves a rank, or stays, was there before. Without steps all layers of a
-/// rank are one.
+/// What leaves a rank, or stays, was there before. Without steps all layers of
+/// a rank are one.
 void PriceModel::addFlowRows() {
   flowRanks.visitFirsts([&](size_t f, size_t rank) {
     std::vector<Term> terms;
@@ -481,13 +486,29 @@ Result<PriceDuals> PriceModel::solve(double timeoutSeconds) const {
   return result;
 }
 
-size_t bounds::countColumns(const Problem &problem, TreeRules rules) {
-  return PriceModel(problem, rules).countColumns();
+/// Pairs of something that moves and a link or rank, before symmetry.
+static uint64_t countParts(const Problem &problem, TreeRules rules) {
+  uint64_t moving = problem.trees.size() + problem.unicasts.size();
+  for (const Tree &tree : problem.trees)
+    if (rules == TreeRules::WithPaths)
+      moving += tree.targets.size();
+  return moving *
+         (problem.topology.links().size() + problem.topology.numRanks());
 }
 
 Result<PriceDuals> bounds::solvePrices(const Problem &problem, TreeRules rules,
+                                       size_t maxColumns,
                                        double timeoutSeconds) {
+  constexpr uint64_t maxParts = uint64_t(1) << 23;
+  if (countParts(problem, rules) > maxParts)
+    return Error{"the linear program would have " +
+                 std::to_string(countParts(problem, rules)) +
+                 " parts, the limit is " + std::to_string(maxParts)};
   PriceModel model(problem, rules);
+  if (model.countColumns() > maxColumns)
+    return Error{"the linear program would have " +
+                 std::to_string(model.countColumns()) +
+                 " columns, the limit is " + std::to_string(maxColumns)};
   model.build();
   return model.solve(timeoutSeconds);
 }

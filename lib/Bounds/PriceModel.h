@@ -48,12 +48,11 @@ struct PriceDuals {
   std::vector<std::vector<TreeDuals>> trees; ///< likewise, in their order
 };
 
-/// The number of columns that the program would have.
-size_t countColumns(const Problem &problem, TreeRules rules);
-
-/// Solves the program and scales its dual solution to single chunks.
+/// Solves the program and scales its dual solution to single chunks. Fails if
+/// there are more than `maxColumns` columns, or as many parts that even finding
+/// their orbits takes too long, or after `timeoutSeconds` if that is not 0.
 Result<PriceDuals> solvePrices(const Problem &problem, TreeRules rules,
-                               double timeoutSeconds);
+                               size_t maxColumns, double timeoutSeconds);
 
 } // namespace sccl::bounds
 

@@ -217,7 +217,7 @@ TEST(LowerBound, BadArguments) {
   LowerBoundOptions options;
   options.maxColumns = 3;
   EXPECT_EQ(lowerBound(ring, *collective, 4, options).error(),
-            "the linear program would have more than 3 columns");
+            "the linear program would have 16 columns, the limit is 3");
 }
 
 //===----------------------------------------------------------------------===//

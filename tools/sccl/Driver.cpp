@@ -39,7 +39,10 @@ static mlir::DialectRegistry makeRegistry() {
 
 Session::Session()
     : mlirContext(makeRegistry(), mlir::MLIRContext::Threading::DISABLED),
-      handler(new Handler{{sourceManager, &mlirContext}}) {}
+      handler(new Handler{{sourceManager, &mlirContext}}) {
+  // The source line says it better than the generic form of the op.
+  mlirContext.printOpOnDiagnostic(false);
+}
 Session::~Session() = default;
 
 mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {

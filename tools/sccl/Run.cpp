@@ -34,10 +34,16 @@ static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
 
 bool driver::runChosen() { return bool(command); }
 
+/// Keeps sums over all ranks and slots in 64 bits.
+static constexpr uint64_t maxBytes = uint64_t(1) << 42;
+
 int driver::runMain() {
   std::optional<uint64_t> size = parseBytes(bytes);
   if (!size)
     return fail("cannot read '" + bytes + "' as a number of bytes");
+  if (*size > maxBytes)
+    return fail("--bytes is " + formatBytes(*size) + ", the limit is " +
+                formatBytes(maxBytes));
   if (!(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
   if (iterations == 0)

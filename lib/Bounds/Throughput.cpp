@@ -1,0 +1,239 @@
+//===- Throughput.cpp - Bounds for any number of steps --------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where one chunk goes to all ranks, or all chunks to one, the narrowest cut
+// says it all (theorems of Edmonds, and of Ford and Fulkerson), and is found
+// for a thousand ranks. Elsewhere, or where limits are shared in ways that a
+// cut does not see, the linear program without steps helps if it is not too
+// large; equal prices on all links, which are right for many regular
+// topologies, always give something.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Certify.h"
+#include "Cuts.h"
+#include "PriceModel.h"
+#include "Problem.h"
+
+#include "sccl/Bounds/LowerBound.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace sccl;
+using namespace sccl::bounds;
+
+namespace {
+/// Keeps the best of several bounds.
+class BestBound {
+public:
+  BestBound(const Topology &topology, const Collective &collective)
+      : topology(topology), collective(collective),
+        claim(makeClaim(topology, collective, std::nullopt)) {}
+
+  template <typename Proof> void add(Proof proof) {
+    Certificate certificate = claim;
+    certificate.proof = std::move(proof);
+    add(finish(std::move(certificate), topology, collective));
+  }
+  void add(Result<LowerBound> bound) {
+    if (!bound)
+      why = bound.error();
+    else if (!best || *bound->value > *best->value)
+      best = std::move(*bound);
+  }
+  Result<LowerBound> take() {
+    if (!best)
+      return Error{why.empty() ? "no cut limits this collective" : why};
+    return std::move(*best);
+  }
+
+  const Topology &topology;
+  const Collective &collective;
+  const Certificate claim;
+
+private:
+  std::optional<LowerBound> best;
+  std::string why;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Cuts
+//===----------------------------------------------------------------------===//
+
+static std::vector<unsigned> allRanks(const Topology &topology) {
+  std::vector<unsigned> ranks(topology.numRanks());
+  std::iota(ranks.begin(), ranks.end(), 0u);
+  return ranks;
+}
+
+/// One rank of each orbit: cuts from the others would be images of cuts from
+/// these.
+static std::vector<unsigned> sinksOf(const Topology &topology,
+                                     std::optional<unsigned> root) {
+  std::vector<unsigned> orbits =
+      rankOrbits(automorphismGenerators(topology, root), topology.numRanks());
+  std::sort(orbits.begin(), orbits.end());
+  orbits.erase(std::unique(orbits.begin(), orbits.end()), orbits.end());
+  return orbits;
+}
+
+static bool precedes(const Link &a, const Link &b) {
+  return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
+}
+
+/// The same cut seen from the topology with all links turned round.
+static CutProof reversed(const CutProof &cut, unsigned numRanks) {
+  CutProof result;
+  for (unsigned rank = 0; rank < numRanks; ++rank)
+    if (!std::binary_search(cut.side.begin(), cut.side.end(), rank))
+      result.side.push_back(rank);
+  for (LimitPrices price : cut.prices) {
+    for (Link &link : price.links)
+      std::swap(link.src, link.dst);
+    std::sort(price.links.begin(), price.links.end(), precedes);
+    result.prices.push_back(std::move(price));
+  }
+  std::sort(result.prices.begin(), result.prices.end(),
+            [](const LimitPrices &a, const LimitPrices &b) {
+              return std::lexicographical_compare(
+                  a.links.begin(), a.links.end(), b.links.begin(),
+                  b.links.end(), precedes);
+            });
+  return result;
+}
+
+static void addCut(BestBound &best, const CutQuestion &question,
+                   bool backward) {
+  const Topology &topology = best.topology;
+  auto cut =
+      findNarrowestCut(backward ? topology.reversed() : topology, question);
+  if (cut)
+    best.add(backward ? reversed(*cut, topology.numRanks()) : *cut);
+}
+
+static void addCuts(BestBound &best) {
+  const Topology &topology = best.topology;
+  unsigned root = best.collective.root();
+  std::vector<unsigned> all = allRanks(topology);
+  switch (best.collective.kind()) {
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+    return addCut(best,
+                  {CutDemand::PerRank, all, sinksOf(topology, std::nullopt)},
+                  best.collective.combining());
+  case CollectiveKind::Gather:
+  case CollectiveKind::Scatter:
+    return addCut(best, {CutDemand::PerRank, all, {root}},
+                  best.collective.kind() == CollectiveKind::Scatter);
+  case CollectiveKind::Broadcast:
+  case CollectiveKind::Reduce:
+    return addCut(best, {CutDemand::Once, {root}, sinksOf(topology, root)},
+                  best.collective.combining());
+  case CollectiveKind::AllReduce:
+    for (bool backward : {false, true})
+      addCut(best, {CutDemand::Once, {0}, sinksOf(topology, 0)}, backward);
+    return;
+  case CollectiveKind::AllToAll:
+  case CollectiveKind::Custom:
+    return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+/// Limits that together cover every limited link, those first that cost least
+/// per link.
+static std::vector<unsigned> coverLinks(const Topology &topology) {
+  const std::vector<BandwidthLimit> &limits = topology.limits();
+  std::vector<unsigned> order(limits.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
+    return limits[a].bandwidth * uint64_t(limits[b].links.size()) <
+           limits[b].bandwidth * uint64_t(limits[a].links.size());
+  });
+  std::vector<bool> covered(topology.links().size());
+  std::vector<unsigned> cover;
+  for (unsigned limit : order) {
+    bool isUseful = false;
+    for (unsigned link : limits[limit].links) {
+      isUseful |= !covered[link];
+      covered[link] = true;
+    }
+    if (isUseful)
+      cover.push_back(limit);
+  }
+  return cover;
+}
+
+/// A price of 1 on all links, which says that distances cost, and that a
+/// reduction to all ranks takes many sends.
+static PriceProof equalPrices(const Topology &topology,
+                              const Collective &collective) {
+  PriceProof proof;
+  for (unsigned limit : coverLinks(topology)) {
+    LimitPrices price{{}, {1}};
+    for (unsigned link : topology.limits()[limit].links)
+      price.links.push_back(topology.links()[link]);
+    std::sort(price.links.begin(), price.links.end(), precedes);
+    proof.prices.push_back(std::move(price));
+  }
+  std::sort(proof.prices.begin(), proof.prices.end(),
+            [](const LimitPrices &a, const LimitPrices &b) {
+              return std::lexicographical_compare(
+                  a.links.begin(), a.links.end(), b.links.begin(),
+                  b.links.end(), precedes);
+            });
+  if (collective.kind() == CollectiveKind::AllReduce) {
+    std::vector<unsigned> all = allRanks(topology);
+    proof.commodities.push_back({all, all, 1, {}});
+  }
+  return proof;
+}
+
+static void addProgram(BestBound &best) {
+  constexpr size_t maxColumns = 10000;
+  Problem problem = makeProblem(best.topology, best.collective, std::nullopt);
+  for (TreeRules rules : {TreeRules::WithPaths, TreeRules::ArrivalsOnly}) {
+    auto duals = solvePrices(problem, rules, maxColumns, /*timeoutSeconds=*/0);
+    if (!duals)
+      continue;
+    best.add(
+        certify(problem, *duals, best.claim, best.topology, best.collective));
+    return;
+  }
+}
+
+/// True if the narrowest cut is the best bound there is.
+static bool isDecidedByCuts(const Topology &topology, CollectiveKind kind) {
+  return topology.isPointToPoint() && kind != CollectiveKind::AllToAll &&
+         kind != CollectiveKind::AllReduce && kind != CollectiveKind::Custom;
+}
+
+Result<LowerBound> sccl::throughputBound(const Topology &topology,
+                                         const Collective &collective) {
+  if (topology.numRanks() != collective.numRanks())
+    return Error{"the topology has " + std::to_string(topology.numRanks()) +
+                 " ranks, but the collective has " +
+                 std::to_string(collective.numRanks())};
+  if (topology.limits().empty())
+    return Error{"a topology without limits has no bandwidth cost"};
+  if (auto proof =
+          findTooDistant(topology, collective, Topology::unreachable - 1))
+    return Error{"there is no path from rank " + std::to_string(proof->src) +
+                 " to rank " + std::to_string(proof->dst)};
+  BestBound best(topology, collective);
+  addCuts(best);
+  if (!isDecidedByCuts(topology, collective.kind())) {
+    best.add(equalPrices(topology, collective));
+    addProgram(best);
+  }
+  return best.take();
+}

@@ -1,0 +1,48 @@
+# ===- lit.cfg.py - How the lit tests run ------------------------------------===
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===
+#
+# Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
+# the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda).
+#
+# ===------------------------------------------------------------------------===
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "sccl"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.sccl_binary_dir, "test")
+
+# Tools are found through PATH: ours first, then those of the LLVM we build with.
+path = [os.path.join(config.sccl_binary_dir, "bin"), config.llvm_tools_dir]
+path += [os.environ["PATH"], "/usr/local/cuda/bin"]
+config.environment["PATH"] = os.pathsep.join(path)
+
+
+def find(tool):
+    return shutil.which(tool, path=config.environment["PATH"])
+
+
+if config.sccl_enable_z3:
+    config.available_features.add("z3")
+if "NVPTX" in config.llvm_targets:
+    config.available_features.add("nvptx")
+    if find("ptxas"):
+        config.available_features.add("ptxas")
+if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
+    config.available_features.add("amdgpu")
+
+config.substitutions += [
+    ("%sccl_src", config.sccl_source_dir),
+    ("%python", config.python),
+    # %exits N COMMAND...: runs the command; fails unless its exit code is N.
+    ("%exits", config.python + " " + config.sccl_source_dir + "/utils/exits.py"),
+]

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# README's first command: install, build, and run the main job.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${SCCL_BUILD:-$root/build}
+bash "$root/utils/build.sh"
+"$build/bin/sccl" demo -o "$build/demo"

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# README's second command: install, build, and run all tests.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${SCCL_BUILD:-$root/build}
+bash "$root/utils/build.sh"
+ninja -C "$build" check-sccl
