@@ -78,7 +78,7 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
     auto duals =
         solvePrices(problem, rules, options.maxColumns, options.timeoutSeconds);
     if (!duals) {
-      why = duals.error();
+      why = why.empty() ? duals.error() : why;
       continue;
     }
     Result<LowerBound> bound =

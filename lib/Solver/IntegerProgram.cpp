@@ -1,5 +1,4 @@
-//===- IntegerProgram.cpp - Linear and integer programs
-//--------------------===//
+//===- IntegerProgram.cpp - Linear and integer programs -------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- IntegerProgram.h - Linear and integer programs ------------*- C++
-//-*-===//
+//===- IntegerProgram.h - Linear and integer programs -----------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

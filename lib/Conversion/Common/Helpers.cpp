@@ -7,6 +7,8 @@
 
 #include "Helpers.h"
 
+#include "sccl/Conversion/KernelABI.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace sccl;
@@ -25,10 +27,12 @@ static std::string replaceAll(std::string text, llvm::StringRef from,
 // Geometry, the same on all targets
 //===----------------------------------------------------------------------===//
 
-// The chunks [position, position + count) of a segment, as far as the segment
-// reaches. With one block the run moves in one piece; with several, block b
-// takes the b-th slice of every chunk, so that a slice has the same blocks on
-// every hop.
+// Moves the chunks [position, position + count) of a segment, as far as the
+// segment reaches. A buffer is a pointer, the number of a segment in it and the
+// number of a chunk in that segment; addresses are computed here and not by the
+// caller, whose registers they would fill. With one block the run moves in one
+// piece; with several, block b takes the b-th slice of every chunk, so that a
+// slice has the same blocks on every hop.
 static constexpr llvm::StringLiteral geometryBody = R"mlir(
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
@@ -66,35 +70,53 @@ ACTION
 )mlir";
 
 static constexpr llvm::StringLiteral transferHead = R"mlir(
-  llvm.func internal @coll_transfer(%dst: PTR, %src: PTR, %position: i64, %count: i64,
-                           %segment: i64, %stride: i64, %block: i64,
-                           %blocks: i64) attributes {no_inline} {
+  llvm.func internal @coll_transfer(
+      %dst: PTR, %dst_segment: i64, %dst_chunk: i64,
+      %src0: PTR, %src0_segment: i64, %src0_chunk: i64,
+      %position: i64, %count: i64, %segment: i64, %stride: i64, %block: i64,
+      %blocks: i64) attributes {no_inline} {
 )mlir";
 static constexpr llvm::StringLiteral transferAction = R"mlir(
-        %to = llvm.getelementptr %dst[%lo] : (PTR, i64) -> PTR, i8
-        %from = llvm.getelementptr %src[%lo] : (PTR, i64) -> PTR, i8
+        %to = llvm.getelementptr %dst_base[%lo] : (PTR, i64) -> PTR, i8
+        %from = llvm.getelementptr %src0_base[%lo] : (PTR, i64) -> PTR, i8
         llvm.call @coll_copy(%to, %from, %length) : (PTR, PTR, i64) -> ()
 )mlir";
 static constexpr llvm::StringLiteral reduceHead = R"mlir(
-  llvm.func internal @coll_reduce(%dst: PTR, %lhs: PTR, %rhs: PTR, %position: i64,
-                         %count: i64, %segment: i64, %stride: i64, %block: i64,
-                         %blocks: i64) attributes {no_inline} {
+  llvm.func internal @coll_reduce(
+      %dst: PTR, %dst_segment: i64, %dst_chunk: i64,
+      %src0: PTR, %src0_segment: i64, %src0_chunk: i64,
+      %src1: PTR, %src1_segment: i64, %src1_chunk: i64,
+      %position: i64, %count: i64, %segment: i64, %stride: i64, %block: i64,
+      %blocks: i64) attributes {no_inline} {
 )mlir";
 static constexpr llvm::StringLiteral reduceAction = R"mlir(
-        %to = llvm.getelementptr %dst[%lo] : (PTR, i64) -> PTR, i8
-        %a = llvm.getelementptr %lhs[%lo] : (PTR, i64) -> PTR, i8
-        %b = llvm.getelementptr %rhs[%lo] : (PTR, i64) -> PTR, i8
+        %to = llvm.getelementptr %dst_base[%lo] : (PTR, i64) -> PTR, i8
+        %a = llvm.getelementptr %src0_base[%lo] : (PTR, i64) -> PTR, i8
+        %b = llvm.getelementptr %src1_base[%lo] : (PTR, i64) -> PTR, i8
         llvm.call @coll_combine(%to, %a, %b, %length)
             : (PTR, PTR, PTR, i64) -> ()
+)mlir";
+
+/// Computes %NAME_base, the address of a chunk.
+static constexpr llvm::StringLiteral chunkAddress = R"mlir(
+    %NAME_bytes0 = arith.muli %NAME_segment, %segment : i64
+    %NAME_bytes1 = arith.muli %NAME_chunk, %stride : i64
+    %NAME_bytes = arith.addi %NAME_bytes0, %NAME_bytes1 : i64
+    %NAME_base = llvm.getelementptr %NAME[%NAME_bytes] : (PTR, i64) -> PTR, i8
 )mlir";
 
 static std::string geometryText(bool combines) {
   auto body = [](llvm::StringRef action) {
     return replaceAll(geometryBody.str(), "ACTION", action);
   };
-  std::string text = transferHead.str() + body(transferAction);
+  auto address = [](llvm::StringRef name) {
+    return replaceAll(chunkAddress.str(), "NAME", name);
+  };
+  std::string text = transferHead.str() + address("dst") + address("src0") +
+                     body(transferAction);
   if (combines)
-    text += reduceHead.str() + body(reduceAction);
+    text += reduceHead.str() + address("dst") + address("src0") +
+            address("src1") + body(reduceAction);
   return text;
 }
 
@@ -295,9 +317,24 @@ static std::string blockLoopsText(const HelperOptions &options) {
 // Flags and epochs
 //===----------------------------------------------------------------------===//
 
-// Polls between two looks at the abort word.
+// A flag is a row of words in control memory, one line per block; the value is
+// relative to the number of the launch.
+static constexpr llvm::StringLiteral flagParameters =
+    "%control: PTR, %row: i64, %block: i64, %launch: i64, %per_launch: i64, "
+    "%step: i64";
+static constexpr llvm::StringLiteral flagAddress = R"mlir(
+    %line = arith.constant LINE : i64
+    %skip = arith.muli %block, %line : i64
+    %at = arith.addi %row, %skip : i64
+    %flag = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
+    %before = arith.muli %launch, %per_launch : i64
+    %value = arith.addi %before, %step : i64
+)mlir";
+
+// The abort word is looked at every 64 polls.
 static constexpr llvm::StringLiteral deviceFlags = R"mlir(
-  llvm.func internal @coll_signal(%flag: PTR, %value: i64) attributes {no_inline} {
+  llvm.func internal @coll_signal(FLAG) attributes {no_inline} {
+ADDRESS
     FENCE
     gpu.barrier
     %zero = arith.constant 0 : index
@@ -309,8 +346,8 @@ static constexpr llvm::StringLiteral deviceFlags = R"mlir(
     llvm.return
   }
 
-  llvm.func internal @coll_wait(%flag: PTR, %value: i64, %abort: PTR)
-      attributes {no_inline} {
+  llvm.func internal @coll_wait(FLAG, %abort: PTR) attributes {no_inline} {
+ADDRESS
     %zero = arith.constant 0 : index
     %tid = gpu.thread_id x
     %leads = arith.cmpi eq, %tid, %zero : index
@@ -367,13 +404,14 @@ static constexpr llvm::StringLiteral deviceFlags = R"mlir(
 static constexpr llvm::StringLiteral hostFlags = R"mlir(
   llvm.func @sched_yield() -> i32
 
-  llvm.func internal @coll_signal(%flag: PTR, %value: i64) attributes {no_inline} {
+  llvm.func internal @coll_signal(FLAG) attributes {no_inline} {
+ADDRESS
     llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
     llvm.return
   }
 
-  llvm.func internal @coll_wait(%flag: PTR, %value: i64, %abort: PTR)
-      attributes {no_inline} {
+  llvm.func internal @coll_wait(FLAG, %abort: PTR) attributes {no_inline} {
+ADDRESS
     %none = arith.constant 0 : i64
     %one = arith.constant 1 : i64
     %patience = arith.constant 200 : i64
@@ -459,7 +497,10 @@ std::string coll::helperModuleText(const HelperOptions &options) {
   std::string text = geometryText(options.combine.has_value());
   if (!isHost)
     text += blockLoopsText(options);
-  text += flagsText(options);
+  std::string address = replaceAll(flagAddress.str(), "LINE",
+                                   std::to_string(ControlLayout::lineBytes));
+  text += replaceAll(replaceAll(flagsText(options), "FLAG", flagParameters),
+                     "ADDRESS", address);
   return "module {\n" +
          replaceAll(text, "PTR", isHost ? "!llvm.ptr" : "!llvm.ptr<1>") + "}\n";
 }

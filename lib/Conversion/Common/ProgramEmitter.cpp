@@ -79,37 +79,18 @@ Value ProgramEmitter::peerAddress(unsigned peer, unsigned field) {
 
 static constexpr unsigned controlField = 3;
 
-Value ProgramEmitter::slotAddress(const SlotRange &range) {
+/// Pointer, segment and chunk of the first slot of `range`.
+std::array<Value, 3> ProgramEmitter::slotOperands(const SlotRange &range) {
   // The fields of PeerEntry are in the order of the enumeration.
   Value own[] = {arguments.input, arguments.output, arguments.scratch};
   unsigned field = unsigned(range.buffer);
   Value base = range.rank == rank ? own[field] : peerAddress(range.rank, field);
-  unsigned perSegment = range.buffer == Buffer::Scratch
-                            ? ~0u
-                            : context.collective.chunksPerSegment();
-  Value segments = arith::MulIOp::create(builder, loc, arguments.segment,
-                                         constant(range.slot / perSegment));
-  Value chunks = arith::MulIOp::create(builder, loc, stride,
-                                       constant(range.slot % perSegment));
-  return offset(base, arith::AddIOp::create(builder, loc, segments, chunks));
-}
-
-/// The flag of this block in a row of flags, a line for each block.
-Value ProgramEmitter::flagAddress(Value control, uint64_t firstBlock) {
-  Value line = arith::MulIOp::create(builder, loc, block,
-                                     constant(ControlLayout::lineBytes));
-  return offset(
-      control, arith::AddIOp::create(builder, loc, line, constant(firstBlock)));
-}
-
-/// launch * K + value, see coll.signal.
-Value ProgramEmitter::flagValue(Flag flag, unsigned src, unsigned dst,
-                                unsigned value) {
-  unsigned perLaunch =
-      flag == Flag::Ready ? 1 : context.signals.arrivals(src, dst);
-  Value before =
-      arith::MulIOp::create(builder, loc, launch, constant(perLaunch));
-  return arith::AddIOp::create(builder, loc, before, constant(value));
+  // Scratch is one long segment.
+  if (range.buffer == Buffer::Scratch)
+    return {base, constant(0), constant(range.slot)};
+  unsigned perSegment = context.collective.chunksPerSegment();
+  return {base, constant(range.slot / perSegment),
+          constant(range.slot % perSegment)};
 }
 
 void ProgramEmitter::begin(unsigned peer) {
@@ -127,9 +108,10 @@ void ProgramEmitter::begin(unsigned peer) {
 void ProgramEmitter::end() { call("coll_end", {epochWord, launch}); }
 
 void ProgramEmitter::emitTransfer(const Transfer &transfer) {
-  SmallVector<Value> operands{slotAddress(transfer.write)};
+  SmallVector<Value> operands;
+  llvm::append_range(operands, slotOperands(transfer.write));
   for (const SlotRange &read : transfer.reads)
-    operands.push_back(slotAddress(read));
+    llvm::append_range(operands, slotOperands(read));
   unsigned position = transfer.chunk % context.collective.chunksPerSegment();
   operands.append({constant(position), constant(transfer.count),
                    arguments.segment, stride, block,
@@ -137,27 +119,33 @@ void ProgramEmitter::emitTransfer(const Transfer &transfer) {
   call(transfer.reads.size() == 2 ? "coll_reduce" : "coll_transfer", operands);
 }
 
+/// Operands of a signal from `src` to `dst`, or of a wait for it.
+SmallVector<Value> ProgramEmitter::flagOperands(Value control, Flag flag,
+                                                unsigned src, unsigned dst,
+                                                unsigned value) {
+  bool isReady = flag == Flag::Ready;
+  uint64_t row =
+      isReady ? context.layout.ready(src) : context.layout.arrival(src);
+  unsigned perLaunch = isReady ? 1 : context.signals.arrivals(src, dst);
+  return {control, constant(row),       block,
+          launch,  constant(perLaunch), constant(value)};
+}
+
 void ProgramEmitter::emit(ChannelOp channel, Operation *op) {
   if (std::optional<Transfer> transfer = getTransfer(op))
     return emitTransfer(*transfer);
-  const ControlLayout &layout = context.layout;
   if (auto signal = dyn_cast<SignalOp>(op)) {
     unsigned peer = signal.getPeer();
     Value control =
         peer == rank ? arguments.control : peerAddress(peer, controlField);
-    uint64_t row = signal.getFlag() == Flag::Ready ? layout.ready(rank)
-                                                   : layout.arrival(rank);
-    return call("coll_signal",
-                {flagAddress(control, row),
-                 flagValue(signal.getFlag(), rank, peer, signal.getValue())});
+    return call("coll_signal", flagOperands(control, signal.getFlag(), rank,
+                                            peer, signal.getValue()));
   }
   auto wait = cast<WaitOp>(op);
-  unsigned peer = wait.getPeer();
-  uint64_t row =
-      wait.getFlag() == Flag::Ready ? layout.ready(peer) : layout.arrival(peer);
-  call("coll_wait", {flagAddress(arguments.control, row),
-                     flagValue(wait.getFlag(), peer, rank, wait.getValue()),
-                     arguments.abort});
+  SmallVector<Value> operands = flagOperands(
+      arguments.control, wait.getFlag(), wait.getPeer(), rank, wait.getValue());
+  operands.push_back(arguments.abort);
+  call("coll_wait", operands);
 }
 
 void coll::insertHelpers(Block &body, const HelperOptions &options) {

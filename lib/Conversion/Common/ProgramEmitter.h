@@ -17,6 +17,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <array>
 #include <map>
 
 namespace sccl::coll {
@@ -64,9 +65,10 @@ private:
   mlir::Value constant(int64_t value);
   mlir::Value offset(mlir::Value base, mlir::Value bytes);
   mlir::Value peerAddress(unsigned peer, unsigned field);
-  mlir::Value slotAddress(const SlotRange &range);
-  mlir::Value flagAddress(mlir::Value control, uint64_t firstBlock);
-  mlir::Value flagValue(Flag flag, unsigned src, unsigned dst, unsigned value);
+  std::array<mlir::Value, 3> slotOperands(const SlotRange &range);
+  llvm::SmallVector<mlir::Value> flagOperands(mlir::Value control, Flag flag,
+                                              unsigned src, unsigned dst,
+                                              unsigned value);
   void emitTransfer(const Transfer &transfer);
   void call(llvm::StringRef helper, mlir::ValueRange arguments);
 

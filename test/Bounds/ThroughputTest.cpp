@@ -1,0 +1,130 @@
+//===- ThroughputTest.cpp - Bounds for any number of steps ----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Bounds/LowerBound.h"
+
+#include <gtest/gtest.h>
+
+using namespace sccl;
+
+using Kind = CollectiveKind;
+
+namespace {
+/// The bound of `kind`, whose certificate must survive its text.
+Rational throughputOf(const Topology &topology, Kind kind, unsigned root = 0) {
+  unsigned ranks = topology.numRanks();
+  auto collective = Collective::make(
+      kind, ranks, sendsOneSegmentPerRank(kind) ? ranks : 1, root);
+  EXPECT_TRUE(collective) << collective.error();
+  auto bound = throughputBound(topology, *collective);
+  EXPECT_TRUE(bound) << bound.error();
+  if (!bound)
+    return 0;
+  EXPECT_EQ(bound->certificate.steps, std::nullopt);
+  auto parsed = parseCertificate(printCertificate(bound->certificate));
+  EXPECT_TRUE(parsed) << parsed.error();
+  EXPECT_EQ(*parsed, bound->certificate);
+  EXPECT_EQ(checkCertificate(*parsed, topology, *collective), std::nullopt);
+  return *bound->value;
+}
+
+Topology builtin(const char *spec) { return *makeBuiltinTopology(spec); }
+} // namespace
+
+TEST(Throughput, MachinesOfThePaper) {
+  Topology dgx1 = builtin("dgx1"), ring = builtin("amd_z52");
+  EXPECT_EQ(throughputOf(dgx1, Kind::AllGather), Rational(7, 6));
+  EXPECT_EQ(throughputOf(dgx1, Kind::Gather), Rational(7, 6));
+  EXPECT_EQ(throughputOf(dgx1, Kind::Broadcast), Rational(1, 6));
+  EXPECT_EQ(throughputOf(dgx1, Kind::Reduce, 4), Rational(1, 6));
+  EXPECT_EQ(throughputOf(dgx1, Kind::ReduceScatter), Rational(7, 48));
+  EXPECT_EQ(throughputOf(dgx1, Kind::Scatter, 3), Rational(7, 48));
+  EXPECT_EQ(throughputOf(dgx1, Kind::AllToAll), Rational(1, 3));
+  EXPECT_EQ(throughputOf(dgx1, Kind::AllReduce), Rational(7, 24));
+  EXPECT_EQ(throughputOf(ring, Kind::AllGather), Rational(7, 2));
+  EXPECT_EQ(throughputOf(ring, Kind::Broadcast), Rational(1, 2));
+  EXPECT_EQ(throughputOf(ring, Kind::AllToAll), Rational(1));
+  EXPECT_EQ(throughputOf(ring, Kind::AllReduce), Rational(7, 8));
+}
+
+TEST(Throughput, CutsThatAreNoSingleRank) {
+  // Two cliques of 3 ranks with bandwidth 5 inside, one link each way between.
+  Topology boxes("boxes", 6);
+  for (unsigned a = 0; a < 6; ++a)
+    for (unsigned b = 0; b < 6; ++b)
+      if (a != b && a / 3 == b / 3)
+        ASSERT_TRUE(boxes.addLink(a, b, 5));
+  ASSERT_TRUE(boxes.addLink(0, 3, 2));
+  ASSERT_TRUE(boxes.addLink(3, 0, 1));
+  EXPECT_EQ(throughputOf(boxes, Kind::AllGather), Rational(3));
+  EXPECT_EQ(throughputOf(boxes, Kind::Gather, 4), Rational(3, 2));
+  EXPECT_EQ(throughputOf(boxes, Kind::Gather, 1), Rational(3));
+  EXPECT_EQ(throughputOf(boxes, Kind::Broadcast, 0), Rational(1, 2));
+  EXPECT_EQ(throughputOf(boxes, Kind::Broadcast, 5), Rational(1));
+  EXPECT_EQ(throughputOf(boxes, Kind::Reduce, 0), Rational(1));
+  EXPECT_EQ(throughputOf(boxes, Kind::Reduce, 5), Rational(1, 2));
+  EXPECT_EQ(throughputOf(boxes, Kind::Scatter, 0), Rational(1, 4));
+  // 3 of 6 segments of 3 ranks cross the narrow direction.
+  EXPECT_EQ(throughputOf(boxes, Kind::AllToAll), Rational(3, 2));
+  EXPECT_EQ(throughputOf(boxes, Kind::ReduceScatter), Rational(1, 2));
+}
+
+TEST(Throughput, PortsOfASwitch) {
+  Topology box = builtin("switch:8,3");
+  EXPECT_EQ(throughputOf(box, Kind::AllGather), Rational(7, 3));
+  EXPECT_EQ(throughputOf(box, Kind::Broadcast), Rational(1, 3));
+  EXPECT_EQ(throughputOf(box, Kind::AllToAll), Rational(7, 24));
+  EXPECT_EQ(throughputOf(box, Kind::AllReduce), Rational(7, 12));
+}
+
+TEST(Throughput, BusThatNoCutSees) {
+  Topology bus("bus", 4);
+  std::vector<unsigned> all;
+  for (unsigned a = 0; a < 4; ++a)
+    for (unsigned b = 0; b < 4; ++b)
+      if (a != b)
+        all.push_back(*bus.addLink(a, b));
+  ASSERT_TRUE(bus.addLimit(all, 2));
+  EXPECT_EQ(throughputOf(bus, Kind::AllGather), Rational(6));
+  EXPECT_EQ(throughputOf(bus, Kind::Broadcast), Rational(3, 2));
+  EXPECT_EQ(throughputOf(bus, Kind::AllReduce), Rational(3));
+}
+
+TEST(Throughput, ThousandRanks) {
+  EXPECT_EQ(throughputOf(builtin("torus:32x32"), Kind::AllGather),
+            Rational(1023, 4));
+  EXPECT_EQ(throughputOf(builtin("hypercube:10"), Kind::Broadcast),
+            Rational(1, 10));
+}
+
+TEST(Throughput, NeverAboveTheBoundForSomeSteps) {
+  LowerBoundOptions options;
+  options.target = Rational(1000000);
+  for (const char *spec : {"dgx1", "ring:5", "line:4", "switch:4,3", "mesh:5"})
+    for (Kind kind : allCollectiveKinds()) {
+      Topology topology = builtin(spec);
+      unsigned ranks = topology.numRanks();
+      auto collective = Collective::make(
+          kind, ranks, sendsOneSegmentPerRank(kind) ? ranks : 1);
+      for (unsigned steps = 3; steps <= 4; ++steps) {
+        auto bound = lowerBound(topology, *collective, steps, options);
+        ASSERT_TRUE(bound) << bound.error();
+        EXPECT_LE(throughputOf(topology, kind), *bound->value)
+            << spec << " " << collectiveName(kind);
+      }
+    }
+}
+
+TEST(Throughput, Errors) {
+  Topology oneWay("one-way", 2);
+  ASSERT_TRUE(oneWay.addLink(0, 1, 1));
+  auto collective = Collective::make(Kind::AllGather, 2, 1);
+  EXPECT_EQ(throughputBound(oneWay, *collective).error(),
+            "there is no path from rank 1 to rank 0");
+  EXPECT_EQ(throughputBound(builtin("ring:3"), *collective).error(),
+            "the topology has 3 ranks, but the collective has 2");
+}

@@ -1,0 +1,288 @@
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @channel_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'arith.constant' op is not allowed in coll.channel, which holds only transfers, signals and waits}}
+      %0 = arith.constant 0 : i32
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.put' op stands in the channel of a rank to itself}}
+      coll.put chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op writes the input of rank 1}}
+      coll.put chunk 0 from input[0] to input[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @get_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.get' op stands in the channel of a rank to itself}}
+      coll.get chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @get_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get' op writes the input of rank 0}}
+      coll.get chunk 0 from input[0] to input[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @copy_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.copy' op writes the input of rank 0}}
+      coll.copy chunk 0 from scratch[0] to input[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @combine_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.combine' op writes the input of rank 0}}
+      coll.combine chunk 0 from input[0], scratch[0] to input[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @combine_c2_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.combine' op in a program of all_gather, which does not combine}}
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @signal_c1_other_peer of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.signal' op announces an arrival at rank 0 in the channel to rank 1}}
+      coll.signal arrival to 0 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @signal_c2_no_value of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.signal' op attribute 'value' failed to satisfy constraint}}
+      coll.signal arrival to 1 value = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @signal_c2_ready_value of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.signal' op has value 2 on a ready flag, expected 1}}
+      coll.signal ready to 1 value = 2
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @signal_to_absent_rank of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.signal' op names rank 2, but the program has 2 ranks}}
+      coll.signal ready to 2 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @wait_c1_no_value of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.wait' op attribute 'value' failed to satisfy constraint}}
+      coll.wait arrival from 1 value = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @wait_c1_ready_value of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.wait' op has value 2 on a ready flag, expected 1}}
+      coll.wait ready from 1 value = 2
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @wait_from_absent_rank of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.wait' op names rank 2, but the program has 2 ranks}}
+      coll.wait arrival from 2 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @unknown_buffer of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{expected input, output or scratch, got inbox}}
+      coll.copy chunk 0 from inbox[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @unknown_flag of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{expected ready or arrival, got done}}
+      coll.signal done to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}

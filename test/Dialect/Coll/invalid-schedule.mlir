@@ -1,0 +1,140 @@
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{'coll.schedule' op names topology @nowhere, which does not exist}}
+coll.schedule @schedule_c1_absent_topology of all_gather on @nowhere chunks = 1 {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op names collective all_together, which does not exist}}
+coll.schedule @schedule_c1_absent_collective of all_together on @pair chunks = 1 {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op chunks must be at least 1}}
+coll.schedule @schedule_c2_no_chunks of all_gather on @pair chunks = 0 {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op root 2 is out of range for 2 ranks}}
+coll.schedule @schedule_c2_root_out_of_range of broadcast on @pair chunks = 1 root = 2 {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @schedule_c3_foreign_op of broadcast on @pair chunks = 1 root = 0 {
+  // expected-error @+1 {{'arith.constant' op is not allowed in coll.schedule, which holds only coll.step}}
+  %0 = arith.constant 0 : i32
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @step_c1_no_rounds of broadcast on @pair chunks = 1 root = 0 {
+  // expected-error @+1 {{'coll.step' op takes 0 rounds, expected between 1 and}}
+  coll.step rounds = 0 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @step_c2_foreign_op of broadcast on @pair chunks = 1 root = 0 {
+  coll.step rounds = 1 {
+    // expected-error @+1 {{'arith.constant' op is not allowed in coll.step, which holds only coll.send and coll.reduce}}
+    %0 = arith.constant 0 : i32
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @send_c1_absent_chunk of broadcast on @pair chunks = 2 root = 0 {
+  coll.step rounds = 1 {
+    coll.send 0 over 0 -> 1
+    // expected-error @+1 {{'coll.send' op moves chunk 2, but the collective has 2 chunks}}
+    coll.send 2 over 0 -> 1
+  }
+}
+
+// -----
+
+// expected-note @+1 {{topology declared here}}
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @send_c2_absent_link of broadcast on @pair chunks = 1 root = 1 {
+  coll.step rounds = 1 {
+    // expected-error @+1 {{'coll.send' op uses link 1 -> 0, which topology @pair does not have}}
+    coll.send 0 over 1 -> 0
+  }
+}
+
+// -----
+
+// expected-note @+1 {{topology declared here}}
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @send_c2_absent_rank of broadcast on @pair chunks = 1 root = 0 {
+  coll.step rounds = 1 {
+    // expected-error @+1 {{'coll.send' op uses link 0 -> 2, which topology @pair does not have}}
+    coll.send 0 over 0 -> 2
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 1 -> 0
+}
+coll.schedule @reduce_c1_absent_chunk of reduce on @pair chunks = 1 root = 0 {
+  coll.step rounds = 1 {
+    // expected-error @+1 {{'coll.reduce' op moves chunk 1, but the collective has 1 chunks}}
+    coll.reduce 1 over 1 -> 0
+  }
+}
+
+// -----
+
+// expected-note @+1 {{topology declared here}}
+coll.topology @pair ranks = 2 {
+  coll.link 1 -> 0
+}
+coll.schedule @reduce_c2_absent_link of reduce on @pair chunks = 1 root = 1 {
+  coll.step rounds = 1 {
+    // expected-error @+1 {{'coll.reduce' op uses link 0 -> 1, which topology @pair does not have}}
+    coll.reduce 0 over 0 -> 1
+  }
+}
+
+// -----
+
+// expected-error @+1 {{'coll.step' op expects parent op 'coll.schedule'}}
+coll.step rounds = 1 {
+}
+
+// -----
+
+// expected-error @+1 {{'coll.send' op expects parent op 'coll.step'}}
+coll.send 0 over 0 -> 1

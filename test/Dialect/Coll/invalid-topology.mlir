@@ -1,0 +1,114 @@
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{'coll.topology' op has 0 ranks, expected between 1 and 65536}}
+coll.topology @topology_c1_no_ranks ranks = 0 {
+}
+
+// -----
+
+// expected-error @+1 {{'coll.topology' op has 65537 ranks, expected between 1 and 65536}}
+coll.topology @topology_c1_too_many_ranks ranks = 65537 {
+}
+
+// -----
+
+coll.topology @topology_c2_foreign_op ranks = 2 {
+  // expected-error @+1 {{'arith.constant' op is not allowed in coll.topology, which holds only coll.link and coll.limit}}
+  %0 = arith.constant 0 : i32
+}
+
+// -----
+
+coll.topology @topology_c3_rank_out_of_range ranks = 2 {
+  // expected-error @+1 {{'coll.link' op rank 2 of link 0 -> 2 is out of range for 2 ranks}}
+  coll.link 0 -> 2 bandwidth = 1
+}
+
+// -----
+
+coll.topology @topology_c3_rank_to_itself ranks = 2 {
+  // expected-error @+1 {{'coll.link' op link 1 -> 1 joins a rank to itself}}
+  coll.link 1 -> 1 bandwidth = 1
+}
+
+// -----
+
+coll.topology @topology_c4_link_twice ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  // expected-error @+1 {{'coll.link' op link 0 -> 1 is there already}}
+  coll.link 0 -> 1
+}
+
+// -----
+
+coll.topology @topology_c5_undeclared_link ranks = 2 {
+  coll.link 0 -> 1
+  // expected-error @+1 {{'coll.limit' op names link 1 -> 0, which is not declared before it}}
+  coll.limit [0 -> 1, 1 -> 0] bandwidth = 1
+  coll.link 1 -> 0
+}
+
+// -----
+
+coll.topology @topology_c5_named_twice ranks = 3 {
+  coll.link 0 -> 1
+  coll.link 0 -> 2
+  // expected-error @+1 {{'coll.limit' op link 0 -> 1 occurs twice in a limit}}
+  coll.limit [0 -> 1, 0 -> 2, 0 -> 1] bandwidth = 1
+}
+
+// -----
+
+coll.topology @link_c1_no_bandwidth ranks = 2 {
+  // expected-error @+1 {{'coll.link' op bandwidth must be between 1 and 1048576, got 0}}
+  coll.link 0 -> 1 bandwidth = 0
+}
+
+// -----
+
+coll.topology @link_c1_too_much_bandwidth ranks = 2 {
+  // expected-error @+1 {{'coll.link' op bandwidth must be between 1 and 1048576, got 1048577}}
+  coll.link 0 -> 1 bandwidth = 1048577
+}
+
+// -----
+
+coll.topology @limit_c1_no_link ranks = 2 {
+  // expected-error @+1 {{'coll.limit' op a limit needs at least 1 link}}
+  coll.limit [] bandwidth = 1
+}
+
+// -----
+
+coll.topology @limit_c2_no_bandwidth ranks = 2 {
+  coll.link 0 -> 1
+  // expected-error @+1 {{'coll.limit' op bandwidth must be between 1 and 1048576, got 0}}
+  coll.limit [0 -> 1] bandwidth = 0
+}
+
+// -----
+
+coll.topology @limit_c2_too_much_bandwidth ranks = 2 {
+  coll.link 0 -> 1
+  // expected-error @+1 {{'coll.limit' op bandwidth must be between 1 and 1048576, got 1048577}}
+  coll.limit [0 -> 1] bandwidth = 1048577
+}
+
+// -----
+
+// expected-error @+1 {{'coll.link' op expects parent op 'coll.topology'}}
+coll.link 0 -> 1
+
+// -----
+
+coll.topology @link_without_arrow ranks = 2 {
+  // expected-error @+1 {{expected '->'}}
+  coll.link 0 1
+}
+
+// -----
+
+coll.topology @negative_rank ranks = 2 {
+  // expected-error @+1 {{is out of range for 2 ranks}}
+  coll.link -1 -> 1
+}

@@ -1,0 +1,63 @@
+// RUN: sccl-opt %s --verify-roundtrip | FileCheck %s
+// RUN: sccl-opt %s --mlir-print-op-generic | sccl-opt | FileCheck %s
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+
+// Every op of the program level; a count of 1 is not printed.
+// CHECK-LABEL: coll.program @p of all_reduce on @pair chunks = 2 blocks = 64 {
+// CHECK-NEXT:    coll.rank 0 scratch = 3 {
+// CHECK-NEXT:      coll.channel to 0 {
+// CHECK-NEXT:        coll.signal ready to 1 value = 1
+// CHECK-NEXT:        coll.copy chunk 0 count = 2 from input[0] to scratch[1] step = 0
+// CHECK-NEXT:        coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 4
+// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4
+// CHECK-NEXT:        coll.wait arrival from 1 value = 2
+// CHECK-NEXT:      }
+// CHECK-NEXT:      coll.channel to 1 attributes {lane = 1 : i64} {
+// CHECK-NEXT:        coll.wait ready from 1 value = 1
+// CHECK-NEXT:        coll.put chunk 1 from input[1] to scratch[0] step = 0
+// CHECK-NEXT:        coll.put chunk 0 count = 2 from scratch[1] to output[0] step = 1
+// CHECK-NEXT:        coll.signal arrival to 1 value = 1
+// CHECK-NEXT:        coll.get chunk 0 from input[0] to scratch[2] step = 1
+// CHECK-NEXT:        coll.get chunk 0 count = 2 from output[0] to output[0] step = 2
+// CHECK-NEXT:        coll.signal arrival to 1 value = 2
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    coll.rank 1 scratch = 1 {
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+coll.program @p of all_reduce on @pair chunks = 2 blocks = 64 {
+  coll.rank 0 scratch = 3 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      coll.copy chunk 0 count = 2 from input[0] to scratch[1] step = 0
+      coll.combine chunk 1 count = 1 from input[1], scratch[0] to output[1] step = 4
+      coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4
+      coll.wait arrival from 1 value = 2
+    }
+    coll.channel to 1 attributes {lane = 1 : i64} {
+      coll.wait ready from 1 value = 1
+      coll.put chunk 1 count = 1 from input[1] to scratch[0] step = 0
+      coll.put chunk 0 count = 2 from scratch[1] to output[0] step = 1
+      coll.signal arrival to 1 value = 1
+      coll.get chunk 0 from input[0] to scratch[2] step = 1
+      coll.get chunk 0 count = 2 from output[0] to output[0] step = 2
+      coll.signal arrival to 1 value = 2
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// CHECK-LABEL: coll.program @b of broadcast on @pair chunks = 1 root = 1 blocks = 1 {
+coll.program @b of broadcast on @pair chunks = 1 root = 1 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+    }
+  }
+}
