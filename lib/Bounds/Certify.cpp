@@ -12,6 +12,7 @@
 
 #include "Certify.h"
 
+#include "PriceList.h"
 #include "Rounding.h"
 
 #include <algorithm>
@@ -35,15 +36,8 @@ Result<LowerBound> bounds::finish(Certificate certificate,
 
 /// A price of 1 somewhere: enough to claim that R/C is at least 0.
 static PriceProof trivialProof(const Topology &topology, unsigned steps) {
-  LimitPrices price;
-  for (unsigned link : topology.limits()[0].links)
-    price.links.push_back(topology.links()[link]);
-  std::sort(price.links.begin(), price.links.end(),
-            [](const Link &a, const Link &b) {
-              return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
-            });
-  price.values.assign(steps, 1);
-  return {{std::move(price)}, {}, {}};
+  return {
+      {pricesOn(topology, topology.limits()[0], StepValues(steps, 1))}, {}, {}};
 }
 
 static bool reaches(const Rational &value, double optimum) {

@@ -21,6 +21,8 @@
 
 #include "Cuts.h"
 
+#include "PriceList.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -282,26 +284,13 @@ std::optional<CutFinder::Cut> CutFinder::improve(unsigned sink) {
 
 static CutProof toProof(const Topology &topology, const std::vector<bool> &side,
                         const std::vector<unsigned> &limits) {
-  auto precedes = [](const Link &a, const Link &b) {
-    return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
-  };
   CutProof proof;
   for (unsigned rank = 0; rank < side.size(); ++rank)
     if (side[rank])
       proof.side.push_back(rank);
-  for (unsigned limit : limits) {
-    LimitPrices price{{}, {1}};
-    for (unsigned link : topology.limits()[limit].links)
-      price.links.push_back(topology.links()[link]);
-    std::sort(price.links.begin(), price.links.end(), precedes);
-    proof.prices.push_back(std::move(price));
-  }
-  std::sort(proof.prices.begin(), proof.prices.end(),
-            [&](const LimitPrices &a, const LimitPrices &b) {
-              return std::lexicographical_compare(
-                  a.links.begin(), a.links.end(), b.links.begin(),
-                  b.links.end(), precedes);
-            });
+  for (unsigned limit : limits)
+    proof.prices.push_back(pricesOn(topology, topology.limits()[limit], {1}));
+  sortByLinks(proof.prices);
   return proof;
 }
 

@@ -14,6 +14,8 @@
 
 #include "Rounding.h"
 
+#include "PriceList.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -160,27 +162,17 @@ std::optional<StepValues> ProofWriter::rowOf(const Table &table,
 
 static auto endsOf(const Link &link) { return std::pair(link.src, link.dst); }
 
-static bool precedes(const Link &a, const Link &b) {
-  return endsOf(a) < endsOf(b);
-}
-
 void ProofWriter::addPrices() {
   for (size_t limit = 0; limit < problem.limits.size(); ++limit) {
     std::optional<StepValues> values = rowOf(limitPrices, limit);
     if (!values)
       continue;
-    LimitPrices price{{}, std::move(*values)};
+    std::vector<Link> named;
     for (unsigned link : problem.limits[limit].links)
-      price.links.push_back(linkOf(link));
-    std::sort(price.links.begin(), price.links.end(), precedes);
-    proof.prices.push_back(std::move(price));
+      named.push_back(linkOf(link));
+    proof.prices.push_back(pricesOn(std::move(named), std::move(*values)));
   }
-  std::sort(proof.prices.begin(), proof.prices.end(),
-            [](const LimitPrices &a, const LimitPrices &b) {
-              return std::lexicographical_compare(
-                  a.links.begin(), a.links.end(), b.links.begin(),
-                  b.links.end(), precedes);
-            });
+  sortByLinks(proof.prices);
 }
 
 Table ProofWriter::weightsOf(const Tree &tree, const WholeTree &whole) const {

@@ -16,6 +16,7 @@
 
 #include "Certify.h"
 #include "Cuts.h"
+#include "PriceList.h"
 #include "PriceModel.h"
 #include "Problem.h"
 
@@ -83,10 +84,6 @@ static std::vector<unsigned> sinksOf(const Topology &topology,
   return orbits;
 }
 
-static bool precedes(const Link &a, const Link &b) {
-  return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
-}
-
 /// The same cut seen from the topology with all links turned round.
 static CutProof reversed(const CutProof &cut, unsigned numRanks) {
   CutProof result;
@@ -96,15 +93,9 @@ static CutProof reversed(const CutProof &cut, unsigned numRanks) {
   for (LimitPrices price : cut.prices) {
     for (Link &link : price.links)
       std::swap(link.src, link.dst);
-    std::sort(price.links.begin(), price.links.end(), precedes);
-    result.prices.push_back(std::move(price));
+    result.prices.push_back(pricesOn(std::move(price.links), price.values));
   }
-  std::sort(result.prices.begin(), result.prices.end(),
-            [](const LimitPrices &a, const LimitPrices &b) {
-              return std::lexicographical_compare(
-                  a.links.begin(), a.links.end(), b.links.begin(),
-                  b.links.end(), precedes);
-            });
+  sortByLinks(result.prices);
   return result;
 }
 
@@ -178,19 +169,9 @@ static std::vector<unsigned> coverLinks(const Topology &topology) {
 static PriceProof equalPrices(const Topology &topology,
                               const Collective &collective) {
   PriceProof proof;
-  for (unsigned limit : coverLinks(topology)) {
-    LimitPrices price{{}, {1}};
-    for (unsigned link : topology.limits()[limit].links)
-      price.links.push_back(topology.links()[link]);
-    std::sort(price.links.begin(), price.links.end(), precedes);
-    proof.prices.push_back(std::move(price));
-  }
-  std::sort(proof.prices.begin(), proof.prices.end(),
-            [](const LimitPrices &a, const LimitPrices &b) {
-              return std::lexicographical_compare(
-                  a.links.begin(), a.links.end(), b.links.begin(),
-                  b.links.end(), precedes);
-            });
+  for (unsigned limit : coverLinks(topology))
+    proof.prices.push_back(pricesOn(topology, topology.limits()[limit], {1}));
+  sortByLinks(proof.prices);
   if (collective.kind() == CollectiveKind::AllReduce) {
     std::vector<unsigned> all = allRanks(topology);
     proof.commodities.push_back({all, all, 1, {}});

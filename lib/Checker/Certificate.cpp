@@ -131,7 +131,7 @@ static std::string linkText(const Link &link) {
 template <typename Number>
 static void printNumbers(std::string &text, const std::vector<Number> &values) {
   for (Number value : values)
-    text += " " + std::to_string(value);
+    text.append(1, ' ').append(std::to_string(value));
 }
 
 static void printPrices(std::string &text,
@@ -141,7 +141,7 @@ static void printPrices(std::string &text,
     printNumbers(text, price.values);
     text += " on";
     for (const Link &link : price.links)
-      text += " " + linkText(link);
+      text.append(1, ' ').append(linkText(link));
     text += "\n";
   }
 }

@@ -28,6 +28,10 @@ static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
 // Words of the text
 //===----------------------------------------------------------------------===//
 
+static std::string quoted(std::string_view word) {
+  return std::string(1, '\'').append(word).append(1, '\'');
+}
+
 namespace {
 /// Walks over words that are separated by one space or one line end. The first
 /// error sticks, and nothing is read after it, so that callers need not ask
@@ -54,7 +58,7 @@ public:
   void failWord(const std::string &expected) {
     std::string_view word = peek();
     fail("expected " + expected + ", got " +
-         (word.empty() ? "nothing" : "'" + std::string(word) + "'"));
+         (word.empty() ? "nothing" : quoted(word)));
   }
   void skipWord() {
     at += peek().size();
@@ -66,7 +70,7 @@ public:
   }
   void expect(std::string_view word) {
     if (peek() != word)
-      failWord("'" + std::string(word) + "'");
+      failWord(quoted(word));
     else
       skipWord();
   }

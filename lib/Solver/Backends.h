@@ -25,6 +25,12 @@ std::unique_ptr<SolverBackend> createMilpBackend();
 /// Clauses for everything that does not combine. Only built with
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createSatBackend();
+/// Inversion and composition of what the other engines find, for collectives
+/// that combine.
+std::unique_ptr<SolverBackend> createCombiningBackend();
+/// Clauses for everything that combines, all_reduce above all. Only built with
+/// SCCL_HAVE_CADICAL.
+std::unique_ptr<SolverBackend> createDirectAllReduceBackend();
 /// The reference engine. Only built with SCCL_HAVE_Z3.
 std::unique_ptr<SolverBackend> createZ3Backend();
 

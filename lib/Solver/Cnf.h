@@ -15,6 +15,7 @@
 
 #include <cadical.hpp>
 
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
@@ -28,12 +29,14 @@ public:
   explicit Cnf(CaDiCaL::Solver &solver) : solver(solver) {}
 
   int newVariable() { return ++variables; }
-  int numVariables() const { return variables; }
+  /// Of all clauses added: what the memory of the solver grows with.
+  uint64_t numLiterals() const { return literalsAdded; }
 
   template <typename Range> void clause(const Range &literals) {
     for (int literal : literals)
       solver.add(literal);
     solver.add(0);
+    literalsAdded += literals.size();
   }
   void clause(std::initializer_list<int> literals) {
     clause<std::initializer_list<int>>(literals);
@@ -56,6 +59,7 @@ private:
 
   CaDiCaL::Solver &solver;
   int variables = 0;
+  uint64_t literalsAdded = 0;
 };
 
 } // namespace sccl

@@ -75,6 +75,10 @@ private:
   void prepare(Attempt &attempt);
   std::optional<Outcome> advance(Attempt &attempt, int conflicts);
   Outcome takeTurns();
+  uint64_t memoryLimitMiB() const {
+    return options.memoryMiB ? options.memoryMiB : defaultMemoryMiB;
+  }
+  bool outOfMemory() const;
   bool fits(const Problem &problem, size_t groupOrder) const;
   Unknown tooLarge() const;
 
@@ -84,14 +88,15 @@ private:
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   Problem original, shorter;
   std::vector<Attempt> attempts;
+  bool memoryExceeded = false;
 
-  /// Variables of the windows in one formula; counters multiply them by about
-  /// four.
+  /// Variables of the windows in one formula.
   static constexpr uint64_t maxVariables = 8'000'000;
   /// Quotients need the windows of all chunks, too, but no variables for them.
   static constexpr uint64_t maxPlanned = maxVariables * 1024;
-  /// Measured on all_gather on tori, counters included.
-  static constexpr uint64_t bytesPerVariable = 600;
+  /// Measured: 64 to 85 on formulas of 1 to 16 million literals.
+  static constexpr uint64_t bytesPerLiteral = 80;
+  static constexpr uint64_t defaultMemoryMiB = 4096;
 };
 } // namespace
 
@@ -107,9 +112,7 @@ void SatRun::makeWindows(Problem &problem) {
 /// Whether the formula of a quotient by a group of this order can be built.
 bool SatRun::fits(const Problem &problem, size_t groupOrder) const {
   uint64_t variables = problem.windows->numVariables() / groupOrder;
-  return variables <= maxVariables &&
-         (options.memoryMiB == 0 ||
-          variables * bytesPerVariable >> 20 <= options.memoryMiB);
+  return variables <= maxVariables;
 }
 
 void SatRun::addAttempt(Problem &problem, const std::vector<Permutation> &group,
@@ -179,6 +182,15 @@ void SatRun::planAttempts(const Rounds &candidate) {
 // Search
 //===----------------------------------------------------------------------===//
 
+/// Whether all formulas together take more memory than they may.
+bool SatRun::outOfMemory() const {
+  uint64_t literals = 0;
+  for (const Attempt &attempt : attempts)
+    if (attempt.encoding)
+      literals += attempt.encoding->numLiterals();
+  return literals * bytesPerLiteral >> 20 >= memoryLimitMiB();
+}
+
 void SatRun::prepare(Attempt &attempt) {
   attempt.solver = std::make_unique<CaDiCaL::Solver>();
   attempt.solver->set("quiet", 1);
@@ -187,7 +199,13 @@ void SatRun::prepare(Attempt &attempt) {
   attempt.encoding = std::make_unique<SatEncoding>(
       attempt.problem->instance, *attempt.problem->windows, attempt.restriction,
       *attempt.solver);
-  attempt.encoding->encode(stop);
+  attempt.encoding->encode([this] { return stop() || outOfMemory(); });
+}
+
+static void drop(Attempt &attempt) {
+  attempt.isOver = true;
+  attempt.encoding.reset();
+  attempt.solver.reset();
 }
 
 /// Gives `attempt` a turn. Returns the answer, if it is one for the instance.
@@ -196,6 +214,11 @@ std::optional<Outcome> SatRun::advance(Attempt &attempt, int conflicts) {
     prepare(attempt);
   if (stop())
     return Unknown{deadline.reason()};
+  if (outOfMemory()) {
+    drop(attempt);
+    memoryExceeded = true;
+    return std::nullopt;
+  }
   attempt.solver->limit("conflicts", conflicts);
   constexpr int satisfiable = 10, unsatisfiable = 20;
   int status = attempt.solver->solve();
@@ -209,9 +232,7 @@ std::optional<Outcome> SatRun::advance(Attempt &attempt, int conflicts) {
   if (status == unsatisfiable) {
     if (attempt.isComplete)
       return Unsatisfiable{"refuted by cadical"};
-    attempt.isOver = true;
-    attempt.encoding.reset();
-    attempt.solver.reset();
+    drop(attempt);
   }
   if (stop())
     return Unknown{deadline.reason()};
@@ -236,13 +257,12 @@ Outcome SatRun::takeTurns() {
 }
 
 Unknown SatRun::tooLarge() const {
-  uint64_t variables = original.windows->numVariables();
-  std::string size = std::to_string(variables) + " variables";
-  if (options.memoryMiB && variables <= maxVariables)
-    return {"out of memory (limit " + std::to_string(options.memoryMiB) +
-            " MiB): the formula needs " + size};
-  return {"the formula needs " + size + ", the limit is " +
-          std::to_string(maxVariables)};
+  if (memoryExceeded)
+    return {"out of memory (limit " + std::to_string(memoryLimitMiB()) +
+            " MiB)"};
+  return {"the formula needs " +
+          std::to_string(original.windows->numVariables()) +
+          " variables, the limit is " + std::to_string(maxVariables)};
 }
 
 Outcome SatRun::answer() {

@@ -44,6 +44,7 @@ public:
 
   /// Adds all clauses, or some if `stop` returns true on the way.
   void encode(const std::function<bool()> &stop);
+  uint64_t numLiterals() const { return cnf.numLiterals(); }
   /// The schedule of the model that the solver has found.
   Schedule decode() const;
 

@@ -8,9 +8,11 @@
 #include "sccl/Solver/Solver.h"
 
 #include "Backends.h"
+#include "Deadline.h"
 #include "Windows.h"
 #include "sccl/Checker/ScheduleChecker.h"
 
+#include <algorithm>
 #include <chrono>
 
 using namespace sccl;
@@ -30,6 +32,14 @@ std::string_view sccl::statusName(const Outcome &outcome) {
 const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
   static const std::vector<std::unique_ptr<SolverBackend>> backends = [] {
     std::vector<std::unique_ptr<SolverBackend>> list;
+    list.push_back(createFlowBackend());
+    list.push_back(createMatchingBackend());
+#ifdef SCCL_HAVE_CBC
+    list.push_back(createMilpBackend());
+#endif
+#ifdef SCCL_HAVE_CADICAL
+    list.push_back(createSatBackend());
+#endif
 #ifdef SCCL_HAVE_Z3
     list.push_back(createZ3Backend());
 #endif
@@ -50,10 +60,12 @@ static Failed unknownEngine(std::string_view engine) {
   return {message};
 }
 
-/// Sets `failure` and returns null if no engine will do.
-static const SolverBackend *chooseBackend(const Instance &instance,
-                                          std::string_view engine,
-                                          Failed &failure) {
+/// The engines named `engine`, or all if it is "auto", that accept `instance`,
+/// in order of preference. Sets `failure` if there is none.
+static std::vector<const SolverBackend *>
+chooseBackends(const Instance &instance, std::string_view engine,
+               Failed &failure) {
+  std::vector<const SolverBackend *> chosen;
   std::string refusals;
   bool known = engine == "auto";
   for (const auto &backend : solverBackends()) {
@@ -62,17 +74,14 @@ static const SolverBackend *chooseBackend(const Instance &instance,
     known = true;
     std::string refusal = backend->whyNot(instance);
     if (refusal.empty())
-      return backend.get();
-    refusals += (refusals.empty() ? "" : "; ") + std::string(backend->name()) +
-                ": " + refusal;
+      chosen.push_back(backend.get());
+    else
+      refusals += (refusals.empty() ? "" : "; ") +
+                  std::string(backend->name()) + ": " + refusal;
   }
-  if (solverBackends().empty())
-    failure = {"this build has no engine, configure it with SCCL_ENABLE_Z3"};
-  else if (!known)
-    failure = unknownEngine(engine);
-  else
-    failure = {"no engine accepts the instance: " + refusals};
-  return nullptr;
+  failure = known ? Failed{"no engine accepts the instance: " + refusals}
+                  : unknownEngine(engine);
+  return chosen;
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,7 +156,10 @@ static void checkAnswer(const Instance &instance, SynthesisResult &result) {
   if (!satisfied)
     return;
   Schedule &schedule = satisfied->schedule;
-  schedule.normalize();
+  // Looking is much cheaper than sorting millions of sends again.
+  for (Step &step : schedule.steps)
+    if (!std::is_sorted(step.sends.begin(), step.sends.end()))
+      std::sort(step.sends.begin(), step.sends.end());
   std::string complaint;
   if (auto violation =
           checkSchedule(instance.topology, instance.collective, schedule))
@@ -164,14 +176,44 @@ static void checkAnswer(const Instance &instance, SynthesisResult &result) {
                " returned a schedule that the checker rejects: " + complaint};
 }
 
+/// Asks `backends` in turn, within one time limit, until one knows the answer.
+/// An engine that fails ends the search: its mistake must not go unseen.
+static SynthesisResult
+askInTurn(const Instance &instance, const SolverOptions &options,
+          const std::vector<const SolverBackend *> &backends) {
+  Deadline deadline(options);
+  SynthesisResult result;
+  std::string reasons;
+  for (const SolverBackend *backend : backends) {
+    SolverOptions rest = options;
+    if (options.timeoutSeconds > 0)
+      rest.timeoutSeconds = std::max(deadline.remainingSeconds(), 1e-3);
+    result = backend->solve(instance, rest);
+    checkAnswer(instance, result);
+    const auto *unknown = std::get_if<Unknown>(&result.outcome);
+    if (!unknown)
+      return result;
+    if (deadline.expired()) {
+      result.outcome = Unknown{deadline.reason()};
+      return result;
+    }
+    reasons += (reasons.empty() ? "" : "; ") + std::string(backend->name()) +
+               ": " + unknown->reason;
+  }
+  if (backends.size() > 1)
+    result.outcome = Unknown{reasons};
+  return result;
+}
+
 SynthesisResult sccl::synthesize(const Instance &instance,
                                  const SolverOptions &options,
                                  std::string_view engine) {
   if (std::string problem = malformed(instance); !problem.empty())
     return {Failed{problem}, std::string(engine)};
   Failed failure;
-  const SolverBackend *backend = chooseBackend(instance, engine, failure);
-  if (!backend)
+  std::vector<const SolverBackend *> backends =
+      chooseBackends(instance, engine, failure);
+  if (backends.empty())
     return {failure, std::string(engine)};
 
   auto start = std::chrono::steady_clock::now();
@@ -180,7 +222,5 @@ SynthesisResult sccl::synthesize(const Instance &instance,
         std::chrono::steady_clock::now() - start;
     return {*refutation, "distance", seconds.count()};
   }
-  SynthesisResult result = backend->solve(instance, options);
-  checkAnswer(instance, result);
-  return result;
+  return askInTurn(instance, options, backends);
 }

@@ -56,10 +56,8 @@ private:
   void encodeRounds(z3::solver &solver, const StopFunction &stop);
   void addRoundVariables(z3::solver &solver,
                          const std::vector<unsigned> &roundsOfUse);
-  void limitLoad(z3::solver &solver, const z3::expr_vector &load,
-                 unsigned bandwidth, unsigned step);
   void limitByWeights(z3::solver &solver, const z3::expr_vector &load,
-                      unsigned bandwidth, unsigned step);
+                      unsigned bandwidth, const std::vector<z3::expr> &more);
   uint64_t ingressOf(unsigned rank) const;
   void boundIngress(z3::solver &solver, unsigned rank,
                     const StopFunction &stop);
@@ -234,14 +232,23 @@ void DirectEncoding::encodeRounds(z3::solver &solver,
   }
   addRoundVariables(solver, roundsOfUse);
 
+  uint64_t caseTerms = 0;
+  for (size_t i = 0; i < loads.size(); ++i)
+    caseTerms += termsOfCases(loads[i].size(),
+                              topology.limits()[i / instance.steps].bandwidth,
+                              moreRounds[i % instance.steps].size() + 1);
   for (size_t i = 0; i < loads.size(); ++i) {
     if (stop())
       return;
     z3::expr_vector load(context);
     for (unsigned travel : loads[i])
       load.push_back(travels[travel].variable);
-    limitLoad(solver, load, topology.limits()[i / instance.steps].bandwidth,
-              i % instance.steps);
+    unsigned bandwidth = topology.limits()[i / instance.steps].bandwidth;
+    const std::vector<z3::expr> &more = moreRounds[i % instance.steps];
+    if (caseTerms <= maxCaseTerms)
+      limitByCases(solver, load, bandwidth, more);
+    else if (load.size() > bandwidth)
+      limitByWeights(solver, load, bandwidth, more);
   }
 }
 
@@ -264,19 +271,11 @@ void DirectEncoding::addRoundVariables(
   solver.add(atMost(all, spare));
 }
 
-void DirectEncoding::limitLoad(z3::solver &solver, const z3::expr_vector &load,
-                               unsigned bandwidth, unsigned step) {
-  if (moreRounds[step].size() < maxRoundCases)
-    limitByCases(solver, load, bandwidth, moreRounds[step]);
-  else if (load.size() > bandwidth)
-    limitByWeights(solver, load, bandwidth, step);
-}
-
 /// sum load + bandwidth * sum (not more) <= bandwidth * (1 + |more|).
 void DirectEncoding::limitByWeights(z3::solver &solver,
                                     const z3::expr_vector &load,
-                                    unsigned bandwidth, unsigned step) {
-  const std::vector<z3::expr> &more = moreRounds[step];
+                                    unsigned bandwidth,
+                                    const std::vector<z3::expr> &more) {
   // Enough of `more` for the whole load; beyond it the limit does not bind.
   size_t terms = std::min<size_t>(more.size(), (load.size() - 1) / bandwidth);
   z3::expr_vector all(context);

@@ -7,6 +7,8 @@
 
 #include "Z3Encoding.h"
 
+#include <algorithm>
+
 using namespace sccl;
 
 bool sccl::isTrueIn(const z3::model &model, const z3::expr &constant) {
@@ -38,4 +40,8 @@ void sccl::limitByCases(z3::solver &solver, const z3::expr_vector &load,
     z3::expr fits = atMost(load, bandwidth * rounds);
     solver.add(rounds <= more.size() ? more[rounds - 1] || fits : fits);
   }
+}
+
+uint64_t sccl::termsOfCases(uint64_t load, unsigned bandwidth, uint64_t cases) {
+  return load * std::min(cases, (load + bandwidth - 1) / bandwidth);
 }

@@ -54,14 +54,17 @@ z3::expr atMost(const z3::expr_vector &terms, unsigned bound);
 /// At least one of `terms`; false if there are none.
 z3::expr anyOf(const z3::expr_vector &terms);
 
-/// Above this number of cases `limitByCases` becomes too large to use: its size
-/// is the number of cases times the load.
-constexpr size_t maxRoundCases = 64;
 /// Asserts |load| <= bandwidth * rounds as one cardinality constraint for each
 /// possible number of rounds; `more[i]` says that there are at least i + 2. z3
 /// is many times faster on these than on one weighted sum.
 void limitByCases(z3::solver &solver, const z3::expr_vector &load,
                   unsigned bandwidth, const std::vector<z3::expr> &more);
+/// The number of literals that `limitByCases` writes for up to `cases` numbers
+/// of rounds.
+uint64_t termsOfCases(uint64_t load, unsigned bandwidth, uint64_t cases);
+/// The most of them, in all, for which it is worth it. Ten times as many, and
+/// z3 spends minutes on reading them, deaf to interruptions.
+constexpr uint64_t maxCaseTerms = 500'000;
 
 } // namespace sccl
 

@@ -33,8 +33,9 @@ private:
   void encodeChunk(z3::solver &solver, unsigned chunk);
   void encodeArrival(z3::solver &solver, unsigned chunk, unsigned rank);
   void encodeBandwidth(z3::solver &solver, const StopFunction &stop);
-  void limitLoad(z3::solver &solver, const z3::expr_vector &load,
-                 unsigned bandwidth, const z3::expr &rounds);
+  std::vector<z3::expr> atLeastTwoTo(unsigned most, const z3::expr &rounds);
+  void limitBySum(z3::solver &solver, const z3::expr_vector &load,
+                  unsigned bandwidth, const z3::expr &rounds);
   const z3::expr &time(unsigned chunk, unsigned rank) const {
     return times[size_t(chunk) * topology.numRanks() + rank];
   }
@@ -132,6 +133,12 @@ void PaperEncoding::encodeArrival(z3::solver &solver, unsigned chunk,
 /// C5 and C6.
 void PaperEncoding::encodeBandwidth(z3::solver &solver,
                                     const StopFunction &stop) {
+  const unsigned mostRounds = instance.rounds - instance.steps + 1;
+  uint64_t caseTerms = 0;
+  for (const BandwidthLimit &limit : topology.limits())
+    caseTerms += instance.steps *
+                 termsOfCases(collective.numChunks() * limit.links.size(),
+                              limit.bandwidth, mostRounds);
   for (const BandwidthLimit &limit : topology.limits())
     for (unsigned step = 1; step <= instance.steps; ++step) {
       if (stop())
@@ -142,7 +149,11 @@ void PaperEncoding::encodeBandwidth(z3::solver &solver,
           load.push_back(send(chunk, link) &&
                          time(chunk, topology.links()[link].dst) ==
                              number(step));
-      limitLoad(solver, load, limit.bandwidth, rounds[step - 1]);
+      if (caseTerms <= maxCaseTerms)
+        limitByCases(solver, load, limit.bandwidth,
+                     atLeastTwoTo(mostRounds, rounds[step - 1]));
+      else
+        limitBySum(solver, load, limit.bandwidth, rounds[step - 1]);
     }
   z3::expr_vector all(context);
   for (const z3::expr &round : rounds)
@@ -150,17 +161,18 @@ void PaperEncoding::encodeBandwidth(z3::solver &solver,
   solver.add(z3::sum(all) == number(instance.rounds));
 }
 
-/// |load| <= bandwidth * rounds.
-void PaperEncoding::limitLoad(z3::solver &solver, const z3::expr_vector &load,
-                              unsigned bandwidth, const z3::expr &rounds) {
-  const unsigned mostRounds = instance.rounds - instance.steps + 1;
-  if (mostRounds <= maxRoundCases) {
-    std::vector<z3::expr> more;
-    for (unsigned m = 2; m <= mostRounds; ++m)
-      more.push_back(rounds >= number(m));
-    limitByCases(solver, load, bandwidth, more);
-    return;
-  }
+/// rounds >= 2, ..., rounds >= most.
+std::vector<z3::expr> PaperEncoding::atLeastTwoTo(unsigned most,
+                                                  const z3::expr &rounds) {
+  std::vector<z3::expr> more;
+  for (unsigned m = 2; m <= most; ++m)
+    more.push_back(rounds >= number(m));
+  return more;
+}
+
+/// |load| <= bandwidth * rounds, in integers.
+void PaperEncoding::limitBySum(z3::solver &solver, const z3::expr_vector &load,
+                               unsigned bandwidth, const z3::expr &rounds) {
   z3::expr_vector ones(context);
   for (unsigned i = 0; i < load.size(); ++i)
     ones.push_back(z3::ite(load[i], number(1), number(0)));

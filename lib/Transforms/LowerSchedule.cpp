@@ -204,7 +204,7 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
   void runOnOperation() override {
     if (blocks < 1 || blocks > 64) {
       getOperation().emitError()
-          << "blocks is " << blocks << ", expected between 1 and 64";
+          << "blocks is " << blocks.getValue() << ", expected between 1 and 64";
       return signalPassFailure();
     }
     for (auto op :

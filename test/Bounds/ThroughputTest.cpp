@@ -56,8 +56,9 @@ TEST(Throughput, CutsThatAreNoSingleRank) {
   Topology boxes("boxes", 6);
   for (unsigned a = 0; a < 6; ++a)
     for (unsigned b = 0; b < 6; ++b)
-      if (a != b && a / 3 == b / 3)
+      if (a != b && a / 3 == b / 3) {
         ASSERT_TRUE(boxes.addLink(a, b, 5));
+      }
   ASSERT_TRUE(boxes.addLink(0, 3, 2));
   ASSERT_TRUE(boxes.addLink(3, 0, 1));
   EXPECT_EQ(throughputOf(boxes, Kind::AllGather), Rational(3));

@@ -113,8 +113,9 @@ TEST(RoundSearch, FindsExactlyWhatTheCutsLeave) {
       });
       search.require(cut);
     }
-    if (auto guess = search.guess())
+    if (auto guess = search.guess()) {
       EXPECT_TRUE(expected.count(*guess));
+    }
     while (auto found = search.next(never)) {
       EXPECT_EQ(*search.next(never), *found); // stays until told to move on
       EXPECT_TRUE(actual.insert(*found).second);

@@ -51,9 +51,7 @@ TEST(Cnf, AtMostCountsRepetitions) {
   CaDiCaL::Solver solver;
   Cnf cnf(solver);
   Literals inputs = {cnf.newVariable(), cnf.newVariable(), cnf.newVariable()};
-  Literals twice = inputs;
-  twice.push_back(inputs[0]);
-  cnf.atMost(twice, 2);
+  cnf.atMost({inputs[0], inputs[1], inputs[2], inputs[0]}, 2);
   EXPECT_TRUE(allows(solver, inputs, 0b001));
   EXPECT_TRUE(allows(solver, inputs, 0b110));
   EXPECT_FALSE(allows(solver, inputs, 0b011));
@@ -223,10 +221,10 @@ TEST_F(SatTest, Timeout) {
 
 TEST_F(SatTest, MemoryLimit) {
   SolverOptions options;
-  options.memoryMiB = 1;
-  std::string text = describe(
-      solve(named("torus:4x4", CollectiveKind::Broadcast, 64, 8, 60), options));
-  EXPECT_EQ(text.rfind("unknown: out of memory (limit 1 MiB)", 0), 0u) << text;
+  options.memoryMiB = 20;
+  Instance instance = named("torus:4x4", CollectiveKind::Broadcast, 64, 8, 60);
+  EXPECT_EQ(describe(solve(instance, options)),
+            "unknown: out of memory (limit 20 MiB)");
 }
 
 TEST_F(SatTest, Refusals) {

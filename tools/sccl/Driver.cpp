@@ -87,6 +87,18 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec) {
   return std::move(*topology);
 }
 
+std::optional<CollectiveKind>
+driver::parseCollective(llvm::StringRef spelling) {
+  std::optional<CollectiveKind> kind = parseCollectiveName(spelling.str());
+  if (kind && *kind != CollectiveKind::Custom)
+    return kind;
+  std::string names;
+  for (CollectiveKind known : allCollectiveKinds())
+    names += " " + std::string(collectiveName(known));
+  fail("unknown collective '" + spelling + "', expected one of:" + names);
+  return std::nullopt;
+}
+
 bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
   llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
     stream << contents;

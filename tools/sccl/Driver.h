@@ -54,6 +54,10 @@ private:
 /// coll.topology. Prints an error and returns nothing on failure.
 std::optional<Topology> loadTopology(llvm::StringRef spec);
 
+/// The kind that `spelling` names. Prints an error with the list of names and
+/// returns nothing if there is none.
+std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
+
 /// Writes to a temporary file and renames it; "-" is standard output. Prints an
 /// error on failure.
 bool writeFile(llvm::StringRef path, llvm::StringRef contents);
@@ -108,6 +112,10 @@ bool topoChosen();
 int topoMain();
 bool synthChosen();
 int synthMain();
+bool paretoChosen();
+int paretoMain();
+bool costChosen();
+int costMain();
 bool checkChosen();
 int checkMain();
 bool compileChosen();

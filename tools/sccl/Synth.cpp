@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "Interrupt.h"
 
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -74,23 +74,7 @@ int driver::synthMain() {
   return synthesizeSchedule(request);
 }
 
-static std::atomic<bool> interrupted = false;
-static void onInterrupt(int) { interrupted = true; }
-
 namespace {
-/// Ctrl-C ends the search instead of the process while this object lives.
-class InterruptScope {
-public:
-  InterruptScope() {
-    interrupted = false;
-    previous = std::signal(SIGINT, onInterrupt);
-  }
-  ~InterruptScope() { std::signal(SIGINT, previous); }
-
-private:
-  void (*previous)(int);
-};
-
 /// Shows on a terminal that a long search is alive.
 class Progress {
 public:
@@ -134,15 +118,9 @@ static std::optional<Instance> makeInstance(const SynthesisRequest &request) {
   std::optional<Topology> topology = loadTopology(request.topology);
   if (!topology)
     return std::nullopt;
-  std::optional<CollectiveKind> kind = parseCollectiveName(request.collective);
-  if (!kind || *kind == CollectiveKind::Custom) {
-    std::string names;
-    for (CollectiveKind known : allCollectiveKinds())
-      names += " " + std::string(collectiveName(known));
-    fail("unknown collective '" + request.collective +
-         "', expected one of:" + names);
+  std::optional<CollectiveKind> kind = parseCollective(request.collective);
+  if (!kind)
     return std::nullopt;
-  }
   if (request.root && !isRooted(*kind)) {
     fail(llvm::Twine(collectiveName(*kind)) + " has no root");
     return std::nullopt;
@@ -212,10 +190,10 @@ int driver::synthesizeSchedule(const SynthesisRequest &request) {
   options.timeoutSeconds = request.timeoutSeconds;
   options.memoryMiB = request.memoryMiB;
   options.seed = request.seed;
-  options.interrupt = &interrupted;
   SynthesisResult result;
   {
-    InterruptScope interruptScope;
+    InterruptScope interrupt;
+    options.interrupt = interrupt.flag();
     Progress progress(*instance);
     result = synthesize(*instance, options, request.engine);
   }

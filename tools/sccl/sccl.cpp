@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
-        Subcommand{demoChosen, demoMain}})
+        Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
       return run();
   return fail("no subcommand given; try sccl --help");

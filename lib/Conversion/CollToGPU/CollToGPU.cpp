@@ -47,7 +47,7 @@ static void emitKernel(OpBuilder &builder, const ProgramContext &context,
       arith::ConstantIndexOp::create(builder, loc, context.layout.blocks);
   Value channel = arith::DivUIOp::create(builder, loc, index, blocks);
   Value blockIndex = arith::RemUIOp::create(builder, loc, index, blocks);
-  Value block = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+  Value block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
                                            blockIndex);
   auto cases = llvm::to_vector(llvm::seq<int64_t>(0, channels.size()));
   auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange{}, channel,
@@ -93,7 +93,7 @@ struct ConvertCollToGPUPass
              << "unknown target '" << target << "', expected nvvm or rocdl";
     if (blockSize == 0 || blockSize % 64 != 0 || blockSize > 1024)
       return module.emitError()
-             << "block-size is " << blockSize
+             << "block-size is " << blockSize.getValue()
              << ", expected a multiple of 64 between 64 and 1024";
     return success();
   }

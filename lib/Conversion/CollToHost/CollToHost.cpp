@@ -88,7 +88,7 @@ struct ConvertCollToHostPass
     OpBuilder::InsertionGuard guard(builder);
     Block *entry = function.addEntryBlock(builder);
     builder.setInsertionPointToStart(entry);
-    Value block = arith::ConstantIntOp::create(builder, loc, 0, 64);
+    Value block = arith::ConstantIntOp::create(builder, loc, 0, 32);
     ProgramEmitter emitter(builder, loc, context, rank.getRank(),
                            KernelArguments::of(entry->getArguments()), block);
     emitter.begin(rank.getRank());

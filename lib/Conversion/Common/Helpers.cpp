@@ -30,14 +30,19 @@ static std::string replaceAll(std::string text, llvm::StringRef from,
 // Moves the chunks [position, position + count) of a segment, as far as the
 // segment reaches. A buffer is a pointer, the number of a segment in it and the
 // number of a chunk in that segment; addresses are computed here and not by the
-// caller, whose registers they would fill. With one block the run moves in one
-// piece; with several, block b takes the b-th slice of every chunk, so that a
-// slice has the same blocks on every hop.
+// caller, whose registers they would fill, and what is a constant there comes
+// in 32 bits. With one block the run moves in one piece; with several, block b
+// takes the b-th slice of every chunk, so that a slice has the same blocks on
+// every hop.
 static constexpr llvm::StringLiteral geometryBody = R"mlir(
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
     %mask = arith.constant -16 : i64
+    %position = arith.extui %position32 : i32 to i64
+    %count = arith.extui %count32 : i32 to i64
+    %block = arith.extui %block32 : i32 to i64
+    %blocks = arith.extui %blocks32 : i32 to i64
     %start = arith.muli %position, %stride : i64
     %left0 = arith.subi %segment, %start : i64
     %left = arith.maxsi %left0, %c0 : i64
@@ -71,10 +76,10 @@ ACTION
 
 static constexpr llvm::StringLiteral transferHead = R"mlir(
   llvm.func internal @coll_transfer(
-      %dst: PTR, %dst_segment: i64, %dst_chunk: i64,
-      %src0: PTR, %src0_segment: i64, %src0_chunk: i64,
-      %position: i64, %count: i64, %segment: i64, %stride: i64, %block: i64,
-      %blocks: i64) attributes {no_inline} {
+      %dst: PTR, %dst_segment: i32, %dst_chunk: i32,
+      %src0: PTR, %src0_segment: i32, %src0_chunk: i32,
+      %position32: i32, %count32: i32, %segment: i64, %stride: i64,
+      %block32: i32, %blocks32: i32) attributes {no_inline} {
 )mlir";
 static constexpr llvm::StringLiteral transferAction = R"mlir(
         %to = llvm.getelementptr %dst_base[%lo] : (PTR, i64) -> PTR, i8
@@ -83,11 +88,11 @@ static constexpr llvm::StringLiteral transferAction = R"mlir(
 )mlir";
 static constexpr llvm::StringLiteral reduceHead = R"mlir(
   llvm.func internal @coll_reduce(
-      %dst: PTR, %dst_segment: i64, %dst_chunk: i64,
-      %src0: PTR, %src0_segment: i64, %src0_chunk: i64,
-      %src1: PTR, %src1_segment: i64, %src1_chunk: i64,
-      %position: i64, %count: i64, %segment: i64, %stride: i64, %block: i64,
-      %blocks: i64) attributes {no_inline} {
+      %dst: PTR, %dst_segment: i32, %dst_chunk: i32,
+      %src0: PTR, %src0_segment: i32, %src0_chunk: i32,
+      %src1: PTR, %src1_segment: i32, %src1_chunk: i32,
+      %position32: i32, %count32: i32, %segment: i64, %stride: i64,
+      %block32: i32, %blocks32: i32) attributes {no_inline} {
 )mlir";
 static constexpr llvm::StringLiteral reduceAction = R"mlir(
         %to = llvm.getelementptr %dst_base[%lo] : (PTR, i64) -> PTR, i8
@@ -99,8 +104,10 @@ static constexpr llvm::StringLiteral reduceAction = R"mlir(
 
 /// Computes %NAME_base, the address of a chunk.
 static constexpr llvm::StringLiteral chunkAddress = R"mlir(
-    %NAME_bytes0 = arith.muli %NAME_segment, %segment : i64
-    %NAME_bytes1 = arith.muli %NAME_chunk, %stride : i64
+    %NAME_segment64 = arith.extui %NAME_segment : i32 to i64
+    %NAME_chunk64 = arith.extui %NAME_chunk : i32 to i64
+    %NAME_bytes0 = arith.muli %NAME_segment64, %segment : i64
+    %NAME_bytes1 = arith.muli %NAME_chunk64, %stride : i64
     %NAME_bytes = arith.addi %NAME_bytes0, %NAME_bytes1 : i64
     %NAME_base = llvm.getelementptr %NAME[%NAME_bytes] : (PTR, i64) -> PTR, i8
 )mlir";
@@ -320,21 +327,35 @@ static std::string blockLoopsText(const HelperOptions &options) {
 // A flag is a row of words in control memory, one line per block; the value is
 // relative to the number of the launch.
 static constexpr llvm::StringLiteral flagParameters =
-    "%control: PTR, %row: i64, %block: i64, %launch: i64, %per_launch: i64, "
-    "%step: i64";
+    "%control: PTR, %row: i32, %block: i32, %launch: i64, %per_launch: i32, "
+    "%step: i32";
 static constexpr llvm::StringLiteral flagAddress = R"mlir(
-    %line = arith.constant LINE : i64
-    %skip = arith.muli %block, %line : i64
-    %at = arith.addi %row, %skip : i64
+    %line = arith.constant LINE_BYTES : i32
+    %skip = arith.muli %block, %line : i32
+    %at32 = arith.addi %row, %skip : i32
+    %at = arith.extui %at32 : i32 to i64
     %flag = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
-    %before = arith.muli %launch, %per_launch : i64
-    %value = arith.addi %before, %step : i64
+    %per_launch64 = arith.extui %per_launch : i32 to i64
+    %before = arith.muli %launch, %per_launch64 : i64
+    %step64 = arith.extui %step : i32 to i64
+    %value = arith.addi %before, %step64 : i64
+)mlir";
+
+// A row of epoch words has no gaps: only the block itself touches its word.
+static constexpr llvm::StringLiteral epochParameters =
+    "%control: PTR, %row: i32, %block: i32";
+static constexpr llvm::StringLiteral epochAddress = R"mlir(
+    %width = arith.constant WORD_BYTES : i32
+    %skip = arith.muli %block, %width : i32
+    %at32 = arith.addi %row, %skip : i32
+    %at = arith.extui %at32 : i32 to i64
+    %epoch = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
 )mlir";
 
 // The abort word is looked at every 64 polls.
 static constexpr llvm::StringLiteral deviceFlags = R"mlir(
-  llvm.func internal @coll_signal(FLAG) attributes {no_inline} {
-ADDRESS
+  llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
+FLAG_ADDRESS
     FENCE
     gpu.barrier
     %zero = arith.constant 0 : index
@@ -346,8 +367,8 @@ ADDRESS
     llvm.return
   }
 
-  llvm.func internal @coll_wait(FLAG, %abort: PTR) attributes {no_inline} {
-ADDRESS
+  llvm.func internal @coll_wait(FLAG_PARAMETERS, %abort: PTR) attributes {no_inline} {
+FLAG_ADDRESS
     %zero = arith.constant 0 : index
     %tid = gpu.thread_id x
     %leads = arith.cmpi eq, %tid, %zero : index
@@ -380,14 +401,16 @@ ADDRESS
     llvm.return
   }
 
-  llvm.func internal @coll_begin(%epoch: PTR) -> i64 attributes {no_inline} {
+  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
+EPOCH_ADDRESS
     %one = arith.constant 1 : i64
     %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
     %launch = arith.addi %finished, %one : i64
     llvm.return %launch : i64
   }
 
-  llvm.func internal @coll_end(%epoch: PTR, %launch: i64) attributes {no_inline} {
+  llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
+EPOCH_ADDRESS
     gpu.barrier
     %zero = arith.constant 0 : index
     %tid = gpu.thread_id x
@@ -404,14 +427,14 @@ ADDRESS
 static constexpr llvm::StringLiteral hostFlags = R"mlir(
   llvm.func @sched_yield() -> i32
 
-  llvm.func internal @coll_signal(FLAG) attributes {no_inline} {
-ADDRESS
+  llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
+FLAG_ADDRESS
     llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
     llvm.return
   }
 
-  llvm.func internal @coll_wait(FLAG, %abort: PTR) attributes {no_inline} {
-ADDRESS
+  llvm.func internal @coll_wait(FLAG_PARAMETERS, %abort: PTR) attributes {no_inline} {
+FLAG_ADDRESS
     %none = arith.constant 0 : i64
     %one = arith.constant 1 : i64
     %patience = arith.constant 200 : i64
@@ -434,14 +457,16 @@ ADDRESS
     llvm.return
   }
 
-  llvm.func internal @coll_begin(%epoch: PTR) -> i64 attributes {no_inline} {
+  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
+EPOCH_ADDRESS
     %one = arith.constant 1 : i64
     %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
     %launch = arith.addi %finished, %one : i64
     llvm.return %launch : i64
   }
 
-  llvm.func internal @coll_end(%epoch: PTR, %launch: i64) attributes {no_inline} {
+  llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
+EPOCH_ADDRESS
     llvm.store %launch, %epoch {alignment = 8 : i64} : i64, PTR
     llvm.return
   }
@@ -497,10 +522,17 @@ std::string coll::helperModuleText(const HelperOptions &options) {
   std::string text = geometryText(options.combine.has_value());
   if (!isHost)
     text += blockLoopsText(options);
-  std::string address = replaceAll(flagAddress.str(), "LINE",
-                                   std::to_string(ControlLayout::lineBytes));
-  text += replaceAll(replaceAll(flagsText(options), "FLAG", flagParameters),
-                     "ADDRESS", address);
+  std::string flags = flagsText(options);
+  auto define = [&](llvm::StringRef name, llvm::StringRef body) {
+    flags = replaceAll(std::move(flags), name, body);
+  };
+  define("FLAG_PARAMETERS", flagParameters);
+  define("FLAG_ADDRESS", flagAddress);
+  define("EPOCH_PARAMETERS", epochParameters);
+  define("EPOCH_ADDRESS", epochAddress);
+  define("LINE_BYTES", std::to_string(ControlLayout::lineBytes));
+  define("WORD_BYTES", std::to_string(ControlLayout::wordBytes));
+  text += flags;
   return "module {\n" +
          replaceAll(text, "PTR", isHost ? "!llvm.ptr" : "!llvm.ptr<1>") + "}\n";
 }

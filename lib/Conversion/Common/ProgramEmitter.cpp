@@ -55,6 +55,10 @@ Value ProgramEmitter::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
 }
 
+Value ProgramEmitter::constant32(int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
 Value ProgramEmitter::offset(Value base, Value bytes) {
   return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
                              base, ArrayRef<LLVM::GEPArg>{bytes});
@@ -87,25 +91,23 @@ std::array<Value, 3> ProgramEmitter::slotOperands(const SlotRange &range) {
   Value base = range.rank == rank ? own[field] : peerAddress(range.rank, field);
   // Scratch is one long segment.
   if (range.buffer == Buffer::Scratch)
-    return {base, constant(0), constant(range.slot)};
+    return {base, constant32(0), constant32(range.slot)};
   unsigned perSegment = context.collective.chunksPerSegment();
-  return {base, constant(range.slot / perSegment),
-          constant(range.slot % perSegment)};
+  return {base, constant32(range.slot / perSegment),
+          constant32(range.slot % perSegment)};
 }
 
 void ProgramEmitter::begin(unsigned peer) {
-  Value word = arith::MulIOp::create(builder, loc, block,
-                                     constant(ControlLayout::wordBytes));
-  epochWord =
-      offset(arguments.control,
-             arith::AddIOp::create(builder, loc, word,
-                                   constant(context.layout.epoch(peer))));
+  epochRow = constant32(context.layout.epoch(peer));
   launch = LLVM::CallOp::create(builder, loc, TypeRange{builder.getI64Type()},
-                                "coll_begin", ValueRange{epochWord})
+                                "coll_begin",
+                                ValueRange{arguments.control, epochRow, block})
                .getResult();
 }
 
-void ProgramEmitter::end() { call("coll_end", {epochWord, launch}); }
+void ProgramEmitter::end() {
+  call("coll_end", {arguments.control, epochRow, block, launch});
+}
 
 void ProgramEmitter::emitTransfer(const Transfer &transfer) {
   SmallVector<Value> operands;
@@ -113,9 +115,9 @@ void ProgramEmitter::emitTransfer(const Transfer &transfer) {
   for (const SlotRange &read : transfer.reads)
     llvm::append_range(operands, slotOperands(read));
   unsigned position = transfer.chunk % context.collective.chunksPerSegment();
-  operands.append({constant(position), constant(transfer.count),
+  operands.append({constant32(position), constant32(transfer.count),
                    arguments.segment, stride, block,
-                   constant(context.layout.blocks)});
+                   constant32(context.layout.blocks)});
   call(transfer.reads.size() == 2 ? "coll_reduce" : "coll_transfer", operands);
 }
 
@@ -127,8 +129,8 @@ SmallVector<Value> ProgramEmitter::flagOperands(Value control, Flag flag,
   uint64_t row =
       isReady ? context.layout.ready(src) : context.layout.arrival(src);
   unsigned perLaunch = isReady ? 1 : context.signals.arrivals(src, dst);
-  return {control, constant(row),       block,
-          launch,  constant(perLaunch), constant(value)};
+  return {control, constant32(row),       block,
+          launch,  constant32(perLaunch), constant32(value)};
 }
 
 void ProgramEmitter::emit(ChannelOp channel, Operation *op) {

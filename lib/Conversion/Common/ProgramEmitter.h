@@ -49,7 +49,7 @@ struct ProgramContext {
 class ProgramEmitter {
 public:
   /// Code goes to the builder's insertion point. `block` is the number of the
-  /// thread block within its channel, as i64.
+  /// thread block within its channel, as i32.
   ProgramEmitter(mlir::OpBuilder &builder, mlir::Location loc,
                  const ProgramContext &context, unsigned rank,
                  const KernelArguments &arguments, mlir::Value block);
@@ -63,6 +63,7 @@ public:
 
 private:
   mlir::Value constant(int64_t value);
+  mlir::Value constant32(int64_t value);
   mlir::Value offset(mlir::Value base, mlir::Value bytes);
   mlir::Value peerAddress(unsigned peer, unsigned field);
   std::array<mlir::Value, 3> slotOperands(const SlotRange &range);
@@ -79,7 +80,7 @@ private:
   KernelArguments arguments;
   mlir::Value block;
   mlir::Value stride;
-  mlir::Value epochWord;
+  mlir::Value epochRow;
   mlir::Value launch;
   std::map<std::pair<unsigned, unsigned>, mlir::Value> peerFields;
 };

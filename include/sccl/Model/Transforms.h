@@ -1,0 +1,68 @@
+//===- Transforms.h - Schedules made from schedules -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inversion and composition, as in the SCCL paper, section 3.6. Turned round in
+// time and space, a tree that spreads a chunk becomes a tree that sums it up:
+// an all_gather becomes a reduce_scatter. One schedule after another implements
+// what both do together: reduce_scatter and all_gather make an all_reduce.
+//
+// All functions expect schedules that `checkSchedule` accepts, and then return
+// such schedules. Given others they return an error or a schedule that the
+// checker rejects.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_TRANSFORMS_H
+#define SCCL_MODEL_TRANSFORMS_H
+
+#include "sccl/Model/Schedule.h"
+
+namespace sccl {
+
+/// A collective and a schedule for it, on a topology known to the caller.
+struct Implementation {
+  Collective collective;
+  Schedule schedule;
+};
+
+/// The collective that inverted schedules of `collective` implement:
+///   all_gather with C chunks   <-> reduce_scatter with C * ranks chunks
+///   broadcast                  <-> reduce, same C and root
+///   gather with C chunks       <-> scatter with C * ranks chunks, same root
+///   all_to_all                 <-> all_to_all, sources and destinations
+///   swapped
+/// Chunks keep their numbers, except in all_to_all, where chunk j from s to d
+/// becomes chunk j from d to s. A user-defined collective is inverted by
+/// swapping pre- and postcondition; the result combines if some chunk went to
+/// several ranks. Fails if a chunk has several sources and is not combined, or
+/// is combined and has several destinations, as in all_reduce.
+Result<Collective> inverseOf(const Collective &collective);
+
+/// Inverts an implementation on a topology T. The result is one of `inverseOf`
+/// the collective on `T.reversed()`, with the same rounds in reverse order.
+/// Sends that serve nobody are left out.
+Result<Implementation> invert(const Implementation &implementation);
+
+/// The steps of `first`, then those of `second`, on the same topology. The
+/// result is one of the named kinds if its pre- and postcondition are those of
+/// one, with the C of `first`. Sends of `second` to ranks that already have
+/// the chunk as a side effect of `first` are left out. Fails unless the
+/// postcondition of `first` is the precondition of `second`, and if `second`
+/// combines: a rank would not know which values are already sums.
+Result<Implementation> compose(const Implementation &first,
+                               const Implementation &second);
+
+/// An all_reduce with C * ranks chunks on T, from an all_gather with C chunks
+/// on `T.reversed()`, which is inverted and comes first, and an all_gather with
+/// C chunks on T. Steps and rounds add up. (One schedule may serve as both if T
+/// is its own reverse.)
+Result<Implementation> composeAllReduce(const Implementation &onReversed,
+                                        const Implementation &allGather);
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_TRANSFORMS_H

@@ -1,0 +1,93 @@
+//===- Frontier.h - The Pareto frontier of a collective ---------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From latency- to bandwidth-optimal: for each number of steps, the smallest
+// R/C that any schedule can have, with a schedule that has it and a certificate
+// that none has less.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_SEARCH_FRONTIER_H
+#define SCCL_SEARCH_FRONTIER_H
+
+#include "sccl/Bounds/LowerBound.h"
+#include "sccl/Solver/Solver.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sccl {
+
+/// A collective without its C, which the search chooses.
+struct CollectiveFamily {
+  CollectiveKind kind;
+  unsigned root = 0;
+};
+
+struct FrontierOptions {
+  /// Largest S looked at.
+  unsigned maxSteps = 8;
+  /// Largest C tried.
+  unsigned maxChunks = 96;
+  /// If given, the paper's procedure (section 3.5, algorithm 1): only schedules
+  /// with R <= S + k, and Pareto-optimality among them.
+  std::optional<unsigned> k;
+  /// Wall time for all of it; 0 means no limit.
+  double timeoutSeconds = 0;
+  /// Wall time for one (C, S, R) that need not exist.
+  double probeSeconds = 10;
+  /// Searches that run at once.
+  unsigned jobs = 1;
+  std::string engine = "auto";
+  SolverOptions solver;
+};
+
+/// A schedule that no found one dominates.
+struct FrontierPoint {
+  unsigned chunks, steps, rounds;
+  Schedule schedule;
+  std::string engine;
+  double seconds; ///< of the synthesis
+  /// The certified bound at this number of steps, if there is one.
+  std::optional<LowerBound> bound;
+  /// True if the bound says that no schedule with as many steps is cheaper.
+  bool optimal = false;
+
+  Rational bandwidth() const { return Rational(rounds, chunks); }
+};
+
+/// What is known about the frontier.
+struct Frontier {
+  /// Ascending in steps, descending in R/C.
+  std::vector<FrontierPoint> points;
+  /// The certified bound for any number of steps, if there is one.
+  std::optional<LowerBound> throughput;
+  /// True if no schedule with any S, R and C improves on the points.
+  bool complete = false;
+  /// Why it is complete, or what is missing; one line.
+  std::string why;
+};
+
+/// The collective of `family` with the smallest C that it has.
+Result<Collective> smallestCollective(const CollectiveFamily &family,
+                                      unsigned numRanks);
+
+/// Searches the frontier of `family` on `topology`. `progress` is called with
+/// each point as it is found, from the calling thread. Stops early, with what
+/// it has, when time is over or `options.solver.interrupt` becomes true. Fails
+/// if the collective does not exist on the topology or a chunk cannot reach its
+/// destination.
+Result<Frontier>
+searchFrontier(const Topology &topology, const CollectiveFamily &family,
+               const FrontierOptions &options,
+               const std::function<void(const FrontierPoint &)> &progress = {});
+
+} // namespace sccl
+
+#endif // SCCL_SEARCH_FRONTIER_H

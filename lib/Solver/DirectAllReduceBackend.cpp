@@ -1,0 +1,245 @@
+//===- DirectAllReduceBackend.cpp - Reductions with CaDiCaL ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An all_reduce need not be a reduce_scatter followed by an all_gather: done
+// directly, it takes fewer steps on many machines. The search tries symmetric
+// schedules first, which are many times fewer, and all schedules in turn with
+// them, so that an instance without schedules is refuted in the end. As in
+// SatBackend.cpp, turns are measured in conflicts, not time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backends.h"
+#include "ContributionEncoding.h"
+#include "Deadline.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <optional>
+
+using namespace sccl;
+
+namespace {
+/// Lets CaDiCaL ask whether to go on.
+class DirectTerminator final : public CaDiCaL::Terminator {
+public:
+  explicit DirectTerminator(const Deadline &deadline) : deadline(deadline) {}
+  bool terminate() override { return deadline.expired(); }
+
+private:
+  const Deadline &deadline;
+};
+
+/// One search, set up when it first gets a turn.
+struct Search {
+  std::vector<Permutation> group;
+  bool isOver = false;
+  std::unique_ptr<CaDiCaL::Solver> solver = nullptr;
+  std::unique_ptr<ContributionEncoding> encoding = nullptr;
+
+  bool isComplete() const { return group.size() == 1; }
+};
+
+class DirectRun {
+public:
+  DirectRun(const Instance &instance, const SolverOptions &options)
+      : instance(instance), options(options), deadline(options),
+        terminator(deadline) {}
+
+  Outcome answer();
+  double seconds() const { return deadline.elapsedSeconds(); }
+
+private:
+  std::optional<Unsatisfiable> refuteByCounting() const;
+  void planSearches();
+  bool fits(size_t groupOrder) const;
+  void prepare(Search &search);
+  std::optional<Outcome> advance(Search &search, int conflicts);
+  Unknown tooLarge() const;
+
+  const Instance &instance;
+  const SolverOptions &options;
+  const Deadline deadline;
+  DirectTerminator terminator;
+  const std::function<bool()> stop = [this] { return deadline.expired(); };
+  std::vector<Search> searches;
+
+  static constexpr uint64_t maxVariables = 8'000'000;
+  /// Measured on rings and tori, clauses included.
+  static constexpr uint64_t bytesPerVariable = 300;
+};
+} // namespace
+
+/// A chunk that `sources` contribute to and `destinations` get needs at least
+/// |sources| + |destinations| - 2 sends if every contributor is asked for, see
+/// "Gossip" in Certificate.h: until some rank first knows everything, each
+/// other contributor has sent, and after that each other destination receives.
+std::optional<Unsatisfiable> DirectRun::refuteByCounting() const {
+  const Topology &topology = instance.topology;
+  std::vector<bool> limited(topology.links().size());
+  for (const BandwidthLimit &limit : topology.limits())
+    for (unsigned link : limit.links)
+      limited[link] = true;
+  if (std::ranges::count(limited, false) > 0)
+    return std::nullopt;
+  uint64_t perRound = 0, needed = 0;
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    perRound += topology.capacity(link);
+  const Collective &collective = instance.collective;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    size_t sources = collective.pre().ranksOf(chunk).size();
+    size_t destinations = collective.post().ranksOf(chunk).size();
+    if (destinations > 0 && sources + destinations > 2)
+      needed += sources + destinations - 2;
+  }
+  uint64_t most = perRound * instance.rounds;
+  if (needed <= most)
+    return std::nullopt;
+  return Unsatisfiable{"refuted by counting: " + std::to_string(needed) +
+                       " sends are needed, the links carry at most " +
+                       std::to_string(most)};
+}
+
+bool DirectRun::fits(size_t groupOrder) const {
+  uint64_t variables = ContributionEncoding::numVariables(instance, groupOrder);
+  return variables <= maxVariables &&
+         (options.memoryMiB == 0 ||
+          variables * bytesPerVariable >> 20 <= options.memoryMiB);
+}
+
+/// Groups that move whole cycles of chunks, the largest first, and the trivial
+/// group, whose search is complete.
+void DirectRun::planSearches() {
+  constexpr size_t maxGroups = 256, perOrder = 3;
+  const unsigned numChunks = instance.collective.numChunks();
+  std::vector<std::vector<Permutation>> groups;
+  if (ContributionEncoding::actsOn(instance.collective)) {
+    groups = freeSubgroups(instance.topology, maxGroups);
+  } else {
+    Permutation identity(instance.topology.numRanks());
+    std::iota(identity.begin(), identity.end(), 0u);
+    groups = {{identity}};
+  }
+  // Those that leave no chunk over first: they have the most symmetry.
+  auto leavesSome = [&](const std::vector<Permutation> &group) {
+    return numChunks % group.size() != 0;
+  };
+  std::ranges::stable_sort(groups, {}, leavesSome);
+  size_t sameOrder = 0, lastOrder = 0;
+  for (std::vector<Permutation> &group : groups) {
+    sameOrder = group.size() == lastOrder ? sameOrder + 1 : 1;
+    lastOrder = group.size();
+    if (group.size() <= numChunks && sameOrder <= perOrder &&
+        fits(group.size()))
+      searches.push_back({std::move(group)});
+  }
+}
+
+void DirectRun::prepare(Search &search) {
+  search.solver = std::make_unique<CaDiCaL::Solver>();
+  search.solver->set("quiet", 1);
+  search.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
+  search.solver->connect_terminator(&terminator);
+  search.encoding = std::make_unique<ContributionEncoding>(
+      instance, search.group, *search.solver);
+  search.encoding->encode(stop);
+}
+
+/// Gives `search` a turn. Returns the answer, if it is one for the instance.
+std::optional<Outcome> DirectRun::advance(Search &search, int conflicts) {
+  if (!search.solver)
+    prepare(search);
+  if (stop())
+    return Unknown{deadline.reason()};
+  search.solver->limit("conflicts", conflicts);
+  constexpr int satisfiable = 10, unsatisfiable = 20;
+  int status = search.solver->solve();
+  if (status == satisfiable)
+    return Satisfied{search.encoding->decode()};
+  if (status == unsatisfiable) {
+    if (search.isComplete())
+      return Unsatisfiable{"refuted by cadical"};
+    search.isOver = true;
+    search.encoding.reset();
+    search.solver.reset();
+  }
+  if (stop())
+    return Unknown{deadline.reason()};
+  return std::nullopt;
+}
+
+Unknown DirectRun::tooLarge() const {
+  uint64_t variables = ContributionEncoding::numVariables(instance, 1);
+  std::string size = std::to_string(variables) + " variables";
+  if (options.memoryMiB && variables <= maxVariables)
+    return {"out of memory (limit " + std::to_string(options.memoryMiB) +
+            " MiB): the formula needs " + size};
+  return {"the formula needs " + size + ", the limit is " +
+          std::to_string(maxVariables)};
+}
+
+Outcome DirectRun::answer() {
+  if (std::optional<Unsatisfiable> refutation = refuteByCounting())
+    return *refutation;
+  planSearches();
+  constexpr int firstBudget = 1000, maxBudget = 1 << 28;
+  for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
+    bool anyLeft = false;
+    for (Search &search : searches) {
+      if (search.isOver)
+        continue;
+      anyLeft = true;
+      if (std::optional<Outcome> outcome = advance(search, budget))
+        return std::move(*outcome);
+    }
+    // The complete search ends with an answer, unless it was too large.
+    if (!anyLeft)
+      return tooLarge();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The engine
+//===----------------------------------------------------------------------===//
+
+namespace {
+class DirectAllReduceBackend final : public SolverBackend {
+public:
+  std::string_view name() const override { return "direct"; }
+
+  std::string whyNot(const Instance &instance) const override {
+    if (!instance.collective.combining())
+      return "direct takes combining collectives only, got '" +
+             instance.collective.name() + "'";
+    return "";
+  }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    SynthesisResult result{Unknown{""}, "direct"};
+    if (std::string refusal = whyNot(instance); !refusal.empty()) {
+      result.outcome = Failed{refusal};
+      return result;
+    }
+    DirectRun run(instance, options);
+    try {
+      result.outcome = run.answer();
+    } catch (const std::bad_alloc &) {
+      result.outcome = Unknown{"out of memory"};
+    } catch (const std::exception &error) {
+      result.outcome = Failed{std::string("direct engine: ") + error.what()};
+    }
+    result.seconds = run.seconds();
+    return result;
+  }
+};
+} // namespace
+
+std::unique_ptr<SolverBackend> sccl::createDirectAllReduceBackend() {
+  return std::make_unique<DirectAllReduceBackend>();
+}

@@ -1,0 +1,129 @@
+// RUN: sccl-opt %s -convert-coll-to-gpu | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-gpu=target=rocdl | FileCheck %s --check-prefixes=CHECK,ROCDL
+// RUN: sccl-opt %s -convert-coll-to-gpu=target=nvvm | FileCheck %s --check-prefix=NVVM
+// RUN: sccl-opt %s -convert-coll-to-gpu=block-size=128 | FileCheck %s --check-prefix=SMALL
+// RUN: sccl-opt %s -convert-coll-to-gpu | FileCheck %s --check-prefix=NONE
+
+// Nothing of the coll dialect is left, and no flag is a read-modify-write.
+// NONE-NOT: coll.{{[a-z]+ }}
+// NONE-NOT: atomicrmw
+// NONE-NOT: cmpxchg
+
+coll.topology @pair ranks = 2 {
+  coll.link 1 -> 0 bandwidth = 1
+}
+
+// CHECK: module attributes {gpu.container_module} {
+// CHECK: gpu.module @sum {
+
+// 16 bytes at a time: eight loads before the first store.
+// CHECK-LABEL: llvm.func internal @coll_copy
+// CHECK-SAME:    attributes {no_inline}
+// CHECK-COUNT-8: llvm.load {{.*}} -> vector<4xi32>
+// CHECK-NOT:     llvm.load
+// CHECK-COUNT-8: llvm.store {{.*}} : vector<4xi32>
+// SMALL-LABEL: llvm.func internal @coll_copy
+// SMALL:         llvm.getelementptr {{.*}}[2048]
+
+// Combining wide loads in the element type.
+// CHECK-LABEL: llvm.func internal @coll_combine
+// CHECK:         arith.addf {{.*}} : vector<4xf32>
+// CHECK:         arith.addf {{.*}} : f32
+
+// A signal: on AMD every thread fences; then all meet, and one stores.
+// CHECK-LABEL: llvm.func internal @coll_signal
+// ROCDL:         llvm.fence release
+// CHECK:         gpu.barrier
+// CHECK:         scf.if
+// CHECK-NEXT:      llvm.store {{.*}} atomic release {alignment = 8 : i64} : i64
+// NVVM-LABEL:  llvm.func internal @coll_signal
+// NVVM-NOT:      llvm.fence
+// NVVM:          gpu.barrier
+// NVVM-NOT:      llvm.fence
+// NVVM:          atomic release
+
+// A wait: one thread polls, then all meet.
+// CHECK-LABEL: llvm.func internal @coll_wait
+// CHECK:         scf.if
+// CHECK:           scf.while
+// CHECK:             llvm.load {{.*}} atomic acquire {alignment = 8 : i64}
+// CHECK:             llvm.load {{.*}} atomic monotonic {alignment = 8 : i64}
+// CHECK:         gpu.barrier
+// CHECK-NEXT:    llvm.return
+
+// One kernel per rank, one block per channel; each op is one call.
+// CHECK-LABEL: gpu.func @sum_rank0(
+// CHECK-SAME:    %[[INPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[OUTPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr<1>, %[[CONTROL:[a-z0-9]+]]: !llvm.ptr<1>, %[[PEERS:[a-z0-9]+]]: !llvm.ptr<1>, %[[ABORT:[a-z0-9]+]]: !llvm.ptr<1>, %{{.*}}: i64) kernel
+// CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 1, 1, 1>
+// CHECK:         scf.index_switch
+// CHECK:         case 0 {
+// CHECK:           %[[LAUNCH:.*]] = llvm.call @coll_begin
+// CHECK:           llvm.call @coll_signal
+// CHECK:           llvm.call @coll_wait(%[[CONTROL]], {{.*}}%[[LAUNCH]], {{.*}}%[[ABORT]])
+// CHECK:           llvm.call @coll_reduce(%[[OUTPUT]], {{.*}}%[[INPUT]], {{.*}}%[[SCRATCH]],
+// CHECK:           llvm.call @coll_end
+// CHECK-NEXT:      scf.yield
+// CHECK:         default {
+// SMALL-LABEL: gpu.func @sum_rank0
+// SMALL-SAME:    known_block_size = array<i32: 128, 1, 1>
+
+// CHECK-LABEL: gpu.func @sum_rank1(
+// CHECK-SAME:    known_grid_size = array<i32: 2, 1, 1>
+// CHECK:         case 0 {
+// CHECK:           llvm.call @coll_begin
+// CHECK:           llvm.call @coll_wait
+// CHECK:           llvm.call @coll_transfer
+// CHECK:           llvm.call @coll_signal
+// CHECK:           llvm.call @coll_end
+// CHECK:         case 1 {
+// CHECK:           llvm.call @coll_begin
+// CHECK-NOT:       llvm.call
+// CHECK:           llvm.call @coll_end
+coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      coll.wait arrival from 1 value = 1
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait ready from 0 value = 1
+      coll.put chunk 0 from input[0] to scratch[0] step = 0
+      coll.signal arrival to 0 value = 1
+    }
+    coll.channel to 1 {
+    }
+  }
+}
+
+// A second program is a module of its own. It needs no combining helpers, and
+// four blocks for each channel.
+// CHECK: gpu.module @bc {
+// CHECK-NOT: @coll_reduce
+// CHECK-NOT: @coll_combine
+// CHECK-LABEL: gpu.func @bc_rank0
+// CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
+// CHECK-LABEL: gpu.func @bc_rank1
+// CHECK-SAME:    known_grid_size = array<i32: 8, 1, 1>
+// CHECK:         arith.divui
+// CHECK:         arith.remui
+coll.program @bc of broadcast on @pair chunks = 1 root = 1 blocks = 4 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      coll.wait arrival from 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait ready from 0 value = 1
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.signal arrival to 0 value = 1
+    }
+    coll.channel to 1 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+}

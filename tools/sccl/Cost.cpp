@@ -1,0 +1,124 @@
+//===- Cost.cpp - sccl cost -----------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/CostModel.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("cost", "Compare schedules in the cost model");
+static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE..."),
+                                    cl::OneOrMore, cl::sub(command));
+static cl::opt<double> alpha("alpha", cl::desc("Microseconds per step"),
+                             cl::init(5), cl::sub(command));
+static cl::opt<double>
+    bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
+              cl::init(25), cl::sub(command));
+static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
+                                 cl::init("1KiB"), cl::sub(command));
+static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
+                                 cl::init("1GiB"), cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
+                          cl::sub(command));
+
+bool driver::costChosen() { return bool(command); }
+
+namespace {
+struct NamedCost {
+  std::string name;
+  Cost cost;
+};
+} // namespace
+
+/// The costs of all schedules in a file; prints an error and returns nothing if
+/// it cannot be read or has none.
+static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+  if (!module)
+    return std::nullopt;
+  std::vector<NamedCost> costs;
+  for (auto op : module->getOps<coll::ScheduleOp>()) {
+    mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+    if (failed(problem))
+      return std::nullopt;
+    costs.push_back({(path + ":@" + op.getSymName()).str(),
+                     costOf(coll::importSchedule(op), problem->collective)});
+  }
+  if (costs.empty()) {
+    fail(path + " holds no schedule");
+    return std::nullopt;
+  }
+  return costs;
+}
+
+static void printTable(const std::vector<NamedCost> &costs,
+                       const CostModel &model, uint64_t first, uint64_t last) {
+  for (size_t i = 0; i < costs.size(); ++i)
+    llvm::outs() << llvm::formatv("[{0}] {1}: S = {2}, R/C = {3}\n", i,
+                                  costs[i].name, costs[i].cost.steps,
+                                  costs[i].cost.bandwidth.str());
+  llvm::outs() << llvm::formatv("{0,12}", "size");
+  for (size_t i = 0; i < costs.size(); ++i)
+    llvm::outs() << llvm::formatv("{0,14}", "[" + std::to_string(i) + "] us");
+  llvm::outs() << '\n';
+  for (uint64_t size = first; size <= last; size *= 4) {
+    llvm::outs() << llvm::formatv("{0,12}", formatBytes(size));
+    for (const NamedCost &named : costs)
+      llvm::outs() << llvm::formatv(
+          "{0,14:f1}", model.microseconds(named.cost, double(size)));
+    llvm::outs() << '\n';
+  }
+}
+
+static void printSelection(const std::vector<NamedCost> &costs,
+                           const CostModel &model) {
+  std::vector<Cost> plain;
+  for (const NamedCost &named : costs)
+    plain.push_back(named.cost);
+  for (const SizeRange &range : selectBySize(plain, model)) {
+    const NamedCost &best = costs[range.best];
+    if (json)
+      llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"first_byte", range.firstByte},
+                          {"best", best.name},
+                          {"steps", best.cost.steps},
+                          {"cost", best.cost.bandwidth.str()}})
+                   << '\n';
+    else
+      llvm::outs() << "from " << range.firstByte << " bytes: [" << range.best
+                   << "] " << best.name << '\n';
+  }
+}
+
+int driver::costMain() {
+  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
+  if (!first || !last || *first == 0 || *first > *last ||
+      *last > uint64_t(1) << 60)
+    return fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
+  if (!(alpha >= 0) || !(bandwidth > 0))
+    return fail("--alpha must be at least 0 and --bandwidth more than 0");
+  CostModel model{alpha, 1 / (bandwidth * 1e3)};
+  std::vector<NamedCost> costs;
+  for (const std::string &path : inputs) {
+    std::optional<std::vector<NamedCost>> more = costsIn(path);
+    if (!more)
+      return BadInput;
+    costs.insert(costs.end(), more->begin(), more->end());
+  }
+  if (!json)
+    printTable(costs, model, *first, *last);
+  printSelection(costs, model);
+  return Done;
+}

@@ -1,0 +1,232 @@
+//===- Pareto.cpp - sccl pareto -------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+#include "Interrupt.h"
+
+#include "sccl/Model/Symmetry.h"
+#include "sccl/Search/Frontier.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <unistd.h>
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("pareto", "Find the Pareto-optimal schedules");
+static cl::opt<std::string>
+    topologyName("topology", cl::desc("Built-in topology or .mlir file"),
+                 cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    collectiveSpelling("collective", cl::desc("all_gather, broadcast, ..."),
+                       cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    root("root", cl::desc("Root rank, or all: one of each orbit"),
+         cl::value_desc("R|all"), cl::init("0"), cl::sub(command));
+static cl::opt<unsigned> maxSteps("max-steps", cl::desc("Largest S"),
+                                  cl::init(8), cl::sub(command));
+static cl::opt<unsigned> maxChunks("max-chunks", cl::desc("Largest C"),
+                                   cl::init(96), cl::sub(command));
+static cl::opt<unsigned> k("k",
+                           cl::desc("Only R <= S + k: the paper's procedure"),
+                           cl::sub(command));
+static cl::opt<unsigned> jobs("jobs", cl::desc("Searches that run at once"),
+                              cl::init(1), cl::sub(command));
+static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
+                               cl::sub(command));
+static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
+                                   cl::init("auto"), cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
+                          cl::sub(command));
+static cl::opt<std::string>
+    directory("o", cl::desc("Write schedules and certificates here"),
+              cl::value_desc("DIR"), cl::sub(command));
+
+bool driver::paretoChosen() { return bool(command); }
+
+/// The roots to report on; prints an error and returns nothing if there is
+/// none.
+static std::optional<std::vector<unsigned>> parseRoots(const Topology &topology,
+                                                       CollectiveKind kind) {
+  if (!isRooted(kind)) {
+    if (root.getNumOccurrences()) {
+      fail(llvm::Twine(collectiveName(kind)) + " has no root");
+      return std::nullopt;
+    }
+    return std::vector<unsigned>{0};
+  }
+  if (root == "all") {
+    std::vector<unsigned> orbits =
+        rankOrbits(automorphismGenerators(topology), topology.numRanks());
+    std::vector<unsigned> roots;
+    for (unsigned rank = 0; rank < orbits.size(); ++rank)
+      if (orbits[rank] == rank)
+        roots.push_back(rank);
+    return roots;
+  }
+  unsigned rank;
+  if (llvm::StringRef(root).getAsInteger(10, rank) ||
+      rank >= topology.numRanks()) {
+    fail("root is '" + root + "', expected a rank below " +
+         llvm::Twine(topology.numRanks()) + " or all");
+    return std::nullopt;
+  }
+  return std::vector<unsigned>{rank};
+}
+
+namespace {
+/// Prints, and if asked writes, the frontier of one root.
+class FrontierReport {
+public:
+  FrontierReport(const Topology &topology, const CollectiveFamily &family)
+      : topology(topology), family(family) {}
+
+  void point(const FrontierPoint &point) {
+    if (json)
+      llvm::outs() << llvm::json::Value(object(point)) << '\n';
+    else
+      llvm::outs() << llvm::formatv(
+          "  C = {0,-4} S = {1,-3} R = {2,-4} R/C = {3,-7} {4} ({5}, {6:f3} "
+          "s)\n",
+          point.chunks, point.steps, point.rounds, point.bandwidth().str(),
+          optimality(point), point.engine, point.seconds);
+    llvm::outs().flush();
+    if (!directory.empty())
+      write(point);
+  }
+
+  void header() {
+    if (json)
+      return;
+    llvm::outs() << collectiveName(family.kind) << " on " << topology.name();
+    if (isRooted(family.kind))
+      llvm::outs() << ", root " << family.root;
+    llvm::outs() << '\n';
+  }
+
+  void conclusion(const Frontier &frontier) {
+    llvm::StringRef status = frontier.complete ? "complete" : "incomplete";
+    if (!json) {
+      llvm::outs() << "  frontier " << status << ": " << frontier.why << '\n';
+      return;
+    }
+    llvm::json::Object result = common();
+    result["frontier"] = status;
+    result["reason"] = frontier.why;
+    result["points"] = int64_t(frontier.points.size());
+    if (frontier.throughput && frontier.throughput->value)
+      result["bandwidth_bound"] = frontier.throughput->value->str();
+    llvm::outs() << llvm::json::Value(std::move(result)) << '\n';
+  }
+
+  bool written() const { return !failed; }
+
+private:
+  llvm::json::Object common() const {
+    return {{"topology", topology.name()},
+            {"collective", llvm::StringRef(collectiveName(family.kind))},
+            {"root", isRooted(family.kind) ? llvm::json::Value(family.root)
+                                           : llvm::json::Value(nullptr)}};
+  }
+
+  static std::string optimality(const FrontierPoint &point) {
+    if (point.optimal)
+      return "optimal, certified";
+    if (point.bound && point.bound->value)
+      return "not proven optimal, bound " + point.bound->value->str();
+    return "not proven optimal";
+  }
+
+  llvm::json::Object object(const FrontierPoint &point) const {
+    llvm::json::Object result = common();
+    result["chunks"] = point.chunks;
+    result["steps"] = point.steps;
+    result["rounds"] = point.rounds;
+    result["cost"] = point.bandwidth().str();
+    result["status"] = point.optimal ? "optimal" : "not proven";
+    if (point.bound && point.bound->value)
+      result["lower_bound"] = point.bound->value->str();
+    result["engine"] = point.engine;
+    result["seconds"] = point.seconds;
+    return result;
+  }
+
+  void write(const FrontierPoint &point) {
+    std::string stem = std::string(collectiveName(family.kind));
+    if (isRooted(family.kind))
+      stem += "_root" + std::to_string(family.root);
+    stem += llvm::formatv("_c{0}_s{1}_r{2}", point.chunks, point.steps,
+                          point.rounds);
+    llvm::SmallString<128> path(directory.getValue());
+    llvm::sys::path::append(path, stem);
+    Result<Collective> collective = Collective::make(
+        family.kind, topology.numRanks(), point.chunks, family.root);
+    Result<Instance> instance =
+        Instance::make(topology, *collective, point.steps, point.rounds);
+    failed |= !writeFile((path + ".mlir").str(),
+                         scheduleText(*instance, point.schedule));
+    if (point.bound)
+      failed |= !writeFile((path + ".cert").str(),
+                           printCertificate(point.bound->certificate));
+  }
+
+  const Topology &topology;
+  const CollectiveFamily &family;
+  bool failed = false;
+};
+} // namespace
+
+int driver::paretoMain() {
+  if (timeout.getNumOccurrences() && !(timeout > 0))
+    return fail("--timeout must be more than 0 seconds");
+  if (jobs == 0 || maxSteps == 0 || maxChunks == 0)
+    return fail("--jobs, --max-steps and --max-chunks must be at least 1");
+  std::optional<Topology> topology = loadTopology(topologyName);
+  if (!topology)
+    return BadInput;
+  std::optional<CollectiveKind> kind = parseCollective(collectiveSpelling);
+  if (!kind)
+    return BadInput;
+  std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *kind);
+  if (!roots)
+    return BadInput;
+  if (!directory.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(directory))
+      return fail("cannot create " + directory + ": " + error.message());
+
+  FrontierOptions options;
+  options.maxSteps = maxSteps;
+  options.maxChunks = maxChunks;
+  if (k.getNumOccurrences())
+    options.k = k;
+  options.timeoutSeconds = timeout;
+  options.jobs = jobs;
+  options.engine = engine;
+  InterruptScope interrupt;
+  options.solver.interrupt = interrupt.flag();
+  int code = Done;
+  for (unsigned rank : *roots) {
+    CollectiveFamily family{*kind, rank};
+    FrontierReport report(*topology, family);
+    report.header();
+    Result<Frontier> frontier = searchFrontier(
+        *topology, family, options,
+        [&](const FrontierPoint &point) { report.point(point); });
+    if (!frontier)
+      return fail(frontier.error());
+    report.conclusion(*frontier);
+    if (!report.written())
+      return BadInput;
+    if (frontier->points.empty())
+      code = NotKnown;
+  }
+  return code;
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Checks what the .td files promise about tests.
+
+usage: check-docs.py SOURCE-DIR
+
+- Each labelled constraint of dialects/, such as (send_c2), has a negative test:
+  a symbol that begins with the label, such as @send_c2_absent_link.
+- Each pass of include/ names an example file, which exists and runs the pass.
+"""
+import pathlib
+import re
+import sys
+
+
+def labels_without_test(root):
+    documented = set()
+    for file in sorted((root / "dialects").rglob("*.td")):
+        documented |= set(re.findall(r"\((\w+_c\d+)\)", file.read_text()))
+    tested = set()
+    for file in sorted((root / "test").rglob("*.mlir")):
+        tested |= set(re.findall(r"@(\w+?_c\d+)_\w+", file.read_text()))
+    problems = [f"no test has a symbol @{label}_..." for label in documented - tested]
+    problems += [f"no .td file documents {label}" for label in tested - documented]
+    return len(documented), problems
+
+
+def passes_without_example(root):
+    count, problems = 0, []
+    for file in sorted((root / "include").rglob("Passes.td")):
+        # The text before the first "def" belongs to no pass.
+        for text in re.split(r"^def ", file.read_text(), flags=re.M)[1:]:
+            name = re.search(r'Pass<"([\w-]+)"', text)
+            if not name:
+                continue
+            count += 1
+            example = re.search(r"Example: (test/[\w/.-]+\.mlir)", text)
+            if not example:
+                problems.append(f"{name[1]} names no example")
+            elif not (root / example[1]).exists():
+                problems.append(f"{name[1]}: {example[1]} does not exist")
+            elif name[1] not in (root / example[1]).read_text():
+                problems.append(f"{name[1]}: {example[1]} does not run it")
+    return count, problems
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    labels, problems = labels_without_test(root)
+    passes, more = passes_without_example(root)
+    for problem in sorted(problems + more):
+        print(f"check-docs: {problem}")
+    print(f"{labels} labels, {passes} passes, {len(problems + more)} problems")
+    return 1 if problems or more or labels == 0 or passes == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
