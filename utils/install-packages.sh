@@ -9,7 +9,7 @@ packages=(
   # LLVM/MLIR 22: the compiler, FileCheck, lit (a Python program), ld.lld
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools lld-22 zlib1g-dev python3
   # synthesis engines, bounds and symmetry
-  libz3-dev libcadical-dev coinor-libclp-dev coinor-libcbc-dev libbliss-dev
+  libz3-dev libcadical-dev coinor-libclp-dev coinor-libcbc-dev libbliss-dev libgmp-dev
   # unit tests and benchmarks
   libgtest-dev libbenchmark-dev
 )

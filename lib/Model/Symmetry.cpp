@@ -188,6 +188,8 @@ std::vector<Permutation>
 sccl::automorphismGenerators(const Topology &topology,
                              std::optional<unsigned> fixedRank) {
   bliss::Digraph graph;
+  // bliss 0.73 leaks memory with it.
+  graph.set_component_recursion(false);
   buildGraph(topology, fixedRank, graph);
   GeneratorList collected{topology.numRanks(), {}};
   bliss::Stats stats;

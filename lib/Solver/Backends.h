@@ -26,8 +26,9 @@ std::unique_ptr<SolverBackend> createMilpBackend();
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createSatBackend();
 /// Inversion and composition of what the other engines find, for collectives
-/// that combine.
-std::unique_ptr<SolverBackend> createCombiningBackend();
+/// that combine. The others are those that `synthesize` calls `partEngine`.
+std::unique_ptr<SolverBackend>
+createCombiningBackend(std::string_view partEngine = "auto");
 /// Clauses for everything that combines, all_reduce above all. Only built with
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createDirectAllReduceBackend();

@@ -115,7 +115,7 @@ bool DirectRun::fits(size_t groupOrder) const {
 /// Groups that move whole cycles of chunks, the largest first, and the trivial
 /// group, whose search is complete.
 void DirectRun::planSearches() {
-  constexpr size_t maxGroups = 256, perOrder = 3;
+  constexpr size_t maxGroups = 256, perOrder = 2;
   const unsigned numChunks = instance.collective.numChunks();
   std::vector<std::vector<Permutation>> groups;
   if (ContributionEncoding::actsOn(instance.collective)) {
@@ -143,6 +143,9 @@ void DirectRun::planSearches() {
 void DirectRun::prepare(Search &search) {
   search.solver = std::make_unique<CaDiCaL::Solver>();
   search.solver->set("quiet", 1);
+  // A restricted search is only good for finding something.
+  if (!search.isComplete())
+    search.solver->configure("sat");
   search.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
   search.solver->connect_terminator(&terminator);
   search.encoding = std::make_unique<ContributionEncoding>(
@@ -156,7 +159,10 @@ std::optional<Outcome> DirectRun::advance(Search &search, int conflicts) {
     prepare(search);
   if (stop())
     return Unknown{deadline.reason()};
-  search.solver->limit("conflicts", conflicts);
+  // Conflicts in the smaller formulas cost less, and lead to more.
+  constexpr size_t maxWeight = 64;
+  int weight = static_cast<int>(std::min(search.group.size(), maxWeight));
+  search.solver->limit("conflicts", conflicts * weight);
   constexpr int satisfiable = 10, unsatisfiable = 20;
   int status = search.solver->solve();
   if (status == satisfiable)
@@ -187,7 +193,8 @@ Outcome DirectRun::answer() {
   if (std::optional<Unsatisfiable> refutation = refuteByCounting())
     return *refutation;
   planSearches();
-  constexpr int firstBudget = 1000, maxBudget = 1 << 28;
+  // The largest budget, times the largest weight, must stay below 2^31.
+  constexpr int firstBudget = 1000, maxBudget = 1 << 20;
   for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
     bool anyLeft = false;
     for (Search &search : searches) {

@@ -233,6 +233,42 @@ TEST(Certificate, Cuts) {
             "a cut is for any number of steps");
 }
 
+TEST(Certificate, CheapestLinkOfACutCounts) {
+  Topology ring = *makeBuiltinTopology("ring:3");
+  const std::string claim = "all_gather on 3 ranks with any steps has R/C "
+                            "below ";
+  const std::string proof = "cut 0\nprice 1 on 0->1\nprice 2 on 0->2\n";
+  EXPECT_EQ(judge(ring, make(Kind::AllGather), claim + "1/3", proof),
+            "accepted");
+  EXPECT_EQ(judge(ring, make(Kind::AllGather), claim + "2/3", proof),
+            "the claim is a bound of 2/3, the proof gives 1/3 only");
+}
+
+TEST(Certificate, CopiesOnBothSidesOfACut) {
+  RankChunkSet pre(3, 1), post(3, 1);
+  pre.insert(0, 0);
+  pre.insert(2, 0);
+  for (unsigned rank : {0u, 1u, 2u})
+    post.insert(rank, 0);
+  auto check = [&](bool combining) {
+    auto collective = Collective::makeCustom("x", 1, combining, pre, post);
+    Certificate certificate = makeClaim(line(), *collective, std::nullopt);
+    certificate.bound = Rational(1);
+    certificate.proof = CutProof{{0}, {{{{0, 1}}, {1}}}};
+    return checkCertificate(certificate, line(), *collective)
+        .value_or("accepted");
+  };
+  EXPECT_EQ(check(false), "the claim is a bound of 1, the proof gives 0 only");
+  EXPECT_EQ(check(true), "accepted");
+}
+
+TEST(Certificate, EveryContributionNeedsAPath) {
+  EXPECT_EQ(judge(line(), make(Kind::Reduce),
+                  "reduce root 0 on 3 ranks with 2 steps has R/C below 1",
+                  "prices\nprice 1 1 on 1->0\n"),
+            "accepted");
+}
+
 TEST(Certificate, Distances) {
   const std::string claim = "broadcast root 0 on 3 ranks with 1 steps exists";
   Collective broadcast = make(Kind::Broadcast);
@@ -307,6 +343,59 @@ TEST(Certificate, NumbersOutOfPlace) {
                                     "tree from 0\narrive 0 0 0\n"
                                     "path 1 0 1 0 on 0->2\n"),
             "a price to rank 1 on 0->2 is on no link of the topology");
+}
+
+TEST(Certificate, RanksThatATreeMayLeaveOut) {
+  // From rank 0 to ranks 2 and 3 of a line; it passes rank 1, which does not
+  // ask for it.
+  Topology four = *makeBuiltinTopology("line:4");
+  RankChunkSet pre(4, 1), post(4, 1);
+  pre.insert(0, 0);
+  post.insert(2, 0);
+  post.insert(3, 0);
+  auto custom = Collective::makeCustom("far", 1, false, pre, post);
+  Certificate certificate = makeClaim(four, *custom, std::nullopt);
+  certificate.bound = Rational(1);
+  TreeProof tree{false, {0}, {0, 1, 0, 0}, {}, {}};
+  PriceProof proof{
+      {{{{0, 1}}, {1}}, {{{2, 1}}, {1}}}, {}, {{{0}, {2, 3}, 0, {tree}}}};
+  certificate.proof = proof;
+  EXPECT_EQ(checkCertificate(certificate, four, *custom),
+            "the arrival value 1 of rank 1, not a target, is positive");
+}
+
+TEST(Certificate, RelayValuesCostWhereTheRankIsEntered) {
+  EXPECT_EQ(judge(line(), make(Kind::Broadcast),
+                  "broadcast root 0 on 3 ranks with 2 steps has R/C below 2",
+                  "prices\nprice 0 1 on 1->2\ncommodity from 0 to 0 1 2\n"
+                  "tree from 0\narrive 0 0 2\nrelay 0 1 on 1->2\n"),
+            "the proof of a commodity takes more than the price of link 0->1 "
+            "in step 1");
+}
+
+TEST(Certificate, TreesDoNotMakeUpForEachOther) {
+  // What one tree loses on a link, another must not gain: it need not use it.
+  EXPECT_EQ(judge(line(), make(Kind::AllReduce),
+                  "all_reduce on 3 ranks with any steps has R/C below 1",
+                  "prices\nprice 1 on 1->2\ncommodity from 0 1 2 to 0 1 2\n"
+                  "tree from 0\narrive 0 1 0\n"
+                  "tree from 2\narrive 0 -1 0\n"),
+            "the proof of a commodity takes more than the price of link 0->1 "
+            "in step 1");
+}
+
+TEST(Certificate, TreesFromElsewhere) {
+  EXPECT_EQ(judgeBroadcast("1", "prices\nprice 1 1 1 on 0->1\n"
+                                "commodity from 0 to 0 1 2\n"
+                                "tree from 1\narrive 0 0 0\n"),
+            "a tree without reductions must lead from all of the precondition");
+}
+
+TEST(Certificate, TooFewStepsForAnyPath) {
+  EXPECT_EQ(judge(line(), make(Kind::Broadcast),
+                  "broadcast root 0 on 3 ranks with 1 steps has R/C below 1",
+                  "prices\nprice 1 on 0->1\n"),
+            "a chunk cannot get everywhere it must in so many steps");
 }
 
 TEST(Certificate, ValuesThatParsingWouldRefuse) {

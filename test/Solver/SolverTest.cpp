@@ -238,8 +238,8 @@ TEST_P(EncodingTest, SameSeedSameSchedule) {
   SolverOptions options;
   options.encoding = GetParam();
   options.seed = 7;
-  SynthesisResult first = synthesize(instance, options);
-  SynthesisResult second = synthesize(instance, options);
+  SynthesisResult first = synthesize(instance, options, "z3");
+  SynthesisResult second = synthesize(instance, options, "z3");
   expectSchedule(instance, first);
   expectSchedule(instance, second);
   EXPECT_EQ(std::get<Satisfied>(first.outcome).schedule,
@@ -271,7 +271,7 @@ TEST_F(Z3Test, RowsOfThePaperDirect) {
         named(row.topology, row.kind, row.chunks, row.steps, row.rounds);
     SolverOptions options;
     options.timeoutSeconds = 30;
-    expectSchedule(instance, synthesize(instance, options));
+    expectSchedule(instance, synthesize(instance, options, "z3"));
   }
 }
 

@@ -97,6 +97,14 @@ struct SynthesisRequest {
   std::string output;
 };
 int synthesizeSchedule(const SynthesisRequest &request);
+/// One synthesis per row of the CSV file `path`, with the engine and limits of
+/// `defaults`.
+int synthesizeBatch(llvm::StringRef path, const SynthesisRequest &defaults);
+/// The instance that is asked for; prints an error and returns nothing if there
+/// is none.
+std::optional<Instance> makeInstance(const SynthesisRequest &request);
+/// The engine's options that are asked for, likewise.
+std::optional<SolverOptions> solverOptions(const SynthesisRequest &request);
 
 int checkFile(llvm::StringRef path, bool json);
 

@@ -131,10 +131,11 @@ public:
 
 private:
   llvm::json::Object common() const {
-    return {{"topology", topology.name()},
-            {"collective", llvm::StringRef(collectiveName(family.kind))},
-            {"root", isRooted(family.kind) ? llvm::json::Value(family.root)
-                                           : llvm::json::Value(nullptr)}};
+    return llvm::json::Object{
+        {"topology", topology.name()},
+        {"collective", llvm::StringRef(collectiveName(family.kind))},
+        {"root", isRooted(family.kind) ? llvm::json::Value(family.root)
+                                       : llvm::json::Value(nullptr)}};
   }
 
   static std::string optimality(const FrontierPoint &point) {

@@ -29,10 +29,9 @@ static cl::opt<std::string> collective("collective",
 static cl::opt<unsigned> chunks("chunks",
                                 cl::desc("C, chunks of one rank's send buffer"),
                                 cl::Required, cl::sub(command));
-static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::Required,
-                               cl::sub(command));
+static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::sub(command));
 static cl::opt<unsigned> rounds("rounds", cl::desc("R, of all steps together"),
-                                cl::Required, cl::sub(command));
+                                cl::sub(command));
 static cl::opt<unsigned> root("root", cl::desc("Root rank (default 0)"),
                               cl::sub(command));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
@@ -46,6 +45,9 @@ static cl::opt<unsigned> memory("memory", cl::desc("Limit in MiB"), cl::init(0),
                                 cl::sub(command));
 static cl::opt<unsigned> seed("seed", cl::desc("Seed of the engine"),
                               cl::init(0), cl::sub(command));
+static cl::opt<std::string>
+    batch("batch", cl::desc("Synthesize each row of a table; prints JSON"),
+          cl::value_desc("FILE.csv"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
 static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
@@ -71,6 +73,12 @@ int driver::synthMain() {
   request.seed = seed;
   request.json = json;
   request.output = output;
+  if (!batch.empty())
+    return synthesizeBatch(batch, request);
+  for (const cl::Option *needed : std::initializer_list<const cl::Option *>{
+           &topology, &collective, &chunks, &steps, &rounds})
+    if (needed->getNumOccurrences() == 0)
+      return fail("--" + needed->ArgStr + " must be given");
   return synthesizeSchedule(request);
 }
 
@@ -112,9 +120,7 @@ private:
 };
 } // namespace
 
-/// Turns the request into an instance; prints an error and returns nothing if
-/// there is none.
-static std::optional<Instance> makeInstance(const SynthesisRequest &request) {
+std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
   std::optional<Topology> topology = loadTopology(request.topology);
   if (!topology)
     return std::nullopt;
@@ -177,25 +183,35 @@ static int report(const SynthesisRequest &request, const Instance &instance,
   return exitCodeOf(result.outcome);
 }
 
-int driver::synthesizeSchedule(const SynthesisRequest &request) {
+std::optional<SolverOptions>
+driver::solverOptions(const SynthesisRequest &request) {
   SolverOptions options;
-  if (request.encoding == "paper")
+  if (request.encoding == "paper") {
     options.encoding = Encoding::Paper;
-  else if (request.encoding != "direct")
-    return fail("unknown encoding '" + request.encoding +
-                "', expected direct or paper");
-  std::optional<Instance> instance = makeInstance(request);
-  if (!instance)
-    return BadInput;
+  } else if (request.encoding != "direct") {
+    fail("unknown encoding '" + request.encoding +
+         "', expected direct or paper");
+    return std::nullopt;
+  }
   options.timeoutSeconds = request.timeoutSeconds;
   options.memoryMiB = request.memoryMiB;
   options.seed = request.seed;
+  return options;
+}
+
+int driver::synthesizeSchedule(const SynthesisRequest &request) {
+  std::optional<SolverOptions> options = solverOptions(request);
+  if (!options)
+    return BadInput;
+  std::optional<Instance> instance = makeInstance(request);
+  if (!instance)
+    return BadInput;
   SynthesisResult result;
   {
     InterruptScope interrupt;
-    options.interrupt = interrupt.flag();
+    options->interrupt = interrupt.flag();
     Progress progress(*instance);
-    result = synthesize(*instance, options, request.engine);
+    result = synthesize(*instance, *options, request.engine);
   }
   return report(request, *instance, result);
 }

@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
   using Subcommand = std::pair<bool (*)(), int (*)()>;
   for (auto [chosen, run] :
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
+        Subcommand{paretoChosen, paretoMain},
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})

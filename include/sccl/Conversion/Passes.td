@@ -28,11 +28,11 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
     arguments.
 
     A signal is: block barrier, then one thread stores the flag with release at
-    system scope. For `target=rocdl` every thread fences before the barrier,
-    because on gfx90a and gfx942 LLVM 22 joins a block without waiting for its
-    stores. A wait is: one thread polls with acquire at system scope, then block
-    barrier. Flags never use read-modify-write atomics, which LLVM 22 lowers
-    without order or scope on NVPTX.
+    system scope. For `target=rocdl` every thread fences and waits for its
+    stores before the barrier, because on gfx90a and gfx942 LLVM 22 joins a block
+    without doing so. A wait is: one thread polls with acquire at system scope,
+    then block barrier. Flags never use read-modify-write atomics, which LLVM 22
+    lowers without order or scope on NVPTX.
 
     Expects programs with signals and waits. After this pass no op of the coll
     dialect remains.
@@ -48,7 +48,8 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"
+    "::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect",
+    "::mlir::scf::SCFDialect"
   ];
 }
 

@@ -509,12 +509,15 @@ static std::string flagsText(const HelperOptions &options) {
     return text + replaceAll(combine, "MNEMONIC", options.combine->mnemonic);
   }
   // On gfx90a and gfx942, LLVM 22 joins a block without waiting for its stores,
-  // and drops the wait after a cache write-back if the storing thread has none
-  // pending. A fence by every thread before the barrier restores both. Remove
-  // it when LLVM PR 178316 is in the oldest LLVM supported.
+  // and drops the wait after a cache write-back where no store of the same
+  // function is pending: here always, because a function begins with a wait.
+  // A fence and an explicit wait by every thread before the barrier restore
+  // both. Remove them when LLVM PR 178316 is in the oldest LLVM supported.
+  // 3952 is vmcnt(0), on all of gfx9.
   return replaceAll(deviceFlags.str(), "FENCE",
-                    options.target == HelperTarget::ROCDL ? "llvm.fence release"
-                                                          : "");
+                    options.target == HelperTarget::ROCDL
+                        ? "llvm.fence release\n    rocdl.s.waitcnt 3952"
+                        : "");
 }
 
 std::string coll::helperModuleText(const HelperOptions &options) {

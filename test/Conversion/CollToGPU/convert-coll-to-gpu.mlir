@@ -30,14 +30,16 @@ coll.topology @pair ranks = 2 {
 // CHECK:         arith.addf {{.*}} : vector<4xf32>
 // CHECK:         arith.addf {{.*}} : f32
 
-// A signal: on AMD every thread fences; then all meet, and one stores.
+// A signal: on AMD every thread fences and waits; then all meet, and one stores.
 // CHECK-LABEL: llvm.func internal @coll_signal
 // ROCDL:         llvm.fence release
+// ROCDL-NEXT:    rocdl.s.waitcnt 3952
 // CHECK:         gpu.barrier
 // CHECK:         scf.if
 // CHECK-NEXT:      llvm.store {{.*}} atomic release {alignment = 8 : i64} : i64
 // NVVM-LABEL:  llvm.func internal @coll_signal
 // NVVM-NOT:      llvm.fence
+// NVVM-NOT:      rocdl
 // NVVM:          gpu.barrier
 // NVVM-NOT:      llvm.fence
 // NVVM:          atomic release

@@ -1,0 +1,381 @@
+//===- CombiningBackend.cpp - Inversion and composition -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Asks the other engines about a collective that does not combine, and makes
+// its schedules into those of one that does.
+//
+// Inversion is exact. Where each chunk is summed up at one rank only (reduce,
+// reduce_scatter), a schedule with S steps and R rounds exists if and only if
+// one of the inverse collective exists on the reversed topology:
+//
+//  - A schedule of the inverse brings each chunk to each rank at most once, so
+//    the sends of a chunk form a tree, in which sends come later the further
+//    they are from the root. Turned round, each rank sends its sum to its
+//    parent after all its children did so: every contribution arrives once.
+//  - Conversely, the contribution of each rank gets to the destination over
+//    sends of ascending steps. Turned round, these are a way for the chunk from
+//    there to that rank; of several ways to a rank the first is enough. Sends
+//    are only left out, so the bandwidth suffices.
+//
+// Composition is not: an all_reduce need not have a middle in which each chunk
+// is complete at one rank, see DirectAllReduceBackend.cpp. If no composition
+// exists, the answer is unknown.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backends.h"
+#include "Deadline.h"
+#include "sccl/Model/Symmetry.h"
+#include "sccl/Model/Transforms.h"
+
+#include <algorithm>
+#include <map>
+#include <new>
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Questions to other engines
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Asks about one collective on one topology for various S and R, and remembers
+/// that more rounds never hurt.
+class Oracle {
+public:
+  Oracle(Topology topology, Collective collective, std::string engine)
+      : topology(std::move(topology)), collective(std::move(collective)),
+        engine(std::move(engine)) {}
+
+  const SynthesisResult &ask(unsigned steps, unsigned rounds,
+                             const SolverOptions &options);
+  /// The schedule of a `Satisfied` with exactly `rounds` rounds.
+  Implementation implementation(unsigned steps, unsigned rounds) const;
+
+private:
+  struct Known {
+    unsigned rounds;
+    SynthesisResult result;
+  };
+
+  Topology topology;
+  Collective collective;
+  std::string engine;
+  std::map<unsigned, Known> possible; ///< per S the fewest rounds known
+  std::map<unsigned, Known> refuted;  ///< per S the most rounds known
+  SynthesisResult undecided;
+};
+} // namespace
+
+const SynthesisResult &Oracle::ask(unsigned steps, unsigned rounds,
+                                   const SolverOptions &options) {
+  if (auto it = possible.find(steps);
+      it != possible.end() && it->second.rounds <= rounds)
+    return it->second.result;
+  if (auto it = refuted.find(steps);
+      it != refuted.end() && it->second.rounds >= rounds)
+    return it->second.result;
+  SynthesisResult result =
+      synthesize({topology, collective, steps, rounds}, options, engine);
+  std::map<unsigned, Known> *memory = nullptr;
+  if (std::holds_alternative<Satisfied>(result.outcome))
+    memory = &possible;
+  else if (std::holds_alternative<Unsatisfiable>(result.outcome))
+    memory = &refuted;
+  if (!memory)
+    return undecided = std::move(result);
+  Known &known = (*memory)[steps] = {rounds, std::move(result)};
+  return known.result;
+}
+
+Implementation Oracle::implementation(unsigned steps, unsigned rounds) const {
+  const Known &known = possible.at(steps);
+  Schedule schedule = std::get<Satisfied>(known.result.outcome).schedule;
+  schedule.steps.back().rounds += rounds - known.rounds;
+  return {collective, std::move(schedule)};
+}
+
+/// True if turning all links round changes nothing, so that what is known of
+/// one direction is known of the other.
+static bool isOwnReverse(const Topology &topology) {
+  using Limit = std::pair<std::vector<unsigned>, unsigned>;
+  std::vector<Limit> limits, reversed;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    std::vector<unsigned> images;
+    for (unsigned index : limit.links) {
+      const Link &link = topology.links()[index];
+      std::optional<unsigned> image = topology.findLink(link.dst, link.src);
+      if (!image)
+        return false;
+      images.push_back(*image);
+    }
+    std::ranges::sort(images);
+    limits.push_back({limit.links, limit.bandwidth});
+    reversed.push_back({std::move(images), limit.bandwidth});
+  }
+  for (const Link &link : topology.links())
+    if (!topology.findLink(link.dst, link.src))
+      return false;
+  std::ranges::sort(limits);
+  std::ranges::sort(reversed);
+  return limits == reversed;
+}
+
+//===----------------------------------------------------------------------===//
+// Inversion
+//===----------------------------------------------------------------------===//
+
+static SynthesisResult answerByInversion(const Instance &instance,
+                                         const Collective &inverse,
+                                         const SolverOptions &options,
+                                         const std::string &engine) {
+  Instance question{instance.topology.reversed(), inverse, instance.steps,
+                    instance.rounds};
+  SynthesisResult result = synthesize(question, options, engine);
+  if (auto *no = std::get_if<Unsatisfiable>(&result.outcome))
+    no->reason = "its inverse '" + inverse.name() +
+                 "' on the reversed topology is impossible: " + no->reason;
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    return result;
+  Result<Implementation> inverted =
+      invert({inverse, std::move(satisfied->schedule)});
+  if (inverted)
+    result.outcome = Satisfied{std::move(inverted->schedule)};
+  else
+    result.outcome = Failed{inverted.error()};
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Composition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Looks for an all_reduce made of the inverse of one schedule of a collective
+/// and another schedule of it.
+class SplitSearch {
+public:
+  SplitSearch(const Instance &instance, const Collective &part,
+              const SolverOptions &options, const std::string &engine,
+              const Deadline &deadline)
+      : instance(instance), options(options), deadline(deadline),
+        forward(instance.topology, part, engine),
+        backward(instance.topology.reversed(), part, engine),
+        isSymmetric(isOwnReverse(instance.topology)) {}
+
+  /// Nothing if all splits are refuted.
+  std::optional<SynthesisResult> run();
+
+private:
+  enum class Verdict { Fits, FirstTooLong, SecondTooLong, Impossible, Stop };
+
+  bool tryStepSplit(unsigned firstSteps);
+  Verdict judge(unsigned firstSteps, unsigned firstRounds);
+  bool isPossible(Oracle &oracle, unsigned steps, unsigned rounds);
+  Outcome join(unsigned firstSteps, unsigned firstRounds);
+  Oracle &reversedOracle() { return isSymmetric ? forward : backward; }
+
+  const Instance &instance;
+  const SolverOptions &options;
+  const Deadline &deadline;
+  Oracle forward, backward;
+  const bool isSymmetric;
+  SynthesisResult last;               ///< of the last question
+  std::optional<SynthesisResult> end; ///< what the search ends with
+  std::optional<SynthesisResult> undecided;
+};
+} // namespace
+
+/// Asks for one of the parts. If it is not decided, makes a note of that.
+bool SplitSearch::isPossible(Oracle &oracle, unsigned steps, unsigned rounds) {
+  SolverOptions share = options;
+  // A part that is hard to refute must leave time for the other splits.
+  if (options.timeoutSeconds > 0)
+    share.timeoutSeconds = std::max(deadline.remainingSeconds() / 4, 1e-3);
+  last = oracle.ask(steps, rounds, share);
+  if (std::holds_alternative<Failed>(last.outcome))
+    end = last;
+  if (std::holds_alternative<Unknown>(last.outcome))
+    undecided = last;
+  return std::holds_alternative<Satisfied>(last.outcome);
+}
+
+SplitSearch::Verdict SplitSearch::judge(unsigned firstSteps,
+                                        unsigned firstRounds) {
+  if (deadline.expired()) {
+    end = SynthesisResult{Unknown{deadline.reason()}, last.engine};
+    return Verdict::Stop;
+  }
+  bool first = isPossible(reversedOracle(), firstSteps, firstRounds);
+  if (end)
+    return Verdict::Stop;
+  bool second = isPossible(forward, instance.steps - firstSteps,
+                           instance.rounds - firstRounds);
+  if (end)
+    return Verdict::Stop;
+  if (first)
+    return second ? Verdict::Fits : Verdict::SecondTooLong;
+  return second ? Verdict::FirstTooLong : Verdict::Impossible;
+}
+
+/// Moves rounds to the part that lacks them. If both lack them, or one gets
+/// none that the other can spare, no split of the rounds will do.
+bool SplitSearch::tryStepSplit(unsigned firstSteps) {
+  unsigned spare = instance.rounds - instance.steps;
+  unsigned least = firstSteps, most = firstSteps + spare;
+  unsigned rounds = least + spare * uint64_t(firstSteps) / instance.steps;
+  std::optional<Verdict> direction;
+  while (true) {
+    Verdict verdict = judge(firstSteps, rounds);
+    if (verdict == Verdict::Fits) {
+      end = SynthesisResult{join(firstSteps, rounds), last.engine};
+      return true;
+    }
+    if (verdict == Verdict::Stop)
+      return true;
+    if (verdict == Verdict::Impossible || (direction && *direction != verdict))
+      return false;
+    direction = verdict;
+    bool up = verdict == Verdict::FirstTooLong;
+    if (rounds == (up ? most : least))
+      return false;
+    rounds += up ? 1 : -1;
+  }
+}
+
+Outcome SplitSearch::join(unsigned firstSteps, unsigned firstRounds) {
+  Result<Implementation> first =
+      invert(reversedOracle().implementation(firstSteps, firstRounds));
+  if (!first)
+    return Failed{first.error()};
+  Result<Implementation> joined =
+      compose(*first, forward.implementation(instance.steps - firstSteps,
+                                             instance.rounds - firstRounds));
+  if (!joined)
+    return Failed{joined.error()};
+  return Satisfied{std::move(joined->schedule)};
+}
+
+std::optional<SynthesisResult> SplitSearch::run() {
+  // From parts of equal length to the most unequal.
+  unsigned middle = instance.steps / 2;
+  for (unsigned distance = 0; distance <= instance.steps; ++distance)
+    for (unsigned first : {middle - distance, middle + distance}) {
+      // A difference below zero wraps around and is too large as well.
+      bool isSplit = first >= 1 && first < instance.steps;
+      if (isSplit && (distance > 0 || first == middle) && tryStepSplit(first))
+        return end;
+      if (distance == 0)
+        break;
+    }
+  return undecided;
+}
+
+/// The collectives whose inverse, followed by themselves, make `collective`.
+static std::vector<Collective> listParts(const Instance &instance) {
+  const Collective &collective = instance.collective;
+  unsigned numRanks = collective.numRanks(), chunks = collective.chunks();
+  std::vector<Collective> parts;
+  auto add = [&](CollectiveKind kind, unsigned count, unsigned root) {
+    if (Result<Collective> part = Collective::make(kind, numRanks, count, root))
+      parts.push_back(std::move(*part));
+  };
+  if (chunks % numRanks == 0)
+    add(CollectiveKind::AllGather, chunks / numRanks, 0);
+  std::vector<unsigned> orbits =
+      rankOrbits(automorphismGenerators(instance.topology), numRanks);
+  for (unsigned root = 0; root < numRanks; ++root)
+    if (orbits[root] == root)
+      add(CollectiveKind::Broadcast, chunks, root);
+  return parts;
+}
+
+static SynthesisResult answerByComposition(const Instance &instance,
+                                           const SolverOptions &options,
+                                           const std::string &engine) {
+  Deadline deadline(options);
+  std::optional<SynthesisResult> undecided;
+  for (const Collective &part : listParts(instance)) {
+    std::optional<SynthesisResult> result =
+        SplitSearch(instance, part, options, engine, deadline).run();
+    if (result && !std::holds_alternative<Unknown>(result->outcome))
+      return *result;
+    if (result)
+      undecided = std::move(result);
+    if (deadline.expired())
+      return {Unknown{deadline.reason()}, engine};
+  }
+  if (undecided)
+    return *undecided;
+  return {Unknown{"no composition of an inverted all_gather or broadcast with "
+                  "another exists, which does not exclude other schedules"},
+          engine};
+}
+
+//===----------------------------------------------------------------------===//
+// The engine
+//===----------------------------------------------------------------------===//
+
+namespace {
+class CombiningBackend final : public SolverBackend {
+public:
+  explicit CombiningBackend(std::string_view partEngine)
+      : partEngine(partEngine) {}
+
+  std::string_view name() const override { return "compose"; }
+
+  std::string whyNot(const Instance &instance) const override {
+    const Collective &collective = instance.collective;
+    if (!collective.combining())
+      return "compose takes combining collectives only, got '" +
+             collective.name() + "'";
+    if (collective.kind() == CollectiveKind::AllReduce)
+      return "";
+    return inverseOf(collective).error();
+  }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    auto start = std::chrono::steady_clock::now();
+    SynthesisResult result;
+    try {
+      result = answer(instance, options);
+    } catch (const std::bad_alloc &) {
+      result.outcome = Unknown{"out of memory"};
+    } catch (const std::exception &error) {
+      result.outcome = Failed{std::string("compose engine: ") + error.what()};
+    }
+    result.engine =
+        result.engine.empty() ? "compose" : "compose/" + result.engine;
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    result.seconds = seconds.count();
+    return result;
+  }
+
+private:
+  SynthesisResult answer(const Instance &instance,
+                         const SolverOptions &options) const {
+    if (std::string refusal = whyNot(instance); !refusal.empty())
+      return {Failed{refusal}, ""};
+    if (instance.collective.kind() == CollectiveKind::AllReduce)
+      return answerByComposition(instance, options, partEngine);
+    Result<Collective> inverse = inverseOf(instance.collective);
+    if (!inverse)
+      return {Failed{inverse.error()}, ""};
+    return answerByInversion(instance, *inverse, options, partEngine);
+  }
+
+  const std::string partEngine;
+};
+} // namespace
+
+std::unique_ptr<SolverBackend>
+sccl::createCombiningBackend(std::string_view partEngine) {
+  return std::make_unique<CombiningBackend>(partEngine);
+}

@@ -1,0 +1,37 @@
+// RUN: sccl-opt %s -sccl-lower | FileCheck %s
+// RUN: sccl-opt %s -sccl-lower=blocks=3 | FileCheck %s --check-prefix=BLOCKS
+// RUN: sccl-opt %s -coll-check-schedule -coll-lower-schedule -coll-insert-flag-sync -coll-check-program | FileCheck %s
+// RUN: sccl-opt %s -sccl-lower | sccl-opt -sccl-lower | FileCheck %s
+
+// The pipeline is the row of its four passes, and keeps a program that is
+// lowered already.
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+
+// CHECK-NOT: coll.schedule
+// CHECK:      coll.program @bc of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+// CHECK-NEXT:   coll.rank 0 scratch = 0 {
+// CHECK-NEXT:     coll.channel to 0 {
+// CHECK-NEXT:       coll.copy chunk 0 from input[0] to output[0] step = 0
+// CHECK-NEXT:     }
+// CHECK-NEXT:     coll.channel to 1 {
+// CHECK-NEXT:       coll.wait ready from 1 value = 1
+// CHECK-NEXT:       coll.put chunk 0 from input[0] to output[0] step = 0
+// CHECK-NEXT:       coll.signal arrival to 1 value = 1
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT:   coll.rank 1 scratch = 0 {
+// CHECK-NEXT:     coll.channel to 1 {
+// CHECK-NEXT:       coll.signal ready to 0 value = 1
+// CHECK-NEXT:       coll.wait arrival from 0 value = 1
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// BLOCKS: coll.program @bc {{.*}} blocks = 3
+coll.schedule @bc of broadcast on @pair chunks = 1 root = 0 {
+  coll.step rounds = 1 {
+    coll.send 0 over 0 -> 1
+  }
+}
