@@ -12,6 +12,7 @@
 
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -43,7 +44,7 @@ if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
 
 config.substitutions += [
     ("%sccl_src", config.sccl_source_dir),
-    ("%python", config.python),
+    ("%python", sys.executable),
     # %exits N COMMAND...: runs the command; fails unless its exit code is N.
-    ("%exits", config.python + " " + config.sccl_source_dir + "/utils/exits.py"),
+    ("%exits", sys.executable + " " + config.sccl_source_dir + "/utils/exits.py"),
 ]

@@ -30,6 +30,10 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     | scatter, reduce_scatter | destination d: `d * C/P + i` |
     | all_to_all | source s for destination d: `s * C + d * C/P + i` |
 
+    `certificate`, if present, is the text of a lower bound on R/C for as many
+    steps (or for any number), with its proof; `sccl pareto` and the synthesize
+    pass put it there, `coll-check-schedule` verifies it.
+
     Whether the schedule is right (postcondition, bandwidth) is a question about
     the whole op, answered by the pass `coll-check-schedule`, not the verifier.
 
@@ -60,7 +64,8 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Coll_CollectiveRef:$collective,
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
-                       OptionalAttr<I32Attr>:$root);
+                       OptionalAttr<I32Attr>:$root,
+                       OptionalAttr<StrAttr>:$certificate);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology

@@ -274,8 +274,9 @@ private:
   const std::vector<Permutation> generators;
   std::vector<Subgroup> found;
   std::set<Group> known; // with sorted elements
-  uint64_t work = 0;     // entries of permutations computed
-  const uint64_t maxWork = (1u << 18) + 64 * uint64_t(numRanks) * numRanks;
+  uint64_t work = 0;     // entries of permutations computed, or stored
+  const uint64_t maxWork = std::min<uint64_t>(
+      (1u << 18) + 64 * uint64_t(numRanks) * numRanks, 1u << 24);
 };
 } // namespace
 
@@ -348,7 +349,7 @@ std::vector<Permutation> FreeSubgroupSearch::candidates() {
   return result;
 }
 
-/// The group that `parts` span, if it is free.
+/// The group that `parts` span, if it is free and not too much work.
 std::optional<Group>
 FreeSubgroupSearch::span(const std::vector<Permutation> &parts) {
   // In a free group an element is known by its image of rank 0.
@@ -357,8 +358,10 @@ FreeSubgroupSearch::span(const std::vector<Permutation> &parts) {
   byImage[0] = 0;
   for (size_t next = 0; next < group.size(); ++next)
     for (const Permutation &part : parts) {
-      Permutation product = compose(part, group[next]);
+      if (work >= maxWork)
+        return std::nullopt;
       work += numRanks;
+      Permutation product = compose(part, group[next]);
       int &slot = byImage[product[0]];
       if (slot >= 0 && group[slot] != product)
         return std::nullopt;

@@ -172,7 +172,7 @@ public:
   std::optional<SynthesisResult> run();
 
 private:
-  enum class Verdict { Fits, FirstTooLong, SecondTooLong, Impossible, Stop };
+  enum class Verdict { Fits, FirstTooLong, SecondTooLong, Stop };
 
   bool tryStepSplit(unsigned firstSteps);
   Verdict judge(unsigned firstSteps, unsigned firstRounds);
@@ -211,20 +211,17 @@ SplitSearch::Verdict SplitSearch::judge(unsigned firstSteps,
     end = SynthesisResult{Unknown{deadline.reason()}, last.engine};
     return Verdict::Stop;
   }
-  bool first = isPossible(reversedOracle(), firstSteps, firstRounds);
-  if (end)
-    return Verdict::Stop;
-  bool second = isPossible(forward, instance.steps - firstSteps,
-                           instance.rounds - firstRounds);
-  if (end)
-    return Verdict::Stop;
-  if (first)
-    return second ? Verdict::Fits : Verdict::SecondTooLong;
-  return second ? Verdict::FirstTooLong : Verdict::Impossible;
+  Verdict verdict = Verdict::Fits;
+  if (!isPossible(reversedOracle(), firstSteps, firstRounds))
+    verdict = Verdict::FirstTooLong;
+  else if (!isPossible(forward, instance.steps - firstSteps,
+                       instance.rounds - firstRounds))
+    verdict = Verdict::SecondTooLong;
+  return end ? Verdict::Stop : verdict;
 }
 
-/// Moves rounds to the part that lacks them. If both lack them, or one gets
-/// none that the other can spare, no split of the rounds will do.
+/// Moves rounds to the part that lacks them, until the other lacks them or has
+/// none left: then no split of the rounds will do.
 bool SplitSearch::tryStepSplit(unsigned firstSteps) {
   unsigned spare = instance.rounds - instance.steps;
   unsigned least = firstSteps, most = firstSteps + spare;
@@ -238,7 +235,7 @@ bool SplitSearch::tryStepSplit(unsigned firstSteps) {
     }
     if (verdict == Verdict::Stop)
       return true;
-    if (verdict == Verdict::Impossible || (direction && *direction != verdict))
+    if (direction && *direction != verdict)
       return false;
     direction = verdict;
     bool up = verdict == Verdict::FirstTooLong;
@@ -276,10 +273,12 @@ std::optional<SynthesisResult> SplitSearch::run() {
   return undecided;
 }
 
-/// The collectives whose inverse, followed by themselves, make `collective`.
+/// The collectives whose inverse, followed by themselves, make an all_reduce.
+/// With many chunks, all_gather and the direct search are the better ways, and
+/// broadcasts are hard to refute.
 static std::vector<Collective> listParts(const Instance &instance) {
-  const Collective &collective = instance.collective;
-  unsigned numRanks = collective.numRanks(), chunks = collective.chunks();
+  unsigned numRanks = instance.collective.numRanks();
+  unsigned chunks = instance.collective.chunks();
   std::vector<Collective> parts;
   auto add = [&](CollectiveKind kind, unsigned count, unsigned root) {
     if (Result<Collective> part = Collective::make(kind, numRanks, count, root))
@@ -287,6 +286,8 @@ static std::vector<Collective> listParts(const Instance &instance) {
   };
   if (chunks % numRanks == 0)
     add(CollectiveKind::AllGather, chunks / numRanks, 0);
+  if (chunks >= numRanks)
+    return parts;
   std::vector<unsigned> orbits =
       rankOrbits(automorphismGenerators(instance.topology), numRanks);
   for (unsigned root = 0; root < numRanks; ++root)

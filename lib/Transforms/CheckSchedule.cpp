@@ -7,6 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Checker/Certificate.h"
 #include "sccl/Checker/ScheduleChecker.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -35,6 +36,23 @@ static Operation *findCulprit(ScheduleOp schedule, const Violation &violation) {
   return &*std::next((*step).getBody().op_begin(), *violation.send);
 }
 
+/// Verifies the certificate that `op` carries, if any (check A2).
+static LogicalResult checkCarriedCertificate(ScheduleOp op,
+                                             const Problem &problem) {
+  std::optional<StringRef> text = op.getCertificate();
+  if (!text)
+    return success();
+  Result<Certificate> certificate = parseCertificate(*text);
+  if (!certificate)
+    return op.emitOpError()
+           << "has a certificate that cannot be read: " << certificate.error();
+  if (std::optional<std::string> reason =
+          checkCertificate(*certificate, problem.topology, problem.collective))
+    return op.emitOpError()
+           << "has a certificate that does not hold: " << *reason;
+  return success();
+}
+
 namespace {
 struct CheckSchedulePass : coll::impl::CheckScheduleBase<CheckSchedulePass> {
   void runOnOperation() override {
@@ -44,8 +62,11 @@ struct CheckSchedulePass : coll::impl::CheckScheduleBase<CheckSchedulePass> {
         return signalPassFailure();
       std::optional<Violation> violation = checkSchedule(
           problem->topology, problem->collective, importSchedule(op));
-      if (!violation)
+      if (!violation) {
+        if (failed(checkCarriedCertificate(op, *problem)))
+          return signalPassFailure();
         continue;
+      }
       Operation *culprit = findCulprit(op, *violation);
       InFlightDiagnostic diag = culprit->emitError() << violation->message;
       if (culprit != op)

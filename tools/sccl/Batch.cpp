@@ -15,6 +15,7 @@
 
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Search/Frontier.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -110,25 +111,58 @@ private:
 };
 } // namespace
 
-/// Whether (C, S, R) is on the true frontier: as cheap as S steps allow, and
-/// cheaper than fewer steps allow. Null if that is not known.
-static llvm::json::Value onTrueFrontier(const Instance &instance,
-                                        BoundCache &bounds) {
-  Rational cost(instance.rounds, instance.collective.chunks());
-  const std::optional<LowerBound> &here = bounds.at(instance, instance.steps);
-  if (!here || !here->value)
+namespace {
+/// True frontiers that rows share.
+class FrontierCache {
+public:
+  FrontierCache(const SynthesisRequest &request, const SolverOptions &solver) {
+    options.engine = request.engine;
+    options.solver = solver;
+    options.probeSeconds = 2;
+    options.timeoutSeconds = 10;
+  }
+
+  /// Whether `instance` is on the true frontier: as cheap as S steps allow, and
+  /// cheaper than any known schedule with fewer. Null if that is open.
+  llvm::json::Value contains(const Instance &instance) {
+    Rational cost(instance.rounds, instance.collective.chunks());
+    for (const FrontierPoint &point : at(instance)) {
+      bool sameSteps = point.steps == instance.steps;
+      if (sameSteps && point.bandwidth() == cost && point.optimal)
+        return true;
+      bool dominates = point.steps <= instance.steps &&
+                       point.bandwidth() <= cost &&
+                       (!sameSteps || point.bandwidth() < cost);
+      if (dominates)
+        return false;
+    }
     return nullptr;
-  if (*here->value < cost)
-    return false;
-  if (instance.steps == 1)
-    return true;
-  const std::optional<LowerBound> &fewer =
-      bounds.at(instance, instance.steps - 1);
-  if (!fewer)
-    return nullptr;
-  // No schedule at all with one step less, or only dearer ones.
-  return !fewer->value || cost < *fewer->value;
-}
+  }
+
+private:
+  const std::vector<FrontierPoint> &at(const Instance &instance) {
+    CollectiveFamily family{instance.collective.kind(),
+                            instance.collective.root()};
+    auto key = std::tuple(instance.topology.name(), family.kind, family.root,
+                          instance.steps);
+    auto [it, isNew] = frontiers.try_emplace(key);
+    if (isNew) {
+      options.maxSteps = instance.steps;
+      options.maxChunks =
+          std::max(options.maxChunks, instance.collective.chunks());
+      if (Result<Frontier> frontier =
+              searchFrontier(instance.topology, family, options))
+        it->second = std::move(frontier->points);
+    }
+    return it->second;
+  }
+
+  FrontierOptions options;
+  std::map<std::tuple<std::string, CollectiveKind, unsigned, unsigned>,
+           std::vector<FrontierPoint>>
+      frontiers;
+};
+} // namespace
 
 /// The request of a row; prints an error and returns nothing if it has none.
 static std::optional<SynthesisRequest>
@@ -156,7 +190,8 @@ parseRow(const CsvReader &reader, const Row &row, SynthesisRequest request) {
 static llvm::json::Object solveRow(const Instance &instance,
                                    const SynthesisRequest &request,
                                    const SolverOptions &options,
-                                   BoundCache &bounds) {
+                                   BoundCache &bounds,
+                                   FrontierCache &frontiers) {
   SynthesisResult result = synthesize(instance, options, request.engine);
   llvm::json::Object object = resultObject(instance, result);
   if (auto *satisfied = std::get_if<Satisfied>(&result.outcome)) {
@@ -172,7 +207,7 @@ static llvm::json::Object solveRow(const Instance &instance,
   object["lower_bound"] = bound && bound->value
                               ? llvm::json::Value(bound->value->str())
                               : llvm::json::Value(nullptr);
-  object["on_true_frontier"] = onTrueFrontier(instance, bounds);
+  object["on_true_frontier"] = frontiers.contains(instance);
   return object;
 }
 
@@ -191,6 +226,7 @@ int driver::synthesizeBatch(llvm::StringRef path,
   InterruptScope interrupt;
   options->interrupt = interrupt.flag();
   BoundCache bounds;
+  FrontierCache frontiers(defaults, *options);
   int code = Done;
   for (const Row &row : *rows) {
     std::optional<SynthesisRequest> request = parseRow(reader, row, defaults);
@@ -201,7 +237,8 @@ int driver::synthesizeBatch(llvm::StringRef path,
       reader.error(row.line, 1, "in this row");
       return BadInput;
     }
-    llvm::json::Object object = solveRow(*instance, *request, *options, bounds);
+    llvm::json::Object object =
+        solveRow(*instance, *request, *options, bounds, frontiers);
     if (object.getString("status") != "satisfiable")
       code = std::max<int>(code, NotKnown);
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';

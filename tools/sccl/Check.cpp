@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 
+#include "sccl/Checker/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
@@ -21,11 +22,14 @@ static cl::SubCommand command("check",
                               "Check the schedules and programs of a file");
 static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
                                   cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    certificateFile("certificate", cl::desc("Verify this lower bound, too"),
+                    cl::value_desc("FILE.cert"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
 bool driver::checkChosen() { return bool(command); }
-int driver::checkMain() { return checkFile(input, json); }
+int driver::checkMain() { return checkFile(input, json, certificateFile); }
 
 /// What has been checked, one line or object each.
 static void report(coll::ScheduleOp op, bool json) {
@@ -60,7 +64,49 @@ static void report(coll::ProgramOp op, bool json) {
     llvm::outs() << "program @" << op.getSymName() << ": accepted\n";
 }
 
-int driver::checkFile(llvm::StringRef path, bool json) {
+/// Verifies the claim in `path` for the problem of `op`, and says what it is
+/// worth for the schedule.
+static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer) {
+    fail("cannot read " + path + ": " + buffer.getError().message());
+    return false;
+  }
+  llvm::StringRef text = (*buffer)->getBuffer();
+  Result<Certificate> certificate =
+      parseCertificate({text.data(), text.size()});
+  if (!certificate) {
+    fail(path + ":" + certificate.error());
+    return false;
+  }
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+  if (std::optional<std::string> reason = checkCertificate(
+          *certificate, problem->topology, problem->collective)) {
+    fail(path + ": the certificate does not hold: " + *reason);
+    return false;
+  }
+  Cost cost = costOf(coll::importSchedule(op), problem->collective);
+  bool optimal = certificate->bound == cost.bandwidth &&
+                 certificate->steps.value_or(cost.steps) == cost.steps;
+  if (json)
+    llvm::outs() << llvm::json::Value(
+                        llvm::json::Object{{"certificate", path},
+                                           {"claim", claimText(*certificate)},
+                                           {"schedule", op.getSymName()},
+                                           {"optimal", optimal},
+                                           {"status", "accepted"}})
+                 << '\n';
+  else
+    llvm::outs() << "certificate " << path << ": accepted, "
+                 << claimText(*certificate) << '\n'
+                 << "schedule @" << op.getSymName()
+                 << (optimal ? " is optimal for its steps\n"
+                             : " is not proved optimal by it\n");
+  return true;
+}
+
+int driver::checkFile(llvm::StringRef path, bool json,
+                      llvm::StringRef certificate) {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
   if (!module)
@@ -78,5 +124,10 @@ int driver::checkFile(llvm::StringRef path, bool json) {
     report(op, json);
   for (coll::ProgramOp op : programs)
     report(op, json);
+  if (certificate.empty())
+    return Done;
+  for (coll::ScheduleOp op : schedules)
+    if (!checkClaim(op, certificate, json))
+      return BadInput;
   return Done;
 }

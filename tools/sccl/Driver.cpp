@@ -111,7 +111,8 @@ bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
 }
 
 std::string driver::scheduleText(const Instance &instance,
-                                 const Schedule &schedule) {
+                                 const Schedule &schedule,
+                                 llvm::StringRef certificate) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<coll::CollDialect>();
   mlir::OpBuilder builder(&context);
@@ -121,7 +122,8 @@ std::string driver::scheduleText(const Instance &instance,
   auto topology = coll::exportTopology(builder, loc, instance.topology);
   const std::string &name = instance.collective.name();
   coll::exportSchedule(builder, loc, name, builder.getStringAttr(name),
-                       topology.getSymName(), instance.collective, schedule);
+                       topology.getSymName(), instance.collective, schedule,
+                       certificate);
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << *module << '\n';

@@ -62,8 +62,10 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 /// error on failure.
 bool writeFile(llvm::StringRef path, llvm::StringRef contents);
 
-/// The text of a module with `schedule` and its topology.
-std::string scheduleText(const Instance &instance, const Schedule &schedule);
+/// The text of a module with `schedule` and its topology. An empty
+/// `certificate` is none.
+std::string scheduleText(const Instance &instance, const Schedule &schedule,
+                         llvm::StringRef certificate = "");
 
 /// The fields that every result of a synthesis has.
 llvm::json::Object resultObject(const Instance &instance,
@@ -106,7 +108,10 @@ std::optional<Instance> makeInstance(const SynthesisRequest &request);
 /// The engine's options that are asked for, likewise.
 std::optional<SolverOptions> solverOptions(const SynthesisRequest &request);
 
-int checkFile(llvm::StringRef path, bool json);
+/// Checks what is in `path`; if `certificate` is not empty, also the claim in
+/// that file for each schedule.
+int checkFile(llvm::StringRef path, bool json,
+              llvm::StringRef certificate = "");
 
 struct CompileRequest {
   std::string path, target, output;

@@ -172,11 +172,13 @@ private:
         family.kind, topology.numRanks(), point.chunks, family.root);
     Result<Instance> instance =
         Instance::make(topology, *collective, point.steps, point.rounds);
-    failed |= !writeFile((path + ".mlir").str(),
-                         scheduleText(*instance, point.schedule));
+    std::string certificate;
     if (point.bound)
-      failed |= !writeFile((path + ".cert").str(),
-                           printCertificate(point.bound->certificate));
+      certificate = printCertificate(point.bound->certificate);
+    failed |= !writeFile((path + ".mlir").str(),
+                         scheduleText(*instance, point.schedule, certificate));
+    if (point.bound)
+      failed |= !writeFile((path + ".cert").str(), certificate);
   }
 
   const Topology &topology;

@@ -22,13 +22,13 @@ namespace cl = llvm::cl;
 static cl::SubCommand command("synth", "Synthesize a schedule");
 static cl::opt<std::string>
     topology("topology", cl::desc("Built-in topology or .mlir file"),
-             cl::Required, cl::sub(command));
+             cl::sub(command));
 static cl::opt<std::string> collective("collective",
                                        cl::desc("all_gather, broadcast, ..."),
-                                       cl::Required, cl::sub(command));
+                                       cl::sub(command));
 static cl::opt<unsigned> chunks("chunks",
                                 cl::desc("C, chunks of one rank's send buffer"),
-                                cl::Required, cl::sub(command));
+                                cl::sub(command));
 static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::sub(command));
 static cl::opt<unsigned> rounds("rounds", cl::desc("R, of all steps together"),
                                 cl::sub(command));

@@ -17,9 +17,17 @@ static void printVersion(llvm::raw_ostream &stream) {
   stream << "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION "\n";
 }
 
+/// Leaves only what is ours in --help: LLVM has hundreds of options of its own.
+static void hideForeignOptions() {
+  for (auto &&entry : llvm::cl::getRegisteredOptions())
+    if (entry.first != "help" && entry.first != "version")
+      entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::setBugReportMsg("");
+  hideForeignOptions();
   llvm::cl::SetVersionPrinter(printVersion);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,

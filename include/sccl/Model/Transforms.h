@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Inversion and composition, as in the SCCL paper, section 3.6. Turned round in
-// time and space, a tree that spreads a chunk becomes a tree that sums it up:
-// an all_gather becomes a reduce_scatter. One schedule after another implements
+// Inversion and composition, as in the SCCL paper. Turned round in time and
+// space, a tree that spreads a chunk becomes a tree that sums it up: an
+// all_gather becomes a reduce_scatter. One schedule after another implements
 // what both do together: reduce_scatter and all_gather make an all_reduce.
 //
 // All functions expect schedules that `checkSchedule` accepts, and then return

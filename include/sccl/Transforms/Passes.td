@@ -43,7 +43,8 @@ def CheckSchedule : Pass<"coll-check-schedule", "::mlir::ModuleOp"> {
     Replays each `coll.schedule` from the definitions: every chunk is held where
     it is sent from, no limit on bandwidth is exceeded, nothing is received
     twice, and the postcondition holds at the end, in combining collectives with
-    the contribution of each rank exactly once (check A1). Changes nothing.
+    the contribution of each rank exactly once (check A1). Verifies the
+    certificate that a schedule carries (check A2). Changes nothing.
 
     The first violation is reported on the op that causes it, with its step,
     rank, chunk and link. Links no solver.

@@ -236,13 +236,15 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
                                 StringRef name, Attribute collectiveRef,
                                 StringRef topologySymbol,
                                 const Collective &collective,
-                                const Schedule &schedule) {
+                                const Schedule &schedule,
+                                StringRef certificate) {
   auto op = ScheduleOp::create(
       builder, loc, builder.getStringAttr(name), collectiveRef,
       FlatSymbolRefAttr::get(builder.getContext(), topologySymbol),
       builder.getI32IntegerAttr(collective.chunks()),
       isRooted(collective.kind()) ? builder.getI32IntegerAttr(collective.root())
-                                  : IntegerAttr());
+                                  : IntegerAttr(),
+      certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   for (const Step &step : schedule.steps) {

@@ -54,12 +54,14 @@ mlir::FailureOr<Problem> importProblem(ProgramOp op);
 /// becomes its symbol, with characters that read badly in IR replaced.
 TopologyOp exportTopology(mlir::OpBuilder &builder, mlir::Location loc,
                           const Topology &topology);
-/// `collective` must have a named kind, or `collectiveRef` must name its op.
+/// `collective` must have a named kind, or `collectiveRef` must name its op. An
+/// empty `certificate` is none.
 ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::StringRef name, mlir::Attribute collectiveRef,
                           llvm::StringRef topologySymbol,
                           const Collective &collective,
-                          const Schedule &schedule);
+                          const Schedule &schedule,
+                          llvm::StringRef certificate = "");
 
 /// The symbol that `exportTopology` gives to a topology called `name`:
 /// "torus:4x4" becomes "torus_4x4".

@@ -1,0 +1,16 @@
+coll.topology @line3 ranks = 3 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+  coll.link 1 -> 2
+  coll.link 2 -> 1
+}
+coll.schedule @sum of all_reduce on @line3 chunks = 1 {
+  coll.step rounds = 1 {
+    coll.reduce 0 over 0 -> 1
+    coll.reduce 0 over 2 -> 1
+  }
+  coll.step rounds = 1 {
+    coll.send 0 over 1 -> 0
+    coll.send 0 over 1 -> 2
+  }
+}
