@@ -212,7 +212,28 @@ private:
            llvm::enumerate(collective.post().chunksOf(rank)))
         if (failed(checkOutput(rankOp, slot, chunk, end)))
           return failure();
+      if (failed(checkReaders(rankOp, end)))
+        return failure();
     }
+    return success();
+  }
+
+  /// Nobody reads a rank's buffers after it has returned: its next launch, or
+  /// its caller, may overwrite them.
+  LogicalResult checkReaders(RankOp rankOp, const Clock &end) {
+    unsigned rank = rankOp.getRank();
+    for (auto it = slots.lower_bound({rank, Buffer::Input, 0});
+         it != slots.end() && std::get<0>(it->first) == rank; ++it)
+      for (auto &[channel, reader] : it->second.readers)
+        if (!reader.happensBefore(end)) {
+          auto [owner, buffer, slot] = it->first;
+          InFlightDiagnostic diag = rankOp.emitOpError()
+                                    << "may return before "
+                                    << stringifyBuffer(buffer) << '[' << slot
+                                    << "] is read (H1)";
+          diag.attachNote(reader.op->getLoc()) << "it is read here";
+          return diag;
+        }
     return success();
   }
 

@@ -7,6 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Bounds/LowerBound.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Solver/Solver.h"
@@ -21,6 +22,15 @@ namespace sccl::coll {
 #define GEN_PASS_DEF_SYNTHESIZESCHEDULE
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
+
+/// The text of a lower bound for as many steps; empty if there is none.
+static std::string boundCertificate(const Instance &instance) {
+  LowerBoundOptions options;
+  options.target = Rational(instance.rounds, instance.collective.chunks());
+  Result<LowerBound> bound = lowerBound(instance.topology, instance.collective,
+                                        instance.steps, options);
+  return bound ? printCertificate(bound->certificate) : "";
+}
 
 namespace {
 struct SynthesizeSchedulePass
@@ -63,9 +73,9 @@ struct SynthesizeSchedulePass
       return op.emitOpError() << "failed: " << failed->message;
 
     OpBuilder builder(op);
-    exportSchedule(builder, op.getLoc(), op.getSymName(), op.getCollective(),
-                   op.getTopology(), collective,
-                   std::get<Satisfied>(outcome).schedule);
+    exportSchedule(builder, op.getLoc(), op.getSymName(), op.getTopology(),
+                   collective, std::get<Satisfied>(outcome).schedule,
+                   certify ? boundCertificate(*instance) : "");
     op.erase();
     return success();
   }

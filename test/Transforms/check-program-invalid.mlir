@@ -281,6 +281,31 @@ coll.program @h1_returns_early of broadcast on @pair chunks = 1 root = 0 blocks 
 
 // -----
 
+// The owner does not wait until its input has been read: the next launch may
+// change it.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_returns_while_read of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  // expected-error @+1 {{'coll.rank' op may return before input[0] is read (H1)}}
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait ready from 0 value = 1
+      // expected-note @+1 {{it is read here}}
+      coll.get chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+}
+
+// -----
+
 // The sender writes before the receiver has begun.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1

@@ -1,10 +1,15 @@
 // REQUIRES: z3
 // RUN: not sccl-opt %s -coll-synthesize-schedule=engine=oracle 2>&1 | FileCheck %s --check-prefix=ENGINE
 // RUN: not sccl-opt %s -coll-synthesize-schedule=encoding=morse 2>&1 | FileCheck %s --check-prefix=ENCODING
-// RUN: not sccl-opt %s -coll-synthesize-schedule="engine=z3 timeout=0.000001" 2>&1 | FileCheck %s --check-prefix=TIMEOUT
 
 // ENGINE: 'coll.synthesize' op failed: {{.*}}oracle
 // ENCODING: unknown encoding 'morse', expected direct or paper
+
+// An instance that no engine answers in 10 microseconds: unknown, which is not
+// unsatisfiable.
+// RUN: sccl topo dgx1 > %t.mlir
+// RUN: echo "coll.synthesize @ag of all_gather on @dgx1 chunks = 6 steps = 3 rounds = 7" >> %t.mlir
+// RUN: not sccl-opt %t.mlir -coll-synthesize-schedule="engine=z3 timeout=0.00001" 2>&1 | FileCheck %s --check-prefix=TIMEOUT
 // TIMEOUT: 'coll.synthesize' op has no answer: {{.*}}time
 // TIMEOUT-NOT: unsatisfiable
 

@@ -110,6 +110,12 @@ bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
   return false;
 }
 
+/// The symbol of a schedule must differ from that of a user-defined collective.
+static std::string scheduleName(const Collective &collective) {
+  bool isCustom = collective.kind() == CollectiveKind::Custom;
+  return collective.name() + (isCustom ? "_schedule" : "");
+}
+
 std::string driver::scheduleText(const Instance &instance,
                                  const Schedule &schedule,
                                  llvm::StringRef certificate) {
@@ -120,8 +126,9 @@ std::string driver::scheduleText(const Instance &instance,
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   auto topology = coll::exportTopology(builder, loc, instance.topology);
-  const std::string &name = instance.collective.name();
-  coll::exportSchedule(builder, loc, name, builder.getStringAttr(name),
+  if (instance.collective.kind() == CollectiveKind::Custom)
+    coll::exportCollective(builder, loc, instance.collective);
+  coll::exportSchedule(builder, loc, scheduleName(instance.collective),
                        topology.getSymName(), instance.collective, schedule,
                        certificate);
   std::string text;

@@ -19,6 +19,10 @@ def SynthesizeSchedule
     place. Every schedule has passed the independent checker. After this pass no
     `coll.synthesize` remains.
 
+    With `certify` a schedule carries a lower bound on the R/C of all schedules
+    with as many steps, with its proof. If it equals the schedule's own R/C, the
+    schedule is optimal.
+
     The pass fails with one of three different messages: the instance is
     *unsatisfiable* (proved), the answer is *unknown* (time or memory ran out),
     or the engine *failed*.
@@ -33,6 +37,8 @@ def SynthesizeSchedule
     Option<"timeout", "timeout", "double", "0",
            "Seconds for each synthesis; 0 means no limit">,
     Option<"seed", "seed", "unsigned", "0", "Seed of the engine">,
+    Option<"certify", "certify", "bool", "false",
+           "Attach a certified lower bound on R/C to each schedule">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -51,6 +57,59 @@ def CheckSchedule : Pass<"coll-check-schedule", "::mlir::ModuleOp"> {
 
     Example: test/Transforms/check-schedule.mlir.
   }];
+}
+
+def Invert : Pass<"coll-invert", "::mlir::ModuleOp"> {
+  let summary = "Turn schedules round: all_gather to reduce_scatter, and back";
+  let description = [{
+    The inverse of a schedule runs its steps backwards on the reversed topology:
+    what was sent from u to v is reduced from v to u. all_gather becomes
+    reduce_scatter, broadcast becomes reduce, gather becomes scatter, and the
+    converse; all_to_all and user-defined collectives are their own kind again.
+    C counts the chunks of a send buffer, so it changes with it.
+
+    With `schedule` only the schedule of that name is inverted; with `result` the
+    original stays and the inverse gets that name. If the reversed topology is
+    another one, it is added under the name of the original and `_reversed`.
+
+    Fails on a schedule that has no inverse, such as one of all_reduce. The
+    schedule must be right: run `coll-check-schedule` first.
+
+    Example: test/Transforms/invert.mlir. Source: the SCCL paper, section 3.5,
+    "Combining collectives".
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"\"",
+           "Name of the schedule to invert; empty means every one">,
+    Option<"result", "result", "std::string", "\"\"",
+           "Name of the inverse; empty means that it replaces the original">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def Compose : Pass<"coll-compose", "::mlir::ModuleOp"> {
+  let summary = "Join two schedules into one that does both";
+  let description = [{
+    Appends the steps of schedule `second` to those of `first` and names what
+    comes out `result`; both originals disappear. The postcondition of the first
+    must be the precondition of the second, as for a reduce_scatter and an
+    all_gather, which make an all_reduce, or a gather and a scatter. Where the
+    whole is one of the named collectives it gets that name, else a
+    `coll.collective` is added.
+
+    Fails if the conditions do not meet, the topologies differ, or the second
+    schedule combines.
+
+    Example: test/Transforms/compose.mlir. Source: the SCCL paper, section 3.5,
+    "Combining collectives".
+  }];
+  let options = [
+    Option<"first", "first", "std::string", "\"\"", "Schedule that runs first">,
+    Option<"second", "second", "std::string", "\"\"", "Schedule that follows">,
+    Option<"result", "result", "std::string", "\"composed\"",
+           "Name of the whole">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
 def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
@@ -111,7 +170,8 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a put into a peer that has not announced its launch (H3);
       - a slot that is read before anything is in it, a contribution combined
         twice, or an output that ends without the chunk it must hold (A1);
-      - a rank that may return before its output is complete (H1).
+      - a rank that may return before its output is complete, or while another
+        rank reads its buffers (H1).
 
     Flags only grow and have one writer each, so all executions order the same
     accesses: checking one is enough.

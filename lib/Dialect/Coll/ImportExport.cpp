@@ -232,14 +232,46 @@ TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
   return op;
 }
 
+/// Lists the chunks of each rank in `set` by ops of type `ConditionOp`.
+template <typename ConditionOp>
+static void exportConditions(OpBuilder &builder, Location loc,
+                             const RankChunkSet &set) {
+  for (unsigned rank = 0; rank < set.numRanks(); ++rank) {
+    std::vector<unsigned> chunks = set.chunksOf(rank);
+    if (!chunks.empty())
+      ConditionOp::create(builder, loc, rank,
+                          SmallVector<int32_t>(chunks.begin(), chunks.end()));
+  }
+}
+
+CollectiveOp coll::exportCollective(OpBuilder &builder, Location loc,
+                                    const Collective &collective) {
+  auto op = CollectiveOp::create(
+      builder, loc, collective.name(), collective.numRanks(),
+      collective.chunks(), collective.numChunks(), collective.combining());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&op.getBody());
+  exportConditions<PreOp>(builder, loc, collective.pre());
+  exportConditions<PostOp>(builder, loc, collective.post());
+  return op;
+}
+
+/// How ops name `collective`.
+static Attribute collectiveRef(OpBuilder &builder,
+                               const Collective &collective) {
+  if (collective.kind() == CollectiveKind::Custom)
+    return FlatSymbolRefAttr::get(builder.getContext(), collective.name());
+  return builder.getStringAttr(collective.name());
+}
+
 ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
-                                StringRef name, Attribute collectiveRef,
-                                StringRef topologySymbol,
+                                StringRef name, StringRef topologySymbol,
                                 const Collective &collective,
                                 const Schedule &schedule,
                                 StringRef certificate) {
   auto op = ScheduleOp::create(
-      builder, loc, builder.getStringAttr(name), collectiveRef,
+      builder, loc, builder.getStringAttr(name),
+      collectiveRef(builder, collective),
       FlatSymbolRefAttr::get(builder.getContext(), topologySymbol),
       builder.getI32IntegerAttr(collective.chunks()),
       isRooted(collective.kind()) ? builder.getI32IntegerAttr(collective.root())

@@ -54,11 +54,12 @@ mlir::FailureOr<Problem> importProblem(ProgramOp op);
 /// becomes its symbol, with characters that read badly in IR replaced.
 TopologyOp exportTopology(mlir::OpBuilder &builder, mlir::Location loc,
                           const Topology &topology);
-/// `collective` must have a named kind, or `collectiveRef` must name its op. An
-/// empty `certificate` is none.
+CollectiveOp exportCollective(mlir::OpBuilder &builder, mlir::Location loc,
+                              const Collective &collective);
+/// Names the collective by its keyword, or if it is user-defined by the symbol
+/// of its name, whose op must exist. An empty `certificate` is none.
 ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,
-                          llvm::StringRef name, mlir::Attribute collectiveRef,
-                          llvm::StringRef topologySymbol,
+                          llvm::StringRef name, llvm::StringRef topologySymbol,
                           const Collective &collective,
                           const Schedule &schedule,
                           llvm::StringRef certificate = "");
