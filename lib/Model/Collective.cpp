@@ -219,6 +219,32 @@ Result<Collective> Collective::make(CollectiveKind kind, unsigned numRanks,
                     makePost(kind, numRanks, chunks, total, root));
 }
 
+Result<Collective>
+Collective::makeAllGatherV(const std::vector<unsigned> &counts) {
+  uint64_t total = 0;
+  unsigned most = 0;
+  for (unsigned count : counts) {
+    total += count;
+    most = std::max(most, count);
+  }
+  if (most == 0)
+    return Error{"all_gatherv needs a chunk on at least one rank"};
+  if (total * counts.size() > maxPairs)
+    return Error{"all_gatherv has " + std::to_string(total) + " chunks on " +
+                 std::to_string(counts.size()) + " ranks, the limit is " +
+                 std::to_string(maxPairs) + " pairs"};
+  RankChunkSet pre(counts.size(), total), post(counts.size(), total);
+  unsigned next = 0;
+  for (unsigned source = 0; source < counts.size(); ++source)
+    for (unsigned i = 0; i < counts[source]; ++i, ++next) {
+      pre.insert(source, next);
+      for (unsigned rank = 0; rank < counts.size(); ++rank)
+        post.insert(rank, next);
+    }
+  return makeCustom("all_gatherv", most, /*combining=*/false, std::move(pre),
+                    std::move(post));
+}
+
 Result<Collective> Collective::makeCustom(std::string name, unsigned chunks,
                                           bool combining, RankChunkSet pre,
                                           RankChunkSet post) {

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <mutex>
 
 using namespace sccl;
 
@@ -45,22 +46,23 @@ public:
 
   Frontier run(const std::function<void(const FrontierPoint &)> &progress) {
     findBounds();
-    std::vector<unsigned> steps = options.k ? allSteps() : improvingSteps();
-    for (size_t first = 0; first < steps.size(); first += options.jobs) {
-      size_t last = std::min<size_t>(first + options.jobs, steps.size());
-      std::vector<std::future<std::optional<FrontierPoint>>> searches;
-      for (size_t i = first; i < last; ++i)
-        searches.push_back(std::async(
-            options.jobs > 1 ? std::launch::async : std::launch::deferred,
-            [this, s = steps[i]] { return searchAt(s); }));
-      for (size_t i = first; i < last; ++i) {
-        if (std::optional<FrontierPoint> point = searches[i - first].get())
-          add(std::move(*point), progress);
-        else
-          unsettled.push_back(steps[i]);
-      }
-      if (timeIsOver() || meetsThroughput())
+    unsigned s = 0;
+    while (!timeIsOver() && !meetsThroughput()) {
+      std::vector<unsigned> batch = nextSteps(s);
+      if (batch.empty())
         break;
+      s = batch.back();
+      std::vector<std::future<std::optional<FrontierPoint>>> searches;
+      for (unsigned steps : batch)
+        searches.push_back(std::async(
+            batch.size() > 1 ? std::launch::async : std::launch::deferred,
+            [this, steps] { return searchAt(steps); }));
+      for (size_t i = 0; i < batch.size(); ++i) {
+        if (std::optional<FrontierPoint> point = searches[i].get())
+          add(std::move(*point), progress);
+        if (!isSettled(batch[i]))
+          unsettled.push_back(batch[i]);
+      }
     }
     conclude();
     return std::move(frontier);
@@ -70,8 +72,7 @@ private:
   //===--- Bounds ---===//
 
   void findBounds() {
-    Result<LowerBound> any = throughputBound(topology, smallest);
-    if (any)
+    if (Result<LowerBound> any = throughputBound(topology, smallest))
       frontier.throughput = *any;
     bounds.resize(options.maxSteps + 1);
     for (unsigned s = 1; s <= options.maxSteps && !timeIsOver(); ++s) {
@@ -84,41 +85,38 @@ private:
           lowerBound(topology, smallest, s, boundOptions);
       if (bound)
         bounds[s] = *bound;
-      if (bound && bound->value && frontier.throughput &&
-          *bound->value == frontier.throughput->value) {
-        // More steps cannot be cheaper.
-        lastSteps = s;
+      if (!frontier.throughput || isImpossible(s) ||
+          (bound && *bound->value > *frontier.throughput->value))
+        continue;
+      if (!bound || *bound->value < *frontier.throughput->value)
+        bounds[s] = frontier.throughput;
+      if (bound) {
+        // More steps allow more, so their bounds would be no better.
+        std::fill(bounds.begin() + s + 1, bounds.end(), frontier.throughput);
         return;
       }
     }
-    lastSteps = options.maxSteps;
   }
 
   bool isImpossible(unsigned s) const { return bounds[s] && !bounds[s]->value; }
 
-  std::vector<unsigned> allSteps() const {
-    std::vector<unsigned> steps;
-    for (unsigned s = 1; s <= options.maxSteps; ++s)
-      if (!isImpossible(s))
-        steps.push_back(s);
-    return steps;
+  /// True if no schedule of `s` steps is cheaper than the known ones.
+  bool isSettled(unsigned s) {
+    if (isImpossible(s))
+      return true;
+    std::optional<Rational> known = cheapest();
+    return known && bounds[s] && *known <= *bounds[s]->value;
   }
 
-  /// The numbers of steps at which the bound leaves room for a cheaper schedule
-  /// than with fewer steps.
-  std::vector<unsigned> improvingSteps() const {
-    std::vector<unsigned> steps;
-    std::optional<Rational> best;
-    for (unsigned s = 1; s <= lastSteps; ++s) {
-      if (isImpossible(s))
-        continue;
-      if (bounds[s] && best && !(*bounds[s]->value < *best))
-        continue;
-      if (bounds[s])
-        best = bounds[s]->value;
-      steps.push_back(s);
-    }
-    return steps;
+  /// The next numbers of steps above `s` to look at, one for each job. A number
+  /// is left out only for a schedule that is there: a bound alone may be out of
+  /// reach with fewer steps, and be reached with more.
+  std::vector<unsigned> nextSteps(unsigned s) {
+    std::vector<unsigned> batch;
+    while (++s <= options.maxSteps && batch.size() < std::max(options.jobs, 1u))
+      if (!isSettled(s))
+        batch.push_back(s);
+    return batch;
   }
 
   //===--- Schedules ---===//
@@ -155,7 +153,7 @@ private:
       if (timeIsOver())
         return std::nullopt;
       // Fewer steps do as well or better.
-      if (cheapestKnown && !(candidate.bandwidth() < *cheapestKnown))
+      if (auto known = cheapest(); known && *known <= candidate.bandwidth())
         return std::nullopt;
       Result<Collective> collective = Collective::make(
           family.kind, topology.numRanks(), candidate.chunks, family.root);
@@ -188,9 +186,12 @@ private:
 
   void add(FrontierPoint point,
            const std::function<void(const FrontierPoint &)> &progress) {
-    if (cheapestKnown && !(point.bandwidth() < *cheapestKnown))
+    if (auto known = cheapest(); known && *known <= point.bandwidth())
       return;
-    cheapestKnown = point.bandwidth();
+    {
+      std::lock_guard lock(mutex);
+      cheapestKnown = point.bandwidth();
+    }
     if (progress)
       progress(point);
     frontier.points.push_back(std::move(point));
@@ -198,15 +199,27 @@ private:
 
   //===--- Conclusion ---===//
 
-  bool meetsThroughput() const {
-    return frontier.throughput && cheapestKnown == frontier.throughput->value;
+  /// R/C of the last point.
+  std::optional<Rational> cheapest() {
+    std::lock_guard lock(mutex);
+    return cheapestKnown;
+  }
+
+  bool meetsThroughput() {
+    return frontier.throughput && cheapest() == frontier.throughput->value;
+  }
+
+  /// "at S = 3, 4 ..." for the steps where the bound has not been reached.
+  std::string openSteps() const {
+    std::string text;
+    for (unsigned s : unsettled)
+      text += (text.empty() ? "" : ", ") + std::to_string(s);
+    return "at S = " + text +
+           " there may be cheaper schedules than those found";
   }
 
   void conclude() {
-    bool allOptimal =
-        std::all_of(frontier.points.begin(), frontier.points.end(),
-                    [](const FrontierPoint &point) { return point.optimal; });
-    if (timeIsOver()) {
+    if (!meetsThroughput() && timeIsOver()) {
       frontier.why = "time is over, or the search was interrupted";
     } else if (!meetsThroughput()) {
       frontier.why = "no more than " + std::to_string(options.maxSteps) +
@@ -214,13 +227,13 @@ private:
       if (frontier.throughput && frontier.throughput->value)
         frontier.why += "; the bandwidth bound is R/C = " +
                         frontier.throughput->value->str();
+      if (!options.k && !unsettled.empty())
+        frontier.why += "; " + openSteps();
     } else if (options.k) {
       frontier.why = "the bandwidth bound is met; R is at most S + " +
                      std::to_string(*options.k);
-    } else if (!allOptimal) {
-      frontier.why =
-          "the bandwidth bound is met, but not every point is proved "
-          "optimal for its steps";
+    } else if (!unsettled.empty()) {
+      frontier.why = "the bandwidth bound is met, but " + openSteps();
     } else {
       frontier.complete = true;
       frontier.why = "every point is optimal for its steps, and the last one "
@@ -247,9 +260,9 @@ private:
   const Collective &smallest;
   Clock::time_point begin;
   std::vector<std::optional<LowerBound>> bounds; ///< by steps
-  unsigned lastSteps = 0;
+  std::mutex mutex; ///< guards `cheapestKnown`, which searches read
   std::optional<Rational> cheapestKnown;
-  /// Numbers of steps at which the bound left room but nothing was found.
+  /// Numbers of steps at which the bound is below what was found.
   std::vector<unsigned> unsettled;
   Frontier frontier;
 };

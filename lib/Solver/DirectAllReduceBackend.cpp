@@ -57,7 +57,7 @@ public:
 private:
   std::optional<Unsatisfiable> refuteByCounting() const;
   void planSearches();
-  bool fits(size_t groupOrder) const;
+  uint64_t variableBudget() const;
   void prepare(Search &search);
   std::optional<Outcome> advance(Search &search, int conflicts);
   Unknown tooLarge() const;
@@ -69,9 +69,10 @@ private:
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   std::vector<Search> searches;
 
-  static constexpr uint64_t maxVariables = 8'000'000;
-  /// Measured on rings and tori, clauses included.
-  static constexpr uint64_t bytesPerVariable = 300;
+  /// Of all formulas at once.
+  static constexpr uint64_t maxVariables = 2'000'000;
+  /// Measured after some search: 360 on rings and tori, 980 on dgx1.
+  static constexpr uint64_t bytesPerVariable = 1000;
 };
 } // namespace
 
@@ -105,11 +106,12 @@ std::optional<Unsatisfiable> DirectRun::refuteByCounting() const {
                        std::to_string(most)};
 }
 
-bool DirectRun::fits(size_t groupOrder) const {
-  uint64_t variables = ContributionEncoding::numVariables(instance, groupOrder);
-  return variables <= maxVariables &&
-         (options.memoryMiB == 0 ||
-          variables * bytesPerVariable >> 20 <= options.memoryMiB);
+/// The variables that there is memory for.
+uint64_t DirectRun::variableBudget() const {
+  if (options.memoryMiB == 0)
+    return maxVariables;
+  return std::min(maxVariables,
+                  (uint64_t(options.memoryMiB) << 20) / bytesPerVariable);
 }
 
 /// Groups that move whole cycles of chunks, the largest first, and the trivial
@@ -130,13 +132,27 @@ void DirectRun::planSearches() {
     return numChunks % group.size() != 0;
   };
   std::ranges::stable_sort(groups, {}, leavesSome);
+  // The complete search is the last to be added, but the first to get memory.
+  uint64_t budget = variableBudget();
+  uint64_t complete = ContributionEncoding::numVariables(instance, 1);
+  bool isCompletePossible = complete <= budget;
+  if (isCompletePossible)
+    budget -= complete;
   size_t sameOrder = 0, lastOrder = 0;
   for (std::vector<Permutation> &group : groups) {
-    sameOrder = group.size() == lastOrder ? sameOrder + 1 : 1;
-    lastOrder = group.size();
-    if (group.size() <= numChunks && sameOrder <= perOrder &&
-        fits(group.size()))
-      searches.push_back({std::move(group)});
+    size_t order = group.size();
+    sameOrder = order == lastOrder ? sameOrder + 1 : 1;
+    lastOrder = order;
+    uint64_t variables = ContributionEncoding::numVariables(instance, order);
+    bool isPossible = order == 1
+                          ? isCompletePossible
+                          : order <= numChunks && sameOrder <= perOrder &&
+                                variables <= budget;
+    if (!isPossible)
+      continue;
+    if (order > 1)
+      budget -= variables;
+    searches.push_back({std::move(group)});
   }
 }
 

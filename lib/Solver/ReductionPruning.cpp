@@ -99,7 +99,7 @@ void sccl::dropUselessReductions(const Collective &collective,
   // Without a dead send, a later copy may turn out to change nothing.
   for (size_t before = ~size_t(0); schedule.numSends() < before;) {
     before = schedule.numSends();
-    dropUnread(collective, schedule);
     dropIdleCopies(collective, schedule);
+    dropUnread(collective, schedule);
   }
 }

@@ -57,6 +57,7 @@ public:
   explicit FlagSync(ProgramOp program) : program(program) {}
 
   LogicalResult run() {
+    addLocalChannels();
     if (failed(collectGroups()) || failed(findProducers()))
       return failure();
     findWaits();
@@ -67,6 +68,23 @@ public:
 
 private:
   using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
+
+  /// Ready signals and final waits need a local channel on every rank.
+  void addLocalChannels() {
+    for (RankOp rank : program.getBody().getOps<RankOp>()) {
+      if (llvm::any_of(rank.getBody().getOps<ChannelOp>(),
+                       [&](ChannelOp channel) {
+                         return channel.getPeer() == rank.getRank();
+                       }))
+        continue;
+      OpBuilder builder(rank.getContext());
+      if (rank.getBody().empty())
+        builder.createBlock(&rank.getBody());
+      builder.setInsertionPointToStart(&rank.getBody().front());
+      auto channel = ChannelOp::create(builder, rank.getLoc(), rank.getRank());
+      builder.createBlock(&channel.getBody());
+    }
+  }
 
   LogicalResult collectGroups() {
     for (RankOp rank : program.getBody().getOps<RankOp>())

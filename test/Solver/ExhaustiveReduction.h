@@ -17,6 +17,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace sccl::test {
 
@@ -45,32 +46,26 @@ private:
     return {state};
   }
 
-  bool isDone(const State &state) const {
-    for (unsigned chunk = 0; chunk < numChunks; ++chunk) {
-      unsigned all = 0;
-      for (unsigned rank : instance.collective.pre().ranksOf(chunk))
-        all |= 1u << rank;
-      for (unsigned rank : instance.collective.post().ranksOf(chunk))
-        if (state[chunk][rank] != all)
-          return false;
-    }
+  bool isDone(unsigned chunk, const Values &values) const {
+    unsigned all = 0;
+    for (unsigned rank : instance.collective.pre().ranksOf(chunk))
+      all |= 1u << rank;
+    for (unsigned rank : instance.collective.post().ranksOf(chunk))
+      if (values[rank] != all)
+        return false;
     return true;
   }
 
   /// Tries all rounds of this step on all states at once.
   bool search(const std::set<State> &states, unsigned step, unsigned left) {
-    for (const State &state : states)
-      if (isDone(state))
-        return true; // the other steps may be empty
     if (step == instance.steps)
-      return false;
+      return !states.empty(); // only those that are done are left
     unsigned later = instance.steps - step - 1;
-    // More rounds never hurt, but another step may need them.
     for (unsigned rounds = 1; rounds + later <= left; ++rounds) {
       std::set<State> next;
       for (const State &state : states) {
         std::vector<unsigned> load(numLinks, 0);
-        extend(state, 0, rounds, load, {}, next);
+        extend(state, rounds, /*isLast=*/later == 0, load, {}, next);
       }
       if (search(next, step + 1, left - rounds))
         return true;
@@ -78,20 +73,23 @@ private:
     return false;
   }
 
-  void extend(const State &state, unsigned chunk, unsigned rounds,
+  /// Adds to `next` all that can become of `state`, of which the first chunks
+  /// have become `done`.
+  void extend(const State &state, unsigned rounds, bool isLast,
               std::vector<unsigned> &load, const State &done,
               std::set<State> &next) {
+    unsigned chunk = done.size();
     if (chunk == numChunks) {
       next.insert(done);
       return;
     }
-    for (const auto &[links, values] : movesOf(chunk, state[chunk])) {
+    for (const auto &[links, values] : movesOf(chunk, state[chunk], isLast)) {
       for (unsigned link = 0; link < numLinks; ++link)
         load[link] += links >> link & 1;
       if (fits(load, rounds)) {
         State longer = done;
         longer.push_back(values);
-        extend(state, chunk + 1, rounds, load, longer, next);
+        extend(state, rounds, isLast, load, longer, next);
       }
       for (unsigned link = 0; link < numLinks; ++link)
         load[link] -= links >> link & 1;
@@ -109,10 +107,16 @@ private:
     return true;
   }
 
-  const Moves &movesOf(unsigned chunk, const Values &values) {
-    auto [it, isNew] = moves.try_emplace({chunk, values});
-    if (isNew)
+  /// All moves, or only those that leave the chunk where it must be.
+  const Moves &movesOf(unsigned chunk, const Values &values, bool isLast) {
+    auto [it, isNew] = moves.try_emplace({chunk, values, isLast});
+    if (isNew) {
       addMoves(chunk, values, 0, 0, values, 0, 0, it->second);
+      if (isLast)
+        std::erase_if(it->second, [&](const auto &move) {
+          return !isDone(chunk, move.second);
+        });
+    }
     return it->second;
   }
 
@@ -150,7 +154,7 @@ private:
   const Instance &instance;
   const Topology &topology;
   const unsigned numRanks, numLinks, numChunks;
-  std::map<std::pair<unsigned, Values>, Moves> moves;
+  std::map<std::tuple<unsigned, Values, bool>, Moves> moves;
 };
 
 inline bool existsReduction(const Instance &instance) {

@@ -169,7 +169,8 @@ static std::optional<SynthesisRequest>
 parseRow(const CsvReader &reader, const Row &row, SynthesisRequest request) {
   request.topology = row.fields.at("topology").str();
   request.collective = row.fields.at("collective").str();
-  for (auto [name, value] : {std::pair{"chunks", &request.chunks},
+  request.chunks = {0};
+  for (auto [name, value] : {std::pair{"chunks", &request.chunks.front()},
                              {"steps", &request.steps},
                              {"rounds", &request.rounds}})
     if (row.fields.at(name).getAsInteger(10, *value))

@@ -49,7 +49,7 @@ int driver::demoMain() {
   SynthesisRequest request;
   request.topology = "dgx1";
   request.collective = "all_gather";
-  request.chunks = 6;
+  request.chunks = {6};
   request.steps = 3;
   request.rounds = 7;
   request.output = schedule;

@@ -106,7 +106,8 @@ bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
   });
   if (!error)
     return true;
-  fail("cannot write " + path + ": " + llvm::toString(std::move(error)));
+  // The message begins with the path.
+  fail("cannot write " + llvm::toString(std::move(error)));
   return false;
 }
 

@@ -91,7 +91,8 @@ int runSchedule(const RunRequest &request);
 
 struct SynthesisRequest {
   std::string topology, collective, engine = "auto", encoding = "direct";
-  unsigned chunks = 0, steps = 0, rounds = 0;
+  std::vector<unsigned> chunks; ///< one, or one per rank for all_gatherv
+  unsigned steps = 0, rounds = 0;
   std::optional<unsigned> root;
   double timeoutSeconds = 0;
   unsigned memoryMiB = 0, seed = 0;

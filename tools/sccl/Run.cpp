@@ -75,10 +75,13 @@ static void report(const RunRequest &request, const Collective &collective,
   }
   llvm::outs() << llvm::formatv(
       "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
-      "{6} elements, best {7:f1} us, {8:f2} GB/s\n",
+      "{6} elements",
       collective.name(), collective.numRanks(), formatBytes(request.bytes),
-      request.element, request.iterations, run.wrong, run.elements,
-      run.bestSeconds * 1e6, gigabytes);
+      request.element, request.iterations, run.wrong, run.elements);
+  if (run.failure.empty())
+    llvm::outs() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s",
+                                  run.bestSeconds * 1e6, gigabytes);
+  llvm::outs() << '\n';
   if (!run.firstWrong.empty())
     fail("wrong result in " + run.firstWrong);
   if (!run.failure.empty())

@@ -8,6 +8,8 @@
 #include "Driver.h"
 #include "Interrupt.h"
 
+#include "sccl/Bounds/LowerBound.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -26,9 +28,11 @@ static cl::opt<std::string>
 static cl::opt<std::string> collective("collective",
                                        cl::desc("all_gather, broadcast, ..."),
                                        cl::sub(command));
-static cl::opt<unsigned> chunks("chunks",
-                                cl::desc("C, chunks of one rank's send buffer"),
-                                cl::sub(command));
+static cl::list<unsigned>
+    chunks("chunks", cl::CommaSeparated, cl::value_desc("C"),
+           cl::desc("Chunks of one rank's send buffer; one number per rank for "
+                    "all_gatherv"),
+           cl::sub(command));
 static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::sub(command));
 static cl::opt<unsigned> rounds("rounds", cl::desc("R, of all steps together"),
                                 cl::sub(command));
@@ -50,8 +54,9 @@ static cl::opt<std::string>
           cl::value_desc("FILE.csv"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
-static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
-                                   cl::value_desc("FILE"), cl::sub(command));
+static cl::opt<std::string>
+    output("o", cl::desc("Write the schedule, or the refutation, here"),
+           cl::value_desc("FILE"), cl::sub(command));
 
 bool driver::synthChosen() { return bool(command); }
 
@@ -62,8 +67,11 @@ int driver::synthMain() {
   request.topology = topology;
   request.collective = collective;
   request.engine = engine;
+  // Only z3 has encodings to choose from.
+  if (encoding.getNumOccurrences() && !engine.getNumOccurrences())
+    request.engine = "z3";
   request.encoding = encoding;
-  request.chunks = chunks;
+  request.chunks.assign(chunks.begin(), chunks.end());
   request.steps = steps;
   request.rounds = rounds;
   if (root.getNumOccurrences())
@@ -76,7 +84,7 @@ int driver::synthMain() {
   if (!batch.empty())
     return synthesizeBatch(batch, request);
   for (const cl::Option *needed : std::initializer_list<const cl::Option *>{
-           &topology, &collective, &chunks, &steps, &rounds})
+           &topology, &collective, std::addressof(chunks), &steps, &rounds})
     if (needed->getNumOccurrences() == 0)
       return fail("--" + needed->ArgStr + " must be given");
   return synthesizeSchedule(request);
@@ -120,10 +128,24 @@ private:
 };
 } // namespace
 
-std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
-  std::optional<Topology> topology = loadTopology(request.topology);
-  if (!topology)
+/// The collective that is asked for; prints an error and returns nothing if
+/// there is none.
+static std::optional<Collective> makeCollective(const SynthesisRequest &request,
+                                                unsigned numRanks) {
+  auto checked = [](Result<Collective> result) -> std::optional<Collective> {
+    if (result)
+      return std::move(*result);
+    fail(result.error());
     return std::nullopt;
+  };
+  if (request.collective == "all_gatherv") {
+    if (request.chunks.size() == numRanks)
+      return checked(Collective::makeAllGatherV(request.chunks));
+    fail("all_gatherv needs one number of chunks for each of the " +
+         llvm::Twine(numRanks) + " ranks, got " +
+         llvm::Twine(request.chunks.size()));
+    return std::nullopt;
+  }
   std::optional<CollectiveKind> kind = parseCollective(request.collective);
   if (!kind)
     return std::nullopt;
@@ -131,12 +153,22 @@ std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
     fail(llvm::Twine(collectiveName(*kind)) + " has no root");
     return std::nullopt;
   }
-  Result<Collective> collective = Collective::make(
-      *kind, topology->numRanks(), request.chunks, request.root.value_or(0));
-  if (!collective) {
-    fail(collective.error());
+  if (request.chunks.size() != 1) {
+    fail("--chunks must be one number");
     return std::nullopt;
   }
+  return checked(Collective::make(*kind, numRanks, request.chunks.front(),
+                                  request.root.value_or(0)));
+}
+
+std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
+  std::optional<Topology> topology = loadTopology(request.topology);
+  if (!topology)
+    return std::nullopt;
+  std::optional<Collective> collective =
+      makeCollective(request, topology->numRanks());
+  if (!collective)
+    return std::nullopt;
   Result<Instance> instance =
       Instance::make(std::move(*topology), std::move(*collective),
                      request.steps, request.rounds);
@@ -155,6 +187,23 @@ static int exitCodeOf(const Outcome &outcome) {
   return std::holds_alternative<Unknown>(outcome) ? NotKnown : BadInput;
 }
 
+/// Looks for a lower bound that refutes the instance without the engine's word;
+/// writes it to the output file if there is one.
+static void certifyRefutation(const SynthesisRequest &request,
+                              const Instance &instance,
+                              llvm::json::Object &object) {
+  Rational cost(instance.rounds, instance.collective.chunks());
+  Result<LowerBound> bound =
+      lowerBound(instance.topology, instance.collective, instance.steps);
+  bool refutes = bound && (!bound->value || cost < *bound->value);
+  object["certified"] = refutes;
+  if (!refutes)
+    return;
+  object["claim"] = claimText(bound->certificate);
+  if (!request.output.empty())
+    writeFile(request.output, printCertificate(bound->certificate));
+}
+
 /// Prints the result; the schedule goes to the file, or to standard output if
 /// there is nothing else to print there.
 static int report(const SynthesisRequest &request, const Instance &instance,
@@ -168,6 +217,8 @@ static int report(const SynthesisRequest &request, const Instance &instance,
       return BadInput;
   }
   llvm::json::Object object = resultObject(instance, result);
+  if (std::holds_alternative<Unsatisfiable>(result.outcome))
+    certifyRefutation(request, instance, object);
   if (request.json) {
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return exitCodeOf(result.outcome);
@@ -180,6 +231,10 @@ static int report(const SynthesisRequest &request, const Instance &instance,
   if (auto reason = object.getString("reason"))
     llvm::errs() << ": " << *reason;
   llvm::errs() << '\n';
+  if (auto claim = object.getString("claim"))
+    llvm::errs() << "certified: " << *claim << '\n';
+  else if (object.get("certified"))
+    llvm::errs() << "uncertified: no lower bound covers this refutation\n";
   return exitCodeOf(result.outcome);
 }
 

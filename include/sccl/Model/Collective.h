@@ -117,6 +117,11 @@ public:
   static Result<Collective> make(CollectiveKind kind, unsigned numRanks,
                                  unsigned chunks, unsigned root = 0);
 
+  /// An all_gather in which rank r sends `counts[r]` chunks, MPI's allgatherv,
+  /// as a user-defined collective called "all_gatherv". Chunks are numbered rank
+  /// by rank; C is the largest count. Fails if all counts are 0.
+  static Result<Collective> makeAllGatherV(const std::vector<unsigned> &counts);
+
   /// Builds a user-defined collective. `chunks` is only the C of its cost. In a
   /// combining collective every rank of `pre` contributes to the chunk. Fails
   /// if the sets differ in shape, or a chunk that `post` asks for is nowhere in
