@@ -169,6 +169,8 @@ private:
       SynthesisResult result = synthesize(*instance, solver, options.engine);
       if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
         return makePoint(s, candidate, std::move(satisfied->schedule), result);
+      if (auto *failed = std::get_if<Failed>(&result.outcome))
+        noteFailure(failed->message);
     }
     return std::nullopt;
   }
@@ -198,6 +200,12 @@ private:
   }
 
   //===--- Conclusion ---===//
+
+  void noteFailure(const std::string &message) {
+    std::lock_guard lock(mutex);
+    if (failure.empty())
+      failure = message;
+  }
 
   /// R/C of the last point.
   std::optional<Rational> cheapest() {
@@ -239,6 +247,8 @@ private:
       frontier.why = "every point is optimal for its steps, and the last one "
                      "meets the bandwidth bound";
     }
+    if (!frontier.complete && !failure.empty())
+      frontier.why += "; " + failure;
   }
 
   double remainingSeconds() const {
@@ -260,8 +270,10 @@ private:
   const Collective &smallest;
   Clock::time_point begin;
   std::vector<std::optional<LowerBound>> bounds; ///< by steps
-  std::mutex mutex; ///< guards `cheapestKnown`, which searches read
+  /// Guards the next two, which searches that run at once share.
+  std::mutex mutex;
   std::optional<Rational> cheapestKnown;
+  std::string failure; ///< of an engine, if there was one
   /// Numbers of steps at which the bound is below what was found.
   std::vector<unsigned> unsettled;
   Frontier frontier;

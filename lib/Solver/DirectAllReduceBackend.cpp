@@ -132,7 +132,7 @@ void DirectRun::planSearches() {
     return numChunks % group.size() != 0;
   };
   std::ranges::stable_sort(groups, {}, leavesSome);
-  // The complete search is the last to be added, but the first to get memory.
+  // Whatever else is tried, the complete search is the first to get memory.
   uint64_t budget = variableBudget();
   uint64_t complete = ContributionEncoding::numVariables(instance, 1);
   bool isCompletePossible = complete <= budget;

@@ -40,6 +40,10 @@ const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
 #ifdef SCCL_HAVE_CADICAL
     list.push_back(createSatBackend());
 #endif
+    list.push_back(createCombiningBackend());
+#ifdef SCCL_HAVE_CADICAL
+    list.push_back(createDirectAllReduceBackend());
+#endif
 #ifdef SCCL_HAVE_Z3
     list.push_back(createZ3Backend());
 #endif
@@ -58,6 +62,12 @@ static Failed unknownEngine(std::string_view engine) {
   for (const auto &backend : solverBackends())
     message += ", " + std::string(backend->name());
   return {message};
+}
+
+static bool isBackend(std::string_view engine) {
+  return std::ranges::any_of(solverBackends(), [&](const auto &backend) {
+    return backend->name() == engine;
+  });
 }
 
 /// The engines named `engine`, or all if it is "auto", that accept `instance`,
@@ -213,6 +223,14 @@ SynthesisResult sccl::synthesize(const Instance &instance,
   Failed failure;
   std::vector<const SolverBackend *> backends =
       chooseBackends(instance, engine, failure);
+  // An engine that cannot reduce can still do the parts of a reduction.
+  std::unique_ptr<SolverBackend> overNamed;
+  if (backends.empty() && isBackend(engine) &&
+      instance.collective.combining()) {
+    overNamed = createCombiningBackend(engine);
+    if (overNamed->whyNot(instance).empty())
+      backends = {overNamed.get()};
+  }
   if (backends.empty())
     return {failure, std::string(engine)};
 

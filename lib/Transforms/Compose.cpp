@@ -7,6 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "Declare.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Transforms.h"
@@ -27,12 +28,19 @@ struct ComposePass : coll::impl::ComposeBase<ComposePass> {
   using ComposeBase::ComposeBase;
 
   void runOnOperation() override {
-    ScheduleOp firstOp = find(first), secondOp = find(second);
-    if (!firstOp || !secondOp || failed(composePair(firstOp, secondOp)))
+    ScheduleOp firstOp = find(first);
+    ScheduleOp secondOp = firstOp ? find(second) : nullptr;
+    if (!secondOp || failed(composePair(firstOp, secondOp)))
       signalPassFailure();
   }
 
-  ScheduleOp find(StringRef name) {
+  ScheduleOp find(const Option<std::string> &option) {
+    StringRef name = option.getValue();
+    if (name.empty()) {
+      getOperation().emitError()
+          << "option '" << option.getArgStr() << "' must name a schedule";
+      return nullptr;
+    }
     auto op = dyn_cast_or_null<ScheduleOp>(
         SymbolTable::lookupSymbolIn(getOperation(), name));
     if (!op)
@@ -40,11 +48,23 @@ struct ComposePass : coll::impl::ComposeBase<ComposePass> {
     return op;
   }
 
+  /// The name of the whole must be free once both parts are gone.
+  LogicalResult checkResult(ScheduleOp firstOp, ScheduleOp secondOp) {
+    Operation *taken = getOperation().lookupSymbol(result);
+    if (!taken || taken == firstOp || taken == secondOp)
+      return success();
+    return getOperation().emitError()
+           << "has a symbol @" << result.getValue()
+           << " already, the whole needs another name";
+  }
+
   LogicalResult composePair(ScheduleOp firstOp, ScheduleOp secondOp) {
     if (firstOp.getTopology() != secondOp.getTopology())
       return secondOp.emitOpError()
              << "is on topology @" << secondOp.getTopology() << ", but @"
              << firstOp.getSymName() << " is on @" << firstOp.getTopology();
+    if (failed(checkResult(firstOp, secondOp)))
+      return failure();
     FailureOr<Problem> before = importProblem(firstOp);
     FailureOr<Problem> after = importProblem(secondOp);
     if (failed(before) || failed(after))
@@ -57,13 +77,12 @@ struct ComposePass : coll::impl::ComposeBase<ComposePass> {
 
     OpBuilder builder(secondOp);
     std::string topology = firstOp.getTopology().str();
-    if (whole->collective.kind() == CollectiveKind::Custom)
-      exportCollective(builder, secondOp.getLoc(), whole->collective);
+    Collective collective =
+        declareCollective(builder, secondOp, whole->collective, result);
     Location loc = builder.getFusedLoc({firstOp.getLoc(), secondOp.getLoc()});
     if (firstOp != secondOp)
       firstOp.erase();
-    exportSchedule(builder, loc, result, topology, whole->collective,
-                   whole->schedule);
+    exportSchedule(builder, loc, result, topology, collective, whole->schedule);
     secondOp.erase();
     return success();
   }

@@ -7,13 +7,12 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "Declare.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Transforms.h"
 
 #include "mlir/IR/BuiltinOps.h"
-
-#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -24,44 +23,36 @@ namespace sccl::coll {
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
-/// True if turning every link round gives the same links and limits.
-static bool isOwnReverse(const Topology &topology) {
-  using LimitKey = std::pair<std::set<std::pair<unsigned, unsigned>>, unsigned>;
-  std::multiset<LimitKey> limits, turned;
-  for (const BandwidthLimit &limit : topology.limits()) {
-    LimitKey forward{{}, limit.bandwidth}, backward{{}, limit.bandwidth};
-    for (unsigned index : limit.links) {
-      const Link &link = topology.links()[index];
-      forward.first.insert({link.src, link.dst});
-      backward.first.insert({link.dst, link.src});
-    }
-    limits.insert(std::move(forward));
-    turned.insert(std::move(backward));
-  }
-  return limits == turned &&
-         llvm::all_of(topology.links(), [&](const Link &link) {
-           return topology.findLink(link.dst, link.src).has_value();
-         });
-}
-
 namespace {
 struct InvertPass : coll::impl::InvertBase<InvertPass> {
   using InvertBase::InvertBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    bool found = schedule.empty();
-    for (auto op : llvm::make_early_inc_range(module.getOps<ScheduleOp>())) {
-      if (!schedule.empty() && op.getSymName() != schedule.getValue())
-        continue;
-      found = true;
+    SmallVector<ScheduleOp> chosen;
+    for (auto op : module.getOps<ScheduleOp>())
+      if (schedule.empty() || op.getSymName() == schedule.getValue())
+        chosen.push_back(op);
+    if (failed(checkOptions(module, chosen)))
+      return signalPassFailure();
+    for (ScheduleOp op : chosen)
       if (failed(invertOne(op)))
         return signalPassFailure();
-    }
-    if (!found) {
-      module.emitError() << "has no schedule @" << schedule.getValue();
-      return signalPassFailure();
-    }
+  }
+
+  LogicalResult checkOptions(ModuleOp module, ArrayRef<ScheduleOp> chosen) {
+    if (!schedule.empty() && chosen.empty())
+      return module.emitError() << "has no schedule @" << schedule.getValue();
+    if (result.empty())
+      return success();
+    if (chosen.size() != 1)
+      return module.emitError()
+             << "cannot give the name @" << result.getValue() << " to "
+             << chosen.size() << " inverses, choose one by schedule";
+    if (module.lookupSymbol(result))
+      return module.emitError() << "has a symbol @" << result.getValue()
+                                << " already, the inverse needs another name";
+    return success();
   }
 
   LogicalResult invertOne(ScheduleOp op) {
@@ -75,29 +66,16 @@ struct InvertPass : coll::impl::InvertBase<InvertPass> {
 
     OpBuilder builder(op);
     StringRef name = result.empty() ? op.getSymName() : StringRef(result);
-    std::string topologyName = reversedTopology(builder, op, problem->topology);
-    if (inverse->collective.kind() == CollectiveKind::Custom)
-      exportCollective(builder, op.getLoc(), inverse->collective);
-    exportSchedule(builder, op.getLoc(), name, topologyName,
-                   inverse->collective, inverse->schedule);
+    Topology reversed = problem->topology.reversed();
+    reversed.setName((op.getTopology() + "_reversed").str());
+    std::string topology = declareTopology(builder, op, reversed, name);
+    Collective collective =
+        declareCollective(builder, op, inverse->collective, name);
+    exportSchedule(builder, op.getLoc(), name, topology, collective,
+                   inverse->schedule);
     if (result.empty())
       op.erase();
     return success();
-  }
-
-  /// The symbol of the reversed topology; adds it if the module lacks it.
-  static std::string reversedTopology(OpBuilder &builder, ScheduleOp op,
-                                      const Topology &topology) {
-    if (isOwnReverse(topology))
-      return op.getTopology().str();
-    std::string name = (op.getTopology() + "_reversed").str();
-    if (!SymbolTable::lookupNearestSymbolFrom(
-            op, StringAttr::get(op.getContext(), name))) {
-      Topology reversed = topology.reversed();
-      reversed.setName(name);
-      exportTopology(builder, op.getLoc(), reversed);
-    }
-    return name;
   }
 };
 } // namespace

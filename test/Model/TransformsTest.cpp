@@ -308,10 +308,9 @@ TEST(Compose, NamedResults) {
               first.schedule.rounds() + second.schedule.rounds());
     EXPECT_EQ(both.schedule.steps.size(),
               first.schedule.steps.size() + second.schedule.steps.size());
-    if (c.result == Custom)
-      EXPECT_EQ(both.collective.name(), "gather_scatter");
-    if (isRooted(c.result))
-      EXPECT_EQ(both.collective.root(), root);
+    EXPECT_EQ(both.collective.root(), isRooted(c.result) ? root : 0);
+    EXPECT_EQ(both.collective.name(),
+              c.result == Custom ? "gather_scatter" : collectiveName(c.result));
   }
 }
 

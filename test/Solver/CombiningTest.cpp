@@ -78,11 +78,13 @@ Topology randomTopology(std::mt19937 &random) {
   Topology topology("random", numRanks);
   for (unsigned src = 0; src < numRanks; ++src)
     for (unsigned dst = 0; dst < numRanks; ++dst)
-      if (src != dst && (dst == (src + 1) % numRanks || random() % 3 == 0))
+      if (src != dst && (dst == (src + 1) % numRanks || random() % 3 == 0)) {
         EXPECT_TRUE(topology.addLink(src, dst, 1 + random() % 2));
-  if (random() % 3 == 0)
+      }
+  if (random() % 3 == 0) {
     for (unsigned rank = 0; rank < numRanks; ++rank)
       EXPECT_TRUE(topology.addLimit(topology.inLinks(rank), 1));
+  }
   return topology;
 }
 } // namespace

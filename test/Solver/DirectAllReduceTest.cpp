@@ -138,10 +138,12 @@ static Topology smallTopology(std::mt19937 &random) {
   Topology topology("small", numRanks);
   for (unsigned src = 0; src < numRanks; ++src)
     for (unsigned dst = 0; dst < numRanks; ++dst)
-      if (src != dst && (dst == (src + 1) % numRanks || random() % 2))
+      if (src != dst && (dst == (src + 1) % numRanks || random() % 2)) {
         EXPECT_TRUE(topology.addLink(src, dst, 1 + random() % 2));
-  if (random() % 3 == 0)
+      }
+  if (random() % 3 == 0) {
     EXPECT_TRUE(topology.addLimit(topology.outLinks(0), 1));
+  }
   return topology;
 }
 

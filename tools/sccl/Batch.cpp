@@ -56,6 +56,8 @@ public:
     }
     llvm::SmallVector<llvm::StringRef> header;
     lines.front().second.split(header, ',');
+    for (llvm::StringRef &name : header)
+      name = name.trim();
     for (llvm::StringRef needed :
          {"topology", "collective", "chunks", "steps", "rounds"})
       if (!llvm::is_contained(header, needed))
@@ -208,7 +210,10 @@ static llvm::json::Object solveRow(const Instance &instance,
   object["lower_bound"] = bound && bound->value
                               ? llvm::json::Value(bound->value->str())
                               : llvm::json::Value(nullptr);
-  object["on_true_frontier"] = frontiers.contains(instance);
+  // What does not exist is on no frontier.
+  bool exists = !std::holds_alternative<Unsatisfiable>(result.outcome);
+  object["on_true_frontier"] =
+      exists ? frontiers.contains(instance) : llvm::json::Value(false);
   return object;
 }
 

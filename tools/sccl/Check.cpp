@@ -115,6 +115,8 @@ int driver::checkFile(llvm::StringRef path, bool json,
   auto programs = module->getOps<coll::ProgramOp>();
   if (schedules.empty() && programs.empty())
     return fail(path + " holds no schedule and no program");
+  if (!certificate.empty() && schedules.empty())
+    return fail(path + " holds no schedule for the certificate to be about");
   mlir::PassManager manager(&session.context());
   if (failed(
           appendPipeline(manager, "coll-check-schedule,coll-check-program")) ||

@@ -13,6 +13,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
@@ -107,8 +109,10 @@ int driver::costMain() {
   if (!first || !last || *first == 0 || *first > *last ||
       *last > uint64_t(1) << 60)
     return fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
-  if (!(alpha >= 0) || !(bandwidth > 0))
-    return fail("--alpha must be at least 0 and --bandwidth more than 0");
+  if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
+      !std::isfinite(bandwidth))
+    return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
+                "both finite");
   CostModel model{alpha, 1 / (bandwidth * 1e3)};
   std::vector<NamedCost> costs;
   for (const std::string &path : inputs) {

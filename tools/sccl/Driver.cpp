@@ -106,8 +106,11 @@ bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
   });
   if (!error)
     return true;
-  // The message begins with the path.
-  fail("cannot write " + llvm::toString(std::move(error)));
+  // Some messages begin with the path.
+  std::string message = llvm::toString(std::move(error));
+  llvm::StringRef reason = message;
+  reason.consume_front(("'" + path + "': ").str());
+  fail("cannot write " + path + ": " + reason);
   return false;
 }
 

@@ -97,7 +97,7 @@ struct SynthesisRequest {
   double timeoutSeconds = 0;
   unsigned memoryMiB = 0, seed = 0;
   bool json = false;
-  std::string output;
+  std::string output, certificate;
 };
 int synthesizeSchedule(const SynthesisRequest &request);
 /// One synthesis per row of the CSV file `path`, with the engine and limits of

@@ -55,8 +55,11 @@ static cl::opt<std::string>
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
 static cl::opt<std::string>
-    output("o", cl::desc("Write the schedule, or the refutation, here"),
-           cl::value_desc("FILE"), cl::sub(command));
+    certificate("certificate",
+                cl::desc("Write a lower bound on R/C for S steps here"),
+                cl::value_desc("FILE.cert"), cl::sub(command));
+static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
+                                   cl::value_desc("FILE"), cl::sub(command));
 
 bool driver::synthChosen() { return bool(command); }
 
@@ -81,6 +84,7 @@ int driver::synthMain() {
   request.seed = seed;
   request.json = json;
   request.output = output;
+  request.certificate = certificate;
   if (!batch.empty())
     return synthesizeBatch(batch, request);
   for (const cl::Option *needed : std::initializer_list<const cl::Option *>{
@@ -187,21 +191,28 @@ static int exitCodeOf(const Outcome &outcome) {
   return std::holds_alternative<Unknown>(outcome) ? NotKnown : BadInput;
 }
 
-/// Looks for a lower bound that refutes the instance without the engine's word;
-/// writes it to the output file if there is one.
-static void certifyRefutation(const SynthesisRequest &request,
-                              const Instance &instance,
-                              llvm::json::Object &object) {
+/// Adds to `object` what the lower bound for as many steps says about the
+/// instance, without the engine's word, and writes it to the certificate file.
+/// Returns false if that cannot be written.
+static bool certify(const SynthesisRequest &request, const Instance &instance,
+                    const Outcome &outcome, llvm::json::Object &object) {
+  bool isRefuted = std::holds_alternative<Unsatisfiable>(outcome);
+  if (!isRefuted && request.certificate.empty())
+    return true;
   Rational cost(instance.rounds, instance.collective.chunks());
-  Result<LowerBound> bound =
-      lowerBound(instance.topology, instance.collective, instance.steps);
+  LowerBoundOptions options;
+  options.target = cost;
+  Result<LowerBound> bound = lowerBound(instance.topology, instance.collective,
+                                        instance.steps, options);
   bool refutes = bound && (!bound->value || cost < *bound->value);
-  object["certified"] = refutes;
-  if (!refutes)
-    return;
-  object["claim"] = claimText(bound->certificate);
-  if (!request.output.empty())
-    writeFile(request.output, printCertificate(bound->certificate));
+  if (isRefuted)
+    object["certified"] = refutes;
+  if (!bound)
+    return true;
+  if (refutes || !isRefuted)
+    object["claim"] = claimText(bound->certificate);
+  return request.certificate.empty() ||
+         writeFile(request.certificate, printCertificate(bound->certificate));
 }
 
 /// Prints the result; the schedule goes to the file, or to standard output if
@@ -217,8 +228,8 @@ static int report(const SynthesisRequest &request, const Instance &instance,
       return BadInput;
   }
   llvm::json::Object object = resultObject(instance, result);
-  if (std::holds_alternative<Unsatisfiable>(result.outcome))
-    certifyRefutation(request, instance, object);
+  if (!certify(request, instance, result.outcome, object))
+    return BadInput;
   if (request.json) {
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return exitCodeOf(result.outcome);

@@ -109,7 +109,7 @@ struct ConvertCollToGPUPass
     if (hasCombine(program)) {
       Result<ElementOp> combine = makeElementOp(element, reduction);
       if (!combine)
-        return program.emitOpError(combine.error());
+        return program.emitError(combine.error());
       options.combine = *combine;
     }
     OpBuilder builder(program);

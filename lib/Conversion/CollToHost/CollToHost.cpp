@@ -42,7 +42,7 @@ struct ConvertCollToHostPass
     if (llvm::any_of(programs, hasCombine)) {
       Result<ElementOp> combine = makeElementOp(element, reduction);
       if (!combine) {
-        programs.front().emitOpError(combine.error());
+        programs.front().emitError(combine.error());
         return signalPassFailure();
       }
       options.combine = *combine;

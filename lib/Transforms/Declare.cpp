@@ -1,0 +1,95 @@
+//===- Declare.cpp - Topologies and collectives that passes add -----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Declare.h"
+
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace {
+/// What a topology is but for its name and the order of its parts.
+struct TopologyContents {
+  using LinkEnds = std::pair<unsigned, unsigned>;
+  explicit TopologyContents(const Topology &topology)
+      : numRanks(topology.numRanks()) {
+    for (const Link &link : topology.links())
+      links.insert({link.src, link.dst});
+    for (const BandwidthLimit &limit : topology.limits()) {
+      std::set<LinkEnds> on;
+      for (unsigned index : limit.links) {
+        const Link &link = topology.links()[index];
+        on.insert({link.src, link.dst});
+      }
+      limits.insert({std::move(on), limit.bandwidth});
+    }
+  }
+  bool operator==(const TopologyContents &) const = default;
+
+  unsigned numRanks;
+  std::set<LinkEnds> links;
+  std::multiset<std::pair<std::set<LinkEnds>, unsigned>> limits;
+};
+} // namespace
+
+/// `name`, or if it is taken the first of name_2, name_3, ... that is not.
+static std::string freeName(ModuleOp module, StringRef name,
+                            StringRef reserved) {
+  std::string result = name.str();
+  for (unsigned number = 2; result == reserved || module.lookupSymbol(result);
+       ++number)
+    result = (name + "_" + Twine(number)).str();
+  return result;
+}
+
+std::string coll::declareTopology(OpBuilder &builder, ScheduleOp user,
+                                  const Topology &topology,
+                                  StringRef reserved) {
+  auto module = user->getParentOfType<ModuleOp>();
+  const TopologyContents wanted(topology);
+  auto isWanted = [&](TopologyOp op) {
+    FailureOr<Topology> other = importTopology(op);
+    return succeeded(other) && TopologyContents(*other) == wanted;
+  };
+  if (auto own = module.lookupSymbol<TopologyOp>(user.getTopology());
+      own && isWanted(own))
+    return own.getSymName().str();
+  for (auto op : module.getOps<TopologyOp>())
+    if (isWanted(op))
+      return op.getSymName().str();
+  Topology added = topology;
+  added.setName(
+      freeName(module, topologySymbolName(topology.name()), reserved));
+  exportTopology(builder, user.getLoc(), added);
+  return added.name();
+}
+
+Collective coll::declareCollective(OpBuilder &builder, ScheduleOp user,
+                                   const Collective &collective,
+                                   StringRef reserved) {
+  if (collective.kind() != CollectiveKind::Custom)
+    return collective;
+  auto module = user->getParentOfType<ModuleOp>();
+  for (auto op : module.getOps<CollectiveOp>()) {
+    FailureOr<Collective> other = importCollective(op);
+    if (succeeded(other) && other->chunks() == collective.chunks() &&
+        other->combining() == collective.combining() &&
+        other->pre() == collective.pre() && other->post() == collective.post())
+      return std::move(*other);
+  }
+  Result<Collective> added = Collective::makeCustom(
+      freeName(module, collective.name(), reserved), collective.chunks(),
+      collective.combining(), collective.pre(), collective.post());
+  exportCollective(builder, user.getLoc(), *added);
+  return std::move(*added);
+}
