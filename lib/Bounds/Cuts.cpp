@@ -17,6 +17,11 @@
 // destination. So a cut pays for a port once, however many of its links are
 // cut.
 //
+// A switch of n ports shows up as n * (n - 1) links from `out` to `in` nodes.
+// They are replaced by a hub between all of them, with 2 n arcs, which also
+// lets a rank send to itself: that changes no flow. A thousand ranks would be
+// out of reach otherwise.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Cuts.h"
@@ -25,6 +30,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 using namespace sccl;
 using namespace sccl::bounds;
@@ -91,8 +97,16 @@ private:
     int64_t demand, capacity;
   };
 
+  /// The `in` nodes that an `out` node of a rank has unlimited arcs to.
+  struct Port {
+    unsigned rank;
+    std::vector<unsigned> targets;
+  };
+  using Ports = std::map<unsigned, Port>;
+
   void chooseLimits();
   void addLinks();
+  void addPorts(Ports ports, const std::vector<std::vector<unsigned>> &inNodes);
   void addSources();
   void offer(unsigned &slot, unsigned limit) const;
   unsigned nodeOf(std::vector<unsigned> &nodes, unsigned limit, unsigned rank,
@@ -212,6 +226,11 @@ void CutFinder::chooseLimits() {
   }
 }
 
+static void sortAndDropCopies(std::vector<unsigned> &list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
 /// The node behind (before) a shared limit; the rank itself without one.
 unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
                            unsigned rank, bool isOut) {
@@ -227,15 +246,65 @@ unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
 
 void CutFinder::addLinks() {
   std::vector<unsigned> nodes(topology.limits().size(), none);
+  std::vector<std::vector<unsigned>> inNodes(topology.numRanks());
+  Ports ports;
   for (unsigned link = 0; link < own.size(); ++link) {
     auto [src, dst] = topology.links()[link];
     unsigned from = nodeOf(nodes, out[link], src, /*isOut=*/true);
     unsigned to = nodeOf(nodes, in[link], dst, /*isOut=*/false);
+    if (own[link] == none && from != src && to != dst) {
+      Port &port = ports.try_emplace(from, Port{src, {}}).first->second;
+      port.targets.push_back(to);
+      inNodes[dst].push_back(to);
+      continue;
+    }
     unsigned arc = network.addArc(from, to);
     if (own[link] == none)
       freeArcs.push_back(arc);
     else
       limitArcs.push_back({arc, own[link], from, to});
+  }
+  for (std::vector<unsigned> &list : inNodes)
+    sortAndDropCopies(list);
+  addPorts(std::move(ports), inNodes);
+}
+
+/// Adds the arcs of `ports`, or hubs in place of them. `inNodes` are the `in`
+/// nodes of each rank.
+void CutFinder::addPorts(Ports ports,
+                         const std::vector<std::vector<unsigned>> &inNodes) {
+  // The sets that an `out` node may be said to reach, with the nodes that may:
+  // its targets, alone or with one `in` node of its own rank.
+  std::map<std::vector<unsigned>, std::vector<unsigned>> sets;
+  std::map<unsigned, std::vector<std::vector<unsigned>>> choices;
+  for (auto &[node, port] : ports) {
+    sortAndDropCopies(port.targets);
+    choices[node].push_back(port.targets);
+    for (unsigned own : inNodes[port.rank]) {
+      choices[node].push_back(port.targets);
+      choices[node].back().push_back(own);
+      sortAndDropCopies(choices[node].back());
+    }
+    for (const std::vector<unsigned> &set : choices[node])
+      sets[set].push_back(node);
+  }
+  // The set that most nodes may be said to reach gets the hub.
+  std::map<std::vector<unsigned>, unsigned> hubs;
+  auto addFreeArc = [&](unsigned from, unsigned to) {
+    freeArcs.push_back(network.addArc(from, to));
+  };
+  for (const auto &[node, options] : choices) {
+    const std::vector<unsigned> &set = *std::max_element(
+        options.begin(), options.end(), [&](const auto &a, const auto &b) {
+          return sets[a].size() < sets[b].size();
+        });
+    auto [hub, isNew] = hubs.try_emplace(set, none);
+    if (isNew) {
+      hub->second = network.addNode();
+      for (unsigned target : set)
+        addFreeArc(hub->second, target);
+    }
+    addFreeArc(node, hub->second);
   }
 }
 

@@ -47,6 +47,7 @@ public:
     else if (!best || *bound->value > *best->value)
       best = std::move(*bound);
   }
+  bool hasValue() const { return best.has_value(); }
   Result<LowerBound> take() {
     if (!best)
       return Error{why.empty() ? "no cut limits this collective" : why};
@@ -74,9 +75,12 @@ static std::vector<unsigned> allRanks(const Topology &topology) {
 }
 
 /// One rank of each orbit: cuts from the others would be images of cuts from
-/// these.
+/// these. All ranks where it is quicker to look at them than to find orbits.
 static std::vector<unsigned> sinksOf(const Topology &topology,
                                      std::optional<unsigned> root) {
+  constexpr size_t maxLinks = 1u << 15;
+  if (topology.links().size() > maxLinks)
+    return allRanks(topology);
   std::vector<unsigned> orbits =
       rankOrbits(automorphismGenerators(topology, root), topology.numRanks());
   std::sort(orbits.begin(), orbits.end());
@@ -192,6 +196,25 @@ static void addProgram(BestBound &best) {
   }
 }
 
+/// A size of proofs that treat each of `commodities` for itself, above which
+/// they take longer than all the rest: seconds, for a thousand ranks.
+static bool isTooLarge(const Topology &topology, unsigned commodities) {
+  constexpr uint64_t maxWork = 1u << 22;
+  return uint64_t(topology.links().size()) * commodities > maxWork;
+}
+
+/// A number of classes of chunks with the same source and destination.
+static unsigned countCommodities(const Collective &collective) {
+  switch (collective.kind()) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::Broadcast:
+  case CollectiveKind::Reduce:
+    return 1;
+  default:
+    return collective.numRanks();
+  }
+}
+
 /// True if the narrowest cut is the best bound there is.
 static bool isDecidedByCuts(const Topology &topology, CollectiveKind kind) {
   return topology.isPointToPoint() && kind != CollectiveKind::AllToAll &&
@@ -213,8 +236,11 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
   BestBound best(topology, collective);
   addCuts(best);
   if (!isDecidedByCuts(topology, collective.kind())) {
-    best.add(equalPrices(topology, collective));
-    addProgram(best);
+    if (!best.hasValue() || !isTooLarge(topology, countCommodities(collective)))
+      best.add(equalPrices(topology, collective));
+    // It has paths to each rank, whatever the commodities are.
+    if (!isTooLarge(topology, topology.numRanks()))
+      addProgram(best);
   }
   return best.take();
 }

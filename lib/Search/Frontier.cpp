@@ -19,6 +19,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <ranges>
 
 using namespace sccl;
 
@@ -149,29 +150,65 @@ private:
   }
 
   std::optional<FrontierPoint> searchAt(unsigned s) {
-    for (const Candidate &candidate : candidatesAt(s)) {
-      if (timeIsOver())
-        return std::nullopt;
-      // Fewer steps do as well or better.
-      if (auto known = cheapest(); known && *known <= candidate.bandwidth())
-        return std::nullopt;
-      Result<Collective> collective = Collective::make(
-          family.kind, topology.numRanks(), candidate.chunks, family.root);
-      if (!collective)
+    std::vector<Candidate> candidates = candidatesAt(s);
+    if (options.k)
+      return searchInOrder(s, candidates);
+    // What meets the bound settles the matter; the smallest are the easiest.
+    Clock::time_point began = Clock::now();
+    std::vector<Candidate> meeting, others;
+    for (const Candidate &candidate : candidates)
+      (bounds[s] && candidate.bandwidth() == *bounds[s]->value ? meeting
+                                                               : others)
+          .push_back(candidate);
+    meeting.resize(std::min<size_t>(meeting.size(), 3));
+    if (std::optional<FrontierPoint> point = searchInOrder(s, meeting))
+      return point;
+    // Otherwise from the easy side, as far as time allows.
+    std::optional<FrontierPoint> best;
+    for (const Candidate &candidate : std::views::reverse(others)) {
+      std::chrono::duration<double> used = Clock::now() - began;
+      if (timeIsOver() || used.count() > options.stepSeconds)
+        break;
+      if (best && best->bandwidth() <= candidate.bandwidth())
         continue;
-      Result<Instance> instance =
-          Instance::make(topology, std::move(*collective), s, candidate.rounds);
-      if (!instance)
-        continue;
-      SolverOptions solver = options.solver;
-      solver.timeoutSeconds =
-          std::min(options.probeSeconds, remainingSeconds());
-      SynthesisResult result = synthesize(*instance, solver, options.engine);
-      if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
-        return makePoint(s, candidate, std::move(satisfied->schedule), result);
-      if (auto *failed = std::get_if<Failed>(&result.outcome))
-        noteFailure(failed->message);
+      if (auto point = tryCandidate(s, candidate))
+        best = std::move(point);
     }
+    return best;
+  }
+
+  /// The first of `candidates` that has a schedule.
+  std::optional<FrontierPoint>
+  searchInOrder(unsigned s, const std::vector<Candidate> &candidates) {
+    for (const Candidate &candidate : candidates) {
+      if (timeIsOver())
+        break;
+      if (std::optional<FrontierPoint> point = tryCandidate(s, candidate))
+        return point;
+    }
+    return std::nullopt;
+  }
+
+  /// A schedule for `candidate`, unless fewer steps do as well.
+  std::optional<FrontierPoint> tryCandidate(unsigned s,
+                                            const Candidate &candidate) {
+    if (auto known = cheapest(); known && *known <= candidate.bandwidth())
+      return std::nullopt;
+    Result<Collective> collective = Collective::make(
+        family.kind, topology.numRanks(), candidate.chunks, family.root);
+    if (!collective)
+      return std::nullopt;
+    Result<Instance> instance =
+        Instance::make(topology, std::move(*collective), s, candidate.rounds);
+    if (!instance)
+      return std::nullopt;
+    SolverOptions solver = options.solver;
+    solver.timeoutSeconds = std::min(options.probeSeconds, remainingSeconds());
+    SynthesisResult result = synthesize(*instance, solver, options.engine);
+    if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
+      return makePoint(s, candidate, std::move(satisfied->schedule), result);
+    if (auto *failed = std::get_if<Failed>(&result.outcome))
+      noteFailure(failed->message);
     return std::nullopt;
   }
 

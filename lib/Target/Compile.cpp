@@ -10,9 +10,11 @@
 #include "HSACO.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Target/Audit.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
@@ -71,32 +73,66 @@ static StringRef binaryFormat(OutputKind kind) {
   }
 }
 
+/// Replaces the gpu.module in `module` by its binary in `format`, and returns
+/// the bytes of that.
+static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
+  PassManager manager(module.getContext());
+  if (failed(appendPipeline(
+          manager, ("gpu-module-to-binary{format=" + format + "}").str())) ||
+      failed(manager.run(module)))
+    return failure();
+  auto binary = *module.getOps<gpu::BinaryOp>().begin();
+  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+  std::string bytes = object.getObject().getValue().str();
+  // Assembly comes as a C string.
+  if (format == "isa" && !bytes.empty() && bytes.back() == '\0')
+    bytes.pop_back();
+  return bytes;
+}
+
+/// Emits an error for each place where `isa` breaks the flag protocol.
+static LogicalResult audit(ModuleOp module, const Target &target,
+                           StringRef isa) {
+  std::vector<AuditFinding> findings = target.vendor == Target::Vendor::NVIDIA
+                                           ? auditPTX(isa)
+                                           : auditGCN(isa, target.chip);
+  for (const AuditFinding &finding : findings)
+    module.emitError() << "the back end broke the flag protocol for "
+                       << target.chip << ": " << finding.str();
+  return success(findings.empty());
+}
+
 FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
                                         OutputKind kind,
                                         const LoweringOptions &options) {
   if (failed(checkKind(module, target, kind)) || failed(checkContents(module)))
     return failure();
-  std::string pipeline = target.vendor == Target::Vendor::NVIDIA
-                             ? nvvmPipeline(options, target.chip)
-                             : rocdlPipeline(options, target.chip);
-  if (kind != OutputKind::MLIR)
-    pipeline +=
-        (",gpu-module-to-binary{format=" + binaryFormat(kind) + "}").str();
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, pipeline)) || failed(manager.run(module)))
+  if (failed(
+          appendPipeline(manager, target.vendor == Target::Vendor::NVIDIA
+                                      ? nvvmPipeline(options, target.chip)
+                                      : rocdlPipeline(options, target.chip))) ||
+      failed(manager.run(module)))
     return failure();
   if (kind == OutputKind::MLIR) {
     std::string text;
     llvm::raw_string_ostream(text) << module;
     return text;
   }
-  auto binary = *module.getOps<gpu::BinaryOp>().begin();
-  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
-  std::string bytes = object.getObject().getValue().str();
-  // Assembly comes as a C string.
-  if (binaryFormat(kind) == "isa" && !bytes.empty() && bytes.back() == '\0')
-    bytes.pop_back();
+  StringRef format = binaryFormat(kind);
+  // The text inside of a binary is not to be had; it is the same each time.
+  if (options.audit && format != "isa") {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    FailureOr<std::string> isa = serialize(*copy, "isa");
+    if (failed(isa) || failed(audit(module, target, *isa)))
+      return failure();
+  }
+  FailureOr<std::string> bytes = serialize(module, format);
+  if (failed(bytes))
+    return failure();
+  if (options.audit && format == "isa" && failed(audit(module, target, *bytes)))
+    return failure();
   if (kind == OutputKind::HSACO)
-    return linkHSACO(module, bytes, target.chip);
+    return linkHSACO(module, *bytes, target.chip);
   return bytes;
 }

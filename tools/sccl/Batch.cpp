@@ -14,6 +14,7 @@
 #include "Interrupt.h"
 
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Checker/Certificate.h"
 #include "sccl/Checker/ScheduleChecker.h"
 #include "sccl/Search/Frontier.h"
 
@@ -89,48 +90,61 @@ private:
   std::vector<std::pair<unsigned, llvm::StringRef>> lines;
 };
 
+/// What rows with the same bounds have in common: topology, kind and root.
+using FamilyKey = std::tuple<uint64_t, CollectiveKind, unsigned>;
+
+FamilyKey familyKey(const Instance &instance) {
+  return {fingerprint(instance.topology), instance.collective.kind(),
+          instance.collective.root()};
+}
+
 /// Bounds that rows share.
 class BoundCache {
 public:
   /// The certified bound at `steps`; nothing if there is none to be had.
   const std::optional<LowerBound> &at(const Instance &instance,
                                       unsigned steps) {
-    const Collective &collective = instance.collective;
-    auto key = std::tuple(instance.topology.name(), collective.kind(),
-                          collective.root(), steps);
-    auto [it, isNew] = bounds.try_emplace(key);
+    auto [it, isNew] = bounds.try_emplace({familyKey(instance), steps});
     if (isNew && steps > 0)
       if (Result<LowerBound> bound =
-              lowerBound(instance.topology, collective, steps))
+              lowerBound(instance.topology, instance.collective, steps))
         it->second = *bound;
     return it->second;
   }
 
 private:
-  std::map<std::tuple<std::string, CollectiveKind, unsigned, unsigned>,
-           std::optional<LowerBound>>
-      bounds;
+  std::map<std::pair<FamilyKey, unsigned>, std::optional<LowerBound>> bounds;
 };
 } // namespace
 
 namespace {
-/// True frontiers that rows share.
+/// True frontiers that rows share, as far as they can be had quickly.
 class FrontierCache {
 public:
   FrontierCache(const SynthesisRequest &request, const SolverOptions &solver) {
     options.engine = request.engine;
     options.solver = solver;
-    options.probeSeconds = 2;
-    options.timeoutSeconds = 10;
+    options.probeSeconds = 1;
+    options.stepSeconds = 1;
+    options.timeoutSeconds = 5;
+  }
+
+  /// Announces a row, so that a frontier reaches as far as its rows need.
+  void extend(const Instance &instance) {
+    unsigned &steps = maxSteps[familyKey(instance)];
+    steps = std::max(steps, instance.steps);
+    options.maxChunks =
+        std::max(options.maxChunks, instance.collective.chunks());
   }
 
   /// Whether `instance` is on the true frontier: as cheap as S steps allow, and
-  /// cheaper than any known schedule with fewer. Null if that is open.
-  llvm::json::Value contains(const Instance &instance) {
+  /// cheaper than fewer steps allow. Null if that is open.
+  llvm::json::Value contains(const Instance &instance, BoundCache &bounds) {
     Rational cost(instance.rounds, instance.collective.chunks());
-    for (const FrontierPoint &point : at(instance)) {
+    for (const FrontierPoint &point : frontierOf(instance)) {
       bool sameSteps = point.steps == instance.steps;
-      if (sameSteps && point.bandwidth() == cost && point.optimal)
+      if (sameSteps && point.bandwidth() == cost && point.optimal &&
+          needsAllSteps(instance, cost, bounds))
         return true;
       bool dominates = point.steps <= instance.steps &&
                        point.bandwidth() <= cost &&
@@ -142,27 +156,33 @@ public:
   }
 
 private:
-  const std::vector<FrontierPoint> &at(const Instance &instance) {
+  /// True if it is proved that one step less is dearer, or impossible.
+  static bool needsAllSteps(const Instance &instance, const Rational &cost,
+                            BoundCache &bounds) {
+    if (instance.steps == 1)
+      return true;
+    const std::optional<LowerBound> &fewer =
+        bounds.at(instance, instance.steps - 1);
+    return fewer && (!fewer->value || cost < *fewer->value);
+  }
+
+  const std::vector<FrontierPoint> &frontierOf(const Instance &instance) {
+    FamilyKey key = familyKey(instance);
+    auto [it, isNew] = frontiers.try_emplace(key);
+    if (!isNew)
+      return it->second;
+    options.maxSteps = maxSteps.at(key);
     CollectiveFamily family{instance.collective.kind(),
                             instance.collective.root()};
-    auto key = std::tuple(instance.topology.name(), family.kind, family.root,
-                          instance.steps);
-    auto [it, isNew] = frontiers.try_emplace(key);
-    if (isNew) {
-      options.maxSteps = instance.steps;
-      options.maxChunks =
-          std::max(options.maxChunks, instance.collective.chunks());
-      if (Result<Frontier> frontier =
-              searchFrontier(instance.topology, family, options))
-        it->second = std::move(frontier->points);
-    }
+    if (Result<Frontier> frontier =
+            searchFrontier(instance.topology, family, options))
+      it->second = std::move(frontier->points);
     return it->second;
   }
 
   FrontierOptions options;
-  std::map<std::tuple<std::string, CollectiveKind, unsigned, unsigned>,
-           std::vector<FrontierPoint>>
-      frontiers;
+  std::map<FamilyKey, unsigned> maxSteps;
+  std::map<FamilyKey, std::vector<FrontierPoint>> frontiers;
 };
 } // namespace
 
@@ -213,7 +233,7 @@ static llvm::json::Object solveRow(const Instance &instance,
   // What does not exist is on no frontier.
   bool exists = !std::holds_alternative<Unsatisfiable>(result.outcome);
   object["on_true_frontier"] =
-      exists ? frontiers.contains(instance) : llvm::json::Value(false);
+      exists ? frontiers.contains(instance, bounds) : llvm::json::Value(false);
   return object;
 }
 
@@ -233,7 +253,8 @@ int driver::synthesizeBatch(llvm::StringRef path,
   options->interrupt = interrupt.flag();
   BoundCache bounds;
   FrontierCache frontiers(defaults, *options);
-  int code = Done;
+  // All rows are read before the first is solved: a bad one ends it at once.
+  std::vector<std::pair<SynthesisRequest, Instance>> problems;
   for (const Row &row : *rows) {
     std::optional<SynthesisRequest> request = parseRow(reader, row, defaults);
     std::optional<Instance> instance;
@@ -243,8 +264,13 @@ int driver::synthesizeBatch(llvm::StringRef path,
       reader.error(row.line, 1, "in this row");
       return BadInput;
     }
+    frontiers.extend(*instance);
+    problems.emplace_back(std::move(*request), std::move(*instance));
+  }
+  int code = Done;
+  for (const auto &[request, instance] : problems) {
     llvm::json::Object object =
-        solveRow(*instance, *request, *options, bounds, frontiers);
+        solveRow(instance, request, *options, bounds, frontiers);
     if (object.getString("status") != "satisfiable")
       code = std::max<int>(code, NotKnown);
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';

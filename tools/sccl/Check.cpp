@@ -11,6 +11,8 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Target/Audit.h"
+#include "sccl/Target/Target.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -18,8 +20,7 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("check",
-                              "Check the schedules and programs of a file");
+static cl::SubCommand command("check", "Check schedules, programs or assembly");
 static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string>
@@ -105,8 +106,33 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
   return true;
 }
 
+/// Audits the flags in a file of PTX or GCN assembly.
+static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return fail("cannot read " + path + ": " + buffer.getError().message());
+  llvm::StringRef text = (*buffer)->getBuffer();
+  std::vector<AuditFinding> findings = kind == OutputKind::PTX
+                                           ? auditPTX(text)
+                                           : auditGCN(text, chipOfGCN(text));
+  for (const AuditFinding &finding : findings)
+    fail(path + ":" + llvm::Twine(finding.line) + ": " + finding.str());
+  if (!findings.empty())
+    return BadInput;
+  if (json)
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"assembly", path}, {"status", "accepted"}})
+                 << '\n';
+  else
+    llvm::outs() << "assembly " << path << ": accepted\n";
+  return Done;
+}
+
 int driver::checkFile(llvm::StringRef path, bool json,
                       llvm::StringRef certificate) {
+  std::optional<OutputKind> kind = outputKindOf(path);
+  if (kind == OutputKind::PTX || kind == OutputKind::GCN)
+    return checkAssembly(path, *kind, json);
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
   if (!module)

@@ -35,12 +35,15 @@ static cl::opt<std::string> element("dtype", cl::desc("Element type"),
                                     cl::init("f32"), cl::sub(command));
 static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
                                       cl::init("sum"), cl::sub(command));
+static cl::opt<bool> noAudit("no-audit",
+                             cl::desc("Do not check the flags in the assembly"),
+                             cl::sub(command));
 
 bool driver::compileChosen() { return bool(command); }
 
 int driver::compileMain() {
   return compileFile(
-      {input, target, output, blocks, blockSize, element, reduction});
+      {input, target, output, blocks, blockSize, element, reduction, !noAudit});
 }
 
 static int compileHere(const CompileRequest &request, const Target &target,
@@ -49,9 +52,10 @@ static int compileHere(const CompileRequest &request, const Target &target,
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
     return BadInput;
-  mlir::FailureOr<std::string> bytes = compileFor(
-      *module, target, kind,
-      {request.blocks, request.blockSize, request.element, request.reduction});
+  mlir::FailureOr<std::string> bytes =
+      compileFor(*module, target, kind,
+                 {request.blocks, request.blockSize, request.element,
+                  request.reduction, request.audit});
   if (failed(bytes))
     return BadInput;
   return writeFile(request.output, *bytes) ? Done : BadInput;

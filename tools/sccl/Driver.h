@@ -109,7 +109,8 @@ std::optional<Instance> makeInstance(const SynthesisRequest &request);
 /// The engine's options that are asked for, likewise.
 std::optional<SolverOptions> solverOptions(const SynthesisRequest &request);
 
-/// Checks what is in `path`; if `certificate` is not empty, also the claim in
+/// Checks what is in `path`: schedules and programs, or the flags in assembly if
+/// the name ends in .ptx or .s. If `certificate` is not empty, also the claim in
 /// that file for each schedule.
 int checkFile(llvm::StringRef path, bool json,
               llvm::StringRef certificate = "");
@@ -118,6 +119,7 @@ struct CompileRequest {
   std::string path, target, output;
   unsigned blocks = 1, blockSize = 256;
   std::string element = "f32", reduction = "sum";
+  bool audit = true;
 };
 int compileFile(const CompileRequest &request);
 

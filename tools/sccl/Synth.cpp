@@ -143,6 +143,10 @@ static std::optional<Collective> makeCollective(const SynthesisRequest &request,
     return std::nullopt;
   };
   if (request.collective == "all_gatherv") {
+    if (request.root) {
+      fail("all_gatherv has no root");
+      return std::nullopt;
+    }
     if (request.chunks.size() == numRanks)
       return checked(Collective::makeAllGatherV(request.chunks));
     fail("all_gatherv needs one number of chunks for each of the " +

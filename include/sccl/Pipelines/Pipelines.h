@@ -31,6 +31,7 @@ struct LoweringOptions {
   unsigned blockSize = 256; ///< threads per block
   std::string element = "f32";
   std::string reduction = "sum";
+  bool audit = true; ///< read the assembly again, see Audit.h
 };
 
 /// Schedules to synchronized, checked programs:

@@ -42,6 +42,9 @@ struct FrontierOptions {
   double timeoutSeconds = 0;
   /// Wall time for one (C, S, R) that need not exist.
   double probeSeconds = 10;
+  /// Wall time for all (C, R) of one number of steps, once those that meet the
+  /// bound have been tried.
+  double stepSeconds = 20;
   /// Searches that run at once.
   unsigned jobs = 1;
   std::string engine = "auto";

@@ -57,7 +57,8 @@ std::optional<OutputKind> outputKindOf(llvm::StringRef path);
 /// Lowers the schedule in `module` for `target` and returns the bytes of the
 /// output. `module` is consumed. Emits an error and fails if the module does
 /// not hold exactly one schedule or program, a pass fails, the kind does not
-/// fit the target, or a tool is missing or fails. An error inside LLVM's back
+/// fit the target, the audit of the assembly finds something, or a tool is
+/// missing or fails. An error inside LLVM's back
 /// end ends the process; `findTarget` has excluded the known ones.
 mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module,
                                         const Target &target, OutputKind kind,
