@@ -1,3 +1,4 @@
+// REQUIRES: z3
 // RUN: sccl-opt %s -coll-synthesize-schedule=certify -coll-check-schedule -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 

@@ -62,6 +62,10 @@ void add(const std::string &name, Body body);
 /// The same for what `prepare` returns. It runs before the clock starts, so
 /// that a benchmark needs no memory while others run.
 void addPrepared(const std::string &name, std::function<Body()> prepare);
+/// What a body returns if the time it allows itself was not enough, followed by
+/// details. Only `addOptional` takes that for an answer.
+inline constexpr std::string_view gaveUp = "unknown";
+void addOptional(const std::string &name, Body body);
 
 /// Synthesizes and checks; returns why there is no schedule, or nothing.
 std::string synthesizeAndCheck(const Instance &instance,

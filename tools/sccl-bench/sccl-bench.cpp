@@ -77,24 +77,33 @@ Collective bench::smallest(const Case &which, const Topology &topology) {
 // Measuring
 //===----------------------------------------------------------------------===//
 
-void bench::addPrepared(const std::string &name,
-                        std::function<Body()> prepare) {
-  auto run = [prepare = std::move(prepare)](benchmark::State &state) {
-    Body body = prepare();
+static void addTo(const std::string &name, bool mayGiveUp,
+                  std::function<bench::Body()> prepare) {
+  auto run = [=](benchmark::State &state) {
+    bench::Body body = prepare();
     for (auto _ : state)
       if (std::string problem = body(); !problem.empty()) {
-        ++failureCount;
+        failureCount += !mayGiveUp || !problem.starts_with(bench::gaveUp);
         state.SkipWithError(problem.c_str());
         break;
       }
   };
-  benchmark::RegisterBenchmark(name.c_str(), std::move(run))
+  benchmark::RegisterBenchmark(name.c_str(), run)
       ->Unit(benchmark::kMillisecond)
       ->MeasureProcessCPUTime();
 }
 
+void bench::addPrepared(const std::string &name,
+                        std::function<Body()> prepare) {
+  addTo(name, /*mayGiveUp=*/false, std::move(prepare));
+}
+
 void bench::add(const std::string &name, Body body) {
-  addPrepared(name, [body = std::move(body)] { return body; });
+  addTo(name, /*mayGiveUp=*/false, [body] { return body; });
+}
+
+void bench::addOptional(const std::string &name, Body body) {
+  addTo(name, /*mayGiveUp=*/true, [body] { return body; });
 }
 
 std::string bench::synthesizeAndCheck(const Instance &instance,
@@ -108,7 +117,7 @@ std::string bench::synthesizeAndCheck(const Instance &instance,
   if (auto *failed = std::get_if<Failed>(&result.outcome))
     return failed->message;
   if (auto *unknown = std::get_if<Unknown>(&result.outcome))
-    return "unknown: " + unknown->reason;
+    return std::string(gaveUp) + ": " + unknown->reason;
   return "unsatisfiable";
 }
 
