@@ -321,6 +321,20 @@ Result<Frontier> sccl::searchFrontier(
     const Topology &topology, const CollectiveFamily &family,
     const FrontierOptions &options,
     const std::function<void(const FrontierPoint &)> &progress) {
+  if (options.maxSteps < 1 || options.maxSteps > FrontierOptions::maxMaxSteps)
+    return Error{"the largest number of steps is " +
+                 std::to_string(options.maxSteps) +
+                 ", expected between 1 and " +
+                 std::to_string(FrontierOptions::maxMaxSteps)};
+  if (options.maxChunks < 1 ||
+      options.maxChunks > FrontierOptions::maxMaxChunks)
+    return Error{"the largest number of chunks is " +
+                 std::to_string(options.maxChunks) +
+                 ", expected between 1 and " +
+                 std::to_string(FrontierOptions::maxMaxChunks)};
+  if (options.k && *options.k > FrontierOptions::maxMaxSteps)
+    return Error{"k is " + std::to_string(*options.k) + ", the limit is " +
+                 std::to_string(FrontierOptions::maxMaxSteps)};
   Result<Collective> smallest = smallestCollective(family, topology.numRanks());
   if (!smallest)
     return Error{smallest.error()};

@@ -132,9 +132,11 @@ public:
   /// Announces a row, so that a frontier reaches as far as its rows need.
   void extend(const Instance &instance) {
     unsigned &steps = maxSteps[familyKey(instance)];
-    steps = std::max(steps, instance.steps);
+    steps =
+        std::min(std::max(steps, instance.steps), FrontierOptions::maxMaxSteps);
     options.maxChunks =
-        std::max(options.maxChunks, instance.collective.chunks());
+        std::min(std::max(options.maxChunks, instance.collective.chunks()),
+                 FrontierOptions::maxMaxChunks);
   }
 
   /// Whether `instance` is on the true frontier: as cheap as S steps allow, and
@@ -242,6 +244,8 @@ int driver::synthesizeBatch(llvm::StringRef path,
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!buffer)
     return fail("cannot read " + path + ": " + buffer.getError().message());
+  if (!checkEngineName(defaults.engine))
+    return BadInput;
   CsvReader reader(path, (*buffer)->getBuffer());
   std::optional<std::vector<Row>> rows = reader.read();
   if (!rows)

@@ -99,6 +99,19 @@ driver::parseCollective(llvm::StringRef spelling) {
   return std::nullopt;
 }
 
+bool driver::checkEngineName(llvm::StringRef name) {
+  std::string names = "auto";
+  for (const auto &backend : solverBackends()) {
+    if (name == llvm::StringRef(backend->name()))
+      return true;
+    names += " " + std::string(backend->name());
+  }
+  if (name == "auto")
+    return true;
+  fail("unknown engine '" + name + "', expected one of: " + names);
+  return false;
+}
+
 bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
   llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
     stream << contents;

@@ -58,6 +58,9 @@ std::optional<Topology> loadTopology(llvm::StringRef spec);
 /// returns nothing if there is none.
 std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 
+/// True if `name` is an engine, or "auto". Prints an error if it is not.
+bool checkEngineName(llvm::StringRef name);
+
 /// Writes to a temporary file and renames it; "-" is standard output. Prints an
 /// error on failure.
 bool writeFile(llvm::StringRef path, llvm::StringRef contents);

@@ -192,6 +192,8 @@ int driver::paretoMain() {
     return fail("--timeout must be more than 0 seconds");
   if (jobs == 0 || maxSteps == 0 || maxChunks == 0)
     return fail("--jobs, --max-steps and --max-chunks must be at least 1");
+  if (!checkEngineName(engine))
+    return BadInput;
   std::optional<Topology> topology = loadTopology(topologyName);
   if (!topology)
     return BadInput;

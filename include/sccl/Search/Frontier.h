@@ -31,6 +31,11 @@ struct CollectiveFamily {
 };
 
 struct FrontierOptions {
+  /// Largest values accepted below, of k the former: each (C, S, R) is a
+  /// problem of its own.
+  static constexpr unsigned maxMaxSteps = 1024;
+  static constexpr unsigned maxMaxChunks = 4096;
+
   /// Largest S looked at.
   unsigned maxSteps = 8;
   /// Largest C tried.

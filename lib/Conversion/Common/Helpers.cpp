@@ -7,6 +7,8 @@
 
 #include "Helpers.h"
 
+#include "BlockLoops.h"
+
 #include "sccl/Conversion/KernelABI.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -29,359 +31,116 @@ static std::string replaceAll(std::string text, llvm::StringRef from,
 
 // Moves the chunks [position, position + count) of a segment, as far as the
 // segment reaches. A buffer is a pointer, the number of a segment in it and the
-// number of a chunk in that segment; addresses are computed here and not by the
-// caller, whose registers they would fill, and what is a constant there comes
-// in 32 bits. With one block the run moves in one piece; with several, block b
-// takes the b-th slice of every chunk, so that a slice has the same blocks on
-// every hop.
-static constexpr llvm::StringLiteral geometryBody = R"mlir(
+// number of a chunk in that segment; addresses and the stride of chunks, see
+// chunkStride() of KernelABI.h, are computed here and not by the caller, whose
+// registers they would fill, and what is a constant there comes in 32 bits.
+// With one block the run moves in one piece; with several, block b takes the
+// b-th slice of every chunk, so that a slice has the same blocks on every hop.
+static constexpr llvm::StringLiteral geometry = R"mlir(
+  llvm.func internal @NAME(BUFFERS
+      %position32: i32, %count32: i32, %segment: i64, %chunks32: i32,
+      %block32: i32, %blocks32: i32) attributes {no_inline} {
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
+    %c0_i32 = arith.constant 0 : i32
+    %c1_i32 = arith.constant 1 : i32
     %mask = arith.constant -16 : i64
+    %chunks = arith.extui %chunks32 : i32 to i64
+    %segment_up = arith.addi %segment, %chunks : i64
+    %segment_up1 = arith.subi %segment_up, %c1 : i64
+    %chunk = arith.divui %segment_up1, %chunks : i64
+    %chunk15 = arith.addi %chunk, %c15 : i64
+    %stride = arith.andi %chunk15, %mask : i64
     %position = arith.extui %position32 : i32 to i64
     %count = arith.extui %count32 : i32 to i64
-    %block = arith.extui %block32 : i32 to i64
-    %blocks = arith.extui %blocks32 : i32 to i64
     %start = arith.muli %position, %stride : i64
     %left0 = arith.subi %segment, %start : i64
     %left = arith.maxsi %left0, %c0 : i64
     %run = arith.muli %count, %stride : i64
     %bytes = arith.minsi %left, %run : i64
+    %block = arith.extui %block32 : i32 to i64
+    %blocks = arith.extui %blocks32 : i32 to i64
     %one_block = arith.cmpi eq, %blocks, %c1 : i64
-    %pieces = arith.select %one_block, %c1, %count : i64
+    %pieces = arith.select %one_block, %c1_i32, %count32 : i32
     %piece = arith.select %one_block, %run, %stride : i64
-    %padded = arith.addi %piece, %blocks : i64
-    %padded1 = arith.subi %padded, %c1 : i64
-    %even = arith.divui %padded1, %blocks : i64
+    %piece_up = arith.addi %piece, %blocks : i64
+    %piece_up1 = arith.subi %piece_up, %c1 : i64
+    %even = arith.divui %piece_up1, %blocks : i64
     %even15 = arith.addi %even, %c15 : i64
     %slice = arith.andi %even15, %mask : i64
-    scf.for %p = %c0 to %pieces step %c1 : i64 {
-      %base = arith.muli %p, %piece : i64
-      %skip = arith.muli %block, %slice : i64
-      %lo = arith.addi %base, %skip : i64
-      %end0 = arith.addi %lo, %slice : i64
-      %next = arith.addi %base, %piece : i64
-      %end1 = arith.minsi %end0, %next : i64
-      %end = arith.minsi %end1, %bytes : i64
-      %length = arith.subi %end, %lo : i64
+    %skip = arith.muli %block, %slice : i64
+    %beyond = arith.subi %piece, %skip : i64
+    %most = arith.minsi %slice, %beyond : i64
+    %ahead0 = arith.subi %bytes, %skip : i64
+ADDRESSES
+    %end:RESULTS = scf.for %p = %c0_i32 to %pieces step %c1_i32
+        iter_args(%ahead = %ahead0, BINDINGS) -> (i64, TYPES) : i32 {
+      %length = arith.minsi %ahead, %most : i64
       %some = arith.cmpi sgt, %length, %c0 : i64
       scf.if %some {
-ACTION
+        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
       }
+      %ahead_next = arith.subi %ahead, %piece : i64
+ADVANCES
+      scf.yield %ahead_next, YIELDS : i64, TYPES
     }
     llvm.return
   }
 )mlir";
 
-static constexpr llvm::StringLiteral transferHead = R"mlir(
-  llvm.func internal @coll_transfer(
-      %dst: PTR, %dst_segment: i32, %dst_chunk: i32,
-      %src0: PTR, %src0_segment: i32, %src0_chunk: i32,
-      %position32: i32, %count32: i32, %segment: i64, %stride: i64,
-      %block32: i32, %blocks32: i32) attributes {no_inline} {
-)mlir";
-static constexpr llvm::StringLiteral transferAction = R"mlir(
-        %to = llvm.getelementptr %dst_base[%lo] : (PTR, i64) -> PTR, i8
-        %from = llvm.getelementptr %src0_base[%lo] : (PTR, i64) -> PTR, i8
-        llvm.call @coll_copy(%to, %from, %length) : (PTR, PTR, i64) -> ()
-)mlir";
-static constexpr llvm::StringLiteral reduceHead = R"mlir(
-  llvm.func internal @coll_reduce(
-      %dst: PTR, %dst_segment: i32, %dst_chunk: i32,
-      %src0: PTR, %src0_segment: i32, %src0_chunk: i32,
-      %src1: PTR, %src1_segment: i32, %src1_chunk: i32,
-      %position32: i32, %count32: i32, %segment: i64, %stride: i64,
-      %block32: i32, %blocks32: i32) attributes {no_inline} {
-)mlir";
-static constexpr llvm::StringLiteral reduceAction = R"mlir(
-        %to = llvm.getelementptr %dst_base[%lo] : (PTR, i64) -> PTR, i8
-        %a = llvm.getelementptr %src0_base[%lo] : (PTR, i64) -> PTR, i8
-        %b = llvm.getelementptr %src1_base[%lo] : (PTR, i64) -> PTR, i8
-        llvm.call @coll_combine(%to, %a, %b, %length)
-            : (PTR, PTR, PTR, i64) -> ()
-)mlir";
-
-/// Computes %NAME_base, the address of a chunk.
+/// The address of the block's first slice in a buffer.
 static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_segment64 = arith.extui %NAME_segment : i32 to i64
     %NAME_chunk64 = arith.extui %NAME_chunk : i32 to i64
     %NAME_bytes0 = arith.muli %NAME_segment64, %segment : i64
     %NAME_bytes1 = arith.muli %NAME_chunk64, %stride : i64
-    %NAME_bytes = arith.addi %NAME_bytes0, %NAME_bytes1 : i64
-    %NAME_base = llvm.getelementptr %NAME[%NAME_bytes] : (PTR, i64) -> PTR, i8
+    %NAME_bytes2 = arith.addi %NAME_bytes0, %NAME_bytes1 : i64
+    %NAME_bytes3 = arith.addi %NAME_bytes2, %skip : i64
+    %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
 )mlir";
 
-static std::string geometryText(bool combines) {
-  auto body = [](llvm::StringRef action) {
-    return replaceAll(geometryBody.str(), "ACTION", action);
+/// A function that does `action` with chunks of `buffers`.
+static std::string geometryFunction(llvm::StringRef name,
+                                    llvm::StringRef action,
+                                    llvm::ArrayRef<llvm::StringRef> buffers) {
+  // Repeats `part` for each buffer, in place of NAME.
+  auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
+    return llvm::join(llvm::map_range(buffers,
+                                      [&](llvm::StringRef buffer) {
+                                        return replaceAll(part.str(), "NAME",
+                                                          buffer);
+                                      }),
+                      separator);
   };
-  auto address = [](llvm::StringRef name) {
-    return replaceAll(chunkAddress.str(), "NAME", name);
+  std::string text = geometry.str();
+  auto fill = [&](llvm::StringRef hole, const std::string &part) {
+    text = replaceAll(std::move(text), hole, part);
   };
-  std::string text = transferHead.str() + address("dst") + address("src0") +
-                     body(transferAction);
-  if (combines)
-    text += reduceHead.str() + address("dst") + address("src0") +
-            address("src1") + body(reduceAction);
+  fill("NAME", name.str());
+  fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
+                       "%NAME_chunk: i32,",
+                       ""));
+  fill("ADDRESSES", each(chunkAddress, ""));
+  fill("RESULTS", std::to_string(buffers.size() + 1));
+  fill("BINDINGS", each("%NAME_at = %NAME_first", ", "));
+  fill("POINTERS", each("%NAME_at", ", "));
+  fill("ADVANCES", each("      %NAME_next = llvm.getelementptr "
+                        "%NAME_at[%piece] : (PTR, i64) -> PTR, i8",
+                        "\n"));
+  fill("YIELDS", each("%NAME_next", ", "));
+  fill("TYPES", each("PTR", ", "));
+  fill("ACTION", action.str());
   return text;
 }
 
-//===----------------------------------------------------------------------===//
-// Loops of a thread block
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// One width of access: `type` has `bytes` bytes; `unroll` accesses are in
-/// flight at once.
-struct Access {
-  std::string type;
-  unsigned bytes;
-  unsigned unroll;
-};
-
-/// Writes loops in which the threads of a block walk over memory. With one
-/// source the loop copies, with two it combines.
-///
-/// What lives across the main loop is kept small, because the callers' values
-/// take a part of the registers: each pointer advances by itself, and counts
-/// have 32 bits.
-class BlockLoopWriter {
-public:
-  /// `lanes` threads side by side access memory side by side; the unrolled
-  /// accesses of a thread are that far apart.
-  BlockLoopWriter(unsigned blockSize, unsigned lanes,
-                  const std::optional<ElementOp> &combine)
-      : blockSize(blockSize), lanes(lanes), combine(combine) {
-    pointers = {"%dst", "%src0"};
-    if (combine)
-      pointers.push_back("%src1");
-  }
-
-  /// A function that handles `bytes` bytes at %dst: with `wide` accesses where
-  /// all pointers agree modulo its width, else with `narrow` ones. `unit`
-  /// accesses cover head and tail.
-  std::string function(llvm::StringRef name, const Access &wide,
-                       const Access &narrow, const Access &unit) {
-    text = "  llvm.func internal @" + name.str() + "(%dst: PTR, %src0: PTR, ";
-    text += combine ? "%src1: PTR, " : "";
-    text += "%bytes: i64) attributes {no_inline} {\n";
-    prologue();
-    aligned(wide, unit, /*elseBranch=*/[&] {
-      if (narrow.bytes == unit.bytes)
-        return units(unit);
-      aligned(narrow, unit, [&] { units(unit); });
-    });
-    text += "    llvm.return\n  }\n";
-    return text;
-  }
-
-private:
-  using Names = llvm::SmallVector<std::string, 3>;
-
-  std::string fresh() { return "%v" + std::to_string(next++); }
-  void line(const std::string &s) { text += "    " + s + "\n"; }
-  std::string define(const std::string &s) {
-    std::string name = fresh();
-    line(name + " = " + s);
-    return name;
-  }
-  std::string constant(int64_t value, llvm::StringRef type) {
-    return define("arith.constant " + std::to_string(value) + " : " +
-                  type.str());
-  }
-  std::string binary(llvm::StringRef op, const std::string &lhs,
-                     const std::string &rhs, llvm::StringRef type) {
-    return define("arith." + op.str() + " " + lhs + ", " + rhs + " : " +
-                  type.str());
-  }
-  std::string times(const std::string &value, uint64_t factor,
-                    llvm::StringRef type) {
-    return binary("muli", value, constant(factor, type), type);
-  }
-  std::string widen(const std::string &value) {
-    return define("arith.extui " + value + " : i32 to i64");
-  }
-  std::string narrow(const std::string &value) {
-    return define("arith.trunci " + value + " : i64 to i32");
-  }
-  /// All pointers of `bases`, `offset` (i64) bytes further.
-  Names at(const Names &bases, const std::string &offset) {
-    Names result;
-    for (const std::string &base : bases)
-      result.push_back(define("llvm.getelementptr " + base + "[" + offset +
-                              "] : (PTR, i64) -> PTR, i8"));
-    return result;
-  }
-  std::string plus(const std::string &base, uint64_t bytes) {
-    if (bytes == 0)
-      return base;
-    return define("llvm.getelementptr " + base + "[" + std::to_string(bytes) +
-                  "] : (PTR) -> PTR, i8");
-  }
-
-  void prologue() {
-    line("%tid_index = gpu.thread_id x");
-    line("%tid = arith.index_cast %tid_index : index to i32");
-    line("%zero = arith.constant 0 : i64");
-    line("%zero32 = arith.constant 0 : i32");
-    line("%one32 = arith.constant 1 : i32");
-    for (const std::string &pointer : pointers)
-      line(pointer + "_int = llvm.ptrtoint " + pointer + " : PTR to i64");
-  }
-
-  /// Head, wide body and tail where all pointers agree modulo the width.
-  template <typename Else>
-  void aligned(const Access &access, const Access &unit, Else elseBranch) {
-    std::string mask = constant(access.bytes - 1, "i64");
-    std::string differ = binary("xori", "%dst_int", "%src0_int", "i64");
-    if (combine)
-      differ = binary("ori", differ,
-                      binary("xori", "%dst_int", "%src1_int", "i64"), "i64");
-    std::string low = binary("andi", differ, mask, "i64");
-    line("scf.if " + binary("cmpi eq,", low, "%zero", "i64") + " {");
-    std::string minus = binary("subi", "%zero", "%dst_int", "i64");
-    std::string toEdge = binary("andi", minus, mask, "i64");
-    std::string head = binary("minui", toEdge, "%bytes", "i64");
-    edge(pointers, narrow(head), unit);
-    body(access, unit, head);
-    line("} else {");
-    elseBranch();
-    line("}");
-  }
-
-  /// Less than 16 bytes at `bases`, one unit per thread.
-  void edge(const Names &bases, const std::string &bytes, const Access &unit) {
-    std::string mine = times("%tid", unit.bytes, "i32");
-    line("scf.if " + binary("cmpi ult,", mine, bytes, "i32") + " {");
-    accesses(at(bases, widen(mine)), unit, 1);
-    line("}");
-  }
-
-  /// What follows the head: whole tiles, then single accesses, then the tail.
-  void body(const Access &access, const Access &unit, const std::string &head) {
-    // Tiles have 2 KiB and more: 31 bits count those of 4 TiB.
-    uint64_t tileBytes = uint64_t(access.bytes) * access.unroll * blockSize;
-    std::string tile = constant(tileBytes, "i64");
-    std::string rest = binary("subi", "%bytes", head, "i64");
-    std::string whole = narrow(binary("divui", rest, tile, "i64"));
-    std::string left = narrow(binary("remui", rest, tile, "i64"));
-    std::string mine = widen(placeInTile(access));
-    Names start = at(pointers, binary("addi", head, mine, "i64"));
-    Names stop = tiles(start, whole, tileBytes, access);
-    Names bases = at(stop, binary("subi", "%zero", mine, "i64"));
-    std::string mask = constant(-int64_t(access.bytes), "i32");
-    std::string full = binary("andi", left, mask, "i32");
-    std::string step = constant(uint64_t(access.bytes) * blockSize, "i32");
-    std::string from = times("%tid", access.bytes, "i32");
-    std::string offset = fresh();
-    line("scf.for " + offset + " = " + from + " to " + full + " step " + step +
-         " : i32 {");
-    accesses(at(bases, widen(offset)), access, 1);
-    line("}");
-    edge(at(bases, widen(full)), binary("subi", left, full, "i32"), unit);
-  }
-
-  /// The offset of the thread's first access in a tile, as i32.
-  std::string placeInTile(const Access &access) {
-    if (lanes == blockSize)
-      return times("%tid", access.bytes, "i32");
-    std::string size = constant(lanes, "i32");
-    std::string group = binary("divui", "%tid", size, "i32");
-    std::string lane = binary("remui", "%tid", size, "i32");
-    return binary(
-        "addi",
-        times(group, uint64_t(access.bytes) * access.unroll * lanes, "i32"),
-        times(lane, access.bytes, "i32"), "i32");
-  }
-
-  /// The loop that does the work. Returns where the pointers have come to.
-  Names tiles(const Names &start, const std::string &count, uint64_t tileBytes,
-              const Access &access) {
-    Names inside, result;
-    std::string bindings, types, yields;
-    std::string loop = fresh();
-    for (auto [index, name] : llvm::enumerate(start)) {
-      llvm::StringRef comma = index ? ", " : "";
-      inside.push_back(fresh());
-      bindings += comma.str() + inside.back() + " = " + name;
-      types += comma.str() + "PTR";
-      result.push_back(loop + "#" + std::to_string(index));
-    }
-    line(loop + ":" + std::to_string(start.size()) + " = scf.for " + fresh() +
-         " = %zero32 to " + count + " step %one32 iter_args(" + bindings +
-         ") -> (" + types + ") : i32 {");
-    accesses(inside, access, access.unroll);
-    for (auto [index, name] : llvm::enumerate(inside))
-      yields += (index ? ", " : "") + plus(name, tileBytes);
-    line("scf.yield " + yields + " : " + types);
-    line("}");
-    return result;
-  }
-
-  /// Accesses of one unit each, where pointers do not agree.
-  void units(const Access &unit) {
-    std::string from = widen(times("%tid", unit.bytes, "i32"));
-    std::string step = constant(uint64_t(unit.bytes) * blockSize, "i64");
-    std::string offset = fresh();
-    line("scf.for " + offset + " = " + from + " to %bytes step " + step +
-         " : i64 {");
-    accesses(at(pointers, offset), unit, 1);
-    line("}");
-  }
-
-  /// `unroll` accesses of one thread, with all loads before all stores.
-  void accesses(const Names &bases, const Access &access, unsigned unroll) {
-    llvm::SmallVector<std::string> values;
-    std::string suffix =
-        " {alignment = " + std::to_string(access.bytes) + " : i64} : ";
-    uint64_t apart = uint64_t(access.bytes) * lanes;
-    for (unsigned i = 0; i < unroll; ++i) {
-      llvm::SmallVector<std::string, 2> operands;
-      for (const std::string &base : llvm::drop_begin(bases))
-        operands.push_back(define("llvm.load " + plus(base, apart * i) +
-                                  suffix + "PTR -> " + access.type));
-      values.push_back(operands.front());
-      if (combine)
-        values.back() = define(combine->mnemonic + " " + operands[0] + ", " +
-                               operands[1] + " : " + access.type);
-    }
-    for (unsigned i = 0; i < unroll; ++i)
-      line("llvm.store " + values[i] + ", " + plus(bases.front(), apart * i) +
-           suffix + access.type + ", PTR");
-  }
-
-  unsigned blockSize;
-  unsigned lanes;
-  const std::optional<ElementOp> &combine;
-  Names pointers; ///< the destination first
-  std::string text;
-  unsigned next = 0;
-};
-} // namespace
-
-/// Independent 16-byte loads of a thread before its first store (gate K2).
-static constexpr unsigned wideUnroll = 8;
-
-static std::string blockLoopsText(const HelperOptions &options) {
-  // Offsets in an instruction of gfx9 have 13 bits: with the accesses of a
-  // thread one wave apart most need no address of their own. On NVIDIA, where
-  // all offsets fit, the whole block stays together.
-  unsigned lanes =
-      options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
+static std::string geometryText(bool combines) {
   std::string text =
-      BlockLoopWriter(options.blockSize, lanes, std::nullopt)
-          .function("coll_copy", {"vector<4xi32>", 16, wideUnroll},
-                    {"i32", 4, wideUnroll}, {"i8", 1, 1});
-  if (!options.combine)
-    return text;
-  const ElementOp &op = *options.combine;
-  std::string vector =
-      "vector<" + std::to_string(16 / op.bytes) + "x" + op.type + ">";
-  Access unit{op.type, op.bytes, 1};
-  return text + BlockLoopWriter(options.blockSize, lanes, options.combine)
-                    .function("coll_combine", {vector, 16, wideUnroll / 2},
-                              unit, unit);
+      geometryFunction("coll_transfer", "coll_copy", {"dst", "src0"});
+  if (combines)
+    text += geometryFunction("coll_reduce", "coll_combine",
+                             {"dst", "src0", "src1"});
+  return text;
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,18 +38,7 @@ ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
                                const ProgramContext &context, unsigned rank,
                                const KernelArguments &arguments, Value block)
     : builder(builder), loc(loc), context(context), rank(rank),
-      arguments(arguments), block(block) {
-  // chunkStride() of KernelABI.h
-  Value chunks = constant(context.collective.chunksPerSegment());
-  Value one = constant(1);
-  Value padded = arith::AddIOp::create(builder, loc, arguments.segment, chunks);
-  Value rounded = arith::SubIOp::create(builder, loc, padded, one);
-  Value even = arith::DivUIOp::create(builder, loc, rounded, chunks);
-  Value over =
-      arith::AddIOp::create(builder, loc, even, constant(chunkAlignment - 1));
-  stride = arith::AndIOp::create(builder, loc, over,
-                                 constant(-int64_t(chunkAlignment)));
-}
+      arguments(arguments), block(block) {}
 
 Value ProgramEmitter::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
@@ -68,17 +57,14 @@ void ProgramEmitter::call(StringRef helper, ValueRange operands) {
   LLVM::CallOp::create(builder, loc, TypeRange{}, helper, operands);
 }
 
-/// The `field`-th address of the peer's entry in the table of peers.
+/// The `field`-th address of the peer's entry in the table of peers. It is
+/// loaded anew for each use: a register that holds it across calls costs more.
 Value ProgramEmitter::peerAddress(unsigned peer, unsigned field) {
-  Value &address = peerFields[{peer, field}];
-  if (!address) {
-    constexpr unsigned word = sizeof(void *);
-    Value entry = offset(arguments.peers,
-                         constant(peer * sizeof(PeerEntry) + field * word));
-    address = LLVM::LoadOp::create(builder, loc, arguments.peers.getType(),
-                                   entry, /*alignment=*/word);
-  }
-  return address;
+  constexpr unsigned word = sizeof(void *);
+  Value entry = offset(arguments.peers,
+                       constant(peer * sizeof(PeerEntry) + field * word));
+  return LLVM::LoadOp::create(builder, loc, arguments.peers.getType(), entry,
+                              /*alignment=*/word);
 }
 
 static constexpr unsigned controlField = 3;
@@ -116,7 +102,8 @@ void ProgramEmitter::emitTransfer(const Transfer &transfer) {
     llvm::append_range(operands, slotOperands(read));
   unsigned position = transfer.chunk % context.collective.chunksPerSegment();
   operands.append({constant32(position), constant32(transfer.count),
-                   arguments.segment, stride, block,
+                   arguments.segment,
+                   constant32(context.collective.chunksPerSegment()), block,
                    constant32(context.layout.blocks)});
   call(transfer.reads.size() == 2 ? "coll_reduce" : "coll_transfer", operands);
 }

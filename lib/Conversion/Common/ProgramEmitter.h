@@ -18,7 +18,6 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <array>
-#include <map>
 
 namespace sccl::coll {
 
@@ -79,10 +78,8 @@ private:
   unsigned rank;
   KernelArguments arguments;
   mlir::Value block;
-  mlir::Value stride;
   mlir::Value epochRow;
   mlir::Value launch;
-  std::map<std::pair<unsigned, unsigned>, mlir::Value> peerFields;
 };
 
 /// Parses the helper functions into `body`, at its end.

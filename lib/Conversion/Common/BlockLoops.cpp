@@ -1,0 +1,268 @@
+//===- BlockLoops.cpp - Loops of a thread block ---------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockLoops.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace {
+/// One width of access: `type` has `bytes` bytes; `unroll` accesses are in
+/// flight at once.
+struct Access {
+  std::string type;
+  unsigned bytes;
+  unsigned unroll;
+};
+
+/// Writes loops in which the threads of a block walk over memory. With one
+/// source the loop copies, with two it combines.
+///
+/// What lives across the main loop is kept small, because the callers' values
+/// take a part of the registers: each pointer advances by itself, and counts
+/// have 32 bits.
+class BlockLoopWriter {
+public:
+  /// `lanes` threads side by side access memory side by side; the unrolled
+  /// accesses of a thread are that far apart.
+  BlockLoopWriter(unsigned blockSize, unsigned lanes,
+                  const std::optional<ElementOp> &combine)
+      : blockSize(blockSize), lanes(lanes), combine(combine) {
+    pointers = {"%dst", "%src0"};
+    if (combine)
+      pointers.push_back("%src1");
+  }
+
+  /// A function that handles `bytes` bytes at %dst: with `wide` accesses where
+  /// all pointers agree modulo its width, else with `narrow` ones. `unit`
+  /// accesses cover head and tail.
+  std::string function(llvm::StringRef name, const Access &wide,
+                       const Access &narrow, const Access &unit) {
+    text = "  llvm.func internal @" + name.str() + "(%dst: PTR, %src0: PTR, ";
+    text += combine ? "%src1: PTR, " : "";
+    text += "%bytes: i64) attributes {no_inline} {\n";
+    prologue();
+    aligned(wide, unit, /*elseBranch=*/[&] {
+      if (narrow.bytes == unit.bytes)
+        return units(unit);
+      aligned(narrow, unit, [&] { units(unit); });
+    });
+    text += "    llvm.return\n  }\n";
+    return text;
+  }
+
+private:
+  using Names = llvm::SmallVector<std::string, 3>;
+
+  std::string fresh() { return "%v" + std::to_string(next++); }
+  void line(const std::string &s) { text += "    " + s + "\n"; }
+  std::string define(const std::string &s) {
+    std::string name = fresh();
+    line(name + " = " + s);
+    return name;
+  }
+  std::string constant(int64_t value, llvm::StringRef type) {
+    return define("arith.constant " + std::to_string(value) + " : " +
+                  type.str());
+  }
+  std::string binary(llvm::StringRef op, const std::string &lhs,
+                     const std::string &rhs, llvm::StringRef type) {
+    return define("arith." + op.str() + " " + lhs + ", " + rhs + " : " +
+                  type.str());
+  }
+  std::string times(const std::string &value, uint64_t factor,
+                    llvm::StringRef type) {
+    return binary("muli", value, constant(factor, type), type);
+  }
+  std::string widen(const std::string &value) {
+    return define("arith.extui " + value + " : i32 to i64");
+  }
+  std::string narrow(const std::string &value) {
+    return define("arith.trunci " + value + " : i64 to i32");
+  }
+  /// All pointers of `bases`, `offset` (i64) bytes further.
+  Names at(const Names &bases, const std::string &offset) {
+    Names result;
+    for (const std::string &base : bases)
+      result.push_back(define("llvm.getelementptr " + base + "[" + offset +
+                              "] : (PTR, i64) -> PTR, i8"));
+    return result;
+  }
+  std::string plus(const std::string &base, uint64_t bytes) {
+    if (bytes == 0)
+      return base;
+    return define("llvm.getelementptr " + base + "[" + std::to_string(bytes) +
+                  "] : (PTR) -> PTR, i8");
+  }
+
+  void prologue() {
+    line("%tid_index = gpu.thread_id x");
+    line("%tid = arith.index_cast %tid_index : index to i32");
+    line("%zero = arith.constant 0 : i64");
+    line("%zero32 = arith.constant 0 : i32");
+    line("%one32 = arith.constant 1 : i32");
+    for (const std::string &pointer : pointers)
+      line(pointer + "_int = llvm.ptrtoint " + pointer + " : PTR to i64");
+  }
+
+  /// Head, wide body and tail where all pointers agree modulo the width.
+  template <typename Else>
+  void aligned(const Access &access, const Access &unit, Else elseBranch) {
+    std::string mask = constant(access.bytes - 1, "i64");
+    std::string differ = binary("xori", "%dst_int", "%src0_int", "i64");
+    if (combine)
+      differ = binary("ori", differ,
+                      binary("xori", "%dst_int", "%src1_int", "i64"), "i64");
+    std::string low = binary("andi", differ, mask, "i64");
+    line("scf.if " + binary("cmpi eq,", low, "%zero", "i64") + " {");
+    std::string minus = binary("subi", "%zero", "%dst_int", "i64");
+    std::string toEdge = binary("andi", minus, mask, "i64");
+    std::string head = binary("minui", toEdge, "%bytes", "i64");
+    edge(pointers, narrow(head), unit);
+    body(access, unit, head);
+    line("} else {");
+    elseBranch();
+    line("}");
+  }
+
+  /// Less than 16 bytes at `bases`, one unit per thread.
+  void edge(const Names &bases, const std::string &bytes, const Access &unit) {
+    std::string mine = times("%tid", unit.bytes, "i32");
+    line("scf.if " + binary("cmpi ult,", mine, bytes, "i32") + " {");
+    accesses(at(bases, widen(mine)), unit, 1);
+    line("}");
+  }
+
+  /// What follows the head: whole tiles, then single accesses, then the tail.
+  void body(const Access &access, const Access &unit, const std::string &head) {
+    // Tiles have 2 KiB and more: 31 bits count those of 4 TiB.
+    uint64_t tileBytes = uint64_t(access.bytes) * access.unroll * blockSize;
+    std::string tile = constant(tileBytes, "i64");
+    std::string rest = binary("subi", "%bytes", head, "i64");
+    std::string whole = narrow(binary("divui", rest, tile, "i64"));
+    std::string left = narrow(binary("remui", rest, tile, "i64"));
+    std::string mine = widen(placeInTile(access));
+    Names start = at(pointers, binary("addi", head, mine, "i64"));
+    Names stop = tiles(start, whole, tileBytes, access);
+    Names bases = at(stop, binary("subi", "%zero", mine, "i64"));
+    std::string mask = constant(-int64_t(access.bytes), "i32");
+    std::string full = binary("andi", left, mask, "i32");
+    std::string step = constant(uint64_t(access.bytes) * blockSize, "i32");
+    std::string from = times("%tid", access.bytes, "i32");
+    std::string offset = fresh();
+    line("scf.for " + offset + " = " + from + " to " + full + " step " + step +
+         " : i32 {");
+    accesses(at(bases, widen(offset)), access, 1);
+    line("}");
+    edge(at(bases, widen(full)), binary("subi", left, full, "i32"), unit);
+  }
+
+  /// The offset of the thread's first access in a tile, as i32.
+  std::string placeInTile(const Access &access) {
+    if (lanes == blockSize)
+      return times("%tid", access.bytes, "i32");
+    std::string size = constant(lanes, "i32");
+    std::string group = binary("divui", "%tid", size, "i32");
+    std::string lane = binary("remui", "%tid", size, "i32");
+    return binary(
+        "addi",
+        times(group, uint64_t(access.bytes) * access.unroll * lanes, "i32"),
+        times(lane, access.bytes, "i32"), "i32");
+  }
+
+  /// The loop that does the work. Returns where the pointers have come to.
+  Names tiles(const Names &start, const std::string &count, uint64_t tileBytes,
+              const Access &access) {
+    Names inside, result;
+    std::string bindings, types, yields;
+    std::string loop = fresh();
+    for (auto [index, name] : llvm::enumerate(start)) {
+      llvm::StringRef comma = index ? ", " : "";
+      inside.push_back(fresh());
+      bindings += comma.str() + inside.back() + " = " + name;
+      types += comma.str() + "PTR";
+      result.push_back(loop + "#" + std::to_string(index));
+    }
+    line(loop + ":" + std::to_string(start.size()) + " = scf.for " + fresh() +
+         " = %zero32 to " + count + " step %one32 iter_args(" + bindings +
+         ") -> (" + types + ") : i32 {");
+    accesses(inside, access, access.unroll);
+    for (auto [index, name] : llvm::enumerate(inside))
+      yields += (index ? ", " : "") + plus(name, tileBytes);
+    line("scf.yield " + yields + " : " + types);
+    line("}");
+    return result;
+  }
+
+  /// Accesses of one unit each, where pointers do not agree.
+  void units(const Access &unit) {
+    std::string from = widen(times("%tid", unit.bytes, "i32"));
+    std::string step = constant(uint64_t(unit.bytes) * blockSize, "i64");
+    std::string offset = fresh();
+    line("scf.for " + offset + " = " + from + " to %bytes step " + step +
+         " : i64 {");
+    accesses(at(pointers, offset), unit, 1);
+    line("}");
+  }
+
+  /// `unroll` accesses of one thread, with all loads before all stores.
+  void accesses(const Names &bases, const Access &access, unsigned unroll) {
+    llvm::SmallVector<std::string> values;
+    std::string suffix =
+        " {alignment = " + std::to_string(access.bytes) + " : i64} : ";
+    uint64_t apart = uint64_t(access.bytes) * lanes;
+    for (unsigned i = 0; i < unroll; ++i) {
+      llvm::SmallVector<std::string, 2> operands;
+      for (const std::string &base : llvm::drop_begin(bases))
+        operands.push_back(define("llvm.load " + plus(base, apart * i) +
+                                  suffix + "PTR -> " + access.type));
+      values.push_back(operands.front());
+      if (combine)
+        values.back() = define(combine->mnemonic + " " + operands[0] + ", " +
+                               operands[1] + " : " + access.type);
+    }
+    for (unsigned i = 0; i < unroll; ++i)
+      line("llvm.store " + values[i] + ", " + plus(bases.front(), apart * i) +
+           suffix + access.type + ", PTR");
+  }
+
+  unsigned blockSize;
+  unsigned lanes;
+  const std::optional<ElementOp> &combine;
+  Names pointers; ///< the destination first
+  std::string text;
+  unsigned next = 0;
+};
+} // namespace
+
+/// Independent 16-byte loads of a thread before its first store (gate K2).
+static constexpr unsigned wideUnroll = 8;
+
+std::string coll::blockLoopsText(const HelperOptions &options) {
+  // Offsets in an instruction of gfx9 have 13 bits: with the accesses of a
+  // thread one wave apart most need no address of their own. On NVIDIA, where
+  // all offsets fit, the whole block stays together.
+  unsigned lanes =
+      options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
+  std::string text =
+      BlockLoopWriter(options.blockSize, lanes, std::nullopt)
+          .function("coll_copy", {"vector<4xi32>", 16, wideUnroll},
+                    {"i32", 4, wideUnroll}, {"i8", 1, 1});
+  if (!options.combine)
+    return text;
+  const ElementOp &op = *options.combine;
+  std::string vector =
+      "vector<" + std::to_string(16 / op.bytes) + "x" + op.type + ">";
+  Access unit{op.type, op.bytes, 1};
+  // Bytes are unpacked to be combined, which takes registers.
+  unsigned unroll = op.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
+  return text + BlockLoopWriter(options.blockSize, lanes, options.combine)
+                    .function("coll_combine", {vector, 16, unroll}, unit, unit);
+}

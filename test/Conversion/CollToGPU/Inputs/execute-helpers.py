@@ -1,0 +1,187 @@
+"""Executes the GPU helpers that move data on this machine's CPU.
+
+usage: execute-helpers.py TARGET BLOCK-SIZE FILE.mlir
+
+Lowers the programs of FILE with the given options of convert-coll-to-gpu, takes
+@coll_copy, @coll_transfer and, if there, @coll_combine and @coll_reduce, and
+compiles them for the CPU with the thread's number read from a variable. They
+have no barriers, so the threads of a block may run one after the other. What
+they write is compared with a plain copy or sum over the whole of a guarded
+buffer, for many lengths, alignments and parts.
+"""
+import ctypes
+import itertools
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+GUARD = 0xA5
+HELPERS = "coll_copy", "coll_combine", "coll_transfer", "coll_reduce"
+
+
+def run(*command, text=None):
+    result = subprocess.run(command, input=text, capture_output=True, text=True)
+    if result.returncode:
+        sys.exit(f"{command[0]} failed: {result.stderr}")
+    return result.stdout
+
+
+def load(target, block_size, path, folder):
+    """The helpers as a shared library, and the names of those it has."""
+    text = run(
+        "sccl-opt", path, f"-convert-coll-to-gpu=target={target} block-size={block_size}"
+    )
+    found = re.findall(
+        r"^ +llvm\.func internal @(\w+)\(.*?^    \}$", text, re.S | re.M
+    )
+    names = [name for name in HELPERS if name in found]
+    bodies = [
+        re.search(rf"^ +llvm\.func internal @{name}\(.*?^    \}}$", text, re.S | re.M)[0]
+        for name in names
+    ]
+    module = "\n".join(bodies).replace("llvm.func internal", "llvm.func")
+    module = module.replace("!llvm.ptr<1>", "!llvm.ptr")
+    module, threads = re.subn(
+        r"(%\w+) = gpu\.thread_id +x",
+        r"%here = llvm.mlir.addressof @thread : !llvm.ptr\n"
+        r"%word = llvm.load %here : !llvm.ptr -> i64\n"
+        r"\1 = arith.index_cast %word : i64 to index",
+        module,
+    )
+    if not threads:
+        sys.exit("found no helper that knows its thread")
+    module += "\nllvm.mlir.global external @thread(0 : i64) : i64\n"
+    lowered = run(
+        "sccl-opt", "-", "-convert-scf-to-cf", "-convert-arith-to-llvm",
+        "-convert-cf-to-llvm", "-convert-index-to-llvm", "-reconcile-unrealized-casts",
+        text=module,
+    )
+    folder = pathlib.Path(folder)
+    run("mlir-translate", "--mlir-to-llvmir", "-o", str(folder / "h.ll"), text=lowered)
+    run("llc", "-O1", "-filetype=obj", "-relocation-model=pic", str(folder / "h.ll"),
+        "-o", str(folder / "h.o"))
+    run("ld.lld", "-shared", str(folder / "h.o"), "-o", str(folder / "h.so"))
+    return ctypes.CDLL(str(folder / "h.so")), names
+
+
+class Machine:
+    def __init__(self, library, block_size):
+        self.library = library
+        self.thread = ctypes.c_int64.in_dll(library, "thread")
+        self.block_size = block_size
+        self.cases = 0
+
+    def launch(self, name, *arguments):
+        function = getattr(self.library, name)
+        function.restype = None
+        for thread in range(self.block_size):
+            self.thread.value = thread
+            function(*arguments)
+
+    def buffer(self, size, offset, fill=None):
+        """Memory at an address that is `offset` modulo 64, with its contents."""
+        memory = (ctypes.c_uint8 * (size + 192))()
+        ctypes.memset(memory, GUARD, len(memory))
+        base = ctypes.addressof(memory)
+        start = (-base) % 64 + 64 + offset
+        if fill:
+            ctypes.memmove(base + start, fill, size)
+        return memory, start, ctypes.c_void_p(base + start)
+
+    def expect(self, memory, start, expected, what):
+        self.cases += 1
+        wanted = bytes([GUARD]) * start + expected
+        wanted += bytes([GUARD]) * (len(memory) - len(wanted))
+        if bytes(memory) != wanted:
+            at = next(i for i, (a, b) in enumerate(zip(memory, wanted)) if a != b)
+            sys.exit(f"{what}: wrong byte at {at - start} of {len(expected)}")
+
+
+def add(left, right):
+    """Sums of f32, exact for the small integers in our data."""
+    count = len(left) // 4
+    kind = ctypes.c_float * count
+    pairs = zip(kind.from_buffer_copy(left), kind.from_buffer_copy(right))
+    return bytes(kind(*(a + b for a, b in pairs)))
+
+
+def floats(random_source, count):
+    return bytes((ctypes.c_float * count)(
+        *(random_source.randrange(-999, 999) for _ in range(count))))
+
+
+def check_loops(machine, combines, source):
+    """@coll_copy and @coll_combine."""
+    tile = 16 * 8 * machine.block_size
+    lengths = [0, 1, 3, 4, 15, 16, 17, 4100, tile - 1, tile, tile + 16, 2 * tile + 1237]
+    for size, (a, b) in itertools.product(
+        lengths, [(0, 0), (5, 5), (16, 0), (4, 8), (1, 5), (7, 2)]
+    ):
+        data = source.randbytes(size)
+        memory, start, dst = machine.buffer(size, a)
+        _, _, src = keep = machine.buffer(size, b, data)
+        machine.launch("coll_copy", dst, src, ctypes.c_int64(size))
+        machine.expect(memory, start, data, f"coll_copy of {size} at {a}, {b}")
+    if not combines:
+        return
+    for size, (a, b, c) in itertools.product(
+        {length // 4 * 4 for length in lengths},
+        [(0, 0, 0), (4, 20, 36), (12, 12, 12), (0, 4, 8), (8, 8, 0)],
+    ):
+        left, right = floats(source, size // 4), floats(source, size // 4)
+        memory, start, dst = machine.buffer(size, a)
+        _, _, lhs = keep = machine.buffer(size, b, left)
+        _, _, rhs = keep2 = machine.buffer(size, c, right)
+        machine.launch("coll_combine", dst, lhs, rhs, ctypes.c_int64(size))
+        machine.expect(memory, start, add(left, right), f"coll_combine of {size}")
+
+
+def check_geometry(machine, combines, source):
+    """@coll_transfer and @coll_reduce: all blocks together move the chunks."""
+    for segment, chunks, blocks in itertools.product(
+        [0, 4, 100, 4096, 6148], [1, 3, 6], [1, 2, 3, 8]
+    ):
+        stride = (-(-segment // chunks) + 15) // 16 * 16
+        position = source.randrange(chunks)
+        count = source.randrange(1, chunks - position + 1)
+        begin = min(position * stride, segment)
+        size = min((position + count) * stride, segment) - begin
+        left, right = floats(source, 2 * segment // 4), floats(source, segment // 4)
+        memory, start, dst = machine.buffer(3 * segment, 0)
+        _, _, lhs = keep = machine.buffer(2 * segment, 0, left)
+        _, _, rhs = keep2 = machine.buffer(segment, 0, right)
+        here = (1, position)
+        for block in range(blocks):
+            tail = (position, count, ctypes.c_int64(segment), chunks, block, blocks)
+            operands = (dst, 2, position, lhs, *here)
+            if combines:
+                operands += (rhs, 0, position)
+            machine.launch("coll_reduce" if combines else "coll_transfer",
+                           *operands, *tail)
+        part = left[segment + begin : segment + begin + size]
+        if combines:
+            part = add(part, right[begin : begin + size])
+        expected = bytes([GUARD]) * (2 * segment + begin) + part
+        machine.expect(memory, start, expected,
+                       f"{count} of {chunks} chunks of {segment} by {blocks} blocks")
+
+
+def main():
+    target, block_size, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    source = random.Random(1)
+    with tempfile.TemporaryDirectory() as folder:
+        library, names = load(target, block_size, path, folder)
+        machine = Machine(library, block_size)
+        combines = "coll_combine" in names
+        check_loops(machine, combines, source)
+        check_geometry(machine, False, source)
+        if combines:
+            check_geometry(machine, True, source)
+    print(f"{', '.join(names)}: {machine.cases} cases right")
+
+
+if __name__ == "__main__":
+    main()
