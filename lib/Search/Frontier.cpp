@@ -19,7 +19,6 @@
 #include <chrono>
 #include <future>
 #include <mutex>
-#include <ranges>
 
 using namespace sccl;
 
@@ -163,9 +162,14 @@ private:
     meeting.resize(std::min<size_t>(meeting.size(), 3));
     if (std::optional<FrontierPoint> point = searchInOrder(s, meeting))
       return point;
-    // Otherwise from the easy side, as far as time allows.
+    // Otherwise from the easy side, as far as time allows; of equal ones the
+    // smallest first, as before.
+    std::stable_sort(others.begin(), others.end(),
+                     [](const Candidate &a, const Candidate &b) {
+                       return a.bandwidth() > b.bandwidth();
+                     });
     std::optional<FrontierPoint> best;
-    for (const Candidate &candidate : std::views::reverse(others)) {
+    for (const Candidate &candidate : others) {
       std::chrono::duration<double> used = Clock::now() - began;
       if (timeIsOver() || used.count() > options.stepSeconds)
         break;

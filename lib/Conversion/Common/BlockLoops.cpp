@@ -82,7 +82,7 @@ private:
     return binary("muli", value, constant(factor, type), type);
   }
   std::string widen(const std::string &value) {
-    return define("arith.extui " + value + " : i32 to i64");
+    return define("arith.extsi " + value + " : i32 to i64");
   }
   std::string narrow(const std::string &value) {
     return define("arith.trunci " + value + " : i64 to i32");
@@ -125,18 +125,20 @@ private:
     std::string minus = binary("subi", "%zero", "%dst_int", "i64");
     std::string toEdge = binary("andi", minus, mask, "i64");
     std::string head = binary("minui", toEdge, "%bytes", "i64");
-    edge(pointers, narrow(head), unit);
+    edge(pointers, "%zero32", narrow(head), unit);
     body(access, unit, head);
     line("} else {");
     elseBranch();
     line("}");
   }
 
-  /// Less than 16 bytes at `bases`, one unit per thread.
-  void edge(const Names &bases, const std::string &bytes, const Access &unit) {
+  /// Less than 16 bytes, one unit per thread, `from` (i32) bytes behind
+  /// `bases`.
+  void edge(const Names &bases, const std::string &from,
+            const std::string &bytes, const Access &unit) {
     std::string mine = times("%tid", unit.bytes, "i32");
     line("scf.if " + binary("cmpi ult,", mine, bytes, "i32") + " {");
-    accesses(at(bases, widen(mine)), unit, 1);
+    accesses(at(bases, widen(binary("addi", from, mine, "i32"))), unit, 1);
     line("}");
   }
 
@@ -148,20 +150,22 @@ private:
     std::string rest = binary("subi", "%bytes", head, "i64");
     std::string whole = narrow(binary("divui", rest, tile, "i64"));
     std::string left = narrow(binary("remui", rest, tile, "i64"));
-    std::string mine = widen(placeInTile(access));
-    Names start = at(pointers, binary("addi", head, mine, "i64"));
+    std::string mine = placeInTile(access);
+    Names start = at(pointers, binary("addi", head, widen(mine), "i64"));
     Names stop = tiles(start, whole, tileBytes, access);
-    Names bases = at(stop, binary("subi", "%zero", mine, "i64"));
     std::string mask = constant(-int64_t(access.bytes), "i32");
     std::string full = binary("andi", left, mask, "i32");
     std::string step = constant(uint64_t(access.bytes) * blockSize, "i32");
     std::string from = times("%tid", access.bytes, "i32");
     std::string offset = fresh();
+    // Addresses are relative to where the thread is: with those of the block in
+    // use here, LLVM would keep them in the main loop, and add `mine` there.
     line("scf.for " + offset + " = " + from + " to " + full + " step " + step +
          " : i32 {");
-    accesses(at(bases, widen(offset)), access, 1);
+    accesses(at(stop, widen(binary("subi", offset, mine, "i32"))), access, 1);
     line("}");
-    edge(at(bases, widen(full)), binary("subi", left, full, "i32"), unit);
+    edge(stop, binary("subi", full, mine, "i32"),
+         binary("subi", left, full, "i32"), unit);
   }
 
   /// The offset of the thread's first access in a tile, as i32.

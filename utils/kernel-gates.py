@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Counts what the speed of compiled kernels depends on, and compares it with bars.
+
+usage: kernel-gates.py [--ptxas=PATH] FILE.ptx|FILE.s...
+
+The files are what `sccl compile` writes. Prints a table for each; fails if a
+gate does not hold or if a file holds no kernel. docs/KernelQuality.md explains
+the gates. Registers are only known where there is a ptxas.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LOOPS = {"coll_copy": 8, "coll_combine": 4}  # loads before the first store
+TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
+GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
+MAX_REGISTERS, MAX_VGPRS = 64, 128  # two blocks of 512 threads
+
+
+class Function:
+    def __init__(self, name, is_kernel):
+        self.name, self.is_kernel = name, is_kernel
+        self.code = []  # (opcode, operands)
+        self.labels = {}
+        self.raw = []
+
+    def count(self, pattern, code=None):
+        code = self.code if code is None else code
+        return sum(bool(re.match(pattern, op)) for op, _ in code)
+
+    def loops(self):
+        """The code of each innermost loop: a backward jump with none inside."""
+        spans = []
+        for at, (op, operands) in enumerate(self.code):
+            target = self.labels.get(operands.split(",")[0].strip())
+            if re.match(r"bra|s_branch|s_cbranch", op) and target is not None:
+                if target <= at:
+                    spans.append((target, at))
+        inner = [
+            (a, b)
+            for a, b in spans
+            if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in spans)
+        ]
+        return [self.code[a : b + 1] for a, b in inner]
+
+
+def parse(text, is_ptx):
+    functions, current = {}, None
+    header = re.compile(
+        r"(?:\.visible )?\.(entry|func)\b(?:\s*\(.*?\))? *(\w+)\(?$"
+        if is_ptx
+        else r"(?!\.L)(\w+)():$"
+    )
+    for line in text.splitlines():
+        line = re.split(r"//|;$|\s;" if is_ptx else r";", line)[0].rstrip()
+        match = header.match(line)
+        if match:
+            name = match[2] if is_ptx else match[1]
+            current = Function(name, match[1] == "entry")
+            functions[name] = current  # a body replaces its declaration
+            continue
+        if current is None or not line.strip():
+            continue
+        if re.match(r"\}|\.Lfunc_end", line):
+            current = None
+            continue
+        label = re.match(r"\s*([$.]L\w+):\s*", line)
+        if label:
+            current.labels[label[1]] = len(current.code)
+            line = line[label.end() :]
+        word = re.match(r"\s+(?:@!?%\w+\s+)?(\w[\w.:]*)\s*(.*)", line)
+        if word:
+            current.code.append((word[1], word[2].rstrip(";")))
+            current.is_kernel |= word[1] == "s_endpgm"
+    return functions
+
+
+def access(op):
+    """("load" or "store", bytes) if `op` may reach memory of a peer."""
+    match = re.match(r"(ld|st)\.(?!param|local|shared)", op)
+    if match:
+        bits = TYPE_BITS.search(op)
+        size = int(bits[1] or 1) * int(bits[2]) // 8
+        return {"ld": "load", "st": "store"}[match[1]], size
+    match = re.match(r"(?:global|flat|buffer)_(load|store)_(\w+)", op)
+    if match:
+        return match[1], GCN_BYTES.get(match[2], 1)
+    return None
+
+
+class Report:
+    def __init__(self):
+        self.failed = 0
+
+    def gate(self, name, where, value, bar, holds):
+        self.failed += not holds
+        print(f"  {name:3} {where:24} {value:22} {bar:22} {'ok' if holds else 'FAILED'}")
+
+
+def main_loop(function):
+    def weight(loop):
+        return sum(access(op)[1] for op, _ in loop if access(op))
+
+    return max(function.loops(), key=weight, default=[])
+
+
+def check_loop(report, function, is_ptx):
+    """K1, K2, K3."""
+    loop = main_loop(function)
+    accesses = [access(op) for op, _ in loop if access(op)]
+    total = sum(size for _, size in accesses)
+    wide = sum(size for _, size in accesses if size == 16)
+    share = 100 * wide // total if total else 0
+    kinds = [kind for kind, size in accesses if size == 16]
+    first = kinds.index("store") if "store" in kinds else 0
+    # On gfx9 the second half of an addition in 64 bits has a carry.
+    pattern = r"(add|sub|mad\.lo)\.[su]64" if is_ptx else r"v_addc_co|v_lshl_add_u64"
+    adds, pairs = function.count(pattern, loop), kinds.count("store")
+    name = function.name
+    report.gate("K1", name, f"{share} % in 16 bytes", "100 %", share == 100)
+    bar = LOOPS[name]
+    report.gate("K2", name, f"{first} loads first", f">= {bar}", first >= bar)
+    ratio = adds / pairs if pairs else 99
+    report.gate("K3", name, f"{adds} adds, {pairs} stores", "<= 1.5 each", ratio <= 1.5)
+
+
+def channels(kernel):
+    """The helpers that each channel of a kernel calls, in order."""
+    calls = [m[0] for _, args in kernel.code for m in [re.search(r"coll_\w+", args)] if m]
+    result = []
+    for helper in calls:
+        if helper == "coll_begin":
+            result.append([])
+        result[-1].append(helper)
+    return result
+
+
+def per_step(kernels):
+    """The most releases that follow one group of transfers, the most waits
+    before one, and the most releases before any."""
+    releases = waits = opening = 0
+    for kernel in kernels:
+        for calls in channels(kernel):
+            signalled = waited = 0
+            moved = False
+            for helper in calls + ["coll_transfer"]:
+                if helper in ("coll_transfer", "coll_reduce"):
+                    if moved:
+                        releases = max(releases, signalled)
+                    else:
+                        opening = max(opening, signalled)
+                    waits = max(waits, waited)
+                    moved, signalled, waited = True, 0, 0
+                signalled += helper == "coll_signal"
+                waited += helper == "coll_wait"
+    return releases, waits, opening
+
+
+def check_protocol(report, functions, is_ptx):
+    """K4, K5, K6, K8."""
+    release = r"st\.release|fence\.|membar" if is_ptx else r"global_store"
+    barrier = r"bar\.|barrier\." if is_ptx else r"s_barrier"
+    poll = r"ld\.(acquire|relaxed|volatile)" if is_ptx else r"buffer_(inv|wbinv)|s_sleep"
+    kernels = [f for f in functions.values() if f.is_kernel]
+    data = [f for f in functions.values() if f.name in LOOPS or f.name in ("coll_transfer", "coll_reduce")]
+    if "coll_signal" in functions:
+        signal, wait = functions["coll_signal"], functions["coll_wait"]
+        count = signal.count(release)
+        report.gate("K4", "coll_signal", f"{count} release", "1", count == 1)
+        if is_ptx:
+            releases, waits, opening = per_step(kernels)
+            value = f"{releases} after a step"
+            report.gate("K4", "kernels", value, "<= 1", releases <= 1)
+            print(f"      {'':24} {opening} ready signals open a launch, a step has up to {waits} waits")
+        count = signal.count(barrier), wait.count(barrier)
+        value = f"{count[0]} + {count[1]} barriers"
+        report.gate("K5", "signal + wait", value, "<= 2", sum(count) <= 2)
+    count = sum(f.count(barrier) + f.count(poll) for f in data)
+    report.gate("K5", "payload", f"{count} barriers, polls", "0", count == 0)
+    weak = r".*\.nc\b|ldu|.*\.(gpu|cta)\b|atom|red\." if is_ptx else r".*_atomic_"
+    count = sum(f.count(weak) for f in functions.values())
+    report.gate("K6", "all", f"{count} weak flags, caches", "0", count == 0)
+    divide = r"(div|rem)\." if is_ptx else r"v_rcp|v_div"
+    loops = sum(f.count(divide, loop) for f in functions.values() for loop in f.loops())
+    everywhere = sum(f.count(divide) for f in functions.values())
+    value = f"{loops} in loops, {everywhere} in all"
+    report.gate("K8", "all", value, "0 in loops", loops == 0)
+
+
+def check_registers(report, path, text, ptxas):
+    """K7, by ptxas."""
+    if not ptxas:
+        print(f"  K7  {'kernels':24} not measured: there is no ptxas")
+        return
+    chip = re.search(r"\.target (\w+)", text)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [ptxas, "-v", f"-arch={chip}", str(path), "-o", folder + "/x.cubin"]
+        result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        print(f"  K7  {'kernels':24} not measured: ptxas does not accept {chip}")
+        return
+    used = [int(n) for n in re.findall(r"Used (\d+) registers", result.stderr)]
+    spills = [int(n) for n in re.findall(r"(\d+) bytes spill", result.stderr)]
+    value = f"{max(used)} registers"
+    report.gate("K7", "kernels", value, f"<= {MAX_REGISTERS}", max(used) <= MAX_REGISTERS)
+    report.gate("K7", "kernels", f"{sum(spills)} spill bytes", "0", sum(spills) == 0)
+
+
+def check_gcn(report, functions, text):
+    """A: what the notes of the assembler say, and the waits of a signal."""
+    def largest(key):
+        values = [int(n) for n in re.findall(rf"\.{key}:\s+(\d+)", text)]
+        if not values:
+            sys.exit(f"kernel-gates: the file has no .{key}")
+        return max(values)
+
+    vgprs, lds = largest("vgpr_count"), largest("group_segment_fixed_size")
+    spills = largest("vgpr_spill_count") + largest("sgpr_spill_count")
+    report.gate("A", "kernels", f"{vgprs} VGPRs", f"<= {MAX_VGPRS}", vgprs <= MAX_VGPRS)
+    report.gate("A", "kernels", f"{spills} spills, {lds} bytes LDS", "0, 0", spills + lds == 0)
+    signal = functions.get("coll_signal")
+    if signal and "--gfx906" not in text and "--gfx908" not in text:
+        ops = [op + " " + args for op, args in signal.code]
+        end = next(i for i, op in enumerate(ops) if op.startswith("s_barrier"))
+        tail = [op.split()[0] for op in ops[:end]].count("buffer_wbl2")
+        joined = ops[end - 1].startswith("s_waitcnt vmcnt(0)")
+        value = f"{tail} write-back, {'wait' if joined else 'no wait'}"
+        report.gate("A", "coll_signal", value, "1, wait", tail == 1 and joined)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    parser.add_argument("--ptxas", default=shutil.which("ptxas"))
+    options = parser.parse_args()
+    failed = 0
+    for path in options.files:
+        text, is_ptx = path.read_text(), path.suffix == ".ptx"
+        functions = parse(text, is_ptx)
+        chip = re.search(r"\.target (\w+)" if is_ptx else r"--(gfx\w+)", text)
+        kernels = sum(f.is_kernel for f in functions.values())
+        if not kernels or not chip or "coll_copy" not in functions:
+            print(f"kernel-gates: {path} holds no kernel of sccl")
+            return 1
+        print(f"{path.name}: {kernels} kernels for {chip[1]}")
+        report = Report()
+        for name in LOOPS:
+            if name in functions:
+                check_loop(report, functions[name], is_ptx)
+        check_protocol(report, functions, is_ptx)
+        if is_ptx:
+            check_registers(report, path, text, options.ptxas)
+        else:
+            check_gcn(report, functions, text)
+        failed += report.failed
+    print("all gates hold" if not failed else f"{failed} gates failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
