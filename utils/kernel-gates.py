@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 LOOPS = {"coll_copy": 8, "coll_combine": 4}  # loads before the first store
+PAYLOAD = *LOOPS, "coll_transfer", "coll_reduce"
 TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
 GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
 MAX_REGISTERS, MAX_VGPRS = 64, 128  # two blocks of 512 threads
@@ -166,7 +167,7 @@ def check_protocol(report, functions, is_ptx):
     barrier = r"bar\.|barrier\." if is_ptx else r"s_barrier"
     poll = r"ld\.(acquire|relaxed|volatile)" if is_ptx else r"buffer_(inv|wbinv)|s_sleep"
     kernels = [f for f in functions.values() if f.is_kernel]
-    data = [f for f in functions.values() if f.name in LOOPS or f.name in ("coll_transfer", "coll_reduce")]
+    data = [functions[name] for name in PAYLOAD if name in functions]
     if "coll_signal" in functions:
         signal, wait = functions["coll_signal"], functions["coll_wait"]
         count = signal.count(release)
@@ -175,7 +176,8 @@ def check_protocol(report, functions, is_ptx):
             releases, waits, opening = per_step(kernels)
             value = f"{releases} after a step"
             report.gate("K4", "kernels", value, "<= 1", releases <= 1)
-            print(f"      {'':24} {opening} ready signals open a launch, a step has up to {waits} waits")
+            print(f"      a launch opens with up to {opening} ready signals of a block")
+            print(f"      a step has up to {waits} waits, for a peer each")
         count = signal.count(barrier), wait.count(barrier)
         value = f"{count[0]} + {count[1]} barriers"
         report.gate("K5", "signal + wait", value, "<= 2", sum(count) <= 2)
