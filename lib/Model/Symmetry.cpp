@@ -187,6 +187,9 @@ static void collectGenerator(void *list, unsigned, const unsigned *image) {
 std::vector<Permutation>
 sccl::automorphismGenerators(const Topology &topology,
                              std::optional<unsigned> fixedRank) {
+  constexpr size_t maxLinks = size_t(1) << 16;
+  if (topology.links().size() > maxLinks)
+    return {};
   bliss::Digraph graph;
   // bliss 0.73 leaks memory with it.
   graph.set_component_recursion(false);

@@ -19,6 +19,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 
+#include <cstdlib>
+
 using namespace mlir;
 using namespace sccl;
 
@@ -102,9 +104,19 @@ static LogicalResult audit(ModuleOp module, const Target &target,
   return success(findings.empty());
 }
 
+/// Forgets CUDA folders of the environment that do not exist. MLIR reports them
+/// as errors, even for PTX, which needs nothing from them.
+static void forgetMissingToolkits() {
+  for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
+    if (const char *path = std::getenv(variable))
+      if (!llvm::sys::fs::is_directory(path))
+        unsetenv(variable);
+}
+
 FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
                                         OutputKind kind,
                                         const LoweringOptions &options) {
+  forgetMissingToolkits();
   if (failed(checkKind(module, target, kind)) || failed(checkContents(module)))
     return failure();
   PassManager manager(module.getContext());

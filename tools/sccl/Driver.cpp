@@ -16,6 +16,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
@@ -61,7 +62,8 @@ static bool looksLikeFile(llvm::StringRef spec) {
   return spec.ends_with(".mlir") || spec.contains('/') || spec == "-";
 }
 
-std::optional<Topology> driver::loadTopology(llvm::StringRef spec) {
+std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
+                                             std::string *where) {
   if (!looksLikeFile(spec)) {
     Result<Topology> topology = makeBuiltinTopology(spec.str());
     if (!topology) {
@@ -84,6 +86,11 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec) {
       coll::importTopology(*topologies.begin());
   if (failed(topology))
     return std::nullopt;
+  auto loc =
+      mlir::dyn_cast<mlir::FileLineColLoc>((*topologies.begin()).getLoc());
+  if (where && loc)
+    *where = llvm::formatv("{0}:{1}:{2}: ", loc.getFilename().getValue(),
+                           loc.getLine(), loc.getColumn());
   return std::move(*topology);
 }
 

@@ -51,8 +51,10 @@ private:
 };
 
 /// Builds the topology `spec`: a built-in name, or an .mlir file that holds one
-/// coll.topology. Prints an error and returns nothing on failure.
-std::optional<Topology> loadTopology(llvm::StringRef spec);
+/// coll.topology. Prints an error and returns nothing on failure. `where`, if
+/// given, becomes "FILE:LINE:COLUMN: " for messages about a topology in a file.
+std::optional<Topology> loadTopology(llvm::StringRef spec,
+                                     std::string *where = nullptr);
 
 /// The kind that `spelling` names. Prints an error with the list of names and
 /// returns nothing if there is none.
@@ -112,9 +114,9 @@ std::optional<Instance> makeInstance(const SynthesisRequest &request);
 /// The engine's options that are asked for, likewise.
 std::optional<SolverOptions> solverOptions(const SynthesisRequest &request);
 
-/// Checks what is in `path`: schedules and programs, or the flags in assembly if
-/// the name ends in .ptx or .s. If `certificate` is not empty, also the claim in
-/// that file for each schedule.
+/// Checks what is in `path`: schedules and programs, or the flags in assembly
+/// if the name ends in .ptx or .s. If `certificate` is not empty, also the
+/// claim in that file for each schedule.
 int checkFile(llvm::StringRef path, bool json,
               llvm::StringRef certificate = "");
 

@@ -194,7 +194,8 @@ int driver::paretoMain() {
     return fail("--jobs, --max-steps and --max-chunks must be at least 1");
   if (!checkEngineName(engine))
     return BadInput;
-  std::optional<Topology> topology = loadTopology(topologyName);
+  std::string where;
+  std::optional<Topology> topology = loadTopology(topologyName, &where);
   if (!topology)
     return BadInput;
   std::optional<CollectiveKind> kind = parseCollective(collectiveSpelling);
@@ -226,7 +227,7 @@ int driver::paretoMain() {
         *topology, family, options,
         [&](const FrontierPoint &point) { report.point(point); });
     if (!frontier)
-      return fail(frontier.error());
+      return fail(where + frontier.error());
     report.conclusion(*frontier);
     if (!report.written())
       return BadInput;

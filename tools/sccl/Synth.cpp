@@ -170,7 +170,8 @@ static std::optional<Collective> makeCollective(const SynthesisRequest &request,
 }
 
 std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
-  std::optional<Topology> topology = loadTopology(request.topology);
+  std::string where;
+  std::optional<Topology> topology = loadTopology(request.topology, &where);
   if (!topology)
     return std::nullopt;
   std::optional<Collective> collective =
@@ -181,7 +182,7 @@ std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
       Instance::make(std::move(*topology), std::move(*collective),
                      request.steps, request.rounds);
   if (!instance) {
-    fail(instance.error());
+    fail(where + instance.error());
     return std::nullopt;
   }
   return std::move(*instance);

@@ -25,7 +25,8 @@ namespace sccl {
 using Permutation = std::vector<unsigned>;
 
 /// Generators of the group of rank permutations that map links to links and
-/// limits to limits of the same bandwidth. Empty if only the identity does.
+/// limits to limits of the same bandwidth. Empty if only the identity does, or
+/// above 2^16 links, where finding the group costs more than it saves.
 /// If `fixedRank` is given, only those that map it to itself.
 std::vector<Permutation>
 automorphismGenerators(const Topology &topology,
