@@ -151,7 +151,7 @@ TEST(RandomTopology, EnginesAgree) {
     GTEST_SKIP() << "neither z3 nor sat is built";
   Random random(20260101);
   Tally tally;
-  for (unsigned trial = 0; trial < 600; ++trial) {
+  for (unsigned trial = 0; trial < 1000; ++trial) {
     SCOPED_TRACE(trial);
     Instance instance = randomInstance(random);
     SCOPED_TRACE(instance.collective.name());

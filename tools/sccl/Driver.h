@@ -135,6 +135,8 @@ bool synthChosen();
 int synthMain();
 bool paretoChosen();
 int paretoMain();
+bool baselineChosen();
+int baselineMain();
 bool costChosen();
 int costMain();
 bool checkChosen();

@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
         Subcommand{paretoChosen, paretoMain},
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
+        Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
       return run();
