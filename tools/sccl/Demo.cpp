@@ -47,6 +47,10 @@ int driver::demoMain() {
   std::string hsaco = path("all_gather.gfx942.hsaco");
 
   SynthesisRequest request;
+  // The reference solver, where it is built.
+  for (const auto &backend : solverBackends())
+    if (backend->name() == "z3")
+      request.engine = "z3";
   request.topology = "dgx1";
   request.collective = "all_gather";
   request.chunks = {6};
