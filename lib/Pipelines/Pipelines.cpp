@@ -45,12 +45,16 @@ std::string sccl::rocdlPipeline(const LoweringOptions &options,
                      ("{chipset=" + chip + " runtime=HIP}").str());
 }
 
-std::string sccl::hostPipeline(const LoweringOptions &options) {
+std::string sccl::hostConversionPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "{0},convert-coll-to-host{{element={1} reduction={2}},canonicalize,cse,"
+      "convert-coll-to-host{{element={0} reduction={1}},canonicalize,cse,"
       "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
       "reconcile-unrealized-casts",
-      loweringPipeline(options), options.element, options.reduction);
+      options.element, options.reduction);
+}
+
+std::string sccl::hostPipeline(const LoweringOptions &options) {
+  return loweringPipeline(options) + "," + hostConversionPipeline(options);
 }
 
 LogicalResult sccl::appendPipeline(OpPassManager &manager, StringRef text) {

@@ -71,7 +71,7 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   std::string name = program->getSymName().str();
 
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, hostPipeline(options))) ||
+  if (failed(appendPipeline(manager, hostConversionPipeline(options))) ||
       failed(manager.run(module)))
     return failure();
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);

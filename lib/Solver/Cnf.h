@@ -13,6 +13,8 @@
 #ifndef SCCL_LIB_SOLVER_CNF_H
 #define SCCL_LIB_SOLVER_CNF_H
 
+#include "Deadline.h"
+
 #include <cadical.hpp>
 
 #include <cstdint>
@@ -20,6 +22,16 @@
 #include <vector>
 
 namespace sccl {
+
+/// Lets CaDiCaL ask whether to go on.
+class DeadlineTerminator final : public CaDiCaL::Terminator {
+public:
+  explicit DeadlineTerminator(const Deadline &deadline) : deadline(deadline) {}
+  bool terminate() override { return deadline.expired(); }
+
+private:
+  const Deadline &deadline;
+};
 
 using Literals = std::vector<int>;
 

@@ -25,16 +25,6 @@
 using namespace sccl;
 
 namespace {
-/// Lets CaDiCaL ask whether to go on.
-class DirectTerminator final : public CaDiCaL::Terminator {
-public:
-  explicit DirectTerminator(const Deadline &deadline) : deadline(deadline) {}
-  bool terminate() override { return deadline.expired(); }
-
-private:
-  const Deadline &deadline;
-};
-
 /// One search, set up when it first gets a turn.
 struct Search {
   std::vector<Permutation> group;
@@ -65,7 +55,7 @@ private:
   const Instance &instance;
   const SolverOptions &options;
   const Deadline deadline;
-  DirectTerminator terminator;
+  DeadlineTerminator terminator;
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   std::vector<Search> searches;
 

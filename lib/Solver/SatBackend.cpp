@@ -26,16 +26,6 @@
 using namespace sccl;
 
 namespace {
-/// Lets CaDiCaL ask whether to go on.
-class DeadlineTerminator final : public CaDiCaL::Terminator {
-public:
-  explicit DeadlineTerminator(const Deadline &deadline) : deadline(deadline) {}
-  bool terminate() override { return deadline.expired(); }
-
-private:
-  const Deadline &deadline;
-};
-
 /// An instance with its windows: the given one, or one with fewer steps whose
 /// schedules can be split.
 struct Problem {

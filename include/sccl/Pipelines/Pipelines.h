@@ -44,6 +44,8 @@ std::string nvvmPipeline(const LoweringOptions &options, llvm::StringRef chip);
 std::string rocdlPipeline(const LoweringOptions &options, llvm::StringRef chip);
 /// Schedules or programs to functions in the LLVM dialect for this machine.
 std::string hostPipeline(const LoweringOptions &options);
+/// The last part of it, from synchronized programs on.
+std::string hostConversionPipeline(const LoweringOptions &options);
 
 /// Appends the passes that `text` names. Emits an error and fails on a name
 /// that is not registered.

@@ -175,6 +175,16 @@ static constexpr llvm::StringLiteral epochAddress = R"mlir(
     %epoch = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
 )mlir";
 
+static constexpr llvm::StringLiteral epochBegin = R"mlir(
+  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
+EPOCH_ADDRESS
+    %one = arith.constant 1 : i64
+    %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
+    %launch = arith.addi %finished, %one : i64
+    llvm.return %launch : i64
+  }
+)mlir";
+
 // The abort word is looked at every 64 polls.
 static constexpr llvm::StringLiteral deviceFlags = R"mlir(
   llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
@@ -224,14 +234,6 @@ FLAG_ADDRESS
     llvm.return
   }
 
-  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
-EPOCH_ADDRESS
-    %one = arith.constant 1 : i64
-    %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
-    %launch = arith.addi %finished, %one : i64
-    llvm.return %launch : i64
-  }
-
   llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
 EPOCH_ADDRESS
     gpu.barrier
@@ -278,14 +280,6 @@ FLAG_ADDRESS
       scf.yield %more : i64
     }
     llvm.return
-  }
-
-  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
-EPOCH_ADDRESS
-    %one = arith.constant 1 : i64
-    %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
-    %launch = arith.addi %finished, %one : i64
-    llvm.return %launch : i64
   }
 
   llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
@@ -348,7 +342,7 @@ std::string coll::helperModuleText(const HelperOptions &options) {
   std::string text = geometryText(options.combine.has_value());
   if (!isHost)
     text += blockLoopsText(options);
-  std::string flags = flagsText(options);
+  std::string flags = epochBegin.str() + flagsText(options);
   auto define = [&](llvm::StringRef name, llvm::StringRef body) {
     flags = replaceAll(std::move(flags), name, body);
   };
