@@ -170,7 +170,10 @@ def Coll_CopyOp : Coll_BlockTransferOp<"copy"> {
 def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
   let summary = "Combine chunks of two buffers of this rank into a third";
   let description = [{
-    The destination becomes the reduction of the two sources.
+    The destination becomes the reduction of the two sources. It is `final` if
+    it makes the chunks complete: they hold the contribution of every rank that
+    has one. An average divides there, and nowhere else; `coll-check-program`
+    checks the attribute.
   }] # Coll_transferText # [{
     **Constraints**
     - (combine_c1) the destination is not the input;
@@ -183,7 +186,7 @@ def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
     coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
       coll.rank 0 scratch = 1 {
         coll.channel to 0 {
-          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
         }
       }
       coll.rank 1 scratch = 0 {
@@ -199,12 +202,14 @@ def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
       Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
       Coll_BufferAttr:$rhs_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$rhs_slot,
       Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
-      ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
+      ConfinedAttr<I32Attr, [IntNonNegative]>:$step,
+      UnitAttr:$final);
   let assemblyFormat = [{
     `chunk` $chunk (`count` `=` $count^)?
     `from` custom<BufferSlot>($src_buffer, $src_slot) `,`
     custom<BufferSlot>($rhs_buffer, $rhs_slot)
-    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step
+    (`final` $final^)? attr-dict
   }];
 }
 

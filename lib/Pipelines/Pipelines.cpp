@@ -17,8 +17,9 @@ using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
   return llvm::formatv("coll-check-schedule,coll-lower-schedule{{blocks={0}},"
-                       "coll-insert-flag-sync,coll-check-program",
-                       options.blocks);
+                       "coll-insert-flag-sync,"
+                       "coll-check-program{{identical={1}}",
+                       options.blocks, options.identical ? "true" : "false");
 }
 
 /// From programs on; `vendor` is "nvvm" or "rocdl".
@@ -76,11 +77,15 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                               llvm::cl::desc("Element type of reductions"),
                               llvm::cl::init(LoweringOptions().element)};
   Option<std::string> reduction{*this, "reduction",
-                                llvm::cl::desc("sum, prod, min or max"),
+                                llvm::cl::desc("sum, prod, min, max or avg"),
                                 llvm::cl::init(LoweringOptions().reduction)};
+  Option<bool> identical{
+      *this, "identical",
+      llvm::cl::desc("Require bit-identical reductions on all ranks")};
 
   LoweringOptions lowering() const {
-    return {blocks, blockSize, element, reduction};
+    return {blocks,         blockSize, element, reduction,
+            /*audit=*/true, identical};
   }
 };
 } // namespace

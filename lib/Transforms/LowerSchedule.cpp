@@ -23,6 +23,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -49,6 +50,8 @@ struct PlannedTransfer {
   Slot src;
   std::optional<Slot> rhs; // of a combine
   Slot dst;
+  /// True of a combine whose result has all contributions.
+  bool isFinal = false;
 };
 
 /// Where the chunks of one rank live.
@@ -60,6 +63,8 @@ struct RankState {
   /// What the rank's channels execute, by peer, in the order of the steps.
   std::map<unsigned, std::vector<PlannedTransfer>> channels;
   unsigned scratchSlots = 0;
+  /// The ranks whose contributions are in the newest version of each chunk.
+  std::map<unsigned, std::set<unsigned>> contributors;
 };
 
 /// Plans the transfers of all ranks from a schedule.
@@ -91,6 +96,7 @@ private:
            llvm::enumerate(collective.pre().chunksOf(rank))) {
         Slot input{Buffer::Input, unsigned(slot)};
         ranks[rank].current[chunk] = input;
+        ranks[rank].contributors[chunk] = {rank};
         std::optional<unsigned> output = collective.outputSlot(rank, chunk);
         if (output && !ranks[rank].arrivalsLeft.count(chunk))
           ranks[rank].channels[rank].push_back(
@@ -114,12 +120,22 @@ private:
     return ranks[send.src].current.at(send.chunk);
   }
 
+  std::set<unsigned> contributorsOf(const Send &send) {
+    if (send.payload == SendPayload::Input)
+      return {send.src};
+    return ranks[send.src].contributors.at(send.chunk);
+  }
+
   void planStep(unsigned index, const Step &step) {
     // All payloads are looked up before any version changes.
     std::vector<Slot> payloads;
-    for (const Send &send : step.sends)
+    std::vector<std::set<unsigned>> contributors;
+    for (const Send &send : step.sends) {
       payloads.push_back(payloadOf(send));
-    for (auto [send, payload] : llvm::zip_equal(step.sends, payloads)) {
+      contributors.push_back(contributorsOf(send));
+    }
+    for (auto [send, payload, arriving] :
+         llvm::zip_equal(step.sends, payloads, contributors)) {
       RankState &dst = ranks[send.dst];
       bool combines =
           send.action == SendAction::Reduce && dst.current.count(send.chunk);
@@ -129,12 +145,15 @@ private:
           {index, send.chunk, 1, payload, std::nullopt, landing});
       if (combines) {
         Slot result = nextVersion(send.dst, send.chunk);
-        dst.channels[send.dst].push_back({index, send.chunk, 1,
-                                          dst.current.at(send.chunk), landing,
-                                          result});
+        arriving.merge(dst.contributors.at(send.chunk));
+        size_t all = collective.pre().ranksOf(send.chunk).size();
+        dst.channels[send.dst].push_back(
+            {index, send.chunk, 1, dst.current.at(send.chunk), landing, result,
+             arriving.size() == all});
         landing = result;
       }
       dst.current[send.chunk] = landing;
+      dst.contributors[send.chunk] = std::move(arriving);
     }
   }
 
@@ -145,6 +164,7 @@ private:
              first.index + a.count == second.index;
     };
     return a.step == b.step && a.chunk + a.count == b.chunk &&
+           a.isFinal == b.isFinal &&
            b.chunk % collective.chunksPerSegment() != 0 &&
            follows(a.src, b.src) && follows(a.dst, b.dst) &&
            a.rhs.has_value() == b.rhs.has_value() &&
@@ -173,7 +193,7 @@ static void createTransfer(OpBuilder &builder, Location loc, bool isLocal,
   if (t.rhs)
     CombineOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
                       t.rhs->buffer, t.rhs->index, t.dst.buffer, t.dst.index,
-                      t.step);
+                      t.step, t.isFinal);
   else if (isLocal)
     CopyOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
                    t.dst.buffer, t.dst.index, t.step);

@@ -38,12 +38,16 @@ static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
                              cl::sub(command));
+static cl::opt<bool>
+    identical("identical",
+              cl::desc("Fail unless all ranks get bit-identical reductions"),
+              cl::sub(command));
 
 bool driver::compileChosen() { return bool(command); }
 
 int driver::compileMain() {
-  return compileFile(
-      {input, target, output, blocks, blockSize, element, reduction, !noAudit});
+  return compileFile({input, target, output, blocks, blockSize, element,
+                      reduction, !noAudit, identical});
 }
 
 static int compileHere(const CompileRequest &request, const Target &target,
@@ -55,7 +59,7 @@ static int compileHere(const CompileRequest &request, const Target &target,
   mlir::FailureOr<std::string> bytes =
       compileFor(*module, target, kind,
                  {request.blocks, request.blockSize, request.element,
-                  request.reduction, request.audit});
+                  request.reduction, request.audit, request.identical});
   if (failed(bytes))
     return BadInput;
   return writeFile(request.output, *bytes) ? Done : BadInput;

@@ -91,6 +91,7 @@ struct RunRequest {
   unsigned iterations = 10;
   double timeoutSeconds = 60;
   bool json = false;
+  bool identical = false; ///< see LoweringOptions
 };
 int runSchedule(const RunRequest &request);
 
@@ -125,6 +126,7 @@ struct CompileRequest {
   unsigned blocks = 1, blockSize = 256;
   std::string element = "f32", reduction = "sum";
   bool audit = true;
+  bool identical = false; ///< see LoweringOptions
 };
 int compileFile(const CompileRequest &request);
 

@@ -31,6 +31,10 @@ static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
                                cl::init(60), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
+static cl::opt<bool>
+    identical("identical",
+              cl::desc("Fail unless all ranks get bit-identical reductions"),
+              cl::sub(command));
 
 bool driver::runChosen() { return bool(command); }
 
@@ -49,7 +53,7 @@ int driver::runMain() {
   if (iterations == 0)
     return fail("--iterations must be at least 1");
   return runSchedule(
-      {input, *size, dtype, reduction, iterations, timeout, json});
+      {input, *size, dtype, reduction, iterations, timeout, json, identical});
 }
 
 static void report(const RunRequest &request, const Collective &collective,
@@ -89,11 +93,12 @@ static void report(const RunRequest &request, const Collective &collective,
 }
 
 int driver::runSchedule(const RunRequest &request) {
-  unsigned elementSize = elementBytes(request.element);
-  if (elementSize == 0)
-    return fail(
-        "unknown element type '" + request.element +
-        "', expected f16, bf16, f32, f64, i8, u8, i32, u32, i64 or u64");
+  Result<ElementType> element = findElementType(request.element);
+  if (!element)
+    return fail(element.error());
+  Result<Reduction> reduction = findReduction(request.reduction);
+  if (!reduction)
+    return fail(reduction.error());
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
@@ -101,19 +106,20 @@ int driver::runSchedule(const RunRequest &request) {
   LoweringOptions lowering;
   lowering.reduction = request.reduction;
   lowering.element = request.element;
+  lowering.identical = request.identical;
   mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, lowering);
   if (failed(plan))
     return BadInput;
 
   const Collective &collective = plan->collective();
   uint64_t segments = collective.chunks() / collective.chunksPerSegment();
-  if (request.bytes % (segments * elementSize) != 0)
+  if (request.bytes % (segments * element->bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
                 " is not a whole number of " + request.element + " in " +
                 llvm::Twine(segments) + " segments");
-  Result<RunReport> run = runOnHost(
-      *plan, {request.bytes / segments, request.element, request.reduction,
-              request.iterations, request.timeoutSeconds});
+  Result<RunReport> run =
+      runOnHost(*plan, {request.bytes / segments, *element, *reduction,
+                        request.iterations, request.timeoutSeconds});
   if (!run)
     return fail(run.error());
   report(request, collective, *run);

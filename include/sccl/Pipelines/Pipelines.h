@@ -32,6 +32,8 @@ struct LoweringOptions {
   std::string element = "f32";
   std::string reduction = "sum";
   bool audit = true; ///< read the assembly again, see Audit.h
+  /// Fail unless all ranks end with bit-identical reductions.
+  bool identical = false;
 };
 
 /// Schedules to synchronized, checked programs:

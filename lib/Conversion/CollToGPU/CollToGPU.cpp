@@ -107,14 +107,16 @@ struct ConvertCollToGPUPass
                                            : HelperTarget::ROCDL,
                           blockSize, std::nullopt};
     if (hasCombine(program)) {
-      Result<ElementOp> combine = makeElementOp(element, reduction);
+      Result<ElementOp> combine =
+          makeElementOp(element, reduction, /*convertsHalves=*/true);
       if (!combine)
         return program.emitError(combine.error());
       options.combine = *combine;
     }
     OpBuilder builder(program);
     std::string name = program.getSymName().str();
-    ProgramContext context(program, problem->collective);
+    ProgramContext context(program, problem->collective,
+                           options.combine && options.combine->averages());
     auto module = gpu::GPUModuleOp::create(builder, program.getLoc(), name);
     builder.setInsertionPointToStart(module.getBody());
     insertHelpers(*module.getBody(), options);

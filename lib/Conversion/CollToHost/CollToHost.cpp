@@ -40,7 +40,9 @@ struct ConvertCollToHostPass
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     HelperOptions options{HelperTarget::Host, 1, std::nullopt};
     if (llvm::any_of(programs, hasCombine)) {
-      Result<ElementOp> combine = makeElementOp(element, reduction);
+      // LLVM would call a run-time library on a CPU without the instructions.
+      Result<ElementOp> combine =
+          makeElementOp(element, reduction, /*convertsHalves=*/false);
       if (!combine) {
         programs.front().emitError(combine.error());
         return signalPassFailure();
@@ -48,13 +50,13 @@ struct ConvertCollToHostPass
       options.combine = *combine;
     }
     for (ProgramOp program : programs)
-      if (failed(convert(program)))
+      if (failed(convert(program, options)))
         return signalPassFailure();
     eraseCollOps(module);
     insertHelpers(*module.getBody(), options);
   }
 
-  LogicalResult convert(ProgramOp program) {
+  LogicalResult convert(ProgramOp program, const HelperOptions &options) {
     FailureOr<Problem> problem = importProblem(program);
     if (failed(problem))
       return failure();
@@ -69,7 +71,8 @@ struct ConvertCollToHostPass
             })))
       return failure();
     OpBuilder builder(program);
-    ProgramContext context(program, problem->collective);
+    ProgramContext context(program, problem->collective,
+                           options.combine && options.combine->averages());
     for (RankOp rank : program.getBody().getOps<RankOp>())
       emitFunction(builder, context, rank, order[rank.getRank()]);
     program.erase();

@@ -26,9 +26,11 @@ SmallVector<Type> KernelArguments::types(Type pointer) {
   return result;
 }
 
-ProgramContext::ProgramContext(ProgramOp program, const Collective &collective)
+ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
+                               bool averages)
     : name(program.getSymName()), collective(collective),
-      signals(program), layout{collective.numRanks(), program.getBlocks()} {}
+      signals(program), layout{collective.numRanks(), program.getBlocks()},
+      averages(averages) {}
 
 std::string ProgramContext::functionName(unsigned rank) const {
   return name + "_rank" + std::to_string(rank);
@@ -95,7 +97,7 @@ void ProgramEmitter::end() {
   call("coll_end", {arguments.control, epochRow, block, launch});
 }
 
-void ProgramEmitter::emitTransfer(const Transfer &transfer) {
+void ProgramEmitter::emitTransfer(Operation *op, const Transfer &transfer) {
   SmallVector<Value> operands;
   llvm::append_range(operands, slotOperands(transfer.write));
   for (const SlotRange &read : transfer.reads)
@@ -105,7 +107,14 @@ void ProgramEmitter::emitTransfer(const Transfer &transfer) {
                    arguments.segment,
                    constant32(context.collective.chunksPerSegment()), block,
                    constant32(context.layout.blocks)});
-  call(transfer.reads.size() == 2 ? "coll_reduce" : "coll_transfer", operands);
+  auto combine = dyn_cast<CombineOp>(op);
+  if (combine && context.averages) {
+    size_t divisor = 0;
+    if (combine.getFinal())
+      divisor = context.collective.pre().ranksOf(transfer.chunk).size();
+    operands.push_back(constant32(divisor));
+  }
+  call(combine ? "coll_reduce" : "coll_transfer", operands);
 }
 
 /// Operands of a signal from `src` to `dst`, or of a wait for it.
@@ -122,7 +131,7 @@ SmallVector<Value> ProgramEmitter::flagOperands(Value control, Flag flag,
 
 void ProgramEmitter::emit(ChannelOp channel, Operation *op) {
   if (std::optional<Transfer> transfer = getTransfer(op))
-    return emitTransfer(*transfer);
+    return emitTransfer(op, *transfer);
   if (auto signal = dyn_cast<SignalOp>(op)) {
     unsigned peer = signal.getPeer();
     Value control =

@@ -32,7 +32,9 @@ struct KernelArguments {
 
 /// What is the same for all ranks of one program.
 struct ProgramContext {
-  explicit ProgramContext(ProgramOp program, const Collective &collective);
+  /// `averages` tells that the reduction is an average.
+  ProgramContext(ProgramOp program, const Collective &collective,
+                 bool averages);
 
   /// The symbol of the function of rank `rank`.
   std::string functionName(unsigned rank) const;
@@ -41,6 +43,7 @@ struct ProgramContext {
   const Collective &collective;
   SignalCounts signals;
   ControlLayout layout;
+  bool averages;
 };
 
 /// Emits calls of the helpers for the ops of one rank, into one straight line
@@ -69,7 +72,7 @@ private:
   llvm::SmallVector<mlir::Value> flagOperands(mlir::Value control, Flag flag,
                                               unsigned src, unsigned dst,
                                               unsigned value);
-  void emitTransfer(const Transfer &transfer);
+  void emitTransfer(mlir::Operation *op, const Transfer &transfer);
   void call(llvm::StringRef helper, mlir::ValueRange arguments);
 
   mlir::OpBuilder &builder;
