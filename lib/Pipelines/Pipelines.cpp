@@ -16,10 +16,16 @@ using namespace mlir;
 using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
-  return llvm::formatv("coll-check-schedule,coll-lower-schedule{{blocks={0}},"
-                       "coll-insert-flag-sync,"
-                       "coll-check-program{{identical={1}}",
-                       options.blocks, options.identical ? "true" : "false");
+  return llvm::formatv(
+      "coll-check-schedule,coll-choose-transport{{transport={0} bytes={1}},"
+      "coll-lower-schedule{{blocks={2} through-scratch={3} alternate={4}},"
+      "coll-fuse-combines,{5},"
+      "coll-check-program{{identical={6}}",
+      options.transport, options.bytes, options.blocks, options.throughScratch,
+      options.alternate,
+      options.steps ? "coll-insert-step-barriers"
+                    : "coll-insert-flag-sync,coll-remove-redundant-sync",
+      options.identical);
 }
 
 /// From programs on; `vendor` is "nvvm" or "rocdl".
@@ -28,11 +34,11 @@ static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
                                StringRef convertOptions) {
   return llvm::formatv(
       "{0},convert-coll-to-gpu{{target={1} block-size={2} element={3} "
-      "reduction={4}},{1}-attach-target{{{5}},"
-      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{1}{6},"
+      "reduction={4} shape={5}},{1}-attach-target{{{6}},"
+      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{1}{7},"
       "canonicalize,reconcile-unrealized-casts)",
       loweringPipeline(options), vendor, options.blockSize, options.element,
-      options.reduction, attachOptions, convertOptions);
+      options.reduction, options.shape, attachOptions, convertOptions);
 }
 
 std::string sccl::nvvmPipeline(const LoweringOptions &options, StringRef chip) {
@@ -48,10 +54,10 @@ std::string sccl::rocdlPipeline(const LoweringOptions &options,
 
 std::string sccl::hostConversionPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "convert-coll-to-host{{element={0} reduction={1}},canonicalize,cse,"
-      "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
+      "convert-coll-to-host{{element={0} reduction={1} shape={2}},canonicalize,"
+      "cse,convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
       "reconcile-unrealized-casts",
-      options.element, options.reduction);
+      options.element, options.reduction, options.shape);
 }
 
 std::string sccl::hostPipeline(const LoweringOptions &options) {
@@ -79,13 +85,40 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> reduction{*this, "reduction",
                                 llvm::cl::desc("sum, prod, min, max or avg"),
                                 llvm::cl::init(LoweringOptions().reduction)};
+
+  Option<std::string> transport{*this, "transport",
+                                llvm::cl::desc("push, pull, dma or auto"),
+                                llvm::cl::init(LoweringOptions().transport)};
+  Option<bool> steps{*this, "steps", llvm::cl::desc("A kernel per step"),
+                     llvm::cl::init(false)};
+  Option<bool> throughScratch{
+      *this, "through-scratch",
+      llvm::cl::desc("Let peers touch nothing but scratch"),
+      llvm::cl::init(false)};
+  Option<bool> alternate{
+      *this, "alternate",
+      llvm::cl::desc("Take turns between two halves of scratch"),
+      llvm::cl::init(false)};
+  Option<std::string> shape{*this, "shape",
+                            llvm::cl::desc("auto, unrolled or table"),
+                            llvm::cl::init(LoweringOptions().shape)};
   Option<bool> identical{
       *this, "identical",
       llvm::cl::desc("Require bit-identical reductions on all ranks")};
 
   LoweringOptions lowering() const {
-    return {blocks,         blockSize, element, reduction,
-            /*audit=*/true, identical};
+    LoweringOptions options;
+    options.blocks = blocks;
+    options.blockSize = blockSize;
+    options.element = element;
+    options.reduction = reduction;
+    options.transport = transport;
+    options.steps = steps;
+    options.throughScratch = throughScratch;
+    options.alternate = alternate;
+    options.shape = shape;
+    options.identical = identical;
+    return options;
   }
 };
 } // namespace

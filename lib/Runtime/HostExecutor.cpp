@@ -16,6 +16,7 @@
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -28,17 +29,16 @@ using Clock = std::chrono::steady_clock;
 class RunMemory {
 public:
   RunMemory(const HostPlan &plan, const RunOptions &options)
-      : collective(plan.collective()), layout{collective.numRanks(),
-                                              /*blocks=*/1} {
+      : collective(plan.collective()) {
     uint64_t perSegment = collective.chunksPerSegment();
-    uint64_t stride = chunkStride(options.segmentBytes, perSegment);
+    const ProgramInfo &info = plan.info();
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
       inputs.emplace_back(collective.inputSlots(rank) / perSegment *
                           options.segmentBytes);
       outputs.emplace_back(collective.outputSlots(rank) / perSegment *
                            options.segmentBytes);
-      scratch.emplace_back(plan.scratchSlots(rank) * stride);
-      controls.emplace_back(layout.controlBytes());
+      scratch.emplace_back(info.scratchBytes(rank, options.segmentBytes));
+      controls.emplace_back(info.controlBytes[rank]);
     }
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
       peers.push_back({inputs[rank].data(), outputs[rank].data(),
@@ -49,13 +49,12 @@ public:
   static uint64_t bytesNeeded(const HostPlan &plan, const RunOptions &options) {
     const Collective &collective = plan.collective();
     uint64_t perSegment = collective.chunksPerSegment();
-    uint64_t slots = 0, scratchSlots = 0;
+    uint64_t slots = 0, scratchBytes = 0;
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
       slots += collective.inputSlots(rank) + collective.outputSlots(rank);
-      scratchSlots += plan.scratchSlots(rank);
+      scratchBytes += plan.info().scratchBytes(rank, options.segmentBytes);
     }
-    return slots / perSegment * options.segmentBytes +
-           scratchSlots * chunkStride(options.segmentBytes, perSegment);
+    return slots / perSegment * options.segmentBytes + scratchBytes;
   }
 
   /// The name of a buffer whose guard zones were written, or an empty string.
@@ -76,7 +75,6 @@ public:
   }
 
   const Collective &collective;
-  ControlLayout layout;
   std::vector<GuardedBuffer> inputs, outputs, scratch, controls;
   std::vector<PeerEntry> peers;
   alignas(64) std::atomic<uint64_t> abort = 0;
@@ -90,7 +88,8 @@ public:
         data(plan.collective(), options.element, options.reduction,
              options.segmentBytes),
         finished(plan.collective().numRanks()),
-        start(plan.collective().numRanks()) {}
+        start(plan.collective().numRanks()),
+        stepDone(plan.collective().numRanks()) {}
 
   RunReport run() {
     std::vector<std::thread> threads;
@@ -127,11 +126,47 @@ private:
   }
 
   void execute(unsigned rank) {
-    plan.function(rank)(memory.inputs[rank].data(), memory.outputs[rank].data(),
-                        memory.scratch[rank].data(),
-                        memory.controls[rank].data(), memory.peers.data(),
-                        reinterpret_cast<uint64_t *>(&memory.abort),
-                        options.segmentBytes);
+    unsigned steps = plan.info().steps;
+    if (steps == 0)
+      return callFunction(rank, 0);
+    // Nobody starts a step, nor the next launch, before all are done with the
+    // last one.
+    stepDone.arrive_and_wait();
+    for (unsigned step = 0; step < steps; ++step) {
+      callFunction(rank, step);
+      for (const EngineCopy &copy : plan.info().copies[step])
+        if (copy.executor == rank)
+          copyChunks(copy);
+      stepDone.arrive_and_wait();
+    }
+  }
+
+  void callFunction(unsigned rank, unsigned step) {
+    plan.function(rank, step)(
+        memory.inputs[rank].data(), memory.outputs[rank].data(),
+        memory.scratch[rank].data(), memory.controls[rank].data(),
+        memory.peers.data(), reinterpret_cast<uint64_t *>(&memory.abort),
+        options.segmentBytes);
+  }
+
+  /// What a copy engine would do.
+  void copyChunks(const EngineCopy &copy) {
+    unsigned perSegment = plan.info().chunksPerSegment;
+    uint64_t stride = chunkStride(options.segmentBytes, perSegment);
+    uint64_t start = std::min(copy.position * stride, options.segmentBytes);
+    uint64_t bytes =
+        std::min(copy.count * stride, options.segmentBytes - start);
+    auto address = [&](unsigned rank, unsigned buffer, unsigned slot) {
+      const PeerEntry &entry = memory.peers[rank];
+      void *bases[] = {entry.input, entry.output, entry.scratch};
+      uint64_t at = buffer == 2 ? slot * stride
+                                : slot / perSegment * options.segmentBytes +
+                                      slot % perSegment * stride;
+      return static_cast<char *>(bases[buffer]) + at;
+    };
+    if (bytes != 0)
+      std::memcpy(address(copy.dstRank, copy.dstBuffer, copy.dstSlot),
+                  address(copy.srcRank, copy.srcBuffer, copy.srcSlot), bytes);
   }
 
   void verify(unsigned rank, unsigned launch) {
@@ -194,6 +229,7 @@ private:
   TestData data;
   std::vector<std::atomic<unsigned>> finished;
   std::barrier<> start;
+  std::barrier<> stepDone;
   std::mutex mutex;
   std::condition_variable allDone;
   size_t ranksDone = 0;

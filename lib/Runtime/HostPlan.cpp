@@ -66,10 +66,7 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   if (failed(problem))
     return failure();
   HostPlan plan(std::move(problem->collective));
-  for (auto rank : program->getBody().getOps<coll::RankOp>())
-    plan.scratch.push_back(rank.getScratch());
-  std::string name = program->getSymName().str();
-
+  plan.programInfo = describeProgram(*program, plan.theCollective);
   PassManager manager(module.getContext());
   if (failed(appendPipeline(manager, hostConversionPipeline(options))) ||
       failed(manager.run(module)))
@@ -77,13 +74,15 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);
   if (failed(engine))
     return failure();
-  for (unsigned rank = 0; rank < plan.scratch.size(); ++rank) {
-    llvm::Expected<void *> symbol =
-        (*engine)->lookup(name + "_rank" + std::to_string(rank));
-    if (!symbol)
-      return module.emitError() << llvm::toString(symbol.takeError());
-    plan.functions.push_back(reinterpret_cast<RankFunction>(*symbol));
-  }
+  const ProgramInfo &info = plan.programInfo;
+  for (unsigned step = 0; step < std::max(info.steps, 1u); ++step)
+    for (unsigned rank = 0; rank < info.numRanks; ++rank) {
+      llvm::Expected<void *> symbol =
+          (*engine)->lookup(info.functionName(rank, step));
+      if (!symbol)
+        return module.emitError() << llvm::toString(symbol.takeError());
+      plan.functions.push_back(reinterpret_cast<RankFunction>(*symbol));
+    }
   plan.engine = std::move(*engine);
   return plan;
 }

@@ -8,6 +8,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/VectorClock.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -15,7 +16,6 @@
 #include "llvm/ADT/BitVector.h"
 
 #include <map>
-#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -27,20 +27,13 @@ namespace sccl::coll {
 } // namespace sccl::coll
 
 namespace {
-/// For each channel, how many of its ops have happened before.
-using Clock = std::vector<uint32_t>;
-
-void join(Clock &into, const Clock &from) {
-  for (auto [a, b] : llvm::zip_equal(into, from))
-    a = std::max(a, b);
-}
-
 /// One access: the `time`-th op of a channel.
 struct Access {
   size_t channel;
   uint32_t time;
   Operation *op;
-  bool happensBefore(const Clock &clock) const {
+  const VectorClock *clock; ///< of the channel; valid while the op executes
+  bool happensBefore(const VectorClock &clock) const {
     return clock[channel] >= time;
   }
 };
@@ -86,12 +79,8 @@ private:
 class ProgramChecker {
 public:
   ProgramChecker(ProgramOp program, const Collective &collective)
-      : program(program), collective(collective),
+      : program(program), collective(collective), clocks(program),
         expressions(collective.numRanks()) {
-    for (RankOp rank : program.getBody().getOps<RankOp>())
-      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-        channelIndex.try_emplace(channel, channelIndex.size());
-    clocks.assign(channelIndex.size(), Clock(channelIndex.size(), 0));
     fillInputs();
   }
 
@@ -103,7 +92,7 @@ public:
           if (succeeded(status))
             status = execute(channel, op);
         });
-    if (failed(walked) || failed(status))
+    if (failed(walked) || failed(status) || failed(checkAlternation()))
       return failure();
     if (failed(checkOutputs()))
       return failure();
@@ -112,7 +101,6 @@ public:
 
 private:
   using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
-  using FlagKey = std::tuple<Flag, unsigned, unsigned>; // src, dst
 
   void fillInputs() {
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
@@ -127,34 +115,55 @@ private:
   }
 
   LogicalResult execute(ChannelOp channel, Operation *op) {
-    size_t index = channelIndex.at(channel);
-    Clock &clock = clocks[index];
-    ++clock[index];
-    unsigned rank = getRank(channel);
-    if (auto signal = dyn_cast<SignalOp>(op)) {
-      signals[{signal.getFlag(), rank, signal.getPeer()}].push_back(clock);
+    clocks.advance(channel, op);
+    std::optional<Transfer> transfer = getTransfer(op);
+    if (!transfer)
       return success();
-    }
-    if (auto wait = dyn_cast<WaitOp>(op)) {
-      // The flag shows this value from the first signal that reaches it on.
-      join(
-          clock,
-          signals[{wait.getFlag(), wait.getPeer(), rank}][wait.getValue() - 1]);
-      if (wait.getFlag() == Flag::Ready)
-        readyPeers.insert({index, wait.getPeer()});
-      return success();
-    }
-    if (failed(requireReady(channel, op, index)))
+    if (failed(requireReady(channel, op, *transfer)))
       return failure();
-    return executeTransfer(op, *getTransfer(op), {index, clock[index], op});
+    size_t index = clocks.index(channel);
+    return executeTransfer(
+        op, *transfer,
+        {index, clocks.at(channel)[index], op, &clocks.at(channel)});
   }
 
-  /// A peer's buffers belong to this launch only after its READY (H3).
-  LogicalResult requireReady(ChannelOp channel, Operation *op, size_t index) {
-    if (!isa<PutOp, GetOp>(op) || readyPeers.count({index, channel.getPeer()}))
-      return success();
-    return op->emitOpError() << "touches buffers of rank " << channel.getPeer()
-                             << " without having waited for its ready (H3)";
+  /// A peer's buffers belong to this launch only after it has begun there (H3).
+  /// Scratch that alternates belongs to it from the start, as far as the rank
+  /// that owns it, and has begun this launch, is known to have done so when
+  /// this rank's next launch but one begins: see checkAlternation.
+  LogicalResult requireReady(ChannelOp channel, Operation *op,
+                             const Transfer &transfer) {
+    auto check = [&](const SlotRange &range) -> LogicalResult {
+      if (range.rank == getRank(channel) ||
+          clocks.knowsLaunch(channel, range.rank))
+        return success();
+      if (program.getAlternating() && range.buffer == Buffer::Scratch) {
+        unready.try_emplace({getRank(channel), range.rank}, op);
+        return success();
+      }
+      return op->emitOpError()
+             << "touches buffers of rank " << range.rank
+             << " without knowing that its launch has begun (H3)";
+    };
+    for (const SlotRange &read : transfer.reads)
+      if (failed(check(read)))
+        return failure();
+    return check(transfer.write);
+  }
+
+  /// What a rank writes in launch e into alternating scratch may be read until
+  /// the owner ends launch e. The rank writes there again in launch e + 2: it
+  /// must have heard, by the end of launch e + 1, of something that the owner
+  /// did in launch e + 1 (H3).
+  LogicalResult checkAlternation() {
+    SmallVector<RankOp> ranks(program.getBody().getOps<RankOp>());
+    for (auto [pair, op] : unready)
+      if (!clocks.knowsLaunch(clocks.endOf(ranks[pair.first]), pair.second))
+        return op->emitOpError()
+               << "writes scratch of rank " << pair.second << ", of which rank "
+               << pair.first
+               << " hears nothing before it writes there again (H3)";
+    return success();
   }
 
   LogicalResult executeTransfer(Operation *op, const Transfer &transfer,
@@ -164,9 +173,9 @@ private:
       for (const SlotRange &read : transfer.reads)
         if (failed(readSlot(op, read, i, transfer.chunk + i, access, result)))
           return failure();
-      if (auto combine = dyn_cast<CombineOp>(op))
-        if (failed(checkFinal(combine, transfer.chunk + i, result)))
-          return failure();
+      if (transfer.reads.size() == 2 &&
+          failed(checkFinal(op, transfer, i, result)))
+        return failure();
       if (failed(writeSlot(op, transfer.write, i, access, std::move(result))))
         return failure();
     }
@@ -174,18 +183,19 @@ private:
   }
 
   /// A combine is final if and only if it completes its chunks.
-  LogicalResult checkFinal(CombineOp op, unsigned chunk,
-                           const SlotState &result) {
+  LogicalResult checkFinal(Operation *op, const Transfer &transfer,
+                           unsigned offset, const SlotState &result) {
+    unsigned chunk = transfer.chunk + offset;
     for (unsigned contributor : collective.pre().ranksOf(chunk))
       if (!result.contributions.test(contributor)) {
-        if (!op.getFinal())
+        if (!transfer.isFinal)
           return success();
-        return op.emitOpError()
+        return op->emitOpError()
                << "is final without the contribution of rank " << contributor
                << " to chunk " << chunk << " (A1)";
       }
-    if (!op.getFinal())
-      return op.emitOpError()
+    if (!transfer.isFinal)
+      return op->emitOpError()
              << "makes chunk " << chunk << " complete, but is not final (A1)";
     return success();
   }
@@ -199,7 +209,7 @@ private:
            << "] of rank " << range.rank;
       return std::move(diag);
     };
-    if (state.writer && !state.writer->happensBefore(clocks[access.channel]))
+    if (state.writer && !state.writer->happensBefore(*access.clock))
       return reportRace(name(op->emitOpError() << "races: it reads "),
                         *state.writer);
     if (state.chunk != chunk)
@@ -233,7 +243,7 @@ private:
                           unsigned offset, const Access &access,
                           SlotState result) {
     SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
-    const Clock &clock = clocks[access.channel];
+    const VectorClock &clock = *access.clock;
     auto race = [&](const Access &other) {
       return reportRace(op->emitOpError() << "races: it writes "
                                           << stringifyBuffer(range.buffer)
@@ -262,9 +272,7 @@ private:
   LogicalResult checkOutputs() {
     for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
       unsigned rank = rankOp.getRank();
-      Clock end(clocks.size(), 0);
-      for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>())
-        join(end, clocks[channelIndex.at(channel)]);
+      VectorClock end = clocks.endOf(rankOp);
       for (auto [slot, chunk] :
            llvm::enumerate(collective.post().chunksOf(rank)))
         if (failed(checkOutput(rankOp, slot, chunk, end)))
@@ -277,7 +285,7 @@ private:
 
   /// Nobody reads a rank's buffers after it has returned: its next launch, or
   /// its caller, may overwrite them.
-  LogicalResult checkReaders(RankOp rankOp, const Clock &end) {
+  LogicalResult checkReaders(RankOp rankOp, const VectorClock &end) {
     unsigned rank = rankOp.getRank();
     for (auto it = slots.lower_bound({rank, Buffer::Input, 0});
          it != slots.end() && std::get<0>(it->first) == rank; ++it)
@@ -295,7 +303,7 @@ private:
   }
 
   LogicalResult checkOutput(RankOp rankOp, unsigned slot, unsigned chunk,
-                            const Clock &end) {
+                            const VectorClock &end) {
     unsigned rank = rankOp.getRank();
     const SlotState &state = slots[{rank, Buffer::Output, slot}];
     if (state.chunk != chunk)
@@ -346,11 +354,11 @@ private:
 
   ProgramOp program;
   const Collective &collective;
+  ProgramClocks clocks;
   Expressions expressions;
-  llvm::DenseMap<Operation *, size_t> channelIndex; // looked up, not iterated
-  std::vector<Clock> clocks;
-  std::map<FlagKey, std::vector<Clock>> signals;
-  std::set<std::pair<size_t, unsigned>> readyPeers;
+  /// The first op of a rank that touches scratch of another one without knowing
+  /// of its launch.
+  std::map<std::pair<unsigned, unsigned>, Operation *> unready;
   std::map<SlotKey, SlotState> slots;
 };
 

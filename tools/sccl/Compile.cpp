@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "LoweringFlags.h"
 
 #include "sccl/Target/Target.h"
 
@@ -31,23 +32,19 @@ static cl::opt<unsigned> blocks("blocks-per-link",
                                 cl::init(1), cl::sub(command));
 static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
                                    cl::init(256), cl::sub(command));
-static cl::opt<std::string> element("dtype", cl::desc("Element type"),
-                                    cl::init("f32"), cl::sub(command));
-static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
-                                      cl::init("sum"), cl::sub(command));
+static LoweringFlags lowering(command);
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
                              cl::sub(command));
-static cl::opt<bool>
-    identical("identical",
-              cl::desc("Fail unless all ranks get bit-identical reductions"),
-              cl::sub(command));
 
 bool driver::compileChosen() { return bool(command); }
 
 int driver::compileMain() {
-  return compileFile({input, target, output, blocks, blockSize, element,
-                      reduction, !noAudit, identical});
+  LoweringOptions options = lowering.get();
+  options.blocks = blocks;
+  options.blockSize = blockSize;
+  options.audit = !noAudit;
+  return compileFile({input, target, output, options});
 }
 
 static int compileHere(const CompileRequest &request, const Target &target,
@@ -57,9 +54,7 @@ static int compileHere(const CompileRequest &request, const Target &target,
   if (!module)
     return BadInput;
   mlir::FailureOr<std::string> bytes =
-      compileFor(*module, target, kind,
-                 {request.blocks, request.blockSize, request.element,
-                  request.reduction, request.audit, request.identical});
+      compileFor(*module, target, kind, request.lowering);
   if (failed(bytes))
     return BadInput;
   return writeFile(request.output, *bytes) ? Done : BadInput;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "LoweringFlags.h"
 
 #include "sccl/Runtime/HostExecutor.h"
 
@@ -20,10 +21,7 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
 static cl::opt<std::string>
     bytes("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
           cl::init("1MiB"), cl::sub(command));
-static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
-                                  cl::init("f32"), cl::sub(command));
-static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
-                                      cl::init("sum"), cl::sub(command));
+static LoweringFlags lowering(command);
 static cl::opt<unsigned> iterations("iterations",
                                     cl::desc("Launches, each of them verified"),
                                     cl::init(10), cl::sub(command));
@@ -31,10 +29,6 @@ static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
                                cl::init(60), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
-static cl::opt<bool>
-    identical("identical",
-              cl::desc("Fail unless all ranks get bit-identical reductions"),
-              cl::sub(command));
 
 bool driver::runChosen() { return bool(command); }
 
@@ -52,8 +46,7 @@ int driver::runMain() {
     return fail("--timeout must be more than 0 seconds");
   if (iterations == 0)
     return fail("--iterations must be at least 1");
-  return runSchedule(
-      {input, *size, dtype, reduction, iterations, timeout, json, identical});
+  return runSchedule({input, *size, lowering.get(), iterations, timeout, json});
 }
 
 static void report(const RunRequest &request, const Collective &collective,
@@ -65,7 +58,7 @@ static void report(const RunRequest &request, const Collective &collective,
                         {"collective", collective.name()},
                         {"ranks", collective.numRanks()},
                         {"bytes", request.bytes},
-                        {"dtype", request.element},
+                        {"dtype", request.lowering.element},
                         {"iterations", request.iterations},
                         {"elements", run.elements},
                         {"wrong", run.wrong},
@@ -81,7 +74,7 @@ static void report(const RunRequest &request, const Collective &collective,
       "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
       "{6} elements",
       collective.name(), collective.numRanks(), formatBytes(request.bytes),
-      request.element, request.iterations, run.wrong, run.elements);
+      request.lowering.element, request.iterations, run.wrong, run.elements);
   if (run.failure.empty())
     llvm::outs() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s",
                                   run.bestSeconds * 1e6, gigabytes);
@@ -93,21 +86,17 @@ static void report(const RunRequest &request, const Collective &collective,
 }
 
 int driver::runSchedule(const RunRequest &request) {
-  Result<ElementType> element = findElementType(request.element);
+  Result<ElementType> element = findElementType(request.lowering.element);
   if (!element)
     return fail(element.error());
-  Result<Reduction> reduction = findReduction(request.reduction);
+  Result<Reduction> reduction = findReduction(request.lowering.reduction);
   if (!reduction)
     return fail(reduction.error());
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
     return BadInput;
-  LoweringOptions lowering;
-  lowering.reduction = request.reduction;
-  lowering.element = request.element;
-  lowering.identical = request.identical;
-  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, lowering);
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, request.lowering);
   if (failed(plan))
     return BadInput;
 
@@ -115,8 +104,8 @@ int driver::runSchedule(const RunRequest &request) {
   uint64_t segments = collective.chunks() / collective.chunksPerSegment();
   if (request.bytes % (segments * element->bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
-                " is not a whole number of " + request.element + " in " +
-                llvm::Twine(segments) + " segments");
+                " is not a whole number of " + request.lowering.element +
+                " in " + llvm::Twine(segments) + " segments");
   Result<RunReport> run =
       runOnHost(*plan, {request.bytes / segments, *element, *reduction,
                         request.iterations, request.timeoutSeconds});

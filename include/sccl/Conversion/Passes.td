@@ -18,6 +18,12 @@ defvar Coll_reductionOption =
     Option<"reduction", "reduction", "std::string", "\"sum\"",
            "Reduction of combining programs: sum, prod, min, max or avg">;
 
+defvar Coll_shapeOption =
+    Option<"shape", "shape", "std::string", "\"auto\"",
+           "Code as calls one after the other (unrolled), as a table that a loop "
+           "reads (table), or as a table where a rank has more than 64 ops "
+           "(auto)">;
+
 def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Convert programs to GPU kernels, one per rank";
   let description = [{
@@ -27,12 +33,16 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
     inlined, so that code grows by one call per op. `KernelABI.h` documents the
     arguments.
 
-    A signal is: block barrier, then one thread stores the flag with release at
-    system scope. For `target=rocdl` every thread fences and waits for its
-    stores before the barrier, because on gfx90a and gfx942 LLVM 22 joins a block
-    without doing so. A wait is: one thread polls with acquire at system scope,
-    then block barrier. Flags never use read-modify-write atomics, which LLVM 22
-    lowers without order or scope on NVPTX.
+    Signals that follow each other are: block barrier, then a thread for each of
+    them stores its flag with release at system scope. For `target=rocdl` every
+    thread fences and waits for its stores before the barrier, because on gfx90a
+    and gfx942 LLVM 22 joins a block without doing so. Waits are: a thread for
+    each polls with acquire at system scope, then block barrier. Flags never use
+    read-modify-write atomics, which LLVM 22 lowers without order or scope on
+    NVPTX.
+
+    A program with barriers becomes a kernel for each rank and step,
+    `@p_rankN_stepK`. What a copy engine does is not in it.
 
     For `reduction=avg` a `final` combine also divides by the number of ranks that
     contribute. docs/Rationale/ElementTypes.md has the rules for every type.
@@ -47,7 +57,7 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
            "Whose memory model to serve: nvvm or rocdl">,
     Option<"blockSize", "block-size", "unsigned", "256",
            "Threads of a block, a multiple of 64 up to 1024">,
-    Coll_elementOption, Coll_reductionOption
+    Coll_elementOption, Coll_reductionOption, Coll_shapeOption
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -73,7 +83,7 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
 
     Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
   }];
-  let options = [Coll_elementOption, Coll_reductionOption];
+  let options = [Coll_elementOption, Coll_reductionOption, Coll_shapeOption];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect"

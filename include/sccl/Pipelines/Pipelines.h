@@ -32,12 +32,20 @@ struct LoweringOptions {
   std::string element = "f32";
   std::string reduction = "sum";
   bool audit = true; ///< read the assembly again, see Audit.h
+  /// Who moves chunks: push, pull, dma or auto. With dma, steps.
+  std::string transport = "push";
+  uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
+  bool steps = false;       ///< a kernel per step, in place of one with flags
+  bool throughScratch = false; ///< let peers touch nothing but scratch
+  bool alternate = false;     ///< two halves of scratch by turns, fewer readies
+  std::string shape = "auto"; ///< of the code: unrolled, table or auto
   /// Fail unless all ranks end with bit-identical reductions.
   bool identical = false;
 };
 
-/// Schedules to synchronized, checked programs:
-/// check-schedule, lower-schedule, insert-flag-sync, check-program.
+/// Schedules to synchronized, checked programs: check-schedule,
+/// choose-transport, lower-schedule, fuse-combines, then insert-flag-sync and
+/// remove-redundant-sync or insert-step-barriers, and check-program.
 std::string loweringPipeline(const LoweringOptions &options);
 /// Schedules or programs to a gpu.module in the NVVM dialect, for an NVIDIA
 /// chip such as "sm_90".

@@ -8,6 +8,7 @@
 #ifndef SCCL_RUNTIME_HOSTEXECUTOR_H
 #define SCCL_RUNTIME_HOSTEXECUTOR_H
 
+#include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/ElementType.h"
 #include "sccl/Model/Result.h"
@@ -40,14 +41,16 @@ public:
   ~HostPlan();
 
   const Collective &collective() const { return theCollective; }
-  RankFunction function(unsigned rank) const { return functions[rank]; }
-  /// Slots of scratch memory that `rank` needs.
-  unsigned scratchSlots(unsigned rank) const { return scratch[rank]; }
+  const ProgramInfo &info() const { return programInfo; }
+  /// The function of `rank`; of step `step` if the program has steps.
+  RankFunction function(unsigned rank, unsigned step = 0) const {
+    return functions[step * programInfo.numRanks + rank];
+  }
 
 private:
   explicit HostPlan(Collective collective);
   Collective theCollective;
-  std::vector<unsigned> scratch;
+  ProgramInfo programInfo;
   std::vector<RankFunction> functions;
   std::unique_ptr<mlir::ExecutionEngine> engine;
 };

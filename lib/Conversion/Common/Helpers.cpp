@@ -8,23 +8,13 @@
 #include "Helpers.h"
 
 #include "BlockLoops.h"
+#include "FlagHelpers.h"
 #include "HostCombine.h"
-
-#include "sccl/Conversion/KernelABI.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace sccl;
 using namespace sccl::coll;
-
-/// Replaces every occurrence of `from` in `text`.
-static std::string replaceAll(std::string text, llvm::StringRef from,
-                              llvm::StringRef to) {
-  for (size_t at = 0; (at = text.find(from.str(), at)) != std::string::npos;
-       at += to.size())
-    text.replace(at, from.size(), to.str());
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // Geometry, the same on all targets
@@ -162,150 +152,10 @@ static std::string geometryText(const std::optional<ElementOp> &combine) {
 }
 
 //===----------------------------------------------------------------------===//
-// Flags and epochs
+// Copying and combining on the host
 //===----------------------------------------------------------------------===//
 
-// A flag is a row of words in control memory, one line per block; the value is
-// relative to the number of the launch.
-static constexpr llvm::StringLiteral flagParameters =
-    "%control: PTR, %row: i32, %block: i32, %launch: i64, %per_launch: i32, "
-    "%step: i32";
-static constexpr llvm::StringLiteral flagAddress = R"mlir(
-    %line = arith.constant LINE_BYTES : i32
-    %skip = arith.muli %block, %line : i32
-    %at32 = arith.addi %row, %skip : i32
-    %at = arith.extui %at32 : i32 to i64
-    %flag = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
-    %per_launch64 = arith.extui %per_launch : i32 to i64
-    %before = arith.muli %launch, %per_launch64 : i64
-    %step64 = arith.extui %step : i32 to i64
-    %value = arith.addi %before, %step64 : i64
-)mlir";
-
-// A row of epoch words has no gaps: only the block itself touches its word.
-static constexpr llvm::StringLiteral epochParameters =
-    "%control: PTR, %row: i32, %block: i32";
-static constexpr llvm::StringLiteral epochAddress = R"mlir(
-    %width = arith.constant WORD_BYTES : i32
-    %skip = arith.muli %block, %width : i32
-    %at32 = arith.addi %row, %skip : i32
-    %at = arith.extui %at32 : i32 to i64
-    %epoch = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
-)mlir";
-
-static constexpr llvm::StringLiteral epochBegin = R"mlir(
-  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
-EPOCH_ADDRESS
-    %one = arith.constant 1 : i64
-    %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
-    %launch = arith.addi %finished, %one : i64
-    llvm.return %launch : i64
-  }
-)mlir";
-
-// The abort word is looked at every 64 polls.
-static constexpr llvm::StringLiteral deviceFlags = R"mlir(
-  llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
-FLAG_ADDRESS
-    FENCE
-    gpu.barrier
-    %zero = arith.constant 0 : index
-    %tid = gpu.thread_id x
-    %leads = arith.cmpi eq, %tid, %zero : index
-    scf.if %leads {
-      llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
-    }
-    llvm.return
-  }
-
-  llvm.func internal @coll_wait(FLAG_PARAMETERS, %abort: PTR) attributes {no_inline} {
-FLAG_ADDRESS
-    %zero = arith.constant 0 : index
-    %tid = gpu.thread_id x
-    %leads = arith.cmpi eq, %tid, %zero : index
-    scf.if %leads {
-      %none = arith.constant 0 : i64
-      %one = arith.constant 1 : i64
-      %often = arith.constant 63 : i64
-      %true = arith.constant true
-      scf.while (%polls = %none) : (i64) -> i64 {
-        %now = llvm.load %flag atomic acquire {alignment = 8 : i64} : PTR -> i64
-        %early = arith.cmpi ult, %now, %value : i64
-        %phase = arith.andi %polls, %often : i64
-        %look = arith.cmpi eq, %phase, %often : i64
-        %alive = scf.if %look -> (i1) {
-          %word = llvm.load %abort atomic monotonic {alignment = 8 : i64} : PTR -> i64
-          %fine = arith.cmpi eq, %word, %none : i64
-          scf.yield %fine : i1
-        } else {
-          scf.yield %true : i1
-        }
-        %again = arith.andi %early, %alive : i1
-        scf.condition(%again) %polls : i64
-      } do {
-      ^bb0(%polls: i64):
-        %more = arith.addi %polls, %one : i64
-        scf.yield %more : i64
-      }
-    }
-    gpu.barrier
-    llvm.return
-  }
-
-  llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
-EPOCH_ADDRESS
-    gpu.barrier
-    %zero = arith.constant 0 : index
-    %tid = gpu.thread_id x
-    %leads = arith.cmpi eq, %tid, %zero : index
-    scf.if %leads {
-      llvm.store %launch, %epoch {alignment = 8 : i64} : i64, PTR
-    }
-    llvm.return
-  }
-)mlir";
-
-// After some polls the waiting thread gives up its core: ranks may outnumber
-// cores.
-static constexpr llvm::StringLiteral hostFlags = R"mlir(
-  llvm.func @sched_yield() -> i32
-
-  llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
-FLAG_ADDRESS
-    llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
-    llvm.return
-  }
-
-  llvm.func internal @coll_wait(FLAG_PARAMETERS, %abort: PTR) attributes {no_inline} {
-FLAG_ADDRESS
-    %none = arith.constant 0 : i64
-    %one = arith.constant 1 : i64
-    %patience = arith.constant 200 : i64
-    scf.while (%polls = %none) : (i64) -> i64 {
-      %now = llvm.load %flag atomic acquire {alignment = 8 : i64} : PTR -> i64
-      %early = arith.cmpi ult, %now, %value : i64
-      %word = llvm.load %abort atomic acquire {alignment = 8 : i64} : PTR -> i64
-      %alive = arith.cmpi eq, %word, %none : i64
-      %again = arith.andi %early, %alive : i1
-      scf.condition(%again) %polls : i64
-    } do {
-    ^bb0(%polls: i64):
-      %long = arith.cmpi ugt, %polls, %patience : i64
-      scf.if %long {
-        %ignored = llvm.call @sched_yield() : () -> i32
-      }
-      %more = arith.addi %polls, %one : i64
-      scf.yield %more : i64
-    }
-    llvm.return
-  }
-
-  llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
-EPOCH_ADDRESS
-    llvm.store %launch, %epoch {alignment = 8 : i64} : i64, PTR
-    llvm.return
-  }
-
+static constexpr llvm::StringLiteral hostCopy = R"mlir(
   llvm.func internal @coll_copy(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
     "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
@@ -314,39 +164,19 @@ EPOCH_ADDRESS
   }
 )mlir";
 
-static std::string flagsText(const HelperOptions &options) {
-  if (options.target == HelperTarget::Host)
-    return hostFlags.str();
-  // On gfx90a and gfx942, LLVM 22 joins a block without waiting for its stores,
-  // and drops the wait after a cache write-back where no store of the same
-  // function is pending: here always, because a function begins with a wait.
-  // A fence and an explicit wait by every thread before the barrier restore
-  // both. Remove them when LLVM PR 178316 is in the oldest LLVM supported.
-  // 3952 is vmcnt(0), on all of gfx9.
-  return replaceAll(deviceFlags.str(), "FENCE",
-                    options.target == HelperTarget::ROCDL
-                        ? "llvm.fence release\n    rocdl.s.waitcnt 3952"
-                        : "");
+static std::string hostLoopsText(const HelperOptions &options) {
+  std::string text = hostCopy.str();
+  if (options.combine)
+    text += hostCombineText(*options.combine);
+  return text;
 }
 
 std::string coll::helperModuleText(const HelperOptions &options) {
   bool isHost = options.target == HelperTarget::Host;
-  std::string text = geometryText(options.combine);
-  if (!isHost)
-    text += blockLoopsText(options);
-  else if (options.combine)
-    text += hostCombineText(*options.combine);
-  std::string flags = epochBegin.str() + flagsText(options);
-  auto define = [&](llvm::StringRef name, llvm::StringRef body) {
-    flags = replaceAll(std::move(flags), name, body);
-  };
-  define("FLAG_PARAMETERS", flagParameters);
-  define("FLAG_ADDRESS", flagAddress);
-  define("EPOCH_PARAMETERS", epochParameters);
-  define("EPOCH_ADDRESS", epochAddress);
-  define("LINE_BYTES", std::to_string(ControlLayout::lineBytes));
-  define("WORD_BYTES", std::to_string(ControlLayout::wordBytes));
-  text += flags;
+  std::string text =
+      geometryText(options.combine) +
+      (isHost ? hostLoopsText(options) : blockLoopsText(options)) +
+      flagHelpersText(options);
   return "module {\n" +
          replaceAll(text, "PTR", isHost ? "!llvm.ptr" : "!llvm.ptr<1>") + "}\n";
 }

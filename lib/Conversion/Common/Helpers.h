@@ -16,10 +16,11 @@
 //   @coll_copy      copies bytes            } by all threads of a block,
 //   @coll_combine   combines elements       } or by the host thread
 //   @coll_average   the same, and divides   }
-//   @coll_signal    publishes what came before, then sets a flag
-//   @coll_wait      returns when a flag has reached a value, or on abort
+//   @coll_signal    publishes what came before, then sets flags
+//   @coll_wait      returns when flags have reached their values, or on abort
 //   @coll_begin     the number of this launch, from the block's epoch word
 //   @coll_end       stores it there
+//   @coll_execute   does all of this as the rows of a table say
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,10 @@ struct HelperOptions {
   unsigned blockSize = 1;
   /// Given if the program combines.
   std::optional<ElementOp> combine;
+  /// True if code is kept as tables.
+  bool hasTables = false;
+
+  bool averages() const { return combine && combine->averages(); }
 };
 
 /// The text of a module that holds the helpers.

@@ -286,10 +286,11 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
     for (const Send &send : step.sends) {
       bool fromInput = send.payload == SendPayload::Input;
       if (send.action == SendAction::Copy)
-        SendOp::create(builder, loc, fromInput, send.chunk, send.src, send.dst);
+        SendOp::create(builder, loc, fromInput, send.chunk, send.src, send.dst,
+                       TransportAttr());
       else
         ReduceOp::create(builder, loc, fromInput, send.chunk, send.src,
-                         send.dst);
+                         send.dst, TransportAttr());
     }
   }
   return op;

@@ -1,0 +1,69 @@
+//===- LoweringFlags.h - Options of lowering --------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
+#define SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
+
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace sccl::driver {
+
+/// The options of a subcommand that lowers schedules.
+class LoweringFlags {
+public:
+  explicit LoweringFlags(llvm::cl::SubCommand &command)
+      : element("dtype", llvm::cl::desc("Element type"), llvm::cl::init("f32"),
+                llvm::cl::sub(command)),
+        reduction("op", llvm::cl::desc("Reduction"), llvm::cl::init("sum"),
+                  llvm::cl::sub(command)),
+        transport("transport",
+                  llvm::cl::desc("Who moves chunks: push, pull, dma (with "
+                                 "--steps) or auto"),
+                  llvm::cl::init("push"), llvm::cl::sub(command)),
+        steps("steps",
+              llvm::cl::desc("A kernel per step, in place of one for all"),
+              llvm::cl::sub(command)),
+        throughScratch("through-scratch",
+                       llvm::cl::desc("Let ranks touch nothing of their peers "
+                                      "but scratch memory"),
+                       llvm::cl::sub(command)),
+        alternate("alternate",
+                  llvm::cl::desc("Use two halves of scratch by turns, to spare "
+                                 "handshakes"),
+                  llvm::cl::sub(command)),
+        shape("code-shape", llvm::cl::desc("unrolled, table or auto"),
+              llvm::cl::init("auto"), llvm::cl::sub(command)),
+        identical("identical",
+                  llvm::cl::desc("Fail unless all ranks get bit-identical "
+                                 "reductions"),
+                  llvm::cl::sub(command)) {}
+
+  LoweringOptions get() const {
+    LoweringOptions options;
+    options.element = element;
+    options.reduction = reduction;
+    options.transport = transport;
+    options.steps = steps || transport == "dma";
+    options.throughScratch = throughScratch;
+    options.alternate = alternate;
+    options.shape = shape;
+    options.identical = identical;
+    return options;
+  }
+
+private:
+  llvm::cl::opt<std::string> element, reduction, transport;
+  llvm::cl::opt<bool> steps, throughScratch, alternate;
+  llvm::cl::opt<std::string> shape;
+  llvm::cl::opt<bool> identical;
+};
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
