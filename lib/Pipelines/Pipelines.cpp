@@ -28,26 +28,27 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
       options.identical);
 }
 
-/// From programs on; `vendor` is "nvvm" or "rocdl".
+/// `vendor` is "nvvm" or "rocdl".
 static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
                                StringRef attachOptions,
                                StringRef convertOptions) {
   return llvm::formatv(
-      "{0},convert-coll-to-gpu{{target={1} block-size={2} element={3} "
-      "reduction={4} shape={5}},{1}-attach-target{{{6}},"
-      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{1}{7},"
+      "convert-coll-to-gpu{{target={0} block-size={1} element={2} "
+      "reduction={3} shape={4}},{0}-attach-target{{{5}},"
+      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{0}{6},"
       "canonicalize,reconcile-unrealized-casts)",
-      loweringPipeline(options), vendor, options.blockSize, options.element,
-      options.reduction, options.shape, attachOptions, convertOptions);
+      vendor, options.blockSize, options.element, options.reduction,
+      options.shape, attachOptions, convertOptions);
 }
 
-std::string sccl::nvvmPipeline(const LoweringOptions &options, StringRef chip) {
+std::string sccl::nvvmConversionPipeline(const LoweringOptions &options,
+                                         StringRef chip) {
   // Without features LLVM takes the oldest PTX version that has the chip.
   return gpuPipeline(options, "nvvm", ("chip=" + chip + " O=3").str(), "");
 }
 
-std::string sccl::rocdlPipeline(const LoweringOptions &options,
-                                StringRef chip) {
+std::string sccl::rocdlConversionPipeline(const LoweringOptions &options,
+                                          StringRef chip) {
   return gpuPipeline(options, "rocdl", ("chip=" + chip + " O=3 abi=500").str(),
                      ("{chipset=" + chip + " runtime=HIP}").str());
 }
@@ -147,13 +148,15 @@ void sccl::registerPipelines() {
                    });
   registerPipeline("sccl-to-nvvm", "Schedules to kernels in the NVVM dialect",
                    [](const PipelineOptions &options) {
-                     return nvvmPipeline(options.lowering(),
-                                         chipOr(options, "sm_90"));
+                     return loweringPipeline(options.lowering()) + "," +
+                            nvvmConversionPipeline(options.lowering(),
+                                                   chipOr(options, "sm_90"));
                    });
   registerPipeline("sccl-to-rocdl", "Schedules to kernels in the ROCDL dialect",
                    [](const PipelineOptions &options) {
-                     return rocdlPipeline(options.lowering(),
-                                          chipOr(options, "gfx942"));
+                     return loweringPipeline(options.lowering()) + "," +
+                            rocdlConversionPipeline(options.lowering(),
+                                                    chipOr(options, "gfx942"));
                    });
   registerPipeline("sccl-to-host", "Schedules to functions for this machine",
                    [](const PipelineOptions &options) {

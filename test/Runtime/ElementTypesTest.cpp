@@ -22,7 +22,7 @@
 using namespace sccl;
 
 static HostPlan compile(const std::string &file, const ElementType &element,
-                        Reduction reduction) {
+                        Reduction reduction, LoweringOptions options = {}) {
   static const bool registered = [] {
     registerPipelinePasses();
     return true;
@@ -33,7 +33,6 @@ static HostPlan compile(const std::string &file, const ElementType &element,
   mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(
       SCCL_TEST_INPUTS "/" + file, &context);
-  LoweringOptions options;
   options.element = element.name;
   options.reduction = toString(reduction);
   mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, options);
@@ -45,13 +44,23 @@ static HostPlan compile(const std::string &file, const ElementType &element,
 // The whole table (T1)
 //===----------------------------------------------------------------------===//
 
-class Table : public testing::TestWithParam<std::string> {};
+/// A schedule, and a way to lower it.
+struct Lowering {
+  const char *file;
+  const char *transport;
+  const char *shape;
+};
+
+class Table : public testing::TestWithParam<Lowering> {};
 
 TEST_P(Table, runsBitExactly) {
+  LoweringOptions lowering;
+  lowering.transport = GetParam().transport;
+  lowering.shape = GetParam().shape;
   for (const ElementType &element : elementTypes())
     for (Reduction reduction : reductions()) {
       SCOPED_TRACE(std::string(element.name) + " " + toString(reduction));
-      HostPlan plan = compile(GetParam(), element, reduction);
+      HostPlan plan = compile(GetParam().file, element, reduction, lowering);
       // No whole number of chunks, and tails of every loop.
       RunOptions options{.segmentBytes = 4104,
                          .element = element,
@@ -65,10 +74,14 @@ TEST_P(Table, runsBitExactly) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(ElementTypes, Table,
-                         testing::Values("line3-all_reduce.mlir",
-                                         "ring4-all_reduce.mlir",
-                                         "mesh3-all_reduce.mlir"));
+// The ring combines and passes on in one op, pulls get and combine in one; a
+// table holds the divisors of averages.
+INSTANTIATE_TEST_SUITE_P(
+    ElementTypes, Table,
+    testing::Values(Lowering{"line3-all_reduce.mlir", "push", "auto"},
+                    Lowering{"ring4-all_reduce.mlir", "push", "unrolled"},
+                    Lowering{"mesh3-all_reduce.mlir", "push", "table"},
+                    Lowering{"line3-all_reduce.mlir", "pull", "auto"}));
 
 TEST(ElementTypes, tableHasSixtyCells) {
   EXPECT_EQ(elementTypes().size() * reductions().size(), 60u);
@@ -135,12 +148,10 @@ static std::vector<Word> exchange(const HostPlan &plan,
   std::vector<Word> outputs[2];
   std::vector<uint64_t> scratch[2], controls[2];
   std::vector<PeerEntry> peers;
-  unsigned chunks = plan.collective().chunksPerSegment();
   for (unsigned rank : {0, 1}) {
     outputs[rank].resize(left.size());
-    scratch[rank].resize(
-        (plan.scratchSlots(rank) * chunkStride(bytes, chunks)) / 8 + 1);
-    controls[rank].resize(ControlLayout{2, 1}.controlBytes() / 8);
+    scratch[rank].resize(plan.info().scratchBytes(rank, bytes) / 8 + 1);
+    controls[rank].resize(plan.info().controlBytes[rank] / 8);
     peers.push_back({inputs[rank].data(), outputs[rank].data(),
                      scratch[rank].data(), controls[rank].data()});
   }

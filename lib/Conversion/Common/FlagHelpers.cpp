@@ -113,7 +113,7 @@ static constexpr llvm::StringLiteral peerControl = R"mlir(
 // through a cache that is not coherent, which is harmless for tables but not to
 // be told from other loads by the audit.
 static constexpr llvm::StringLiteral deviceFlags = R"mlir(
-  llvm.func @coll_signal(%rows: PTR, %count: i32, %peers: PTR, %block: i32,
+  llvm.func hidden @coll_signal(%rows: PTR, %count: i32, %peers: PTR, %block: i32,
       %launch: i64) attributes {no_inline} {
     %one = arith.constant 1 : i32
     %tid_index = gpu.thread_id x
@@ -132,7 +132,7 @@ PEER_CONTROL
     llvm.return
   }
 
-  llvm.func @coll_wait(%rows: PTR, %count: i32, %control: PTR, %block: i32,
+  llvm.func hidden @coll_wait(%rows: PTR, %count: i32, %control: PTR, %block: i32,
       %launch: i64, %abort: PTR) attributes {no_inline} {
     %i_index = gpu.thread_id x
     %i = arith.index_cast %i_index : index to i32
@@ -369,7 +369,7 @@ static std::string executeText(const HelperOptions &options) {
     text = replaceAll(std::move(text), hole, averages ? part : "");
   text = expandRowReads(std::move(text));
   bool isHost = options.target == HelperTarget::Host;
-  text = replaceAll(std::move(text), "LINKAGE", isHost ? "internal" : "");
+  text = replaceAll(std::move(text), "LINKAGE", isHost ? "internal" : "hidden");
   return replaceAll(std::move(text), "UNIFORM",
                     options.target == HelperTarget::ROCDL
                         ? "rocdl.readfirstlane"
