@@ -19,11 +19,13 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
   return llvm::formatv(
       "coll-check-schedule,coll-choose-transport{{transport={0} bytes={1}},"
       "coll-lower-schedule{{blocks={2} through-scratch={3} alternate={4}},"
-      "coll-fuse-combines,{5},coll-check-program",
+      "coll-fuse-combines,{5},"
+      "coll-check-program{{identical={6}}",
       options.transport, options.bytes, options.blocks, options.throughScratch,
       options.alternate,
       options.steps ? "coll-insert-step-barriers"
-                    : "coll-insert-flag-sync,coll-remove-redundant-sync");
+                    : "coll-insert-flag-sync,coll-remove-redundant-sync",
+      options.identical);
 }
 
 /// `vendor` is "nvvm" or "rocdl".
@@ -82,7 +84,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                               llvm::cl::desc("Element type of reductions"),
                               llvm::cl::init(LoweringOptions().element)};
   Option<std::string> reduction{*this, "reduction",
-                                llvm::cl::desc("sum, prod, min or max"),
+                                llvm::cl::desc("sum, prod, min, max or avg"),
                                 llvm::cl::init(LoweringOptions().reduction)};
 
   Option<std::string> transport{*this, "transport",
@@ -101,6 +103,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> shape{*this, "shape",
                             llvm::cl::desc("auto, unrolled or table"),
                             llvm::cl::init(LoweringOptions().shape)};
+  Option<bool> identical{
+      *this, "identical",
+      llvm::cl::desc("Require bit-identical reductions on all ranks")};
 
   LoweringOptions lowering() const {
     LoweringOptions options;
@@ -113,6 +118,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.throughScratch = throughScratch;
     options.alternate = alternate;
     options.shape = shape;
+    options.identical = identical;
     return options;
   }
 };

@@ -39,6 +39,8 @@ struct LoweringOptions {
   bool throughScratch = false; ///< let peers touch nothing but scratch
   bool alternate = false;     ///< two halves of scratch by turns, fewer readies
   std::string shape = "auto"; ///< of the code: unrolled, table or auto
+  /// Fail unless all ranks end with bit-identical reductions.
+  bool identical = false;
   /// Blocks that the GPU holds at once; 0 means what its chip guarantees.
   unsigned residentBlocks = 0;
 };
