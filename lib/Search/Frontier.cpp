@@ -151,7 +151,7 @@ private:
   std::optional<FrontierPoint> searchAt(unsigned s) {
     std::vector<Candidate> candidates = candidatesAt(s);
     if (options.k)
-      return searchInOrder(s, candidates);
+      return searchInOrder(s, candidates, options.engine);
     // What meets the bound settles the matter; the smallest are the easiest.
     Clock::time_point began = Clock::now();
     std::vector<Candidate> meeting, others;
@@ -160,7 +160,10 @@ private:
                                                                : others)
           .push_back(candidate);
     meeting.resize(std::min<size_t>(meeting.size(), 3));
-    if (std::optional<FrontierPoint> point = searchInOrder(s, meeting))
+    if (std::optional<FrontierPoint> point = searchQuickly(s, meeting))
+      return point;
+    if (std::optional<FrontierPoint> point =
+            searchInOrder(s, meeting, options.engine))
       return point;
     // Otherwise from the easy side, as far as time allows; of equal ones the
     // smallest first, as before.
@@ -175,19 +178,38 @@ private:
         break;
       if (best && best->bandwidth() <= candidate.bandwidth())
         continue;
-      if (auto point = tryCandidate(s, candidate))
+      if (auto point = tryCandidate(s, candidate, options.engine))
         best = std::move(point);
     }
     return best;
   }
 
+  /// The first of `candidates` for an all_reduce that can be packed. Other
+  /// engines find an all_reduce only after a long search, if at all, and may
+  /// spend it on a candidate whose multiple is easy.
+  std::optional<FrontierPoint>
+  searchQuickly(unsigned s, const std::vector<Candidate> &candidates) {
+    constexpr std::string_view quick = "packing";
+    bool isBuilt = std::ranges::any_of(
+        solverBackends(), [&](const std::unique_ptr<SolverBackend> &backend) {
+          return backend->name() == quick &&
+                 backend->whyNot({topology, smallest, s, s}).empty();
+        });
+    if (options.engine != "auto" || !isBuilt ||
+        family.kind != CollectiveKind::AllReduce)
+      return std::nullopt;
+    return searchInOrder(s, candidates, quick);
+  }
+
   /// The first of `candidates` that has a schedule.
   std::optional<FrontierPoint>
-  searchInOrder(unsigned s, const std::vector<Candidate> &candidates) {
+  searchInOrder(unsigned s, const std::vector<Candidate> &candidates,
+                std::string_view engine) {
     for (const Candidate &candidate : candidates) {
       if (timeIsOver())
         break;
-      if (std::optional<FrontierPoint> point = tryCandidate(s, candidate))
+      if (std::optional<FrontierPoint> point =
+              tryCandidate(s, candidate, engine))
         return point;
     }
     return std::nullopt;
@@ -195,7 +217,8 @@ private:
 
   /// A schedule for `candidate`, unless fewer steps do as well.
   std::optional<FrontierPoint> tryCandidate(unsigned s,
-                                            const Candidate &candidate) {
+                                            const Candidate &candidate,
+                                            std::string_view engine) {
     if (auto known = cheapest(); known && *known <= candidate.bandwidth())
       return std::nullopt;
     Result<Collective> collective = Collective::make(
@@ -208,7 +231,7 @@ private:
       return std::nullopt;
     SolverOptions solver = options.solver;
     solver.timeoutSeconds = std::min(options.probeSeconds, remainingSeconds());
-    SynthesisResult result = synthesize(*instance, solver, options.engine);
+    SynthesisResult result = synthesize(*instance, solver, engine);
     if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
       return makePoint(s, candidate, std::move(satisfied->schedule), result);
     if (auto *failed = std::get_if<Failed>(&result.outcome))
