@@ -201,21 +201,31 @@ private:
     return best;
   }
 
-  /// The first of `candidates` for an all_reduce that can be packed. Other
-  /// engines find an all_reduce only after a long search, if at all, and may
-  /// spend it on a candidate whose multiple is easy.
+  /// The first of `candidates` that can be packed from trees. Other engines
+  /// find an all_reduce only after a long search, if at all, and may spend it
+  /// on a candidate whose multiple is easy; for trees from one root they are
+  /// faster where all steps have a single round.
   std::optional<FrontierPoint>
   searchQuickly(unsigned s, const std::vector<Candidate> &candidates) {
-    constexpr std::string_view quick = "packing";
-    bool isBuilt = std::ranges::any_of(
-        solverBackends(), [&](const std::unique_ptr<SolverBackend> &backend) {
-          return backend->name() == quick &&
-                 backend->whyNot({topology, smallest, s, s}).empty();
-        });
-    if (options.engine != "auto" || !isBuilt ||
-        family.kind != CollectiveKind::AllReduce)
+    bool isTree = family.kind == CollectiveKind::Broadcast ||
+                  family.kind == CollectiveKind::Reduce;
+    bool isPacked = isTree || family.kind == CollectiveKind::AllReduce;
+    if (options.engine != "auto" || !isPacked || !canPack(s))
       return std::nullopt;
-    return searchInOrder(s, candidates, quick);
+    if (candidates.empty() || (isTree && candidates.front().rounds == s))
+      return std::nullopt;
+    return searchInOrder(s, candidates, packing);
+  }
+
+  /// True if the engine is there and takes the topology.
+  bool canPack(unsigned s) const {
+    Result<Collective> broadcast =
+        Collective::make(CollectiveKind::Broadcast, topology.numRanks(), 1, 0);
+    return std::ranges::any_of(
+        solverBackends(), [&](const std::unique_ptr<SolverBackend> &backend) {
+          return backend->name() == packing && broadcast &&
+                 backend->whyNot({topology, *broadcast, s, s}).empty();
+        });
   }
 
   /// True if packing finds a schedule of more steps that meets the bandwidth
@@ -366,6 +376,8 @@ private:
     std::chrono::duration<double> used = Clock::now() - begin;
     return options.timeoutSeconds > 0 && used.count() >= options.timeoutSeconds;
   }
+
+  static constexpr std::string_view packing = "packing";
 
   const Topology &topology;
   const CollectiveFamily &family;

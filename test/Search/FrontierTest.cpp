@@ -123,6 +123,14 @@ TEST(Frontier, Dgx1WithoutRoot) {
   expectFrontier(dgx1, {Kind::AllToAll}, {{2, {1, 3}}}, true);
 }
 
+TEST(Frontier, AllReduceOfBothMachines) {
+  expectFrontier(builtin("dgx1"), {Kind::AllReduce},
+                 {{2, 1}, {3, {1, 2}}, {4, {1, 3}}, {5, {7, 24}}}, true);
+  // Between S = 5 and S = 7 the bound is not met, and nothing cheaper is known.
+  expectFrontier(builtin("amd_z52"), {Kind::AllReduce},
+                 {{4, 2}, {5, {5, 4}}, {7, {7, 8}}}, false);
+}
+
 TEST(Frontier, Dgx1GatherAndScatterOfEveryRoot) {
   Topology dgx1 = builtin("dgx1");
   std::vector<unsigned> orbits = rankOrbits(automorphismGenerators(dgx1), 8);
