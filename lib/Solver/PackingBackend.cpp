@@ -402,7 +402,8 @@ std::vector<unsigned> Packing::roundsOf(bool isPalindrome) const {
 }
 
 /// Looks for a schedule with the fewest sends by clauses, for a while.
-std::optional<Schedule> Packing::findTreePairs(bool isPalindrome) const {
+std::optional<Schedule>
+Packing::findTreePairs([[maybe_unused]] bool isPalindrome) const {
 #ifdef SCCL_HAVE_CADICAL
   constexpr int maxConflicts = 20000, satisfiable = 10;
   std::vector<unsigned> rounds = roundsOf(isPalindrome);

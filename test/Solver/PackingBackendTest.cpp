@@ -64,6 +64,24 @@ TEST_F(PackingTest, BroadcastWithSeveralRounds) {
       instanceOn(builtin("ring:5"), CollectiveKind::Broadcast, 2, 3, 3, 2));
 }
 
+TEST_F(PackingTest, EveryScheduleIsCorrect) {
+  unsigned found = 0;
+  for (std::string_view spec :
+       {"ring:4", "ring:5", "line:4", "mesh:4", "torus:2x3", "switch:4,2"})
+    for (unsigned chunks = 1; chunks <= 4; ++chunks)
+      for (unsigned steps = 2; steps <= 5; ++steps) {
+        Instance instance = allReduce(spec, chunks, steps, steps + chunks);
+        Outcome outcome = solve(instance);
+        if (std::holds_alternative<Unknown>(outcome))
+          continue;
+        SCOPED_TRACE(std::string(spec) + " " + std::to_string(chunks) + " " +
+                     std::to_string(steps));
+        expectFound(instance);
+        ++found;
+      }
+  EXPECT_GE(found, 40u);
+}
+
 TEST_F(PackingTest, NothingIsRefuted) {
   // Other engines find (2,2,2); (7,3,3) and (23,3,9) do not exist.
   expectUnknown(allReduce("dgx1", 2, 2, 2));
