@@ -282,18 +282,14 @@ private:
 static constexpr unsigned wideUnroll = 8;
 
 /// Accesses of a thread that a combination of 16 bytes leaves registers for.
-static unsigned combineUnroll(const ElementOp &op, Action action,
-                              HelperTarget target) {
+static unsigned combineUnroll(const ElementOp &op, Action action) {
   const ElementType &element = op.element;
   // Divisions are long, and those of integers are subroutines.
   if (action == Action::Average)
     return element.isFloat() && element.bytes >= 4 ? wideUnroll / 4 : 1;
-  // Small elements are unpacked to be combined, which takes registers; on AMD,
-  // LLVM unpacks all halves at once.
-  bool spreads = target == HelperTarget::ROCDL && element.isFloat() &&
-                 element.bytes == 2;
-  unsigned most = element.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
-  return spreads ? most / 2 : most;
+  // Small elements are unpacked to be combined, which takes registers.
+  bool isHalf = element.isFloat() && element.bytes == 2;
+  return isHalf || element.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
 }
 
 std::string coll::blockLoopsText(const HelperOptions &options) {
@@ -313,8 +309,7 @@ std::string coll::blockLoopsText(const HelperOptions &options) {
     unsigned elements = 16 / op.element.bytes;
     std::string vector =
         "vector<" + std::to_string(elements) + "x" + op.type() + ">";
-    Access wide{vector, 16, combineUnroll(op, action, options.target),
-                elements};
+    Access wide{vector, 16, combineUnroll(op, action), elements};
     Access unit{op.type(), op.element.bytes, 1};
     return BlockLoopWriter(options.blockSize, lanes, action, options.combine)
         .function(name, wide, unit, unit);
