@@ -55,10 +55,11 @@ std::string sccl::rocdlConversionPipeline(const LoweringOptions &options,
 
 std::string sccl::hostConversionPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "convert-coll-to-host{{element={0} reduction={1} shape={2}},canonicalize,"
-      "cse,convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
+      "convert-coll-to-host{{element={0} reduction={1} shape={2} "
+      "cache-bytes={3}},canonicalize,cse,"
+      "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
       "reconcile-unrealized-casts",
-      options.element, options.reduction, options.shape);
+      options.element, options.reduction, options.shape, options.cacheBytes);
 }
 
 std::string sccl::hostPipeline(const LoweringOptions &options) {

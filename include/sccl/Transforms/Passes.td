@@ -288,7 +288,8 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a wait that never ends: nobody signals (D2), or a cycle of waits (D1);
       - two accesses to one slot, one of them a write, that no chain of signals
         and waits orders (H1);
-      - a put into a peer that has not announced its launch (H3);
+      - a transfer that touches a peer of whose launch nothing is known, or its
+        alternating scratch without hearing of it in each launch (H3);
       - a slot that is read before anything is in it, a contribution combined
         twice, or an output that ends without the chunk it must hold (A1);
       - a combine that is `final` without making its chunks complete, or that
@@ -297,7 +298,10 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
         rank reads its buffers (H1);
       - with `identical`, a chunk that two ranks end with after combining it in
         different orders, so that floats may differ (T1). See
-        docs/Rationale/ElementTypes.md.
+        docs/Rationale/ElementTypes.md;
+      - with `in-place`, any of this when the send and the receive buffer of each
+        rank overlap as in NCCL's collectives in place, or that they have no such
+        overlap, as in an all_to_all (H4).
 
     Flags only grow and have one writer each, so all executions order the same
     accesses: checking one is enough.
@@ -307,6 +311,8 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
   let options = [
     Option<"identical", "identical", "bool", "false",
            "Require that all ranks combine each chunk in the same order">,
+    Option<"inPlace", "in-place", "bool", "false",
+           "Require that the program works in place">,
   ];
 }
 

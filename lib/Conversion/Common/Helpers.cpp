@@ -94,6 +94,17 @@ static constexpr llvm::StringLiteral chunkAddress = R"mlir(
 static constexpr llvm::StringLiteral callOfAction =
     "        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()";
 
+/// On the host, what does not fit in the cache bypasses it.
+static constexpr llvm::StringLiteral callsOfStream = R"mlir(
+        %stream_stride = arith.constant STREAM_STRIDE : i64
+        %streams = arith.cmpi uge, %stride, %stream_stride : i64
+        scf.if %streams {
+          llvm.call @ACTION_stream(POINTERS, %length) : (TYPES, i64) -> ()
+        } else {
+          llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+        }
+)mlir";
+
 /// The combine that makes a chunk complete has a divisor that is not 0.
 static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
         %divides = arith.cmpi ne, %divisor, %c0_i32 : i32
@@ -101,12 +112,13 @@ static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
           llvm.call @coll_average(POINTERS, %length, %divisor)
               : (TYPES, i64, i32) -> ()
         } else {
-          llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+CALLS_OF_OTHERS
         }
 )mlir";
 
 /// A function that does `action` with chunks of `buffers`.
-static std::string geometryFunction(llvm::StringRef name,
+static std::string geometryFunction(const HelperOptions &options,
+                                    llvm::StringRef name,
                                     llvm::StringRef action,
                                     llvm::ArrayRef<llvm::StringRef> buffers,
                                     bool averages = false) {
@@ -125,7 +137,11 @@ static std::string geometryFunction(llvm::StringRef name,
   };
   fill("NAME", name.str());
   fill("DIVISOR", averages ? ", %divisor: i32" : "");
-  fill("CALLS", averages ? callsOfAverage.str() : callOfAction.str());
+  std::string calls =
+      options.streamStride == 0 ? callOfAction.str() : callsOfStream.str();
+  fill("CALLS\n", (averages ? callsOfAverage.str() : calls) + "\n");
+  fill("CALLS_OF_OTHERS", calls);
+  fill("STREAM_STRIDE", std::to_string(options.streamStride));
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
@@ -142,12 +158,12 @@ static std::string geometryFunction(llvm::StringRef name,
   return text;
 }
 
-static std::string geometryText(const std::optional<ElementOp> &combine) {
+static std::string geometryText(const HelperOptions &options) {
   std::string text =
-      geometryFunction("coll_transfer", "coll_copy", {"dst", "src0"});
-  if (combine)
-    text += geometryFunction("coll_reduce", "coll_combine",
-                             {"dst", "src0", "src1"}, combine->averages());
+      geometryFunction(options, "coll_transfer", "coll_copy", {"dst", "src0"});
+  if (options.combine)
+    text += geometryFunction(options, "coll_reduce", "coll_combine",
+                             {"dst", "src0", "src1"}, options.averages());
   return text;
 }
 
@@ -155,26 +171,117 @@ static std::string geometryText(const std::optional<ElementOp> &combine) {
 // Copying and combining on the host
 //===----------------------------------------------------------------------===//
 
+// In place, a chunk may be where it is to be copied to.
 static constexpr llvm::StringLiteral hostCopy = R"mlir(
   llvm.func internal @coll_copy(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
-    "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
-        : (PTR, PTR, i64) -> ()
+    %moves = llvm.icmp "ne" %dst, %src : PTR
+    scf.if %moves {
+      "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
+          : (PTR, PTR, i64) -> ()
+    }
     llvm.return
   }
 )mlir";
 
+// Stores that bypass the cache spare it the reading of lines that are about to
+// be overwritten. On x86-64 a release does not order them, so that a fence ends
+// the function.
+static constexpr llvm::StringLiteral hostCopyStream = R"mlir(
+  llvm.func internal @coll_copy_stream(%dst: PTR, %src: PTR, %bytes: i64)
+      attributes {no_inline} {
+    %moves = llvm.icmp "ne" %dst, %src : PTR
+    scf.if %moves {
+      %zero = arith.constant 0 : i64
+      %line_mask = arith.constant 63 : i64
+      %tile = arith.constant 256 : i64
+      %tile_mask = arith.constant -256 : i64
+      %dst_int = llvm.ptrtoint %dst : PTR to i64
+      %minus = arith.subi %zero, %dst_int : i64
+      %to_line = arith.andi %minus, %line_mask : i64
+      %head = arith.minui %to_line, %bytes : i64
+      "llvm.intr.memcpy"(%dst, %src, %head) <{isVolatile = false}>
+          : (PTR, PTR, i64) -> ()
+      %rest = arith.subi %bytes, %head : i64
+      %tiled = arith.andi %rest, %tile_mask : i64
+      %end = arith.addi %head, %tiled : i64
+      scf.for %at = %head to %end step %tile : i64 {
+        %from = llvm.getelementptr %src[%at] : (PTR, i64) -> PTR, i8
+        %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
+LOADS
+STORES
+      }
+      %left = arith.subi %bytes, %end : i64
+      %from_end = llvm.getelementptr %src[%end] : (PTR, i64) -> PTR, i8
+      %to_end = llvm.getelementptr %dst[%end] : (PTR, i64) -> PTR, i8
+      "llvm.intr.memcpy"(%to_end, %from_end, %left) <{isVolatile = false}>
+          : (PTR, PTR, i64) -> ()
+      FENCE
+    }
+    llvm.return
+  }
+)mlir";
+
+// Combines into a piece of the stack, which stays in the cache, and copies from
+// there.
+static constexpr llvm::StringLiteral hostCombineStream = R"mlir(
+  llvm.func internal @coll_combine_stream(%dst: PTR, %lhs: PTR, %rhs: PTR,
+      %bytes: i64) attributes {no_inline} {
+    %zero = arith.constant 0 : i64
+    %piece = arith.constant 16384 : i64
+    %tmp = llvm.alloca %piece x i8 {alignment = 64 : i64} : (i64) -> PTR
+    scf.for %at = %zero to %bytes step %piece : i64 {
+      %left = arith.subi %bytes, %at : i64
+      %length = arith.minui %left, %piece : i64
+      %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
+      %pa = llvm.getelementptr %lhs[%at] : (PTR, i64) -> PTR, i8
+      %pb = llvm.getelementptr %rhs[%at] : (PTR, i64) -> PTR, i8
+      llvm.call @coll_combine(%tmp, %pa, %pb, %length) : (PTR, PTR, PTR, i64) -> ()
+      llvm.call @coll_copy_stream(%to, %tmp, %length) : (PTR, PTR, i64) -> ()
+    }
+    llvm.return
+  }
+)mlir";
+
+static std::string hostCopyStreamText() {
+  std::string loads, stores;
+  for (unsigned i = 0; i < 4; ++i) {
+    std::string n = std::to_string(i), byte = std::to_string(i * 64);
+    loads += "        %from" + n + " = llvm.getelementptr %from[" + byte +
+             "] : (PTR) -> PTR, i8\n        %line" + n + " = llvm.load %from" +
+             n + " {alignment = 1 : i64} : PTR -> vector<16xi32>\n";
+    stores += "        %to" + n + " = llvm.getelementptr %to[" + byte +
+              "] : (PTR) -> PTR, i8\n        llvm.store %line" + n + ", %to" +
+              n +
+              " {alignment = 64 : i64, nontemporal} : vector<16xi32>, PTR\n";
+  }
+  std::string text = replaceAll(hostCopyStream.str(), "LOADS", loads);
+  text = replaceAll(std::move(text), "STORES", stores);
+#if defined(__x86_64__)
+  llvm::StringRef fence =
+      "llvm.call_intrinsic \"llvm.x86.sse.sfence\"() : () -> ()";
+#else
+  llvm::StringRef fence = "llvm.fence release";
+#endif
+  return replaceAll(std::move(text), "FENCE", fence);
+}
+
 static std::string hostLoopsText(const HelperOptions &options) {
+  bool streams = options.streamStride != 0;
   std::string text = hostCopy.str();
+  if (streams)
+    text += hostCopyStreamText();
   if (options.combine)
     text += hostCombineText(*options.combine);
+  if (options.combine && streams)
+    text += hostCombineStream.str();
   return text;
 }
 
 std::string coll::helperModuleText(const HelperOptions &options) {
   bool isHost = options.target == HelperTarget::Host;
   std::string text =
-      geometryText(options.combine) +
+      geometryText(options) +
       (isHost ? hostLoopsText(options) : blockLoopsText(options)) +
       flagHelpersText(options);
   return "module {\n" +
