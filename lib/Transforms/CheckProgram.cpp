@@ -189,6 +189,10 @@ private:
       if (transfer.reads.size() == 2 &&
           failed(checkFinal(op, transfer, i, result)))
         return failure();
+      // A chunk that is where it is to be copied to stays there.
+      if (isa<CopyOp>(op) &&
+          &stateOf(transfer.reads[0], i) == &stateOf(transfer.write, i))
+        continue;
       if (failed(writeSlot(op, transfer.write, i, access, std::move(result))))
         return failure();
     }

@@ -65,11 +65,13 @@ static constexpr llvm::StringLiteral geometry = R"mlir(
     %most = arith.minsi %slice, %beyond : i64
     %ahead0 = arith.subi %bytes, %skip : i64
 ADDRESSES
+DIFFER
     %end:RESULTS = scf.for %p = %c0_i32 to %pieces step %c1_i32
         iter_args(%ahead = %ahead0, BINDINGS) -> (i64, TYPES) : i32 {
       %length = arith.minsi %ahead, %most : i64
       %some = arith.cmpi sgt, %length, %c0 : i64
-      scf.if %some {
+MOVES
+      scf.if %SOME {
 CALLS
       }
       %ahead_next = arith.subi %ahead, %piece : i64
@@ -142,6 +144,13 @@ static std::string geometryFunction(const HelperOptions &options,
   fill("CALLS\n", (averages ? callsOfAverage.str() : calls) + "\n");
   fill("CALLS_OF_OTHERS", calls);
   fill("STREAM_STRIDE", std::to_string(options.streamStride));
+  // In place, a chunk may be where it is to be copied to.
+  bool copies = buffers.size() == 2;
+  fill("DIFFER",
+       copies ? "    %differ = llvm.icmp \"ne\" %dst_first, %src0_first : PTR"
+              : "");
+  fill("MOVES", copies ? "      %moves = arith.andi %some, %differ : i1" : "");
+  fill("%SOME", copies ? "%moves" : "%some");
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
@@ -171,15 +180,11 @@ static std::string geometryText(const HelperOptions &options) {
 // Copying and combining on the host
 //===----------------------------------------------------------------------===//
 
-// In place, a chunk may be where it is to be copied to.
 static constexpr llvm::StringLiteral hostCopy = R"mlir(
   llvm.func internal @coll_copy(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
-    %moves = llvm.icmp "ne" %dst, %src : PTR
-    scf.if %moves {
-      "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
-          : (PTR, PTR, i64) -> ()
-    }
+    "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
     llvm.return
   }
 )mlir";
@@ -190,34 +195,31 @@ static constexpr llvm::StringLiteral hostCopy = R"mlir(
 static constexpr llvm::StringLiteral hostCopyStream = R"mlir(
   llvm.func internal @coll_copy_stream(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
-    %moves = llvm.icmp "ne" %dst, %src : PTR
-    scf.if %moves {
-      %zero = arith.constant 0 : i64
-      %line_mask = arith.constant 63 : i64
-      %tile = arith.constant 256 : i64
-      %tile_mask = arith.constant -256 : i64
-      %dst_int = llvm.ptrtoint %dst : PTR to i64
-      %minus = arith.subi %zero, %dst_int : i64
-      %to_line = arith.andi %minus, %line_mask : i64
-      %head = arith.minui %to_line, %bytes : i64
-      "llvm.intr.memcpy"(%dst, %src, %head) <{isVolatile = false}>
-          : (PTR, PTR, i64) -> ()
-      %rest = arith.subi %bytes, %head : i64
-      %tiled = arith.andi %rest, %tile_mask : i64
-      %end = arith.addi %head, %tiled : i64
-      scf.for %at = %head to %end step %tile : i64 {
-        %from = llvm.getelementptr %src[%at] : (PTR, i64) -> PTR, i8
-        %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
+    %zero = arith.constant 0 : i64
+    %line_mask = arith.constant 63 : i64
+    %tile = arith.constant 256 : i64
+    %tile_mask = arith.constant -256 : i64
+    %dst_int = llvm.ptrtoint %dst : PTR to i64
+    %minus = arith.subi %zero, %dst_int : i64
+    %to_line = arith.andi %minus, %line_mask : i64
+    %head = arith.minui %to_line, %bytes : i64
+    "llvm.intr.memcpy"(%dst, %src, %head) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
+    %rest = arith.subi %bytes, %head : i64
+    %tiled = arith.andi %rest, %tile_mask : i64
+    %end = arith.addi %head, %tiled : i64
+    scf.for %at = %head to %end step %tile : i64 {
+      %from = llvm.getelementptr %src[%at] : (PTR, i64) -> PTR, i8
+      %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
 LOADS
 STORES
-      }
-      %left = arith.subi %bytes, %end : i64
-      %from_end = llvm.getelementptr %src[%end] : (PTR, i64) -> PTR, i8
-      %to_end = llvm.getelementptr %dst[%end] : (PTR, i64) -> PTR, i8
-      "llvm.intr.memcpy"(%to_end, %from_end, %left) <{isVolatile = false}>
-          : (PTR, PTR, i64) -> ()
-      FENCE
     }
+    %left = arith.subi %bytes, %end : i64
+    %from_end = llvm.getelementptr %src[%end] : (PTR, i64) -> PTR, i8
+    %to_end = llvm.getelementptr %dst[%end] : (PTR, i64) -> PTR, i8
+    "llvm.intr.memcpy"(%to_end, %from_end, %left) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
+    FENCE
     llvm.return
   }
 )mlir";
