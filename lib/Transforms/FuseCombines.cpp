@@ -44,7 +44,8 @@ public:
   /// Tells that `op` is about to be erased. What it wrote, another op writes
   /// now, in the same step or later.
   void forget(Operation *op) {
-    for (const SlotRange &read : getTransfer(op)->reads)
+    Transfer transfer = *getTransfer(op);
+    for (const SlotRange &read : transfer.reads)
       forEach(read, [&](SlotKey slot) {
         llvm::replace(readers[slot], op, static_cast<Operation *>(nullptr));
       });

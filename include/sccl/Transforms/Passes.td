@@ -123,6 +123,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
         `bytes` bytes. The model has a latency for each step and a bandwidth for
         each link, relative to those of a push: a pull has 0.93 of the bandwidth,
         a copy engine 1.06 but the latency of a kernel per step. Ties go to push.
+        Without `engines` only push and pull are candidates: copy engines set no
+        flags, so they are for programs of a kernel per step.
 
     With `explain` each choice is printed as a remark, with its reason.
 
@@ -142,6 +144,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     Option<"beta", "beta", "double", "4e-5",
            "Microseconds per byte of a push over a link of bandwidth 1, for "
            "auto">,
+    Option<"engines", "engines", "bool", "true",
+           "Let auto choose copy engines">,
     Option<"explain", "explain", "bool", "false",
            "Print the reason of each choice">,
   ];
