@@ -28,10 +28,54 @@ coll.topology @line3 ranks = 3 {
 }
 
 // What the schedule said before does not matter.
-// @CHECK PUSH sum
-// @CHECK PULL sum
-// @CHECK DMA sum
-// @CHECK LINKS sum
+// PUSH-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// PUSH-NEXT:    coll.step rounds = 2 {
+// PUSH-NEXT:      coll.reduce 0 over 0 -> 1 by push
+// PUSH-NEXT:      coll.reduce 1 over 0 -> 1 by push
+// PUSH-NEXT:      coll.reduce 0 over 2 -> 1 by push
+// PUSH-NEXT:      coll.reduce 1 over 2 -> 1 by push
+// PUSH-NEXT:    }
+// PUSH-NEXT:    coll.step rounds = 2 {
+// PUSH-NEXT:      coll.send 0 over 1 -> 0 by push
+// PUSH-NEXT:      coll.send 0 over 1 -> 2 by push
+// PUSH-NEXT:    }
+// PUSH-NEXT:  }
+// PULL-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// PULL-NEXT:    coll.step rounds = 2 {
+// PULL-NEXT:      coll.reduce 0 over 0 -> 1 by pull
+// PULL-NEXT:      coll.reduce 1 over 0 -> 1 by pull
+// PULL-NEXT:      coll.reduce 0 over 2 -> 1 by pull
+// PULL-NEXT:      coll.reduce 1 over 2 -> 1 by pull
+// PULL-NEXT:    }
+// PULL-NEXT:    coll.step rounds = 2 {
+// PULL-NEXT:      coll.send 0 over 1 -> 0 by pull
+// PULL-NEXT:      coll.send 0 over 1 -> 2 by pull
+// PULL-NEXT:    }
+// PULL-NEXT:  }
+// DMA-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// DMA-NEXT:    coll.step rounds = 2 {
+// DMA-NEXT:      coll.reduce 0 over 0 -> 1 by dma
+// DMA-NEXT:      coll.reduce 1 over 0 -> 1 by dma
+// DMA-NEXT:      coll.reduce 0 over 2 -> 1 by dma
+// DMA-NEXT:      coll.reduce 1 over 2 -> 1 by dma
+// DMA-NEXT:    }
+// DMA-NEXT:    coll.step rounds = 2 {
+// DMA-NEXT:      coll.send 0 over 1 -> 0 by dma
+// DMA-NEXT:      coll.send 0 over 1 -> 2 by dma
+// DMA-NEXT:    }
+// DMA-NEXT:  }
+// LINKS-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// LINKS-NEXT:    coll.step rounds = 2 {
+// LINKS-NEXT:      coll.reduce 0 over 0 -> 1 by push
+// LINKS-NEXT:      coll.reduce 1 over 0 -> 1 by push
+// LINKS-NEXT:      coll.reduce 0 over 2 -> 1 by pull
+// LINKS-NEXT:      coll.reduce 1 over 2 -> 1 by pull
+// LINKS-NEXT:    }
+// LINKS-NEXT:    coll.step rounds = 2 {
+// LINKS-NEXT:      coll.send 0 over 1 -> 0 by pull
+// LINKS-NEXT:      coll.send 0 over 1 -> 2 by dma
+// LINKS-NEXT:    }
+// LINKS-NEXT:  }
 coll.schedule @sum of all_reduce on @line3 chunks = 2 {
   coll.step rounds = 2 {
     coll.reduce 0 over 0 -> 1
