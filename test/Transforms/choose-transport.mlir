@@ -9,7 +9,7 @@
 // Why: the estimate is S * alpha + R/C * bytes * beta, here with S = 2 and
 // R/C = 2. With neither latency nor bandwidth all are equal, and push wins.
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto bytes=1000000000 links=1-0:pull explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not=remark:
-// EXPLAIN: choose-transport.mlir:[[# @LINE + 33]]:1: remark: link 0 -> 1 (2 sends): dma, estimated for 1000000000 bytes: push 80001.4 us, pull 86022.9 us, dma 75476.2 us
+// EXPLAIN: choose-transport.mlir:[[# @LINE + 67]]:1: remark: link 0 -> 1 (2 sends): dma, estimated for 1000000000 bytes: push 80001.4 us, pull 86022.9 us, dma 75476.2 us
 // EXPLAIN: remark: link 1 -> 0 (1 send): pull, as the option for the link says
 // EXPLAIN: remark: link 1 -> 2 (1 send): dma, estimated
 // EXPLAIN: remark: link 2 -> 1 (2 sends): dma, estimated

@@ -150,7 +150,8 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
   }
 }
 
-// Combining: scratch that rank 1 fills for itself counts the same way.
+// Combining: rank 1 puts its sum into scratch, as rank 2 pulls it from there. Both
+// halves of scratch that alternates are laid out alike: `scratch` counts one.
 // DIRECT-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 {
 // DIRECT-NEXT:    coll.rank 0 scratch = 0 {
 // DIRECT-NEXT:      coll.channel to 0 {
@@ -204,7 +205,7 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 // SCRATCH-NEXT:    }
 // SCRATCH-NEXT:  }
 // ALTERNATE-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 alternating {
-// ALTERNATE-NEXT:   coll.rank 0 scratch = 1 {
+// ALTERNATE-NEXT:   coll.rank 0 scratch = 2 {
 coll.schedule @sum of all_reduce on @line3 chunks = 1 {
   coll.step rounds = 1 {
     coll.reduce 0 over 0 -> 1 by pull

@@ -147,7 +147,7 @@ coll.topology @pair ranks = 2 {
 coll.schedule @unknown_transport of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
     // expected-error @+2 {{expected ::sccl::coll::Transport to be one of: push, pull, dma}}
-    // expected-error @+1 {{failed to parse}}
+    // expected-error @+2 {{failed to parse}}
     coll.send 0 over 0 -> 1 by mail
   }
 }
