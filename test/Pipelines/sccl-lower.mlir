@@ -35,11 +35,13 @@ coll.topology @pair ranks = 2 {
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 // BLOCKS: coll.program @bc {{.*}} blocks = 3
-// STEPS:      coll.barrier
+// STEPS:      coll.channel to 1 {
+// STEPS-NEXT: coll.barrier
 // STEPS-NEXT: coll.put chunk 0 from input[0] to output[0] step = 0
 // STEPS-NEXT: coll.barrier
 // STEPS-NOT:  coll.{{signal|wait}}
-// DMA:        coll.barrier
+// DMA:        coll.channel to 1 {
+// DMA-NEXT:   coll.barrier
 // DMA-NEXT:   coll.put dma chunk 0 from input[0] to output[0] step = 0
 // DMA-NEXT:   coll.barrier
 // PULL:       coll.program @bc {{.*}} alternating
