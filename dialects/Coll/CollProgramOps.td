@@ -218,19 +218,24 @@ class Coll_CombiningOp<string mnemonic>
       Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
       Coll_BufferAttr:$rhs_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$rhs_slot,
       Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
-      ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
+      ConfinedAttr<I32Attr, [IntNonNegative]>:$step,
+      UnitAttr:$final);
   let assemblyFormat = [{
     `chunk` $chunk (`count` `=` $count^)?
     `from` custom<BufferSlot>($src_buffer, $src_slot) `,`
     custom<BufferSlot>($rhs_buffer, $rhs_slot)
-    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step
+    (`final` $final^)? attr-dict
   }];
 }
 
 def Coll_CombineOp : Coll_CombiningOp<"combine"> {
   let summary = "Combine chunks of two buffers of this rank into a third";
   let description = !strconcat([{
-    The destination becomes the reduction of the two sources.
+    The destination becomes the reduction of the two sources. It is `final` if
+    it makes the chunks complete: they hold the contribution of every rank that
+    has one. An average divides there, and nowhere else; `coll-check-program`
+    checks the attribute.
   }], Coll_transferText, [{
     **Constraints**
     - (combine_c1) the destination is not the input;
@@ -243,7 +248,7 @@ def Coll_CombineOp : Coll_CombiningOp<"combine"> {
     coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
       coll.rank 0 scratch = 1 {
         coll.channel to 0 {
-          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
         }
       }
       coll.rank 1 scratch = 0 {
@@ -261,7 +266,7 @@ def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
   let description = !strconcat([{
     A `coll.combine` and the `coll.put` that passes its result on, in one: the
     reduction goes from registers straight to the channel's peer, and this rank
-    keeps none of it.
+    keeps none of it. `final` is as for `coll.combine`.
   }], Coll_transferText, [{
     **Constraints**
     - (combine_put_c1) the channel leads to another rank;
@@ -299,7 +304,7 @@ def Coll_GetCombineOp : Coll_CombiningOp<"get_combine"> {
   let description = !strconcat([{
     A `coll.get` and the `coll.combine` of what it brings, in one: the second
     source is a buffer of the channel's peer, the first source and the
-    destination are buffers of this rank.
+    destination are buffers of this rank. `final` is as for `coll.combine`.
   }], Coll_transferText, [{
     **Constraints**
     - (get_combine_c1) the channel leads to another rank;

@@ -35,6 +35,7 @@ std::optional<Transfer> coll::getTransfer(Operation *op) {
     Transfer transfer = build(combine, rank, dstRank);
     transfer.reads.push_back({rhsRank, combine.getRhsBuffer(),
                               combine.getRhsSlot(), combine.getCount()});
+    transfer.isFinal = combine.getFinal();
     return transfer;
   };
   return TypeSwitch<Operation *, std::optional<Transfer>>(op)

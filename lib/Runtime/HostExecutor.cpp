@@ -239,12 +239,6 @@ private:
 
 Result<RunReport> sccl::runOnHost(const HostPlan &plan,
                                   const RunOptions &options) {
-  if (elementBytes(options.element) == 0)
-    return Error{"unknown element type '" + options.element + "'"};
-  if (options.reduction != "sum" && options.reduction != "prod" &&
-      options.reduction != "min" && options.reduction != "max")
-    return Error{"unknown reduction '" + options.reduction +
-                 "', expected sum, prod, min or max"};
   uint64_t needed = RunMemory::bytesNeeded(plan, options);
   uint64_t available = availableMemoryBytes();
   if (needed > available)

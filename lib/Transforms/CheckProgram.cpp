@@ -42,19 +42,50 @@ struct Access {
 struct SlotState {
   std::optional<unsigned> chunk;
   llvm::BitVector contributions; ///< by rank; used if the collective combines
+  unsigned expression = 0;       ///< likewise, see Expressions
   std::optional<Access> writer;
   std::map<size_t, Access> readers; ///< the last read of each channel
+};
+
+/// The ways in which contributions were combined, each with a number of its
+/// own. Combining is commutative, but floats round: (a b) c is not a (b c).
+class Expressions {
+public:
+  /// The contribution of a rank, in any chunk, is the expression `rank`.
+  explicit Expressions(unsigned numRanks) : pairs(numRanks) {}
+
+  unsigned combine(unsigned a, unsigned b) {
+    std::pair<unsigned, unsigned> pair = std::minmax(a, b);
+    auto [it, isNew] = numbers.try_emplace(pair, pairs.size());
+    if (isNew)
+      pairs.push_back(pair);
+    return it->second;
+  }
+
+  /// "((0 1) 2)".
+  std::string toString(unsigned expression) const {
+    const auto &pair = pairs[expression];
+    if (!pair)
+      return std::to_string(expression);
+    return "(" + toString(pair->first) + " " + toString(pair->second) + ")";
+  }
+
+private:
+  std::map<std::pair<unsigned, unsigned>, unsigned> numbers;
+  std::vector<std::optional<std::pair<unsigned, unsigned>>> pairs;
 };
 
 /// Executes one program and reports the first thing that is wrong.
 class ProgramChecker {
 public:
   ProgramChecker(ProgramOp program, const Collective &collective)
-      : program(program), collective(collective), clocks(program) {
+      : program(program), collective(collective), clocks(program),
+        expressions(collective.numRanks()) {
     fillInputs();
   }
 
-  LogicalResult run() {
+  /// With `identical`, also compares how the ranks combined.
+  LogicalResult run(bool identical) {
     LogicalResult status = success();
     LogicalResult walked =
         walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
@@ -63,7 +94,9 @@ public:
         });
     if (failed(walked) || failed(status) || failed(checkAlternation()))
       return failure();
-    return checkOutputs();
+    if (failed(checkOutputs()))
+      return failure();
+    return success(!identical || succeeded(checkIdentical()));
   }
 
 private:
@@ -77,6 +110,7 @@ private:
         state.chunk = chunk;
         state.contributions.resize(collective.numRanks());
         state.contributions.set(rank);
+        state.expression = rank;
       }
   }
 
@@ -139,9 +173,30 @@ private:
       for (const SlotRange &read : transfer.reads)
         if (failed(readSlot(op, read, i, transfer.chunk + i, access, result)))
           return failure();
+      if (transfer.reads.size() == 2 &&
+          failed(checkFinal(op, transfer, i, result)))
+        return failure();
       if (failed(writeSlot(op, transfer.write, i, access, std::move(result))))
         return failure();
     }
+    return success();
+  }
+
+  /// A combine is final if and only if it completes its chunks.
+  LogicalResult checkFinal(Operation *op, const Transfer &transfer,
+                           unsigned offset, const SlotState &result) {
+    unsigned chunk = transfer.chunk + offset;
+    for (unsigned contributor : collective.pre().ranksOf(chunk))
+      if (!result.contributions.test(contributor)) {
+        if (!transfer.isFinal)
+          return success();
+        return op->emitOpError()
+               << "is final without the contribution of rank " << contributor
+               << " to chunk " << chunk << " (A1)";
+      }
+    if (!transfer.isFinal)
+      return op->emitOpError()
+             << "makes chunk " << chunk << " complete, but is not final (A1)";
     return success();
   }
 
@@ -169,6 +224,9 @@ private:
                                << firstCommon(result, state) << " to chunk "
                                << chunk << " twice (A1)";
     state.readers.insert_or_assign(access.channel, access);
+    result.expression =
+        result.chunk ? expressions.combine(result.expression, state.expression)
+                     : state.expression;
     result.chunk = chunk;
     result.contributions.resize(collective.numRanks());
     result.contributions |= state.contributions;
@@ -272,9 +330,32 @@ private:
     return success();
   }
 
+  /// All ranks that end with a chunk have combined it in the same way.
+  LogicalResult checkIdentical() {
+    if (!collective.combining())
+      return success(); // copies are always identical
+    for (unsigned chunk = 0; chunk < collective.chunks(); ++chunk) {
+      std::optional<std::pair<unsigned, unsigned>> first;
+      for (unsigned rank : collective.post().ranksOf(chunk)) {
+        unsigned slot = *collective.outputSlot(rank, chunk);
+        unsigned expression = slots[{rank, Buffer::Output, slot}].expression;
+        if (!first)
+          first = {rank, expression};
+        if (expression != first->second)
+          return program.emitOpError()
+                 << "combines chunk " << chunk << " in different orders: rank "
+                 << first->first << " ends with "
+                 << expressions.toString(first->second) << ", rank " << rank
+                 << " with " << expressions.toString(expression) << " (T1)";
+      }
+    }
+    return success();
+  }
+
   ProgramOp program;
   const Collective &collective;
   ProgramClocks clocks;
+  Expressions expressions;
   /// The first op of a rank that touches scratch of another one without knowing
   /// of its launch.
   std::map<std::pair<unsigned, unsigned>, Operation *> unready;
@@ -282,11 +363,13 @@ private:
 };
 
 struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
+  using CheckProgramBase::CheckProgramBase;
+
   void runOnOperation() override {
     for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
       FailureOr<Problem> problem = importProblem(program);
       if (failed(problem) ||
-          failed(ProgramChecker(program, problem->collective).run()))
+          failed(ProgramChecker(program, problem->collective).run(identical)))
         return signalPassFailure();
     }
     markAllAnalysesPreserved();

@@ -44,8 +44,8 @@ public:
   /// Tells that `op` is about to be erased. What it wrote, another op writes
   /// now, in the same step or later.
   void forget(Operation *op) {
-    Transfer transfer = *getTransfer(op);
-    for (const SlotRange &read : transfer.reads)
+    std::optional<Transfer> transfer = getTransfer(op);
+    for (const SlotRange &read : transfer->reads)
       forEach(read, [&](SlotKey slot) {
         llvm::replace(readers[slot], op, static_cast<Operation *>(nullptr));
       });
@@ -108,7 +108,8 @@ static bool fuseWithPut(CombineOp combine, SlotUses &uses) {
   CombinePutOp::create(builder, put.getLoc(), put.getChunk(), put.getCount(),
                        combine.getSrcBuffer(), combine.getSrcSlot(),
                        combine.getRhsBuffer(), combine.getRhsSlot(),
-                       put.getDstBuffer(), put.getDstSlot(), put.getStep());
+                       put.getDstBuffer(), put.getDstSlot(), put.getStep(),
+                       combine.getFinal());
   for (Operation *op : {put.getOperation(), combine.getOperation()}) {
     uses.forget(op);
     op->erase();
@@ -135,7 +136,7 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
   GetCombineOp::create(builder, get.getLoc(), get.getChunk(), get.getCount(),
                        other.buffer, other.slot, get.getSrcBuffer(),
                        get.getSrcSlot(), combine.getDstBuffer(),
-                       combine.getDstSlot(), get.getStep());
+                       combine.getDstSlot(), get.getStep(), combine.getFinal());
   for (Operation *op : {combine.getOperation(), get.getOperation()}) {
     uses.forget(op);
     op->erase();

@@ -60,6 +60,7 @@ struct PlannedTransfer {
   Slot src;
   std::optional<Slot> rhs; // of a combine
   Slot dst;
+  bool isFinal = false; // of a combine whose result has all contributions
 };
 
 /// A send of the schedule.
@@ -75,6 +76,8 @@ struct RankState {
   std::map<unsigned, Slot> inputs;
   /// The newest version of each chunk that the rank has.
   std::map<unsigned, Slot> current;
+  /// The ranks whose contributions are in it.
+  std::map<unsigned, std::set<unsigned>> contributors;
   /// The number of arrivals of each chunk still to come.
   std::map<unsigned, unsigned> arrivalsLeft;
   /// The chunks that peers pull from the rank.
@@ -84,6 +87,12 @@ struct RankState {
   unsigned scratchSlots = 0;
 
   Slot newScratch() { return {Buffer::Scratch, scratchSlots++}; }
+};
+
+/// What a send brings.
+struct Payload {
+  Slot slot;
+  std::set<unsigned> contributors;
 };
 
 /// Plans the transfers of all ranks from a schedule.
@@ -133,13 +142,15 @@ private:
         input = staged;
       }
       state.inputs[chunk] = state.current[chunk] = input;
+      state.contributors[chunk] = {rank};
     }
   }
 
   void addLocal(unsigned rank, unsigned step, Phase phase, unsigned chunk,
-                Slot src, Slot dst, std::optional<Slot> rhs = std::nullopt) {
+                Slot src, Slot dst, std::optional<Slot> rhs = std::nullopt,
+                bool isFinal = false) {
     ranks[rank].channels[rank].push_back(
-        {step, phase, Transport::Push, chunk, 1, src, rhs, dst});
+        {step, phase, Transport::Push, chunk, 1, src, rhs, dst, isFinal});
   }
 
   /// The slot for the version that the next arrival of `chunk` makes, and that
@@ -163,13 +174,19 @@ private:
         .at(send.chunk);
   }
 
+  std::set<unsigned> contributorsOf(const Send &send) {
+    if (send.payload == SendPayload::Input)
+      return {send.src};
+    return ranks[send.src].contributors.at(send.chunk);
+  }
+
   void planStep(unsigned index, const PlannedStep &step) {
     // All payloads are looked up before any version changes.
-    std::vector<Slot> payloads;
-    for (const PlannedSend &planned : step)
-      payloads.push_back(payloadOf(planned.send));
+    std::vector<Payload> payloads;
+    for (const auto &[send, transport] : step)
+      payloads.push_back({payloadOf(send), contributorsOf(send)});
     for (auto [planned, payload] : llvm::zip_equal(step, payloads))
-      planSend(index, planned.send, planned.transport, payload);
+      planSend(index, planned.send, planned.transport, std::move(payload));
     for (const Delivery &delivery : deliveries)
       addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
                delivery.version, delivery.output);
@@ -177,7 +194,7 @@ private:
   }
 
   void planSend(unsigned index, const Send &send, Transport transport,
-                Slot payload) {
+                Payload payload) {
     RankState &dst = ranks[send.dst];
     bool isPull = transport == Transport::Pull;
     bool combines =
@@ -187,15 +204,19 @@ private:
     unsigned mover = isPull ? send.dst : send.src;
     unsigned peer = isPull ? send.src : send.dst;
     ranks[mover].channels[peer].push_back({index, Phase::Move, transport,
-                                           send.chunk, 1, payload, std::nullopt,
-                                           landing});
+                                           send.chunk, 1, payload.slot,
+                                           std::nullopt, landing});
     if (combines) {
       Slot result = nextVersion(send.dst, send.chunk, false);
+      payload.contributors.merge(dst.contributors.at(send.chunk));
+      bool isFinal = payload.contributors.size() ==
+                     collective.pre().ranksOf(send.chunk).size();
       addLocal(send.dst, index, Phase::Combine, send.chunk,
-               dst.current.at(send.chunk), result, landing);
+               dst.current.at(send.chunk), result, landing, isFinal);
       landing = result;
     }
     dst.current[send.chunk] = landing;
+    dst.contributors[send.chunk] = std::move(payload.contributors);
   }
 
   /// True if `b` continues `a` in memory and in the numbering of chunks.
@@ -204,7 +225,7 @@ private:
       return first.buffer == second.buffer &&
              first.index + a.count == second.index;
     };
-    return a.step == b.step && a.phase == b.phase &&
+    return a.step == b.step && a.phase == b.phase && a.isFinal == b.isFinal &&
            a.transport == b.transport && a.chunk + a.count == b.chunk &&
            b.chunk % collective.chunksPerSegment() != 0 &&
            follows(a.src, b.src) && follows(a.dst, b.dst) &&
@@ -249,7 +270,7 @@ static void createTransfer(OpBuilder &builder, Location loc,
   if (t.rhs)
     CombineOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
                       t.rhs->buffer, t.rhs->index, t.dst.buffer, t.dst.index,
-                      t.step);
+                      t.step, t.isFinal);
   else if (t.phase != Phase::Move)
     slots([&](auto... s) { CopyOp::create(builder, loc, s...); });
   else if (t.transport == Transport::Pull)

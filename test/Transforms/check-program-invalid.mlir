@@ -199,9 +199,9 @@ coll.program @h1_overwritten_before_read of reduce on @pair chunks = 2 root = 0 
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
       // expected-error @+1 {{'coll.combine' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1
+      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
   }
   coll.rank 1 scratch = 0 {
@@ -230,9 +230,9 @@ coll.program @h1_overwritten_while_read of reduce on @pair chunks = 2 root = 0 b
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
       // expected-note @+1 {{the other access is here}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1
+      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
     coll.channel to 1 {
       coll.wait arrival from 1 value = 1
@@ -438,7 +438,7 @@ coll.program @a1_contribution_twice of reduce on @pair chunks = 1 root = 0 block
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0 final
       // expected-error @+1 {{'coll.combine' op combines the contribution of rank 1 to chunk 0 twice (A1)}}
       coll.combine chunk 0 from scratch[1], scratch[0] to output[0] step = 1
     }

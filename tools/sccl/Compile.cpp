@@ -32,6 +32,11 @@ static cl::opt<unsigned> blocks("blocks-per-link",
                                 cl::init(1), cl::sub(command));
 static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
                                    cl::init(256), cl::sub(command));
+static cl::opt<unsigned> residentBlocks(
+    "resident-blocks",
+    cl::desc("Blocks that the GPU holds at once, if more than its chip "
+             "guarantees"),
+    cl::init(0), cl::sub(command));
 static LoweringFlags lowering(command);
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
@@ -44,6 +49,7 @@ int driver::compileMain() {
   options.blocks = blocks;
   options.blockSize = blockSize;
   options.audit = !noAudit;
+  options.residentBlocks = residentBlocks;
   return compileFile({input, target, output, options});
 }
 

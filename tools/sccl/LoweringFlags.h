@@ -38,7 +38,11 @@ public:
                                  "handshakes"),
                   llvm::cl::sub(command)),
         shape("code-shape", llvm::cl::desc("unrolled, table or auto"),
-              llvm::cl::init("auto"), llvm::cl::sub(command)) {}
+              llvm::cl::init("auto"), llvm::cl::sub(command)),
+        identical("identical",
+                  llvm::cl::desc("Fail unless all ranks get bit-identical "
+                                 "reductions"),
+                  llvm::cl::sub(command)) {}
 
   LoweringOptions get() const {
     LoweringOptions options;
@@ -49,6 +53,7 @@ public:
     options.throughScratch = throughScratch;
     options.alternate = alternate;
     options.shape = shape;
+    options.identical = identical;
     return options;
   }
 
@@ -56,6 +61,7 @@ private:
   llvm::cl::opt<std::string> element, reduction, transport;
   llvm::cl::opt<bool> steps, throughScratch, alternate;
   llvm::cl::opt<std::string> shape;
+  llvm::cl::opt<bool> identical;
 };
 
 } // namespace sccl::driver

@@ -86,11 +86,12 @@ static void report(const RunRequest &request, const Collective &collective,
 }
 
 int driver::runSchedule(const RunRequest &request) {
-  unsigned elementSize = elementBytes(request.lowering.element);
-  if (elementSize == 0)
-    return fail(
-        "unknown element type '" + request.lowering.element +
-        "', expected f16, bf16, f32, f64, i8, u8, i32, u32, i64 or u64");
+  Result<ElementType> element = findElementType(request.lowering.element);
+  if (!element)
+    return fail(element.error());
+  Result<Reduction> reduction = findReduction(request.lowering.reduction);
+  if (!reduction)
+    return fail(reduction.error());
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
@@ -101,14 +102,13 @@ int driver::runSchedule(const RunRequest &request) {
 
   const Collective &collective = plan->collective();
   uint64_t segments = collective.chunks() / collective.chunksPerSegment();
-  if (request.bytes % (segments * elementSize) != 0)
+  if (request.bytes % (segments * element->bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
                 " is not a whole number of " + request.lowering.element +
                 " in " + llvm::Twine(segments) + " segments");
   Result<RunReport> run =
-      runOnHost(*plan, {request.bytes / segments, request.lowering.element,
-                        request.lowering.reduction, request.iterations,
-                        request.timeoutSeconds});
+      runOnHost(*plan, {request.bytes / segments, *element, *reduction,
+                        request.iterations, request.timeoutSeconds});
   if (!run)
     return fail(run.error());
   report(request, collective, *run);

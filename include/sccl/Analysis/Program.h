@@ -37,6 +37,7 @@ struct Transfer {
   unsigned step;
   llvm::SmallVector<SlotRange, 2> reads; ///< two if it combines
   SlotRange write;
+  bool isFinal = false; ///< of a combine, see coll.combine
 };
 
 /// The transfer that `op` performs, or nothing if it is no transfer.

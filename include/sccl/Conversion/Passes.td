@@ -12,11 +12,11 @@ include "mlir/Pass/PassBase.td"
 
 defvar Coll_elementOption =
     Option<"element", "element", "std::string", "\"f32\"",
-           "Element type of combining programs: f32, f64, i8, u8, i32, u32, "
-           "i64 or u64">;
+           "Element type of combining programs: f16, bf16, f32, f64, i8, u8, "
+           "i32, u32, i64, u64, f8e4m3 or f8e5m2">;
 defvar Coll_reductionOption =
     Option<"reduction", "reduction", "std::string", "\"sum\"",
-           "Reduction of combining programs: sum, prod, min or max">;
+           "Reduction of combining programs: sum, prod, min, max or avg">;
 
 defvar Coll_shapeOption =
     Option<"shape", "shape", "std::string", "\"auto\"",
@@ -43,6 +43,9 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
 
     A program with barriers becomes a kernel for each rank and step,
     `@p_rankN_stepK`. What a copy engine does is not in it.
+
+    For `reduction=avg` a `final` combine also divides by the number of ranks that
+    contribute. docs/Rationale/ElementTypes.md has the rules for every type.
 
     Expects programs with signals and waits. After this pass no op of the coll
     dialect remains.
@@ -71,6 +74,9 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
     which the program can execute, so that one thread per rank is enough. Flags
     are words in shared memory, stored with release and polled with acquire; a
     waiting thread yields.
+
+    Element types and reductions are those of `convert-coll-to-gpu`. f16 and bf16
+    are converted with integers, so that the code needs no run-time library.
 
     Expects programs with signals and waits and one block per channel. After this
     pass no op of the coll dialect remains.

@@ -51,6 +51,8 @@ struct ProgramInfo {
   unsigned steps = 0;
   /// By step: what copy engines do beside the functions.
   std::vector<std::vector<EngineCopy>> copies;
+  /// Chunks that all ranks together read and write: the traffic of a launch.
+  uint64_t chunksMoved = 0;
   /// Whether ranks read their peers' send buffers, or write or read their
   /// receive buffers. If not, only scratch and control need be shared.
   bool peersReadInput = false;

@@ -39,17 +39,23 @@ struct LoweringOptions {
   bool throughScratch = false; ///< let peers touch nothing but scratch
   bool alternate = false;     ///< two halves of scratch by turns, fewer readies
   std::string shape = "auto"; ///< of the code: unrolled, table or auto
+  /// Fail unless all ranks end with bit-identical reductions.
+  bool identical = false;
+  /// Blocks that the GPU holds at once; 0 means what its chip guarantees.
+  unsigned residentBlocks = 0;
 };
 
 /// Schedules to synchronized, checked programs: check-schedule,
 /// choose-transport, lower-schedule, fuse-combines, then insert-flag-sync and
 /// remove-redundant-sync or insert-step-barriers, and check-program.
 std::string loweringPipeline(const LoweringOptions &options);
-/// Schedules or programs to a gpu.module in the NVVM dialect, for an NVIDIA
-/// chip such as "sm_90".
-std::string nvvmPipeline(const LoweringOptions &options, llvm::StringRef chip);
+/// Programs to a gpu.module in the NVVM dialect, for an NVIDIA chip such as
+/// "sm_90".
+std::string nvvmConversionPipeline(const LoweringOptions &options,
+                                   llvm::StringRef chip);
 /// The same in the ROCDL dialect, for an AMD chip such as "gfx942".
-std::string rocdlPipeline(const LoweringOptions &options, llvm::StringRef chip);
+std::string rocdlConversionPipeline(const LoweringOptions &options,
+                                    llvm::StringRef chip);
 /// Schedules or programs to functions in the LLVM dialect for this machine.
 std::string hostPipeline(const LoweringOptions &options);
 /// The last part of it, from synchronized programs on.

@@ -10,10 +10,9 @@
 
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/ElementType.h"
 #include "sccl/Model/Result.h"
 #include "sccl/Pipelines/Pipelines.h"
-
-#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <memory>
@@ -58,9 +57,9 @@ private:
 
 /// One measurement.
 struct RunOptions {
-  uint64_t segmentBytes;       ///< see Collective::chunksPerSegment
-  std::string element = "f32"; ///< element type of the data
-  std::string reduction = "sum";
+  uint64_t segmentBytes; ///< see Collective::chunksPerSegment
+  ElementType element;   ///< what the plan was compiled for, as the next
+  Reduction reduction;
   unsigned iterations = 10;   ///< launches, every one of them verified
   double timeoutSeconds = 60; ///< for all launches together
 };
@@ -80,13 +79,9 @@ struct RunReport {
 /// follow each other without any reset or barrier in between, with other data
 /// each time, and every element of every output is compared; a few more
 /// launches are timed. Buffers have guard zones whose overwriting is reported.
-/// A launch that does not end in time is aborted. Fails if the element type is
-/// unknown or the buffers do not fit in memory.
+/// A launch that does not end in time is aborted. Fails if the buffers do not
+/// fit in memory.
 Result<RunReport> runOnHost(const HostPlan &plan, const RunOptions &options);
-
-/// Bytes of an element of type `element`, 0 if the name is unknown: f16 bf16
-/// f32 f64 i8 u8 i32 u32 i64 u64.
-unsigned elementBytes(llvm::StringRef element);
 
 } // namespace sccl
 

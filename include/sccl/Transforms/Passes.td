@@ -160,7 +160,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     `coll.put` by the sender, straight into the receiver's output where the chunk
     belongs there, else into scratch; if it is to be pulled, a `coll.get` by the
     receiver. A reduce brings the chunk to scratch, where the receiver's
-    `coll.combine` takes it. No location is written twice in one launch, so only
+    `coll.combine` takes it, `final` where it makes the chunk complete. No location is written twice in one launch, so only
     true dependencies remain. Neighbouring chunks that one step moves between the
     same ranks become one transfer.
 
@@ -295,14 +295,23 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a put into a peer that has not announced its launch (H3);
       - a slot that is read before anything is in it, a contribution combined
         twice, or an output that ends without the chunk it must hold (A1);
+      - a combine that is `final` without making its chunks complete, or that
+        makes them complete and is not `final` (A1);
       - a rank that may return before its output is complete, or while another
-        rank reads its buffers (H1).
+        rank reads its buffers (H1);
+      - with `identical`, a chunk that two ranks end with after combining it in
+        different orders, so that floats may differ (T1). See
+        docs/Rationale/ElementTypes.md.
 
     Flags only grow and have one writer each, so all executions order the same
     accesses: checking one is enough.
 
     Example: test/Transforms/check-program.mlir.
   }];
+  let options = [
+    Option<"identical", "identical", "bool", "false",
+           "Require that all ranks combine each chunk in the same order">,
+  ];
 }
 
 #endif // SCCL_TRANSFORMS_PASSES

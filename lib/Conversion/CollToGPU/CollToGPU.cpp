@@ -34,10 +34,11 @@ namespace {
 class KernelEmitter {
 public:
   KernelEmitter(OpBuilder &builder, ProgramOp program,
-                const Collective &collective, CodeShape shape,
+                const Collective &collective, bool averages, CodeShape shape,
                 unsigned blockSize)
       : builder(builder), info(describeProgram(program, collective)),
-        code(program, collective), shape(shape), blockSize(blockSize) {}
+        code(program, collective, averages), shape(shape),
+        blockSize(blockSize) {}
 
   /// The kernels of `rank`: one, or one for each step.
   void emit(RankOp rank) {
@@ -184,7 +185,8 @@ struct ConvertCollToGPUPass
       return program.emitError(codeShape.error());
     options.hasTables = *codeShape == CodeShape::Table;
     if (hasCombine(program)) {
-      Result<ElementOp> combine = makeElementOp(element, reduction);
+      Result<ElementOp> combine =
+          makeElementOp(element, reduction, /*convertsHalves=*/true);
       if (!combine)
         return program.emitError(combine.error());
       options.combine = *combine;
@@ -195,8 +197,8 @@ struct ConvertCollToGPUPass
     builder.setInsertionPointToStart(module.getBody());
     insertHelpers(*module.getBody(), options);
     builder.setInsertionPointToEnd(module.getBody());
-    KernelEmitter emitter(builder, program, problem->collective, *codeShape,
-                          blockSize);
+    KernelEmitter emitter(builder, program, problem->collective,
+                          options.averages(), *codeShape, blockSize);
     for (RankOp rank : program.getBody().getOps<RankOp>())
       emitter.emit(rank);
     emitter.emitTables(program.getLoc());

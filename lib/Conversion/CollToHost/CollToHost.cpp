@@ -37,7 +37,9 @@ struct ConvertCollToHostPass
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     HelperOptions options{HelperTarget::Host, 1, std::nullopt, false};
     if (llvm::any_of(programs, hasCombine)) {
-      Result<ElementOp> combine = makeElementOp(element, reduction);
+      // LLVM would call a run-time library on a CPU without the instructions.
+      Result<ElementOp> combine =
+          makeElementOp(element, reduction, /*convertsHalves=*/false);
       if (!combine) {
         programs.front().emitError(combine.error());
         return signalPassFailure();
@@ -68,7 +70,7 @@ struct ConvertCollToHostPass
     if (failed(order))
       return failure();
     OpBuilder builder(program);
-    ProgramCode code(program, problem->collective);
+    ProgramCode code(program, problem->collective, options.averages());
     std::vector<CodeRow> rows;
     for (unsigned rank = 0; rank < info.numRanks; ++rank)
       emitRank(builder, program.getLoc(), info, code, rank, (*order)[rank],

@@ -317,11 +317,12 @@ static constexpr llvm::StringLiteral callReduceOrTransfer = R"mlir(
         %reduces = arith.cmpi eq, %opcode, %c1 : i32
         scf.if %reduces {
           SLOT(src1, 9)
+          READ_DIVISOR
           llvm.call @coll_reduce(%dst, %dst_segment, %dst_chunk, %src0,
               %src0_segment, %src0_chunk, %src1, %src1_segment, %src1_chunk,
-              %position, %chunk_count, %segment, %chunks, %block, %blocks)
+              %position, %chunk_count, %segment, %chunks, %block, %blocksDIVISOR_OPERAND)
               : (PTR, i32, i32, PTR, i32, i32, PTR, i32, i32, i32, i32, i64,
-                 i32, i32, i32) -> ()
+                 i32, i32, i32DIVISOR_TYPE) -> ()
         } else {
 CALL_TRANSFER
         }
@@ -361,6 +362,11 @@ static std::string executeText(const HelperOptions &options) {
       options.combine ? callReduceOrTransfer.str() : callTransfer.str();
   text = replaceAll(std::move(text), "REDUCE_OR_TRANSFER",
                     replaceAll(call, "CALL_TRANSFER", callTransfer));
+  bool averages = options.averages();
+  for (auto [hole, part] : {std::pair("READ_DIVISOR", "WORD(divisor, 15)"),
+                            {"DIVISOR_OPERAND", ", %divisor"},
+                            {"DIVISOR_TYPE", ", i32"}})
+    text = replaceAll(std::move(text), hole, averages ? part : "");
   text = expandRowReads(std::move(text));
   bool isHost = options.target == HelperTarget::Host;
   text = replaceAll(std::move(text), "LINKAGE", isHost ? "internal" : "hidden");

@@ -9,6 +9,7 @@
 
 #include "BlockLoops.h"
 #include "FlagHelpers.h"
+#include "HostCombine.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -29,7 +30,7 @@ using namespace sccl::coll;
 static constexpr llvm::StringLiteral geometry = R"mlir(
   llvm.func internal @NAME(BUFFERS
       %position32: i32, %count32: i32, %segment: i64, %chunks32: i32,
-      %block32: i32, %blocks32: i32) attributes {no_inline} {
+      %block32: i32, %blocks32: i32DIVISOR) attributes {no_inline} {
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
@@ -69,7 +70,7 @@ ADDRESSES
       %length = arith.minsi %ahead, %most : i64
       %some = arith.cmpi sgt, %length, %c0 : i64
       scf.if %some {
-        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+CALLS
       }
       %ahead_next = arith.subi %ahead, %piece : i64
 ADVANCES
@@ -90,10 +91,25 @@ static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
 )mlir";
 
+static constexpr llvm::StringLiteral callOfAction =
+    "        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()";
+
+/// The combine that makes a chunk complete has a divisor that is not 0.
+static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
+        %divides = arith.cmpi ne, %divisor, %c0_i32 : i32
+        scf.if %divides {
+          llvm.call @coll_average(POINTERS, %length, %divisor)
+              : (TYPES, i64, i32) -> ()
+        } else {
+          llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+        }
+)mlir";
+
 /// A function that does `action` with chunks of `buffers`.
 static std::string geometryFunction(llvm::StringRef name,
                                     llvm::StringRef action,
-                                    llvm::ArrayRef<llvm::StringRef> buffers) {
+                                    llvm::ArrayRef<llvm::StringRef> buffers,
+                                    bool averages = false) {
   // Repeats `part` for each buffer, in place of NAME.
   auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
     return llvm::join(llvm::map_range(buffers,
@@ -108,6 +124,8 @@ static std::string geometryFunction(llvm::StringRef name,
     text = replaceAll(std::move(text), hole, part);
   };
   fill("NAME", name.str());
+  fill("DIVISOR", averages ? ", %divisor: i32" : "");
+  fill("CALLS", averages ? callsOfAverage.str() : callOfAction.str());
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
@@ -124,12 +142,12 @@ static std::string geometryFunction(llvm::StringRef name,
   return text;
 }
 
-static std::string geometryText(bool combines) {
+static std::string geometryText(const std::optional<ElementOp> &combine) {
   std::string text =
       geometryFunction("coll_transfer", "coll_copy", {"dst", "src0"});
-  if (combines)
+  if (combine)
     text += geometryFunction("coll_reduce", "coll_combine",
-                             {"dst", "src0", "src1"});
+                             {"dst", "src0", "src1"}, combine->averages());
   return text;
 }
 
@@ -146,39 +164,17 @@ static constexpr llvm::StringLiteral hostCopy = R"mlir(
   }
 )mlir";
 
-static constexpr llvm::StringLiteral hostCombine = R"mlir(
-  llvm.func internal @coll_combine(%dst: PTR, %lhs: PTR, %rhs: PTR, %bytes: i64)
-      attributes {no_inline} {
-    %zero = arith.constant 0 : i64
-    %width = arith.constant BYTES : i64
-    scf.for %at = %zero to %bytes step %width : i64 {
-      %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
-      %pa = llvm.getelementptr %lhs[%at] : (PTR, i64) -> PTR, i8
-      %pb = llvm.getelementptr %rhs[%at] : (PTR, i64) -> PTR, i8
-      %a = llvm.load %pa : PTR -> TYPE
-      %b = llvm.load %pb : PTR -> TYPE
-      %c = MNEMONIC %a, %b : TYPE
-      llvm.store %c, %to : TYPE, PTR
-    }
-    llvm.return
-  }
-)mlir";
-
 static std::string hostLoopsText(const HelperOptions &options) {
   std::string text = hostCopy.str();
-  if (!options.combine)
-    return text;
-  std::string combine = hostCombine.str();
-  combine =
-      replaceAll(combine, "BYTES", std::to_string(options.combine->bytes));
-  combine = replaceAll(combine, "TYPE", options.combine->type);
-  return text + replaceAll(combine, "MNEMONIC", options.combine->mnemonic);
+  if (options.combine)
+    text += hostCombineText(*options.combine);
+  return text;
 }
 
 std::string coll::helperModuleText(const HelperOptions &options) {
   bool isHost = options.target == HelperTarget::Host;
   std::string text =
-      geometryText(options.combine.has_value()) +
+      geometryText(options.combine) +
       (isHost ? hostLoopsText(options) : blockLoopsText(options)) +
       flagHelpersText(options);
   return "module {\n" +

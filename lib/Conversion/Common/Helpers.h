@@ -11,9 +11,11 @@
 //
 //   @coll_transfer  moves chunks of a segment: addresses, lengths, the part of
 //                   this block, then @coll_copy
-//   @coll_reduce    the same for a combine, then @coll_combine
+//   @coll_reduce    the same for a combine, then @coll_combine; for averages it
+//                   has one more operand, a divisor (0 is none)
 //   @coll_copy      copies bytes            } by all threads of a block,
 //   @coll_combine   combines elements       } or by the host thread
+//   @coll_average   the same, and divides   }
 //   @coll_signal    publishes what came before, then sets flags
 //   @coll_wait      returns when flags have reached their values, or on abort
 //   @coll_begin     the number of this launch, from the block's epoch word
@@ -43,6 +45,8 @@ struct HelperOptions {
   std::optional<ElementOp> combine;
   /// True if code is kept as tables.
   bool hasTables = false;
+
+  bool averages() const { return combine && combine->averages(); }
 };
 
 /// The text of a module that holds the helpers.

@@ -21,11 +21,13 @@ std::array<int32_t, CodeRow::words> CodeRow::encode() const {
   return {opcode,         dst.where,  dst.segment,  dst.chunk,
           dst.oddChunks,  src0.where, src0.segment, src0.chunk,
           src0.oddChunks, src1.where, src1.segment, src1.chunk,
-          src1.oddChunks, position,   count};
+          src1.oddChunks, position,   count,        divisor};
 }
 
-ProgramCode::ProgramCode(ProgramOp program, const Collective &collective)
-    : perSegment(collective.chunksPerSegment()), table(program) {
+ProgramCode::ProgramCode(ProgramOp program, const Collective &collective,
+                         bool averages)
+    : collective(collective), hasDivisors(averages),
+      perSegment(collective.chunksPerSegment()), table(program) {
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     auto channels = rank.getBody().getOps<ChannelOp>();
     layouts.push_back(
@@ -61,6 +63,8 @@ CodeRow ProgramCode::encodeTransfer(const Transfer &transfer,
     row.src1 = encodeSlot(transfer.reads[1], rank);
   row.position = transfer.chunk % perSegment;
   row.count = transfer.count;
+  if (hasDivisors && transfer.isFinal)
+    row.divisor = collective.pre().ranksOf(transfer.chunk).size();
   return row;
 }
 

@@ -53,6 +53,7 @@ struct CodeRow {
   int32_t position = 0;     ///< of the first chunk in its segment
   int32_t count = 0;        ///< of chunks, or of flags
   int32_t firstFlag = 0;    ///< row in the table of flags
+  int32_t divisor = 0;      ///< of a final reduction, if it is an average
 
   std::array<int32_t, words> encode() const;
 };
@@ -60,7 +61,8 @@ struct CodeRow {
 /// Makes the rows of one program.
 class ProgramCode {
 public:
-  ProgramCode(ProgramOp program, const Collective &collective);
+  /// `averages` tells that the reduction is an average.
+  ProgramCode(ProgramOp program, const Collective &collective, bool averages);
 
   /// The rows for `ops`, which one thread block, or one host thread, of `rank`
   /// executes in this order.
@@ -71,12 +73,16 @@ public:
   const ControlLayout &layout(unsigned rank) const { return layouts[rank]; }
   unsigned blocks() const { return layouts.front().blocks; }
   unsigned chunksPerSegment() const { return perSegment; }
+  /// True if reductions have a divisor.
+  bool averages() const { return hasDivisors; }
 
 private:
   CodeRow encodeTransfer(const Transfer &transfer, unsigned rank) const;
   CodeSlot encodeSlot(const SlotRange &range, unsigned rank) const;
   FlagRow encodeFlag(const FlagId &flag, unsigned value) const;
 
+  const Collective &collective;
+  bool hasDivisors;
   unsigned perSegment;
   FlagTable table;
   std::vector<ControlLayout> layouts; ///< by rank

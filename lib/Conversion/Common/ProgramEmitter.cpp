@@ -123,6 +123,8 @@ void ProgramEmitter::emitTransfer(const CodeRow &row) {
   operands.append({constant32(row.position), constant32(row.count),
                    arguments.segment, constant32(code.chunksPerSegment()),
                    block, constant32(code.blocks())});
+  if (combines && code.averages())
+    operands.push_back(constant32(row.divisor));
   call(combines ? "coll_reduce" : "coll_transfer", operands);
 }
 

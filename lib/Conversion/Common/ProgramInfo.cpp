@@ -24,9 +24,11 @@ static unsigned countBarriers(ProgramOp program) {
   return 0;
 }
 
-/// Notes what `transfer`, executed by `rank`, does with buffers of peers.
+/// Notes what `transfer`, executed by `rank`, moves, and what it does with
+/// buffers of peers.
 static void noteAccess(ProgramInfo &info, const Transfer &transfer,
                        unsigned rank) {
+  info.chunksMoved += transfer.count * (transfer.reads.size() + 1);
   for (const SlotRange &read : transfer.reads) {
     info.peersReadInput |= read.rank != rank && read.buffer == Buffer::Input;
     info.peersTouchOutput |= read.rank != rank && read.buffer == Buffer::Output;

@@ -13,7 +13,7 @@ coll.topology @pair ranks = 2 {
 // CHECK-NEXT:        coll.signal ready to 1 value = 1
 // CHECK-NEXT:        coll.copy chunk 0 count = 2 from input[0] to scratch[1] step = 0
 // CHECK-NEXT:        coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 4
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4
+// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4 final
 // CHECK-NEXT:        coll.wait arrival from 1 value = 2
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 attributes {lane = 1 : i64} {
@@ -35,7 +35,7 @@ coll.program @p of all_reduce on @pair chunks = 2 blocks = 64 {
       coll.signal ready to 1 value = 1
       coll.copy chunk 0 count = 2 from input[0] to scratch[1] step = 0
       coll.combine chunk 1 count = 1 from input[1], scratch[0] to output[1] step = 4
-      coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4
+      coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4 final
       coll.wait arrival from 1 value = 2
     }
     coll.channel to 1 attributes {lane = 1 : i64} {
