@@ -291,7 +291,7 @@ def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
       }
       coll.rank 2 scratch = 1 {
         coll.channel to 2 {
-          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
         }
       }
     }
@@ -318,7 +318,7 @@ def Coll_GetCombineOp : Coll_CombiningOp<"get_combine"> {
     coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
       coll.rank 0 scratch = 0 {
         coll.channel to 1 {
-          coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0
+          coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
         }
       }
       coll.rank 1 scratch = 0 {

@@ -610,7 +610,7 @@ coll.program @h1_done_too_early of reduce on @pair chunks = 1 root = 1 blocks = 
       coll.wait ready from 0 value = 1
       coll.signal arrival to 0 value = 1
       // expected-note @+1 {{it is read here}}
-      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0
+      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
     }
   }
 }
@@ -639,7 +639,7 @@ coll.program @h1_combine_put_before_copy of reduce on @pair chunks = 1 root = 1 
     coll.channel to 1 {
       coll.signal ready to 0 value = 1
       coll.wait arrival from 0 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }

@@ -92,7 +92,7 @@ coll.program @alternating of all_reduce on @pair chunks = 1 blocks = 1 alternati
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
     coll.channel to 1 {
       coll.put chunk 0 from input[0] to scratch[0] step = 0
@@ -106,7 +106,7 @@ coll.program @alternating of all_reduce on @pair chunks = 1 blocks = 1 alternati
     }
     coll.channel to 1 {
       coll.wait arrival from 0 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
   }
 }
@@ -125,7 +125,7 @@ coll.program @kernels of all_reduce on @pair chunks = 1 blocks = 1 {
   coll.rank 1 scratch = 0 {
     coll.channel to 0 {
       coll.barrier
-      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0
+      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
       coll.barrier
       coll.barrier
     }

@@ -21,7 +21,7 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 1 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -41,7 +41,7 @@ coll.program @engines of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 1 {
     coll.channel to 2 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }

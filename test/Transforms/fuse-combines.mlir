@@ -27,7 +27,7 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 2 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1
+// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -47,7 +47,7 @@ coll.program @pushed of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 2 {
     coll.channel to 2 {
-      coll.combine chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1
+      coll.combine chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1 final
     }
   }
 }
@@ -65,7 +65,7 @@ coll.program @pushed of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 0 {
 // CHECK-NEXT:      coll.channel to 1 {
-// CHECK-NEXT:        coll.get_combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+// CHECK-NEXT:        coll.get_combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
 // CHECK-NEXT:      }
@@ -87,7 +87,7 @@ coll.program @pulled of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
       coll.get chunk 0 from scratch[1] to scratch[0] step = 1
     }
     coll.channel to 2 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }
@@ -105,7 +105,7 @@ coll.program @pulled of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.combine chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0
+// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
 // CHECK-NEXT:        coll.copy chunk 0 count = 2 from scratch[6] to output[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
@@ -131,7 +131,7 @@ coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
     }
     coll.channel to 1 {
       coll.combine chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
-      coll.combine chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0
+      coll.combine chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
       coll.copy chunk 0 count = 2 from scratch[6] to output[0] step = 1
     }
     coll.channel to 2 {
@@ -167,7 +167,7 @@ coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 1 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -188,7 +188,7 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 1 {
     coll.channel to 2 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
   }
 }
@@ -211,7 +211,7 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 2 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1
+// CHECK-NEXT:        coll.combine chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -232,7 +232,7 @@ coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 2 {
     coll.channel to 2 {
-      coll.combine chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1
+      coll.combine chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }
@@ -264,7 +264,7 @@ coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
 // CHECK-NEXT:      coll.channel to 2 {
 // CHECK-NEXT:        coll.signal ready to 1 value = 1
 // CHECK-NEXT:        coll.wait arrival from 1 value = 1
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -294,7 +294,7 @@ coll.program @by_hand of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
     coll.channel to 2 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }

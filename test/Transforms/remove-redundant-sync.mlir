@@ -110,7 +110,7 @@ coll.program @transitive of broadcast on @triangle chunks = 3 root = 0 blocks = 
 // CHECK-NEXT:        coll.wait arrival from 0 value = 1
 // CHECK-NEXT:        coll.wait arrival from 2 value = 1
 // CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0
+// CHECK-NEXT:        coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
 // CHECK-NEXT:        coll.signal arrival to 1 value = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
@@ -155,7 +155,7 @@ coll.program @ready of all_reduce on @triangle chunks = 1 blocks = 1 {
       coll.wait arrival from 0 value = 1
       coll.wait arrival from 2 value = 1
       coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-      coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0
+      coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
       coll.signal arrival to 1 value = 1
     }
     coll.channel to 2 {

@@ -101,7 +101,7 @@ coll.program @mix of all_reduce on @pair chunks = 2 blocks = 1 alternating {
   coll.rank 0 scratch = 3 {
     coll.channel to 0 {
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 1 from input[1], scratch[2] to output[1] step = 1
+      coll.combine chunk 1 from input[1], scratch[2] to output[1] step = 1 final
       coll.signal arrival to 0 value = 1
       coll.signal arrival to 1 value = 1
     }
@@ -109,7 +109,7 @@ coll.program @mix of all_reduce on @pair chunks = 2 blocks = 1 alternating {
       coll.wait ready from 1 value = 1
       coll.wait arrival from 0 value = 1
       coll.put chunk 1 from output[1] to output[1] step = 2
-      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 2
+      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 2 final
       coll.signal arrival to 1 value = 1
       coll.wait arrival from 1 value = 2
     }
