@@ -243,9 +243,9 @@ def RemoveRedundantSync
   let description = [{
     A transitive reduction of the order of events: removes
       - waits for what the channel knows by earlier waits, its own or those of
-        the channels that it has heard of;
-      - waits for a peer's ready where the channel has already heard of something
-        that the peer did in this launch;
+        the channels that it has heard of, or by the waits next to them;
+      - waits for a peer's ready where the channel has already heard, or hears by
+        the waits next to them, of something that the peer did in this launch;
       - waits at the end of a rank for what its other channels wait for;
       - in a program with alternating scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
