@@ -29,7 +29,9 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
       joinAll();
     return;
   }
-  clocks[self].tick(self);
+  // Signals and waits leave nothing to be known, but that the launch has begun.
+  if (getTransfer(op) || clocks[self][self] == 0)
+    clocks[self].tick(self);
   if (auto signal = dyn_cast<SignalOp>(op))
     signals.insert_or_assign({getFlag(signal), signal.getValue()},
                              clocks[self]);

@@ -17,12 +17,12 @@ using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "coll-check-schedule,coll-choose-transport{{transport={0} bytes={1}},"
-      "coll-lower-schedule{{blocks={2} through-scratch={3} alternate={4}},"
-      "coll-fuse-combines,{5},"
-      "coll-check-program{{identical={6}}",
-      options.transport, options.bytes, options.blocks, options.throughScratch,
-      options.alternate,
+      "coll-check-schedule,"
+      "coll-choose-transport{{transport={0} bytes={1} engines={2}},"
+      "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5}},"
+      "coll-fuse-combines,{6},coll-check-program{{identical={7}}",
+      options.transport, options.bytes, options.steps, options.blocks,
+      options.throughScratch, options.alternate,
       options.steps ? "coll-insert-step-barriers"
                     : "coll-insert-flag-sync,coll-remove-redundant-sync",
       options.identical);
@@ -91,7 +91,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> transport{*this, "transport",
                                 llvm::cl::desc("push, pull, dma or auto"),
                                 llvm::cl::init(LoweringOptions().transport)};
-  Option<bool> steps{*this, "steps", llvm::cl::desc("A kernel per step"),
+  Option<bool> steps{*this, "steps",
+                     llvm::cl::desc("A kernel per step, as with dma"),
                      llvm::cl::init(false)};
   Option<bool> throughScratch{
       *this, "through-scratch",
@@ -115,7 +116,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.element = element;
     options.reduction = reduction;
     options.transport = transport;
-    options.steps = steps;
+    options.steps = steps || transport == "dma";
     options.throughScratch = throughScratch;
     options.alternate = alternate;
     options.shape = shape;

@@ -123,6 +123,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
         `bytes` bytes. The model has a latency for each step and a bandwidth for
         each link, relative to those of a push: a pull has 0.93 of the bandwidth,
         a copy engine 1.06 but the latency of a kernel per step. Ties go to push.
+        Without `engines` only push and pull are candidates: copy engines set no
+        flags, so they are for programs of a kernel per step.
 
     With `explain` each choice is printed as a remark, with its reason.
 
@@ -142,6 +144,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     Option<"beta", "beta", "double", "4e-5",
            "Microseconds per byte of a push over a link of bandwidth 1, for "
            "auto">,
+    Option<"engines", "engines", "bool", "true",
+           "Let auto choose copy engines">,
     Option<"explain", "explain", "bool", "false",
            "Print the reason of each choice">,
   ];
@@ -239,9 +243,9 @@ def RemoveRedundantSync
   let description = [{
     A transitive reduction of the order of events: removes
       - waits for what the channel knows by earlier waits, its own or those of
-        the channels that it has heard of;
-      - waits for a peer's ready where the channel has already heard of something
-        that the peer did in this launch;
+        the channels that it has heard of, or by the waits next to them;
+      - waits for a peer's ready where the channel has already heard, or hears by
+        the waits next to them, of something that the peer did in this launch;
       - waits at the end of a rank for what its other channels wait for;
       - in a program with alternating scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
