@@ -61,8 +61,9 @@ private:
 /// One measurement.
 struct RunOptions {
   uint64_t segmentBytes; ///< see Collective::chunksPerSegment
-  ElementType element;   ///< what the plan was compiled for, as the next
-  Reduction reduction;
+  /// What the plan was compiled for, as the next.
+  ElementType element = *findElementType("f32");
+  Reduction reduction = Reduction::Sum;
   unsigned iterations = 10;   ///< launches, every one of them verified
   double timeoutSeconds = 60; ///< for all launches together
   bool inPlace = false;       ///< one buffer for sending and receiving
