@@ -143,6 +143,8 @@ bool checkChosen();
 int checkMain();
 bool compileChosen();
 int compileMain();
+bool inspectChosen();
+int inspectMain();
 bool runChosen();
 int runMain();
 bool demoChosen();

@@ -40,7 +40,8 @@ int main(int argc, char **argv) {
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
         Subcommand{paretoChosen, paretoMain},
         Subcommand{checkChosen, checkMain},
-        Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
+        Subcommand{compileChosen, compileMain},
+        Subcommand{inspectChosen, inspectMain}, Subcommand{runChosen, runMain},
         Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
