@@ -77,6 +77,7 @@ json::Value writeProgram(const ProgramInfo &program) {
       {"peersReadInput", program.peersReadInput},
       {"peersWriteOutput", program.peersWriteOutput},
       {"inPlace", program.inPlace},
+      {"announcesReady", program.announcesReady},
       {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
 }
 
@@ -321,6 +322,7 @@ private:
     program.peersReadInput = flag(object, "peersReadInput");
     program.peersWriteOutput = flag(object, "peersWriteOutput");
     program.inPlace = flag(object, "inPlace");
+    program.announcesReady = flag(object, "announcesReady");
     program.ranks = list<RankNeeds>(
         object, "ranks", manifest.ranks, manifest.ranks,
         [&](const json::Object &entry) {

@@ -161,7 +161,10 @@ LogicalResult sccl::describeProgram(ProgramOp program,
         {unsigned(std::distance(channels.begin(), channels.end())),
          unsigned(rank.getScratch()), control.controlBytes()});
   }
+  info.announcesReady = false;
   program.walk([&](Operation *op) {
+    if (auto signal = dyn_cast<SignalOp>(op))
+      info.announcesReady |= signal.getFlag() == Flag::Ready;
     if (auto put = dyn_cast<PutOp>(op))
       info.peersWriteOutput |= put.getDstBuffer() == Buffer::Output;
     if (auto get = dyn_cast<GetOp>(op)) {

@@ -81,6 +81,9 @@ struct ProgramInfo {
   bool peersReadInput = false;
   bool peersWriteOutput = false;
   bool inPlace = false; ///< still right when the user's buffers are one
+  /// Ranks tell their peers that a launch has begun. Otherwise all must have
+  /// finished a launch before one of another size or program may begin.
+  bool announcesReady = true;
   std::vector<RankNeeds> ranks;
   bool operator==(const ProgramInfo &) const = default;
 };
