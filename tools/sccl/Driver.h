@@ -145,6 +145,8 @@ bool compileChosen();
 int compileMain();
 bool inspectChosen();
 int inspectMain();
+bool benchChosen();
+int benchMain();
 bool runChosen();
 int runMain();
 bool demoChosen();

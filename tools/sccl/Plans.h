@@ -11,6 +11,7 @@
 #include "Driver.h"
 
 #include "sccl/Plan/Plan.h"
+#include "sccl/Runtime/PlanRank.h"
 #include "sccl/Target/PlanBuilder.h"
 
 #include <memory>
@@ -35,6 +36,23 @@ std::optional<LoadedPlan> loadPlan(llvm::StringRef path);
 /// The choices of a table, one line each.
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);
+
+/// Segments in the buffer whose bytes are the size of a call, as nccl-tests
+/// count it: the larger of send and receive buffer.
+uint64_t segmentsOfSize(const plan::Manifest &manifest);
+/// Launches in a row that make a batch long enough to time.
+unsigned launchesForSize(uint64_t bytes);
+/// The sizes from `from` to `upTo`, each `factor` times the one before. Prints
+/// an error and returns nothing if the options make no sense.
+std::optional<std::vector<uint64_t>>
+sizesBetween(llvm::StringRef from, llvm::StringRef upTo, unsigned factor);
+
+/// How `sccl run` executes a plan.
+struct PlanRunRequest {
+  RunRequest run;
+  RanksAs ranksAs = RanksAs::Threads;
+};
+int runPlan(const PlanRunRequest &request);
 
 } // namespace sccl::driver
 

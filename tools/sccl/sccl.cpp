@@ -41,7 +41,8 @@ int main(int argc, char **argv) {
         Subcommand{paretoChosen, paretoMain},
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain},
-        Subcommand{inspectChosen, inspectMain}, Subcommand{runChosen, runMain},
+        Subcommand{inspectChosen, inspectMain},
+        Subcommand{benchChosen, benchMain}, Subcommand{runChosen, runMain},
         Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
