@@ -9,14 +9,49 @@
 
 #include "SharedMemory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+/// Failed polls after which a thread with a core of its own gives it away: some
+/// 100 us, more than any message between running ranks takes.
+static constexpr unsigned patientPolls = 2000;
+static thread_local unsigned pollsLeft = 0;
+
+void Patience::begin(unsigned ranksHere) {
+  static const unsigned cores = [] {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0
+               ? std::max(CPU_COUNT(&set), int(sysconf(_SC_NPROCESSORS_ONLN)))
+               : 1;
+  }();
+  pollsLeft = ranksHere <= cores ? patientPolls : 0;
+}
+
+int Patience::pause() {
+  if (pollsLeft == 0)
+    return sched_yield();
+  --pollsLeft;
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
 
 DeviceBuffer::~DeviceBuffer() = default;
 DeviceFunction::~DeviceFunction() = default;
@@ -163,6 +198,9 @@ Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
   if (!loaded->entry)
     return {scclErrorInvalidPlan,
             "the plan's code has no function '" + symbol + "'"};
+  using Yield = int (*)();
+  if (void *hook = dlsym(loaded->library, hostYieldVariable))
+    *static_cast<Yield *>(hook) = Patience::pause;
   function = std::move(loaded);
   return {};
 }

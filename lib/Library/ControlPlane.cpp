@@ -7,18 +7,9 @@
 
 #include "ControlPlane.h"
 
-#include <sched.h>
+#include "Device.h"
 
 using namespace sccl;
-
-void Backoff::pause() {
-  if (++polls > 200) // as generated code does
-    sched_yield();
-#if defined(__x86_64__)
-  else
-    __builtin_ia32_pause();
-#endif
-}
 
 Status ControlPlane::create(unsigned rank, unsigned numRanks) {
   own = rank;
@@ -27,11 +18,10 @@ Status ControlPlane::create(unsigned rank, unsigned numRanks) {
 }
 
 bool ControlPlane::awaitMail(const Word &number) const {
-  Backoff backoff;
   while (number.load(std::memory_order_acquire) < exchanges) {
     if (abortWord().load(std::memory_order_relaxed) != 0)
       return false;
-    backoff.pause();
+    Patience::pause();
   }
   return true;
 }

@@ -102,15 +102,6 @@ private:
   std::vector<SharedMemory> parts; ///< by rank
 };
 
-/// Tells the processor, and after a while the system, that the caller waits.
-class Backoff {
-public:
-  void pause();
-
-private:
-  unsigned polls = 0;
-};
-
 } // namespace sccl
 
 #endif // SCCL_LIB_LIBRARY_CONTROLPLANE_H

@@ -103,6 +103,16 @@ Status createDevice(const scclConfig &config, std::unique_ptr<Device> &device);
 /// The part of it for CPUs.
 std::unique_ptr<Device> createCPUDevice();
 
+/// What a waiting thread of a rank does between polls. As long as every rank
+/// can have a core, giving it away costs more than keeping it.
+class Patience {
+public:
+  /// Before a launch, by the thread that executes it.
+  static void begin(unsigned ranksHere);
+  /// One poll has failed.
+  static int pause();
+};
+
 } // namespace sccl
 
 #endif // SCCL_LIB_LIBRARY_DEVICE_H

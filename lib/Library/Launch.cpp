@@ -389,12 +389,11 @@ void Communicator::advanceTable(uint64_t bytes) {
 void Communicator::leaveTogether() {
   auto limit = std::chrono::duration<double>(config.timeoutSeconds);
   auto deadline = std::chrono::steady_clock::now() + limit;
-  Backoff backoff;
   for (unsigned other = 0; other < numRanks; ++other)
     while (other != rank && plane.state(other).load() % 2 != 0 &&
            processes[other].isAlive() &&
            std::chrono::steady_clock::now() < deadline)
-      backoff.pause();
+      Patience::pause();
 }
 
 Status Communicator::execute(Flight &flight) {
@@ -419,6 +418,7 @@ Status Communicator::launch(const LaunchRequest &request) {
   Status status = poison();
   if (!status.ok())
     return status;
+  Patience::begin(numRanks);
   status = execute(flight);
   if (status.ok())
     return status;

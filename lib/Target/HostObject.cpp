@@ -9,10 +9,13 @@
 
 #include "Linker.h"
 
+#include "sccl/Conversion/KernelABI.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -66,6 +69,23 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+/// Lets whoever loads the object decide what waiting threads do between polls:
+/// calls of sched_yield go through a variable, see KernelABI.h.
+static void makeYieldReplaceable(llvm::Module &module) {
+  llvm::Function *yield = module.getFunction("sched_yield");
+  if (!yield)
+    return;
+  SmallVector<llvm::CallInst *> calls;
+  for (llvm::User *user : yield->users())
+    calls.push_back(cast<llvm::CallInst>(user));
+  auto *hook = new llvm::GlobalVariable(
+      module, yield->getType(), /*isConstant=*/false,
+      llvm::GlobalValue::ExternalLinkage, yield, hostYieldVariable);
+  for (llvm::CallInst *call : calls)
+    call->setCalledOperand(new llvm::LoadInst(yield->getType(), hook, "yield",
+                                              call->getIterator()));
+}
+
 FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module, cpu);
   if (!machine)
@@ -79,6 +99,7 @@ FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu) {
     return module.emitError("cannot be translated to LLVM IR");
   translated->setDataLayout(machine->createDataLayout());
   translated->setTargetTriple(machine->getTargetTriple());
+  makeYieldReplaceable(*translated);
   optimize(*translated, *machine);
 
   SmallVector<char, 0> object;
