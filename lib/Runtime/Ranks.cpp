@@ -7,16 +7,19 @@
 
 #include "sccl/Runtime/Ranks.h"
 
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <barrier>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
 
+#include <dlfcn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,11 +28,19 @@
 using namespace sccl;
 
 llvm::StringRef sccl::ranksAsName(RanksAs kind) {
-  return kind == RanksAs::Threads ? "threads" : "processes";
+  switch (kind) {
+  case RanksAs::Threads:
+    return "threads";
+  case RanksAs::Processes:
+    return "processes";
+  case RanksAs::MPI:
+    return "mpi";
+  }
+  return "";
 }
 
 std::optional<RanksAs> sccl::parseRanksAs(llvm::StringRef name) {
-  for (RanksAs kind : {RanksAs::Threads, RanksAs::Processes})
+  for (RanksAs kind : {RanksAs::Threads, RanksAs::Processes, RanksAs::MPI})
     if (name == ranksAsName(kind))
       return kind;
   return std::nullopt;
@@ -211,8 +222,73 @@ static int runProcesses(unsigned numRanks,
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// MPI
+//===----------------------------------------------------------------------===//
+
+static int failMPI(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "sccl") << message << '\n';
+  return 1;
+}
+
+/// The directory of the program, with a slash at the end.
+static std::string programDirectory() {
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  llvm::StringRef name(path, std::max<ssize_t>(length, 0));
+  return name.take_front(name.rfind('/') + 1).str();
+}
+
+static int runMPI(unsigned numRanks,
+                  llvm::function_ref<int(const RankEnd &)> body) {
+  // MPI's own plugins expect to find its symbols.
+  std::string path = programDirectory() + "../lib/libsccl-mpi.so";
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    return failMPI(llvm::Twine("there is no MPI: ") + dlerror() +
+                   "; build sccl with libopenmpi-dev or libmpich-dev");
+  using Start = int (*)(unsigned *, unsigned *);
+  using Finish = int (*)();
+  auto start = reinterpret_cast<Start>(dlsym(library, "scclMpiStart"));
+  auto finish = reinterpret_cast<Finish>(dlsym(library, "scclMpiFinish"));
+  auto allGather =
+      reinterpret_cast<scclAllGatherFn>(dlsym(library, "scclMpiAllGather"));
+  unsigned rank, started;
+  if (!start || !finish || !allGather || start(&rank, &started) != 0)
+    return failMPI("cannot start MPI");
+  int result =
+      started == numRanks
+          ? body({rank, numRanks, allGather, nullptr})
+          : failMPI("mpirun has started " + llvm::Twine(started) +
+                    " ranks, the plan is for " + llvm::Twine(numRanks));
+  return finish() == 0 ? result : std::max(result, 1);
+}
+
+bool sccl::isStartedByMPI() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE") ||
+         std::getenv("PMIX_RANK");
+}
+
+int sccl::becomeMpirun(unsigned numRanks,
+                       llvm::ArrayRef<const char *> arguments) {
+  std::string count = std::to_string(numRanks);
+  std::vector<const char *> line = {"mpirun", "-n", count.c_str()};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  line.push_back(nullptr);
+  execvp("mpirun", const_cast<char **>(line.data()));
+  return failMPI(llvm::Twine("cannot start mpirun: ") + std::strerror(errno) +
+                 "; install openmpi-bin or mpich");
+}
+
 int sccl::runRanks(unsigned numRanks, RanksAs kind,
                    llvm::function_ref<int(const RankEnd &)> body) {
-  return kind == RanksAs::Threads ? runThreads(numRanks, body)
-                                  : runProcesses(numRanks, body);
+  switch (kind) {
+  case RanksAs::Threads:
+    return runThreads(numRanks, body);
+  case RanksAs::Processes:
+    return runProcesses(numRanks, body);
+  case RanksAs::MPI:
+    return runMPI(numRanks, body);
+  }
+  return 1;
 }

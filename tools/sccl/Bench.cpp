@@ -7,8 +7,6 @@
 
 #include "Plans.h"
 
-#include "sccl/Runtime/HostExecutor.h"
-
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -35,6 +33,8 @@ static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
 static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
+static cl::opt<std::string>
+    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
 static cl::opt<std::string>
     buffers("buffers", cl::desc("registered (scclMemAlloc) or any (malloc)"),
             cl::init("registered"), cl::sub(command));
@@ -216,17 +216,16 @@ int driver::benchMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
   if (!plan || !sizes)
     return BadInput;
-  std::optional<RanksAs> kind = parseRanksAs(ranksAs);
+  std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind)
-    return fail("--ranks-as is '" + ranksAs +
-                "', expected threads or processes");
+    return BadInput;
   if (buffers != "registered" && buffers != "any")
     return fail("--buffers is '" + buffers + "', expected registered or any");
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (elementBytes(dtype) == 0)
     return fail("unknown element type '" + dtype + "'");
-  return runRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
+  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
     return benchRank(*plan, *sizes, end);
   });
 }

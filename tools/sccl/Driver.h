@@ -30,6 +30,10 @@ enum ExitCode {
   NotKnown = 3, ///< time or memory ran out, or interrupted
 };
 
+/// The command line of the process.
+void rememberArguments(int argc, char **argv);
+llvm::ArrayRef<const char *> rememberedArguments();
+
 /// Prints "sccl: error: MESSAGE" and returns BadInput.
 int fail(const llvm::Twine &message);
 

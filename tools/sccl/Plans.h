@@ -11,6 +11,7 @@
 #include "Driver.h"
 
 #include "sccl/Plan/Plan.h"
+#include "sccl/Runtime/HostExecutor.h"
 #include "sccl/Runtime/PlanRank.h"
 #include "sccl/Target/PlanBuilder.h"
 
@@ -47,12 +48,20 @@ unsigned launchesForSize(uint64_t bytes);
 std::optional<std::vector<uint64_t>>
 sizesBetween(llvm::StringRef from, llvm::StringRef upTo, unsigned factor);
 
-/// How `sccl run` executes a plan.
-struct PlanRunRequest {
-  RunRequest run;
-  RanksAs ranksAs = RanksAs::Threads;
-};
-int runPlan(const PlanRunRequest &request);
+/// `sccl run` with libsccl: executes a plan, or the plan of a schedule.
+int runPlan(const RunRequest &request, RanksAs kind);
+/// Prints what a run gave. Returns the exit code.
+int reportRun(const RunRequest &request, llvm::StringRef collective,
+              unsigned ranks, const RunReport &run);
+
+/// Runs `body` once per rank, for a plan of `numRanks` ranks; starts mpirun if
+/// that has not happened.
+int startRanks(unsigned numRanks, RanksAs kind,
+               llvm::function_ref<int(const RankEnd &)> body);
+/// The kind that `--ranks-as` and `--launcher` ask for. Prints an error and
+/// returns nothing if there is none.
+std::optional<RanksAs> chooseRanksAs(llvm::StringRef ranksAs,
+                                     llvm::StringRef launcher);
 
 } // namespace sccl::driver
 

@@ -25,6 +25,7 @@ static void hideForeignOptions() {
 }
 
 int main(int argc, char **argv) {
+  rememberArguments(argc, argv);
   llvm::InitLLVM init(argc, argv);
   llvm::setBugReportMsg("");
   hideForeignOptions();

@@ -10,6 +10,7 @@
 
 #include "sccl/sccl.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -18,9 +19,10 @@
 
 namespace sccl {
 
-enum class RanksAs { Threads, Processes };
+/// MPI: the processes that mpirun has started, of which this is one.
+enum class RanksAs { Threads, Processes, MPI };
 
-/// "threads" or "processes", and back.
+/// "threads", "processes" or "mpi", and back.
 llvm::StringRef ranksAsName(RanksAs kind);
 std::optional<RanksAs> parseRanksAs(llvm::StringRef name);
 
@@ -39,11 +41,18 @@ struct RankEnd {
 };
 
 /// Runs `body` once per rank, at the same time, and returns the largest of
-/// their results. Processes are children of this one, connected to it by
+/// their results; with MPI, once in each process, and returns its result.
+/// Processes are children of this one, connected to it by
 /// sockets; when one ends, the others' next all-gather fails. Returns 1 if a
-/// process cannot be started or dies of a signal.
+/// process cannot be started or dies of a signal, or there is no MPI.
 int runRanks(unsigned numRanks, RanksAs kind,
              llvm::function_ref<int(const RankEnd &)> body);
+
+/// True if mpirun has started this process.
+bool isStartedByMPI();
+/// Becomes mpirun, which starts `numRanks` processes with the command line
+/// `arguments`. Returns only if that fails, with 1.
+int becomeMpirun(unsigned numRanks, llvm::ArrayRef<const char *> arguments);
 
 } // namespace sccl
 
