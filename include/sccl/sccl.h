@@ -176,9 +176,9 @@ SCCL_API scclResult scclCommInit(scclPlan plan, int rank, int numRanks,
                                  scclAllGatherFn allGather, void *context,
                                  const scclConfig *config, scclComm *comm);
 /**
- * Not collective; aborts what is in flight elsewhere only if this rank was
- * needed for it. Frees memory of scclMemAlloc that was not freed. No other
- * thread may be using `comm`.
+ * Not collective: launches of other ranks that still need this one time out.
+ * Frees memory of scclMemAlloc that was not freed. No other thread may be using
+ * `comm`. Null is allowed.
  */
 SCCL_API scclResult scclCommDestroy(scclComm comm);
 /**
@@ -213,8 +213,10 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * null. Buffers must be aligned to the element type. They may not overlap,
  * unless they are one as in MPI or NCCL: all_reduce, broadcast and reduce with
  * send == recv, all_gather with send == recv + rank * count, reduce_scatter
- * with recv == send + rank * count, gather and scatter likewise on the root.
- * All ranks must pass the same count, type and reduction.
+ * with recv == send + rank * count, all_to_all with send == recv, gather and
+ * scatter likewise on the root.
+ * All ranks must pass the same count, type and reduction. Differences are
+ * reported where ranks access each other's buffers, and undefined elsewhere.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused. After an
@@ -238,6 +240,11 @@ SCCL_API scclResult scclMemFree(scclComm comm, void *memory);
 
 /** Bytes of scratch and staging memory that this rank has. Thread-safe. */
 SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
+/**
+ * The target that the device runs code for, "x86-64-v3" or "sm_90". Lives as
+ * long as `comm`. Thread-safe.
+ */
+SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
 /** What scclLaunch would execute for these arguments. */
 SCCL_API scclResult scclQueryChoice(scclComm comm, size_t count,
                                     scclDataType type, scclRedOp op,

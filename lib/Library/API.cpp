@@ -260,6 +260,15 @@ scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
   });
 }
 
+scclResult scclQueryTarget(scclComm comm, const char **target) {
+  return guarded([&]() -> Status {
+    if (!comm || !target)
+      return isNull(comm ? "target" : "comm");
+    *target = comm->comm->target();
+    return {};
+  });
+}
+
 scclResult scclQueryChoice(scclComm comm, size_t count, scclDataType type,
                            scclRedOp op, scclChoice *choice) {
   return guarded([&]() -> Status {

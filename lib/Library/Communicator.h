@@ -47,6 +47,7 @@ public:
   /// Why the communicator is out of use; success if it is not.
   Status poison() const;
 
+  const char *target() const { return device->target().c_str(); }
   uint64_t ownBytes() const { return memory[rank]->size(); }
   Status queryChoice(size_t count, scclDataType type, scclRedOp op,
                      scclChoice &choice) const;

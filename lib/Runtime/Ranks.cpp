@@ -231,18 +231,14 @@ static int failMPI(const llvm::Twine &message) {
   return 1;
 }
 
-/// The directory of the program, with a slash at the end.
-static std::string programDirectory() {
-  char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
-  llvm::StringRef name(path, std::max<ssize_t>(length, 0));
-  return name.take_front(name.rfind('/') + 1).str();
-}
-
 static int runMPI(unsigned numRanks,
                   llvm::function_ref<int(const RankEnd &)> body) {
   // MPI's own plugins expect to find its symbols.
-  std::string path = programDirectory() + "../lib/libsccl-mpi.so";
+  // It is beside libsccl, which the program has loaded.
+  Dl_info info;
+  std::string path = "libsccl-mpi.so";
+  if (dladdr(reinterpret_cast<void *>(&scclGetVersion), &info))
+    path = llvm::StringRef(info.dli_fname).rsplit('/').first.str() + "/" + path;
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
     return failMPI(llvm::Twine("there is no MPI: ") + dlerror() +

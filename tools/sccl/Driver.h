@@ -151,6 +151,8 @@ bool inspectChosen();
 int inspectMain();
 bool benchChosen();
 int benchMain();
+bool tuneChosen();
+int tuneMain();
 bool runChosen();
 int runMain();
 bool demoChosen();

@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain},
         Subcommand{inspectChosen, inspectMain},
-        Subcommand{benchChosen, benchMain}, Subcommand{runChosen, runMain},
+        Subcommand{benchChosen, benchMain}, Subcommand{tuneChosen, tuneMain},
+        Subcommand{runChosen, runMain},
         Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
