@@ -58,7 +58,8 @@ uint64_t driver::segmentsOfSize(const plan::Manifest &manifest) {
 }
 
 unsigned driver::launchesForSize(uint64_t bytes) {
-  return std::clamp<uint64_t>((4 << 20) / std::max<uint64_t>(bytes, 1), 1, 500);
+  // Some 100 us: a batch that the scheduler interrupts is lost.
+  return std::clamp<uint64_t>((1 << 20) / std::max<uint64_t>(bytes, 1), 1, 100);
 }
 
 std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
