@@ -1,4 +1,4 @@
-//===- Device.h - What runs programs -------------------------- -*- C++ -*-===//
+//===- Device.h - What runs programs ----------------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SharedMemory.h - Memory that processes share ----------- -*- C++ -*-===//
+//===- SharedMemory.h - Memory that processes share -------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Status.h - Success, or a code and a message ------------ -*- C++ -*-===//
+//===- Status.h - Success, or a code and a message --------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
