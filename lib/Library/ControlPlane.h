@@ -1,4 +1,4 @@
-//===- ControlPlane.h - What ranks tell each other outside of programs *- C++
+//===- ControlPlane.h - What ranks tell each other ---------------*- C++ -*-===//
 //-*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
