@@ -6,7 +6,8 @@
 # ===------------------------------------------------------------------------===
 #
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
-# the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda).
+# the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), mpi
+# (the tools are built with it, and mpicc and mpirun are in PATH).
 #
 # ===------------------------------------------------------------------------===
 
@@ -48,8 +49,18 @@ if "NVPTX" in config.llvm_targets:
 if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
     config.available_features.add("amdgpu")
 
+built_mpi = os.path.join(config.sccl_binary_dir, "lib", "libsccl-mpi.so")
+if os.path.exists(built_mpi) and find("mpicc") and find("mpirun"):
+    config.available_features.add("mpi")
+    # Open MPI wants to be asked before it runs as root, as in a container, or
+    # with more ranks than cores.
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+
 config.substitutions += [
     ("%sccl_src", config.sccl_source_dir),
+    ("%sccl_build", config.sccl_binary_dir),
     ("%python", sys.executable),
     # %exits N COMMAND...: runs the command; fails unless its exit code is N.
     ("%exits", sys.executable + " " + config.sccl_source_dir + "/utils/exits.py"),

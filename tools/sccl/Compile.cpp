@@ -7,10 +7,11 @@
 
 #include "Driver.h"
 #include "LoweringFlags.h"
+#include "Plans.h"
 
-#include "sccl/Target/Target.h"
+#include "llvm/ADT/StringExtras.h"
 
-#include "llvm/Support/Process.h"
+#include <cmath>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,38 +20,119 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("compile", "Compile a schedule for a GPU");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
-                                  cl::Required, cl::sub(command));
-static cl::opt<std::string> target("target", cl::desc("sm_90, gfx942, ..."),
-                                   cl::Required, cl::sub(command));
+static cl::SubCommand command("compile", "Compile schedules for GPUs and CPUs");
+static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE..."),
+                                    cl::OneOrMore, cl::sub(command));
+static cl::list<std::string>
+    targets("target", cl::desc("sm_90, gfx942, ...; for plans also host"),
+            cl::OneOrMore, cl::sub(command));
 static cl::opt<std::string>
-    output("o", cl::desc("Output; .mlir .ptx .cubin .fatbin .s or .hsaco"),
+    output("o",
+           cl::desc("Output; .sccl .mlir .ptx .cubin .fatbin .s or .hsaco"),
            cl::value_desc("FILE"), cl::Required, cl::sub(command));
-static cl::opt<unsigned> blocks("blocks-per-link",
-                                cl::desc("Thread blocks for each link"),
-                                cl::init(1), cl::sub(command));
+static cl::list<unsigned> blocks("blocks-per-link",
+                                 cl::desc("Thread blocks for each link"),
+                                 cl::sub(command));
 static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
                                    cl::init(256), cl::sub(command));
+static cl::opt<double> alpha("alpha",
+                             cl::desc("Microseconds per step, for plans"),
+                             cl::init(5), cl::sub(command));
+static cl::opt<double>
+    bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1, for plans"),
+              cl::init(25), cl::sub(command));
 static cl::opt<unsigned> residentBlocks(
     "resident-blocks",
     cl::desc("Blocks that the GPU holds at once, if more than its chip "
              "guarantees"),
     cl::init(0), cl::sub(command));
 static LoweringFlags lowering(command);
+static cl::list<std::string>
+    variants("variant", cl::desc("For plans: push, pull, scratch (all three)"),
+             cl::sub(command));
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
                              cl::sub(command));
 
 bool driver::compileChosen() { return bool(command); }
 
-int driver::compileMain() {
-  LoweringOptions options = lowering.get();
-  options.blocks = blocks;
+/// The values of a repeatable option.
+template <typename T>
+static std::vector<T> valuesOr(const cl::list<T> &option, T fallback) {
+  if (option.empty())
+    return {fallback};
+  return {option.begin(), option.end()};
+}
+
+static int compilePlan() {
+  PlanCompileRequest request;
+  request.paths = {inputs.begin(), inputs.end()};
+  request.output = output;
+  request.plan.targets = {targets.begin(), targets.end()};
+  request.plan.elements = lowering.elements();
+  request.plan.reductions = lowering.reductions();
+  if (!variants.empty())
+    request.plan.variants = {variants.begin(), variants.end()};
+  request.plan.blocks = valuesOr<unsigned>(blocks, 1);
+  LoweringOptions &options = request.plan.lowering;
+  options = lowering.get();
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
-  return compileFile({input, target, output, options});
+  if (options.steps)
+    return fail("plans have no programs with steps or copy engines");
+  for (const std::string &name : request.plan.variants)
+    if (!findVariant(name))
+      return fail("unknown variant '" + name +
+                  "', expected push, pull or scratch");
+  request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
+  if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
+      !std::isfinite(bandwidth))
+    return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
+                "both finite");
+  request.plan.model = {alpha, 1 / (bandwidth * 1e3)};
+  return compilePlanFile(request);
+}
+
+int driver::compileMain() {
+  if (llvm::StringRef(output).ends_with(".sccl"))
+    return compilePlan();
+  for (auto [option, count] : {std::pair{"input file", inputs.size()},
+                               {"--target", targets.size()},
+                               {"--blocks-per-link", blocks.size()},
+                               {"--dtype", lowering.elements().size()},
+                               {"--op", lowering.reductions().size()}})
+    if (count > 1)
+      return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
+                  output + "' should end in .sccl");
+  LoweringOptions options = lowering.get();
+  options.blocks = valuesOr<unsigned>(blocks, 1)[0];
+  options.blockSize = blockSize;
+  options.audit = !noAudit;
+  options.residentBlocks = residentBlocks;
+  return compileFile({inputs[0], targets[0], output, options});
+}
+
+/// Runs `work` in a child process and returns its exit code. LLVM's back ends
+/// end the process on an internal error; a child takes that, so that we can say
+/// what happened.
+static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
+  llvm::outs().flush();
+  pid_t child = fork();
+  if (child < 0)
+    return fail("cannot start a child process");
+  if (child == 0) {
+    int code = work();
+    llvm::outs().flush();
+    llvm::errs().flush();
+    _exit(code);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  if (WIFEXITED(status) && WEXITSTATUS(status) <= NotKnown)
+    return WEXITSTATUS(status);
+  return fail("the back end broke down while compiling " + what);
 }
 
 static int compileHere(const CompileRequest &request, const Target &target,
@@ -72,25 +154,33 @@ int driver::compileFile(const CompileRequest &request) {
     return fail(target.error());
   std::optional<OutputKind> kind = outputKindOf(request.output);
   if (!kind)
-    return fail("cannot tell what to write from the name '" + request.output +
-                "'; it should end in .mlir .ptx .cubin .fatbin .s or .hsaco");
-  // LLVM's back ends end the process on an internal error; a child takes that
-  // so that we can say what happened.
-  llvm::outs().flush();
-  pid_t child = fork();
-  if (child < 0)
-    return fail("cannot start a child process");
-  if (child == 0) {
-    int code = compileHere(request, *target, *kind);
-    llvm::outs().flush();
-    llvm::errs().flush();
-    _exit(code);
+    return fail(
+        "cannot tell what to write from the name '" + request.output +
+        "'; it should end in .sccl .mlir .ptx .cubin .fatbin .s or .hsaco");
+  return runInChild([&] { return compileHere(request, *target, *kind); },
+                    request.path + " for " + request.target);
+}
+
+static int compilePlanHere(const PlanCompileRequest &request) {
+  PlanBuilder builder(request.plan);
+  for (const std::string &path : request.paths) {
+    Session session;
+    mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+    if (!module || failed(builder.add(*module)))
+      return BadInput;
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  if (WIFEXITED(status) && WEXITSTATUS(status) <= NotKnown)
-    return WEXITSTATUS(status);
-  return fail("the back end broke down while compiling " + request.path +
-              " for " + request.target);
+  Result<std::string> bytes = plan::serialize(builder.finish());
+  if (!bytes)
+    return fail(bytes.error());
+  return writeFile(request.output, *bytes) ? Done : BadInput;
+}
+
+int driver::compilePlanFile(const PlanCompileRequest &request) {
+  for (const std::string &name : request.plan.targets)
+    if (!findHostTarget(name))
+      if (Result<Target> target = findTarget(name); !target)
+        return fail(target.error() + "; in plans also host x86-64 x86-64-v3");
+  return runInChild([&] { return compilePlanHere(request); },
+                    llvm::join(request.paths, ", ") + " for " +
+                        llvm::join(request.plan.targets, ", "));
 }

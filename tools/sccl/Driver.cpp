@@ -23,6 +23,16 @@
 using namespace sccl;
 using namespace sccl::driver;
 
+static llvm::ArrayRef<const char *> commandLine;
+
+void driver::rememberArguments(int argc, char **argv) {
+  commandLine = llvm::ArrayRef<const char *>(argv, argc);
+}
+
+llvm::ArrayRef<const char *> driver::rememberedArguments() {
+  return commandLine;
+}
+
 int driver::fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "sccl") << message << '\n';
   return BadInput;

@@ -31,6 +31,10 @@ enum ExitCode {
   NotKnown = 3, ///< time or memory ran out, or interrupted
 };
 
+/// The command line of the process.
+void rememberArguments(int argc, char **argv);
+llvm::ArrayRef<const char *> rememberedArguments();
+
 /// Prints "sccl: error: MESSAGE" and returns BadInput.
 int fail(const llvm::Twine &message);
 
@@ -142,6 +146,12 @@ bool checkChosen();
 int checkMain();
 bool compileChosen();
 int compileMain();
+bool inspectChosen();
+int inspectMain();
+bool benchChosen();
+int benchMain();
+bool tuneChosen();
+int tuneMain();
 bool runChosen();
 int runMain();
 bool demoChosen();

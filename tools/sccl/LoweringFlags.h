@@ -19,10 +19,10 @@ namespace sccl::driver {
 class LoweringFlags {
 public:
   explicit LoweringFlags(llvm::cl::SubCommand &command)
-      : element("dtype", llvm::cl::desc("Element type"), llvm::cl::init("f32"),
-                llvm::cl::sub(command)),
-        reduction("op", llvm::cl::desc("Reduction"), llvm::cl::init("sum"),
-                  llvm::cl::sub(command)),
+      : elementNames("dtype", llvm::cl::desc("Element type (f32)"),
+                     llvm::cl::sub(command)),
+        reductionNames("op", llvm::cl::desc("Reduction (sum)"),
+                       llvm::cl::sub(command)),
         transport("transport",
                   llvm::cl::desc("Who moves chunks: push, pull, dma (with "
                                  "--steps) or auto"),
@@ -54,8 +54,8 @@ public:
 
   LoweringOptions get() const {
     LoweringOptions options;
-    options.element = element;
-    options.reduction = reduction;
+    options.element = elements().back();
+    options.reduction = reductions().back();
     options.transport = transport;
     options.links.assign(links.begin(), links.end());
     options.explain = explain;
@@ -69,8 +69,24 @@ public:
     return options;
   }
 
+  /// All that were given, at least one; `get` takes the last.
+  std::vector<std::string> elements() const {
+    return valuesOr(elementNames, "f32");
+  }
+  std::vector<std::string> reductions() const {
+    return valuesOr(reductionNames, "sum");
+  }
+
 private:
-  llvm::cl::opt<std::string> element, reduction, transport;
+  static std::vector<std::string>
+  valuesOr(const llvm::cl::list<std::string> &option, const char *fallback) {
+    if (option.empty())
+      return {fallback};
+    return {option.begin(), option.end()};
+  }
+
+  llvm::cl::list<std::string> elementNames, reductionNames;
+  llvm::cl::opt<std::string> transport;
   llvm::cl::list<std::string> links;
   llvm::cl::opt<bool> explain;
   llvm::cl::opt<bool> steps, throughScratch, alternate;

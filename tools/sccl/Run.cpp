@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver.h"
 #include "LoweringFlags.h"
+#include "Plans.h"
 
 #include "sccl/Runtime/HostExecutor.h"
 
@@ -27,6 +27,11 @@ static cl::opt<unsigned> iterations("iterations",
                                     cl::init(10), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
                                cl::init(60), cl::sub(command));
+static cl::opt<bool> processes("processes",
+                               cl::desc("Ranks as processes, with libsccl"),
+                               cl::sub(command));
+static cl::opt<std::string>
+    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
 static cl::opt<bool>
     inPlace("in-place", cl::desc("Use one buffer for sending and receiving"),
             cl::sub(command));
@@ -49,18 +54,24 @@ int driver::runMain() {
     return fail("--timeout must be more than 0 seconds");
   if (iterations == 0)
     return fail("--iterations must be at least 1");
-  return runSchedule(
-      {input, *size, lowering.get(), iterations, timeout, json, inPlace});
+  RunRequest request = {input,   *size, lowering.get(), iterations,
+                        timeout, json,  inPlace};
+  bool isPlan = llvm::StringRef(input).ends_with(".sccl");
+  if (!isPlan && !processes && launcher.empty())
+    return runSchedule(request);
+  std::optional<RanksAs> kind =
+      chooseRanksAs(processes ? "processes" : "threads", launcher);
+  return kind ? runPlan(request, *kind) : BadInput;
 }
 
-static void report(const RunRequest &request, const Collective &collective,
-                   const RunReport &run) {
+int driver::reportRun(const RunRequest &request, llvm::StringRef collective,
+                      unsigned ranks, const RunReport &run) {
   double gigabytes =
       run.bestSeconds > 0 ? request.bytes / run.bestSeconds * 1e-9 : 0;
   if (request.json) {
     llvm::outs() << llvm::json::Value(llvm::json::Object{
-                        {"collective", collective.name()},
-                        {"ranks", collective.numRanks()},
+                        {"collective", collective},
+                        {"ranks", ranks},
                         {"bytes", request.bytes},
                         {"dtype", request.lowering.element},
                         {"iterations", request.iterations},
@@ -72,13 +83,13 @@ static void report(const RunRequest &request, const Collective &collective,
                         {"reason",
                          run.failure.empty() ? run.firstWrong : run.failure}})
                  << '\n';
-    return;
+    return run.ok() ? Done : BadInput;
   }
   llvm::outs() << llvm::formatv(
       "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
       "{6} elements",
-      collective.name(), collective.numRanks(), formatBytes(request.bytes),
-      request.lowering.element, request.iterations, run.wrong, run.elements);
+      collective, ranks, formatBytes(request.bytes), request.lowering.element,
+      request.iterations, run.wrong, run.elements);
   if (run.failure.empty())
     llvm::outs() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s",
                                   run.bestSeconds * 1e6, gigabytes);
@@ -87,6 +98,7 @@ static void report(const RunRequest &request, const Collective &collective,
     fail("wrong result in " + run.firstWrong);
   if (!run.failure.empty())
     fail(run.failure);
+  return run.ok() ? Done : BadInput;
 }
 
 int driver::runSchedule(const RunRequest &request) {
@@ -115,6 +127,5 @@ int driver::runSchedule(const RunRequest &request) {
               request.iterations, request.timeoutSeconds, request.inPlace});
   if (!run)
     return fail(run.error());
-  report(request, collective, *run);
-  return run->ok() ? Done : BadInput;
+  return reportRun(request, collective.name(), collective.numRanks(), *run);
 }

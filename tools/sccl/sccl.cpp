@@ -25,6 +25,7 @@ static void hideForeignOptions() {
 }
 
 int main(int argc, char **argv) {
+  rememberArguments(argc, argv);
   llvm::InitLLVM init(argc, argv);
   llvm::setBugReportMsg("");
   hideForeignOptions();
@@ -40,7 +41,10 @@ int main(int argc, char **argv) {
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
         Subcommand{paretoChosen, paretoMain},
         Subcommand{checkChosen, checkMain},
-        Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
+        Subcommand{compileChosen, compileMain},
+        Subcommand{inspectChosen, inspectMain},
+        Subcommand{benchChosen, benchMain}, Subcommand{tuneChosen, tuneMain},
+        Subcommand{runChosen, runMain},
         Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())

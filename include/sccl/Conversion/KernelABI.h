@@ -88,6 +88,11 @@ constexpr uint64_t chunkStride(uint64_t segmentBytes,
   return (even + chunkAlignment - 1) / chunkAlignment * chunkAlignment;
 }
 
+/// Shared objects for the CPU have a variable of this name, a pointer to a
+/// function `int ()` that waiting threads call after some polls; at first it is
+/// sched_yield.
+inline constexpr const char *hostYieldVariable = "sccl_yield";
+
 } // namespace sccl
 
 #endif // SCCL_CONVERSION_KERNELABI_H

@@ -1,0 +1,34 @@
+# What `cmake --install` installs: libsccl with its header, CMake package and
+# pkg-config file, and the driver. Programs need nothing but libsccl.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sccl)
+
+install(TARGETS libsccl EXPORT scclTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsccl)
+install(FILES ${PROJECT_SOURCE_DIR}/include/sccl/sccl.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl COMPONENT libsccl)
+install(EXPORT scclTargets NAMESPACE sccl:: DESTINATION ${package_dir}
+  COMPONENT libsccl)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/scclConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/scclConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/cmake/scclConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/scclConfig.cmake
+  ${PROJECT_BINARY_DIR}/cmake/scclConfigVersion.cmake
+  DESTINATION ${package_dir} COMPONENT libsccl)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/sccl.pc.in
+  ${PROJECT_BINARY_DIR}/cmake/sccl.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/sccl.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsccl)
+
+# The driver finds its libraries, and that for MPI, at ../lib.
+file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR}
+  ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(sccl PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+install(TARGETS sccl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sccl)
+if(TARGET sccl-mpi)
+  install(TARGETS sccl-mpi DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sccl)
+endif()

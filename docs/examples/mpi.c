@@ -1,0 +1,32 @@
+/* Sums a vector over all ranks: mpirun -n 2 ./mpi all_reduce.sccl */
+#include <mpi.h>
+#include <sccl/sccl.h>
+#include <stdio.h>
+
+static int gather(void *comm, const void *mine, void *all, size_t bytes) {
+  return MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
+                       *(MPI_Comm *)comm) != MPI_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+  MPI_Comm world = MPI_COMM_WORLD;
+  int rank, ranks;
+  scclPlan plan = NULL;
+  scclComm comm = NULL;
+  float send[1000], recv[1000];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &ranks);
+  for (int i = 0; i < 1000; ++i)
+    send[i] = (float)(i + rank);
+  if (argc != 2 || scclPlanLoad(argv[1], &plan) ||
+      scclCommInit(plan, rank, ranks, gather, &world, NULL, &comm) ||
+      scclLaunch(comm, send, recv, 1000, scclFloat32, scclSum, NULL)) {
+    fprintf(stderr, "rank %d: %s\n", rank, scclGetLastErrorMessage());
+    MPI_Abort(world, 1);
+  }
+  printf("rank %d: recv[999] = %g\n", rank, recv[999]);
+  scclCommDestroy(comm);
+  scclPlanDestroy(plan);
+  return MPI_Finalize();
+}

@@ -1,0 +1,182 @@
+//===- Plan.h - What a .sccl file holds -------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan is one collective, compiled: several schedules, the programs they were
+// lowered to, and code for several targets. `sccl compile` writes plans,
+// libsccl loads them. docs/Plan.md describes the bytes.
+//
+// Needs LLVM's Support library only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_PLAN_PLAN_H
+#define SCCL_PLAN_PLAN_H
+
+#include "sccl/Model/Result.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sccl::plan {
+
+/// The version of the format that this code writes, and the only one it reads.
+inline constexpr uint32_t formatVersion = 1;
+
+/// What a reader accepts; a writer never exceeds it.
+struct Limits {
+  static constexpr uint64_t fileBytes = uint64_t(1) << 32;
+  static constexpr uint64_t manifestBytes = uint64_t(1) << 24;
+  static constexpr unsigned manifestDepth = 12;
+  static constexpr unsigned ranks = 1024;
+  static constexpr unsigned entries = 1 << 14; ///< of any list
+  static constexpr unsigned nameBytes = 512;
+  static constexpr unsigned chunks = 1 << 28;
+  static constexpr unsigned blocks = 64; ///< per channel
+  static constexpr unsigned slots = 1 << 24;
+  static constexpr uint64_t controlBytes = uint64_t(1) << 32;
+};
+
+/// The buffers of one rank, as rows of segments of `count` elements each.
+struct RankLayout {
+  unsigned inputSegments = 0;
+  unsigned outputSegments = 0;
+  /// In place, the send buffer begins this many segments after the receive
+  /// buffer; negative if before. Nothing if the rank has no such form.
+  std::optional<int> inPlaceOffset;
+  bool operator==(const RankLayout &) const = default;
+};
+
+struct ScheduleInfo {
+  std::string name;
+  unsigned chunks = 0;           ///< C
+  unsigned chunksPerSegment = 0; ///< of each segment of a buffer
+  unsigned steps = 0;            ///< S
+  unsigned rounds = 0;           ///< R
+  std::string cost;              ///< R/C, reduced, as "7/6"
+  bool operator==(const ScheduleInfo &) const = default;
+};
+
+/// What one rank needs to run a program.
+struct RankNeeds {
+  unsigned channels = 0;     ///< the grid has this many times `blocks` blocks
+  unsigned scratchSlots = 0; ///< slots of one chunk each, see KernelABI.h
+  uint64_t controlBytes = 0;
+  bool operator==(const RankNeeds &) const = default;
+};
+
+/// One way to lower a schedule.
+struct ProgramInfo {
+  unsigned schedule = 0; ///< index into Manifest::schedules
+  std::string variant;   ///< "push", ...
+  unsigned blocks = 1;   ///< thread blocks per channel
+  bool peersReadInput = false;
+  bool peersTouchOutput = false;
+  bool inPlace = false; ///< still right when the user's buffers are one
+  /// Ranks tell their peers that a launch has begun. Otherwise all must have
+  /// finished a launch before one of another size or program may begin.
+  bool announcesReady = true;
+  std::vector<RankNeeds> ranks;
+  bool operator==(const ProgramInfo &) const = default;
+};
+
+/// Machine code for a program.
+struct KernelInfo {
+  unsigned program = 0;
+  std::string target;             ///< "x86-64-v3", "sm_90", "gfx942"
+  std::string format;             ///< "elf", "ptx", "cubin", "hsaco"
+  std::string element, reduction; ///< both empty if it only moves data
+  unsigned blockSize = 1;
+  std::vector<std::string> symbols; ///< one per rank
+  unsigned blob = 0;
+  bool operator==(const KernelInfo &) const = default;
+};
+
+/// How the user's buffers reach a program.
+enum class Path {
+  Auto,   ///< decided at the launch
+  Direct, ///< peers access them
+  Bounce, ///< through buffers of the communicator
+};
+
+/// From `firstByte` bytes of a send buffer on, up to the next choice.
+struct SizeChoice {
+  uint64_t firstByte = 0;
+  unsigned program = 0;
+  Path path = Path::Auto;
+  uint64_t pieceBytes = 0; ///< of a segment, per launch; 0: the default
+  bool operator==(const SizeChoice &) const = default;
+};
+
+/// Choices in ascending order of size, the first from 0 bytes on.
+struct SizeTable {
+  std::string source;  ///< "model" or "measured"
+  std::string target;  ///< where it was measured; empty for the model
+  std::string ranksAs; ///< "threads" or "processes"; empty for the model
+  std::vector<SizeChoice> choices;
+  bool operator==(const SizeTable &) const = default;
+};
+
+struct Manifest {
+  std::string generator;
+  std::string collective;
+  unsigned ranks = 0;
+  unsigned root = 0;
+  bool combining = false;
+  unsigned sendSegments = 1; ///< of a sending rank
+  std::vector<RankLayout> layout;
+  std::string topology;    ///< its name
+  std::string fingerprint; ///< SHA-256 of its canonical text, in hexadecimal
+  std::vector<ScheduleInfo> schedules;
+  std::vector<ProgramInfo> programs;
+  std::vector<KernelInfo> kernels;
+  std::vector<SizeTable> tables;
+  bool operator==(const Manifest &) const = default;
+};
+
+/// The name of `path` in a manifest, and back.
+llvm::StringRef pathName(Path path);
+std::optional<Path> parsePath(llvm::StringRef name);
+
+/// A plan in memory.
+struct Plan {
+  Manifest manifest;
+  std::vector<std::string> blobs;
+};
+
+/// A plan that was read. The blobs are views of the bytes it was read from.
+struct PlanView {
+  Manifest manifest;
+  std::vector<llvm::StringRef> blobs;
+  std::string hash; ///< SHA-256 of the contents, in hexadecimal
+};
+
+/// The bytes of `plan`; equal plans give equal bytes. Fails if it exceeds the
+/// limits.
+Result<std::string> serialize(const Plan &plan);
+
+/// Reads a plan. Fails on anything that is not one: every offset, size, index
+/// and name is checked, and the hash of the contents.
+Result<PlanView> parse(llvm::StringRef bytes);
+
+/// The manifest as text, as it is stored. `blobs` are the sizes and offsets.
+struct BlobRange {
+  uint64_t offset, bytes;
+};
+std::string manifestText(const Manifest &manifest,
+                         llvm::ArrayRef<BlobRange> blobs);
+/// Reads that text; fails as `parse` does. Ranges are not compared with a file.
+Result<Manifest> parseManifest(llvm::StringRef text,
+                               std::vector<BlobRange> &blobs);
+
+} // namespace sccl::plan
+
+#endif // SCCL_PLAN_PLAN_H

@@ -1,0 +1,59 @@
+//===- Ranks.h - Starting ranks on this machine -----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_RUNTIME_RANKS_H
+#define SCCL_RUNTIME_RANKS_H
+
+#include "sccl/sccl.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <vector>
+
+namespace sccl {
+
+/// MPI: the processes that mpirun has started, of which this is one.
+enum class RanksAs { Threads, Processes, MPI };
+
+/// "threads", "processes" or "mpi", and back.
+llvm::StringRef ranksAsName(RanksAs kind);
+std::optional<RanksAs> parseRanksAs(llvm::StringRef name);
+
+/// One rank's end of an all-gather among all ranks.
+struct RankEnd {
+  unsigned rank;
+  unsigned numRanks;
+  scclAllGatherFn allGather;
+  void *context;
+
+  /// Gathers `mine` from all ranks. Returns false if a rank has gone.
+  template <typename T> bool gather(const T &mine, std::vector<T> &all) const {
+    all.resize(numRanks);
+    return allGather(context, &mine, all.data(), sizeof(T)) == 0;
+  }
+};
+
+/// Runs `body` once per rank, at the same time, and returns the largest of
+/// their results; with MPI, once in each process, and returns its result.
+/// Processes are children of this one, connected to it by
+/// sockets; when one ends, the others' next all-gather fails. Returns 1 if a
+/// process cannot be started or dies of a signal, or there is no MPI.
+int runRanks(unsigned numRanks, RanksAs kind,
+             llvm::function_ref<int(const RankEnd &)> body);
+
+/// True if mpirun has started this process.
+bool isStartedByMPI();
+/// Becomes mpirun, which starts `numRanks` processes with the command line
+/// `arguments`. Returns only if that fails, with 1.
+int becomeMpirun(unsigned numRanks, llvm::ArrayRef<const char *> arguments);
+
+} // namespace sccl
+
+#endif // SCCL_RUNTIME_RANKS_H

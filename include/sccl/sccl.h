@@ -1,0 +1,263 @@
+/*===- sccl.h - Run compiled collectives ------------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of sccl, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* The C interface of libsccl: load a plan that `sccl compile` wrote, join    *|
+|* the other ranks, and launch the collective. See docs/examples.             *|
+|*                                                                            *|
+|* Every function but those that return text returns a result code. When it   *|
+|* is not scclSuccess, scclGetLastErrorMessage() says more. No function       *|
+|* throws, exits or installs a signal handler.                                *|
+|*                                                                            *|
+|* Thread safety. A plan may be used by many threads. A communicator belongs  *|
+|* to one thread at a time, except for the functions that say otherwise.      *|
+|* Different communicators are independent, also those of several ranks in    *|
+|* one process. Collective functions must be called by all ranks, in the same *|
+|* order.                                                                     *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef SCCL_SCCL_H
+#define SCCL_SCCL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define SCCL_API
+#else
+#define SCCL_API __attribute__((visibility("default")))
+#endif
+
+/** Version of this interface: major * 10000 + minor * 100 + patch. */
+#define SCCL_VERSION_CODE 100
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum scclResult {
+  scclSuccess = 0,
+  scclErrorInvalidArgument = 1, /**< null, misaligned, overlapping, unknown */
+  scclErrorInvalidPlan = 2,     /**< not a plan, damaged, other version */
+  scclErrorMismatch = 3,        /**< ranks disagree on the plan or the call */
+  scclErrorUnsupported = 4,     /**< the plan or device lacks what is asked */
+  scclErrorOutOfMemory = 5,     /**< of the host or the device */
+  scclErrorSystem = 6,          /**< the operating system refused something */
+  scclErrorBusy = 7,            /**< a launch is in flight */
+  scclErrorTimeout = 8,         /**< a rank did not arrive in time */
+  scclErrorRankLost = 9,        /**< the process of a rank has ended */
+  scclErrorAborted = 10,        /**< some rank called scclCommAbort */
+  scclErrorDevice = 11,         /**< the device's driver reported an error */
+  scclErrorInternal = 12
+} scclResult;
+
+/** Element types. A plan of a collective that only moves data has them all. */
+typedef enum scclDataType {
+  scclInt8 = 0,
+  scclUint8 = 1,
+  scclInt32 = 2,
+  scclUint32 = 3,
+  scclInt64 = 4,
+  scclUint64 = 5,
+  scclFloat16 = 6,
+  scclFloat32 = 7,
+  scclFloat64 = 8,
+  scclBfloat16 = 9,
+  scclFloat8e4m3 = 10,
+  scclFloat8e5m2 = 11
+} scclDataType;
+
+/** Reductions. Collectives that only move data ignore them. */
+typedef enum scclRedOp {
+  scclSum = 0,
+  scclProd = 1,
+  scclMin = 2,
+  scclMax = 3,
+  scclAvg = 4
+} scclRedOp;
+
+typedef enum scclDeviceKind {
+  scclDeviceCPU = 0,
+  scclDeviceCUDA = 1,
+  scclDeviceHIP = 2
+} scclDeviceKind;
+
+/** A plan in memory. */
+typedef struct scclPlanImpl *scclPlan;
+/** One rank's membership in a group of ranks that share a plan. */
+typedef struct scclCommImpl *scclComm;
+
+/**
+ * Gathers `bytes` bytes from every rank: `mine` of rank r must end at
+ * `all + r * bytes` on every rank. Returns 0, or anything else on failure.
+ * Called during collective functions only, from the thread that called them.
+ */
+typedef int (*scclAllGatherFn)(void *context, const void *mine, void *all,
+                               size_t bytes);
+
+/** How a communicator behaves. Set it to SCCL_CONFIG_INITIALIZER first. */
+typedef struct scclConfig {
+  size_t size; /**< sizeof(scclConfig), for later versions */
+  scclDeviceKind device;
+  int deviceIndex; /**< which GPU; CPUs have no index */
+  /** Seconds that a launch may take before it is given up. */
+  double timeoutSeconds;
+  /** Bytes of scratch memory of this rank; 0: as much as the plan asks for. */
+  size_t scratchBytes;
+} scclConfig;
+
+#define SCCL_CONFIG_INITIALIZER                                                \
+  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0 }
+
+/** What a plan is for. Strings live as long as the plan. */
+typedef struct scclPlanInfo {
+  size_t size; /**< set to sizeof(scclPlanInfo) before the call */
+  const char *collective;
+  int ranks;
+  int root; /**< 0 if the collective has none */
+  int combining;
+  int numPrograms;
+  int formatVersion;
+  const char *hash; /**< SHA-256 of the contents, hexadecimal */
+  const char *topology;
+} scclPlanInfo;
+
+/** How the buffers of a launch reach the program. */
+typedef enum scclPath {
+  scclPathAuto = 0,
+  scclPathDirect = 1, /**< peers access the caller's buffers */
+  scclPathBounce = 2  /**< by way of the communicator's memory */
+} scclPath;
+
+/** What a launch executes, and why. */
+typedef struct scclChoice {
+  size_t size;        /**< set to sizeof(scclChoice) before the call */
+  int program;        /**< index into the plan's programs */
+  scclPath path;      /**< scclPathDirect only holds if all ranks can */
+  size_t pieceBytes;  /**< of each segment per kernel launch; 0: all */
+  char schedule[64];  /**< name of the schedule, cut off if it is longer */
+  char reason[128];   /**< one line */
+} scclChoice;
+
+/** SCCL_VERSION_CODE of the library. Thread-safe. */
+SCCL_API scclResult scclGetVersion(int *version);
+/** A sentence for a result code. Never null. Thread-safe. */
+SCCL_API const char *scclErrorString(scclResult result);
+/**
+ * What was wrong in the last call of this thread that failed: actual values and
+ * limits. Valid until the next call that fails on this thread. Never null.
+ */
+SCCL_API const char *scclGetLastErrorMessage(void);
+
+/**
+ * Reads and checks a plan. The code in it is trusted as a shared library is;
+ * its hash guards against damage, not against malice. Thread-safe.
+ */
+SCCL_API scclResult scclPlanLoad(const char *path, scclPlan *plan);
+/** The same from memory, which is copied. Thread-safe. */
+SCCL_API scclResult scclPlanLoadMemory(const void *data, size_t bytes,
+                                       scclPlan *plan);
+/** Communicators keep what they need of a plan. Thread-safe. */
+SCCL_API scclResult scclPlanDestroy(scclPlan plan);
+/** Thread-safe. */
+SCCL_API scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info);
+
+/**
+ * Collective. Joins `numRanks` ranks as number `rank`. Fails on every rank if
+ * it fails on one, if plans or versions differ, or if a rank is taken twice.
+ * `allGather` and `context` must stay valid until the communicator is
+ * destroyed. A null `config` is SCCL_CONFIG_INITIALIZER.
+ */
+SCCL_API scclResult scclCommInit(scclPlan plan, int rank, int numRanks,
+                                 scclAllGatherFn allGather, void *context,
+                                 const scclConfig *config, scclComm *comm);
+/**
+ * Not collective: launches of other ranks that still need this one time out.
+ * Frees memory of scclMemAlloc that was not freed. No other thread may be using
+ * `comm`. Null is allowed.
+ */
+SCCL_API scclResult scclCommDestroy(scclComm comm);
+/**
+ * Gives up the launch in flight, if any, and all later ones, on all ranks: they
+ * return scclErrorAborted. Thread-safe.
+ */
+SCCL_API scclResult scclCommAbort(scclComm comm);
+/**
+ * scclSuccess, or why the communicator can no longer be used; the message says
+ * which rank was the cause. Thread-safe.
+ */
+SCCL_API scclResult scclCommGetError(scclComm comm);
+
+/**
+ * Collective. Executes the plan's collective on one rank's buffers.
+ *
+ * `count` is the number of elements of one segment. Buffers have:
+ *
+ *   collective       send buffer         receive buffer
+ *   all_gather       count               ranks * count
+ *   all_reduce       count               count
+ *   all_to_all       ranks * count       ranks * count
+ *   broadcast        count on the root   count
+ *   gather           count               ranks * count on the root
+ *   reduce           count               count on the root
+ *   reduce_scatter   ranks * count       count
+ *   scatter          ranks * count       count
+ *                    on the root
+ *
+ * A user-defined collective has `count` elements per chunk. Segments of ranks
+ * follow each other in the order of the ranks. A buffer without elements may be
+ * null. Buffers must be aligned to the element type. They may not overlap,
+ * unless they are one as in MPI or NCCL: all_reduce, broadcast and reduce with
+ * send == recv, all_gather with send == recv + rank * count, reduce_scatter
+ * with recv == send + rank * count, all_to_all with send == recv, gather and
+ * scatter likewise on the root.
+ * All ranks must pass the same count, type and reduction. Differences are
+ * reported where ranks access each other's buffers, and undefined elsewhere.
+ *
+ * On a CPU `stream` must be null, and the call returns when this rank's part is
+ * done: its receive buffer is complete, its send buffer may be reused. After an
+ * error the contents of the receive buffer are undefined. Returns
+ * scclErrorBusy while another thread launches on `comm`. Does not allocate
+ * memory.
+ */
+SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
+                               size_t count, scclDataType type, scclRedOp op,
+                               void *stream);
+
+/**
+ * Collective. Memory for buffers that peers can access. Between processes such
+ * buffers save the copies through the communicator's own memory; with ranks as
+ * threads all memory is as good. Aligned to a page and zeroed. `bytes` must be
+ * the same on all ranks.
+ */
+SCCL_API scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory);
+/** Collective. Frees what the same scclMemAlloc call gave to all ranks. */
+SCCL_API scclResult scclMemFree(scclComm comm, void *memory);
+
+/** Bytes of scratch and staging memory that this rank has. Thread-safe. */
+SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
+/**
+ * The target that the device runs code for, "x86-64-v3" or "sm_90". Lives as
+ * long as `comm`. Thread-safe.
+ */
+SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
+/** What scclLaunch would execute for these arguments. */
+SCCL_API scclResult scclQueryChoice(scclComm comm, size_t count,
+                                    scclDataType type, scclRedOp op,
+                                    scclChoice *choice);
+/**
+ * Fixes what later launches execute, on all ranks alike; for measurements.
+ * A null `choice` goes back to the plan's tables. Must not be called while a
+ * launch is in flight.
+ */
+SCCL_API scclResult scclCommSetChoice(scclComm comm, const scclChoice *choice);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SCCL_SCCL_H */

@@ -1,0 +1,294 @@
+//===- API.cpp - The C interface ------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/sccl.h"
+
+#include "Communicator.h"
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <new>
+
+using namespace sccl;
+
+struct scclPlanImpl {
+  std::shared_ptr<const LoadedPlan> plan;
+};
+
+struct scclCommImpl {
+  std::unique_ptr<Communicator> comm;
+};
+
+/// The message of the last error of this thread. A fixed size, so that keeping
+/// it cannot fail.
+static thread_local char lastMessage[512] = "";
+
+static scclResult report(const Status &status) {
+  if (status.ok())
+    return scclSuccess;
+  std::strncpy(lastMessage, status.message().c_str(), sizeof(lastMessage) - 1);
+  return status.code();
+}
+
+/// Runs the body of an API function: no exception leaves it.
+template <typename Body> static scclResult guarded(Body body) {
+  try {
+    return report(body());
+  } catch (const std::bad_alloc &) {
+    std::strncpy(lastMessage, "out of memory", sizeof(lastMessage) - 1);
+    return scclErrorOutOfMemory;
+  } catch (const std::exception &error) {
+    std::strncpy(lastMessage, error.what(), sizeof(lastMessage) - 1);
+    return scclErrorInternal;
+  } catch (...) {
+    std::strncpy(lastMessage, "unknown exception", sizeof(lastMessage) - 1);
+    return scclErrorInternal;
+  }
+}
+
+static Status isNull(const char *name) {
+  return invalid(std::string(name) + " is null");
+}
+
+/// Structures of the API begin with their size, so that they can grow.
+static Status checkSize(size_t size, size_t expected, const char *name) {
+  if (size >= expected)
+    return {};
+  return invalid(std::string(name) + ".size is " + std::to_string(size) +
+                 ", expected at least " + std::to_string(expected) +
+                 "; set it to the size of the structure");
+}
+
+scclResult scclGetVersion(int *version) {
+  return guarded([&]() -> Status {
+    if (!version)
+      return isNull("version");
+    *version = SCCL_VERSION_CODE;
+    return {};
+  });
+}
+
+const char *scclErrorString(scclResult result) {
+  switch (result) {
+  case scclSuccess:
+    return "success";
+  case scclErrorInvalidArgument:
+    return "invalid argument";
+  case scclErrorInvalidPlan:
+    return "invalid plan";
+  case scclErrorMismatch:
+    return "ranks disagree";
+  case scclErrorUnsupported:
+    return "not supported";
+  case scclErrorOutOfMemory:
+    return "out of memory";
+  case scclErrorSystem:
+    return "the operating system reported an error";
+  case scclErrorBusy:
+    return "a launch is in flight";
+  case scclErrorTimeout:
+    return "a rank did not arrive in time";
+  case scclErrorRankLost:
+    return "the process of a rank has ended";
+  case scclErrorAborted:
+    return "the communicator was aborted";
+  case scclErrorDevice:
+    return "the device reported an error";
+  case scclErrorInternal:
+    return "internal error";
+  }
+  return "unknown result code";
+}
+
+const char *scclGetLastErrorMessage(void) { return lastMessage; }
+
+scclResult scclPlanLoad(const char *path, scclPlan *plan) {
+  return guarded([&]() -> Status {
+    if (!path || !plan)
+      return isNull(path ? "plan" : "path");
+    std::shared_ptr<const LoadedPlan> loaded;
+    if (Status status = readPlan(path, loaded); !status.ok())
+      return status;
+    *plan = new scclPlanImpl{std::move(loaded)};
+    return {};
+  });
+}
+
+scclResult scclPlanLoadMemory(const void *data, size_t bytes, scclPlan *plan) {
+  return guarded([&]() -> Status {
+    if (!data || !plan)
+      return isNull(data ? "plan" : "data");
+    if (bytes > plan::Limits::fileBytes)
+      return {scclErrorInvalidPlan,
+              "the plan has " + std::to_string(bytes) +
+                  " bytes, the limit is " +
+                  std::to_string(plan::Limits::fileBytes)};
+    std::shared_ptr<const LoadedPlan> loaded;
+    if (Status status = loadPlan(
+            std::string(static_cast<const char *>(data), bytes), loaded);
+        !status.ok())
+      return status;
+    *plan = new scclPlanImpl{std::move(loaded)};
+    return {};
+  });
+}
+
+scclResult scclPlanDestroy(scclPlan plan) {
+  delete plan;
+  return scclSuccess;
+}
+
+scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info) {
+  return guarded([&]() -> Status {
+    if (!plan || !info)
+      return isNull(plan ? "info" : "plan");
+    if (Status status = checkSize(info->size, sizeof(*info), "info");
+        !status.ok())
+      return status;
+    const plan::PlanView &view = plan->plan->view;
+    info->collective = view.manifest.collective.c_str();
+    info->ranks = view.manifest.ranks;
+    info->root = view.manifest.root;
+    info->combining = view.manifest.combining;
+    info->numPrograms = view.manifest.programs.size();
+    info->formatVersion = plan::formatVersion;
+    info->hash = view.hash.c_str();
+    info->topology = view.manifest.topology.c_str();
+    return {};
+  });
+}
+
+static Status checkConfig(const scclConfig &config) {
+  if (Status status = checkSize(config.size, sizeof(config), "config");
+      !status.ok())
+    return status;
+  if (!(config.timeoutSeconds > 0) || !std::isfinite(config.timeoutSeconds) ||
+      config.timeoutSeconds > 1e8)
+    return invalid("timeoutSeconds is " +
+                   std::to_string(config.timeoutSeconds) +
+                   ", expected more than 0 and at most 1e8");
+  return {};
+}
+
+scclResult scclCommInit(scclPlan plan, int rank, int numRanks,
+                        scclAllGatherFn allGather, void *context,
+                        const scclConfig *config, scclComm *comm) {
+  return guarded([&]() -> Status {
+    if (!plan || !allGather || !comm)
+      return isNull(!plan ? "plan" : allGather ? "comm" : "allGather");
+    if (numRanks < 1 || unsigned(numRanks) > plan::Limits::ranks)
+      return invalid("numRanks is " + std::to_string(numRanks) +
+                     ", expected 1 to " + std::to_string(plan::Limits::ranks));
+    if (rank < 0 || rank >= numRanks)
+      return invalid("rank is " + std::to_string(rank) + ", expected 0 to " +
+                     std::to_string(numRanks - 1));
+    scclConfig standard = SCCL_CONFIG_INITIALIZER;
+    const scclConfig &chosen = config ? *config : standard;
+    if (Status status = checkConfig(chosen); !status.ok())
+      return status;
+    auto result = std::make_unique<scclCommImpl>();
+    Bootstrap bootstrap(allGather, context, rank, numRanks);
+    if (Status status = Communicator::create(plan->plan, rank, numRanks,
+                                             bootstrap, chosen, result->comm);
+        !status.ok())
+      return status;
+    *comm = result.release();
+    return {};
+  });
+}
+
+scclResult scclCommDestroy(scclComm comm) {
+  return guarded([&]() -> Status {
+    delete comm;
+    return {};
+  });
+}
+
+scclResult scclCommAbort(scclComm comm) {
+  return guarded([&]() -> Status {
+    if (!comm)
+      return isNull("comm");
+    comm->comm->abort();
+    return {};
+  });
+}
+
+scclResult scclCommGetError(scclComm comm) {
+  return guarded([&]() -> Status {
+    if (!comm)
+      return isNull("comm");
+    return comm->comm->poison();
+  });
+}
+
+scclResult scclLaunch(scclComm comm, const void *send, void *recv, size_t count,
+                      scclDataType type, scclRedOp op, void *stream) {
+  return guarded([&]() -> Status {
+    if (!comm)
+      return isNull("comm");
+    return comm->comm->launch({send, recv, count, type, op, stream});
+  });
+}
+
+scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
+  return guarded([&]() -> Status {
+    if (!comm || !memory)
+      return isNull(comm ? "memory" : "comm");
+    return comm->comm->allocate(bytes, memory);
+  });
+}
+
+scclResult scclMemFree(scclComm comm, void *memory) {
+  return guarded([&]() -> Status {
+    if (!comm)
+      return isNull("comm");
+    return memory ? comm->comm->free(memory) : Status();
+  });
+}
+
+scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
+  return guarded([&]() -> Status {
+    if (!comm || !bytes)
+      return isNull(comm ? "bytes" : "comm");
+    *bytes = comm->comm->ownBytes();
+    return {};
+  });
+}
+
+scclResult scclQueryTarget(scclComm comm, const char **target) {
+  return guarded([&]() -> Status {
+    if (!comm || !target)
+      return isNull(comm ? "target" : "comm");
+    *target = comm->comm->target();
+    return {};
+  });
+}
+
+scclResult scclQueryChoice(scclComm comm, size_t count, scclDataType type,
+                           scclRedOp op, scclChoice *choice) {
+  return guarded([&]() -> Status {
+    if (!comm || !choice)
+      return isNull(comm ? "choice" : "comm");
+    if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
+        !status.ok())
+      return status;
+    return comm->comm->queryChoice(count, type, op, *choice);
+  });
+}
+
+scclResult scclCommSetChoice(scclComm comm, const scclChoice *choice) {
+  return guarded([&]() -> Status {
+    if (!comm)
+      return isNull("comm");
+    if (choice)
+      if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
+          !status.ok())
+        return status;
+    return comm->comm->setChoice(choice);
+  });
+}

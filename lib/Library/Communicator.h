@@ -1,0 +1,173 @@
+//===- Communicator.h - One rank of a group ---------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_LIBRARY_COMMUNICATOR_H
+#define SCCL_LIB_LIBRARY_COMMUNICATOR_H
+
+#include "Bootstrap.h"
+#include "ControlPlane.h"
+#include "Programs.h"
+#include "Watchdog.h"
+
+#include <memory>
+#include <optional>
+
+namespace sccl {
+
+/// The arguments of a launch.
+struct LaunchRequest {
+  const void *send;
+  void *recv;
+  size_t count;
+  scclDataType type;
+  scclRedOp op;
+  void *stream;
+};
+
+class Communicator {
+public:
+  /// Collective.
+  static Status create(std::shared_ptr<const LoadedPlan> plan, unsigned rank,
+                       unsigned numRanks, const Bootstrap &bootstrap,
+                       const scclConfig &config,
+                       std::unique_ptr<Communicator> &comm);
+  ~Communicator();
+
+  /// Collective; see scclLaunch.
+  Status launch(const LaunchRequest &request);
+  /// Collective; see scclMemAlloc and scclMemFree.
+  Status allocate(size_t bytes, void **memory);
+  Status free(void *memory);
+
+  void abort();
+  /// Why the communicator is out of use; success if it is not.
+  Status poison() const;
+
+  const char *target() const { return device->target().c_str(); }
+  uint64_t ownBytes() const { return memory[rank]->size(); }
+  Status queryChoice(size_t count, scclDataType type, scclRedOp op,
+                     scclChoice &choice) const;
+  Status setChoice(const scclChoice *choice);
+
+private:
+  /// What to execute.
+  struct Choice {
+    const Program *program = nullptr;
+    /// Of the same schedule, but leaves the caller's buffers alone; or null.
+    const Program *aloof = nullptr;
+    plan::Path path = plan::Path::Auto;
+    uint64_t pieceBytes = 0; ///< 0: the default
+    const char *reason = "";
+  };
+  struct SizedChoice {
+    uint64_t firstByte;
+    Choice choice;
+  };
+  /// Memory of scclMemAlloc, as all ranks have it.
+  struct Region {
+    std::vector<std::unique_ptr<DeviceBuffer>> parts; ///< by rank; or empty
+  };
+  /// A launch, checked and on its way.
+  struct Flight {
+    LaunchRequest request;
+    Choice choice;
+    const DeviceFunction *function = nullptr;
+    uint64_t segmentBytes = 0;
+    bool isInPlace = false;
+  };
+  /// How it goes; the same on all ranks.
+  struct Route {
+    bool peersUseBuffers = false; ///< those of the caller
+    uint64_t pieceBytes = 0;      ///< of a segment
+  };
+  class InFlight;
+
+  Communicator(std::shared_ptr<const LoadedPlan> plan, unsigned rank,
+               unsigned numRanks, const Bootstrap &bootstrap,
+               const scclConfig &config);
+
+  // Creation.
+  Status prepare();
+  Status connect();
+  Status mapPeers(const std::vector<struct Hello> &hellos);
+  Status mapHostMemory();
+  void fillBounceTables();
+  uint64_t fitPiece() const;
+  void resolveTables();
+  bool resolveTable(const plan::SizeTable &table, const char *reason);
+  Choice makeChoice(const Program &program, plan::Path path,
+                    uint64_t pieceBytes, const char *reason) const;
+
+  // Launches.
+  Status check(const LaunchRequest &request, Flight &flight) const;
+  Status checkBuffers(Flight &flight) const;
+  Status choose(Flight &flight) const;
+  Status findFunction(Flight &flight) const;
+  Status stepBack(Flight &flight) const;
+  const Choice &choiceFor(uint64_t bytes) const;
+  Status execute(Flight &flight);
+  Status meetPeers(Flight &flight, bool &direct);
+  Status compareCalls(const Call &own);
+  void describeBuffer(const void *buffer, uint64_t &region,
+                      uint64_t &offset) const;
+  bool locateBuffers(const Flight &flight);
+  Route routeFor(const Flight &flight, bool direct) const;
+  Status run(const Flight &flight, const Route &route);
+  Status runPiece(const Flight &flight, const void *input, void *output,
+                  unsigned table, uint64_t bytes);
+  Status separate(const Program &program, uint64_t bytes);
+  void advanceTable(uint64_t bytes);
+  Status copySegments(char *to, uint64_t toPitch, const char *from,
+                      uint64_t fromPitch, unsigned segments, uint64_t bytes,
+                      void *stream);
+  void leaveTogether();
+  /// The table for own buffers of program number `slot`; that of direct
+  /// launches comes after all of them.
+  PeerEntry *tableOf(unsigned slot) {
+    return peerTables.data() + size_t(slot) * numRanks;
+  }
+  PeerEntry *mappedTableOf(unsigned slot) const {
+    return mappedTables + size_t(slot) * numRanks;
+  }
+  unsigned programSlot(const Program &program) const {
+    return unsigned(&program - programs.data());
+  }
+
+  std::shared_ptr<const LoadedPlan> plan;
+  const plan::Manifest &manifest;
+  unsigned rank, numRanks;
+  Bootstrap bootstrap;
+  scclConfig config;
+
+  ControlPlane plane;
+  std::vector<ProcessId> processes;
+  bool isOneProcess = false;
+  std::unique_ptr<Device> device;
+  std::vector<Program> programs;
+  unsigned mostSegments = 1; ///< of any buffer of any rank
+  uint64_t maxPiece = 0;     ///< bytes of a segment that own buffers can hold
+  std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank
+  std::vector<MemoryLayout> layouts;                 ///< by rank
+  uint64_t *abortWord = nullptr;                     ///< as the device sees it
+
+  std::vector<SizedChoice> choices;
+  std::optional<Choice> forced;
+
+  /// The tables of peers that functions get: one per program for own buffers,
+  /// and one that every direct launch fills in.
+  std::vector<PeerEntry> peerTables;
+  PeerEntry *mappedTables = nullptr; ///< as the device sees them
+  std::vector<Call> calls;
+  std::vector<Region> regions;
+  uint64_t lastProgram = 0, lastBytes = 0;
+  std::atomic<uint64_t> progress = 0;
+  Watchdog watchdog; ///< last: it reads the rest
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_LIBRARY_COMMUNICATOR_H

@@ -1,0 +1,108 @@
+//===- ControlPlane.h - What ranks tell each other ---------------*- C++
+//-*-===//
+//-*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_LIBRARY_CONTROLPLANE_H
+#define SCCL_LIB_LIBRARY_CONTROLPLANE_H
+
+#include "SharedMemory.h"
+
+#include <atomic>
+#include <vector>
+
+namespace sccl {
+
+/// What a rank says to all others before a launch in which they touch each
+/// other's buffers.
+struct Call {
+  uint64_t signature; ///< of count, type, reduction and program
+  uint64_t segmentBytes;
+  /// Where the buffers are: the number of a registered region and the offset in
+  /// it, or `unregistered` and an address of the process.
+  uint64_t sendRegion, sendOffset;
+  uint64_t recvRegion, recvOffset;
+  static constexpr uint64_t unregistered = UINT64_MAX;
+};
+
+/// Why a communicator is out of use: a result code, who was the cause, and who
+/// noticed. Fits in a word; zero is none.
+struct AbortCause {
+  scclResult code = scclSuccess;
+  unsigned culprit = noRank, reporter = noRank;
+  static constexpr unsigned noRank = 0xfffff;
+  uint64_t encode() const {
+    return uint64_t(code) | uint64_t(culprit) << 8 | uint64_t(reporter) << 32;
+  }
+  static AbortCause decode(uint64_t word) {
+    return {scclResult(word & 0xff), unsigned(word >> 8 & noRank),
+            unsigned(word >> 32 & noRank)};
+  }
+};
+
+/// The mapped control memory of all ranks. One rank's part holds a word by
+/// which anyone can stop everyone (that of rank 0 counts), the number of
+/// launches it has begun, and its mailbox. Words that different ranks write
+/// have lines of their own.
+class ControlPlane {
+public:
+  using Word = std::atomic<uint64_t>;
+
+  /// Makes the part of rank `rank`.
+  Status create(unsigned rank, unsigned numRanks);
+  SharedMemoryHandle handle() const { return parts[own].handle(); }
+  /// Maps the part of another rank.
+  Status open(unsigned rank, const SharedMemoryHandle &handle) {
+    return parts[rank].open(handle);
+  }
+  void seal() { parts[own].seal(); }
+
+  unsigned numRanks() const { return parts.size(); }
+  unsigned rank() const { return own; }
+  /// All of the control memory of rank 0, which holds the abort word.
+  char *abortPage() const { return parts[0].data(); }
+  Word &abortWord() const { return word(0, 0); }
+  /// Odd while the rank is in a launch; counts up at both ends of it.
+  Word &state(unsigned rank) const { return word(rank, lineBytes); }
+
+  /// Stops everyone; the first cause counts.
+  void raise(const AbortCause &cause) const {
+    uint64_t none = 0;
+    abortWord().compare_exchange_strong(none, cause.encode());
+  }
+
+  /// Sends `call` to all ranks and waits for theirs; returns false if the
+  /// communicator was aborted meanwhile. `calls` has one entry per rank.
+  bool exchange(const Call &call, Call *calls);
+
+private:
+  static constexpr uint64_t lineBytes = 128;
+  struct Mail {
+    Word number;
+    Call call;
+  };
+  static_assert(sizeof(Mail) <= lineBytes);
+
+  Word &word(unsigned rank, uint64_t offset) const {
+    return *reinterpret_cast<Word *>(parts[rank].data() + offset);
+  }
+  /// Box of `to` for what `from` says in exchange `number`. Two boxes in turn
+  /// are enough: nobody is two exchanges ahead of anybody.
+  Mail &box(unsigned to, unsigned from, uint64_t number) const {
+    uint64_t line = 2 + 2 * uint64_t(from) + (number & 1);
+    return *reinterpret_cast<Mail *>(parts[to].data() + line * lineBytes);
+  }
+  bool awaitMail(const Word &number) const;
+
+  unsigned own = 0;
+  uint64_t exchanges = 0;
+  std::vector<SharedMemory> parts; ///< by rank
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_LIBRARY_CONTROLPLANE_H

@@ -1,0 +1,118 @@
+//===- Device.h - What runs programs ----------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that differs between CPUs, CUDA and HIP is behind this interface.
+// What ranks tell each other outside of programs (mail, abort word) is always
+// in memory of the host, see ControlPlane.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_LIBRARY_DEVICE_H
+#define SCCL_LIB_LIBRARY_DEVICE_H
+
+#include "Status.h"
+
+#include "sccl/Conversion/KernelABI.h"
+#include "sccl/Plan/Plan.h"
+
+#include <array>
+#include <memory>
+
+namespace sccl {
+
+/// What another rank needs to map a buffer; copied as bytes.
+struct DeviceHandle {
+  std::array<uint8_t, 128> bytes = {};
+};
+
+/// Memory of the device that other ranks may map. Unmapped or freed with this
+/// object.
+class DeviceBuffer {
+public:
+  virtual ~DeviceBuffer();
+  virtual char *data() const = 0;
+  virtual uint64_t size() const = 0;
+  /// Valid until `seal`. Of a buffer that was imported: nothing.
+  virtual DeviceHandle handle() const = 0;
+  /// All ranks have mapped the buffer: what only served that may go.
+  virtual void seal() {}
+};
+
+/// A function of a loaded image. The code goes with this object.
+class DeviceFunction {
+public:
+  virtual ~DeviceFunction();
+};
+
+/// The arguments of every function, see KernelABI.h.
+struct LaunchArguments {
+  void *input;
+  void *output;
+  void *scratch;
+  void *control;
+  PeerEntry *peers; ///< as the device sees it
+  uint64_t *abort;  ///< likewise
+  uint64_t segmentBytes;
+};
+
+class Device {
+public:
+  virtual ~Device();
+
+  /// The name that tables of a plan know the device by: one of the targets that
+  /// `suitability` accepts, the best.
+  virtual const std::string &target() const = 0;
+  /// 0 if the device cannot run the kernel; more is better.
+  virtual unsigned suitability(const plan::KernelInfo &kernel) const = 0;
+
+  /// Zeroed memory, coherent between peers while programs run.
+  virtual Status allocate(uint64_t bytes,
+                          std::unique_ptr<DeviceBuffer> &buffer) = 0;
+  virtual Status import(const DeviceHandle &handle,
+                        std::unique_ptr<DeviceBuffer> &buffer) = 0;
+  /// Makes memory of the host accessible to functions; `mapped` is its address
+  /// there. Lasts until the device is destroyed.
+  virtual Status mapHostMemory(void *memory, uint64_t bytes, void **mapped) = 0;
+
+  /// Loads `symbol` from an image. Fails if `blocks` blocks of `blockSize`
+  /// threads cannot all be resident at once.
+  virtual Status load(llvm::StringRef image, const std::string &symbol,
+                      unsigned blocks, unsigned blockSize,
+                      std::unique_ptr<DeviceFunction> &function) = 0;
+
+  /// Null is a stream everywhere; fails on what is none.
+  virtual Status checkStream(void *stream) const = 0;
+  /// Runs the function, or enqueues it, with the blocks that `load` was told.
+  virtual Status launch(const DeviceFunction &function,
+                        const LaunchArguments &arguments, void *stream) = 0;
+  /// Copies between any two addresses of host and device, in stream order.
+  virtual Status copy(void *to, const void *from, uint64_t bytes,
+                      void *stream) = 0;
+  /// True if `launch` and `copy` return when they are done.
+  virtual bool isSynchronous() const = 0;
+};
+
+/// The device that `config` asks for. Fails with scclErrorUnsupported if this
+/// machine or this build lacks it.
+Status createDevice(const scclConfig &config, std::unique_ptr<Device> &device);
+
+/// The part of it for CPUs.
+std::unique_ptr<Device> createCPUDevice();
+
+/// What a waiting thread of a rank does between polls. As long as every rank
+/// can have a core, giving it away costs more than keeping it.
+class Patience {
+public:
+  /// Before a launch, by the thread that executes it.
+  static void begin(unsigned ranksHere);
+  /// One poll has failed.
+  static int pause();
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_LIBRARY_DEVICE_H

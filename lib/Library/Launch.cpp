@@ -1,0 +1,448 @@
+//===- Launch.cpp - Executing a collective --------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Communicator.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace sccl;
+
+/// Up to this size of all receive segments together, copies through own buffers
+/// cost less than telling each other where buffers are.
+static constexpr uint64_t smallBytes = 16 << 10;
+/// Of a segment, where nobody has measured. Stays in the second-level cache.
+static constexpr uint64_t defaultPiece = 256 << 10;
+static constexpr uint64_t pieceAlignment = 64;
+static constexpr uint64_t mostBytes = uint64_t(1) << 62;
+
+/// Marks this rank as being in a launch.
+class Communicator::InFlight {
+public:
+  explicit InFlight(ControlPlane &plane) : state(plane.state(plane.rank())) {
+    uint64_t idle = state.load(std::memory_order_relaxed) & ~uint64_t(1);
+    entered = state.compare_exchange_strong(idle, idle + 1);
+  }
+  ~InFlight() { leave(); }
+  void leave() {
+    if (entered)
+      state.store(state.load(std::memory_order_relaxed) + 1);
+    entered = false;
+  }
+  bool entered;
+
+private:
+  ControlPlane::Word &state;
+};
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static std::string rankText(unsigned rank) {
+  return "rank " + std::to_string(rank);
+}
+
+void Communicator::abort() { plane.raise({scclErrorAborted, rank, rank}); }
+
+Status Communicator::poison() const {
+  uint64_t word = plane.abortWord().load(std::memory_order_relaxed);
+  if (word == 0)
+    return {};
+  AbortCause cause = AbortCause::decode(word);
+  std::string who =
+      cause.culprit == AbortCause::noRank ? "a rank" : rankText(cause.culprit);
+  char limit[32];
+  std::snprintf(limit, sizeof(limit), "%g", config.timeoutSeconds);
+  std::string text;
+  if (cause.code == scclErrorAborted)
+    text = who + " has aborted the communicator";
+  else if (cause.code == scclErrorRankLost)
+    text = "the process of " + who + " has ended during a launch";
+  else if (cause.code == scclErrorMismatch)
+    text = who + " launched with another count, type or reduction than " +
+           rankText(cause.reporter);
+  else if (cause.code == scclErrorTimeout &&
+           cause.culprit == AbortCause::noRank)
+    text = "a launch was not done after " + std::string(limit) + " s";
+  else if (cause.code == scclErrorTimeout)
+    text = who + " did not begin a launch that " + rankText(cause.reporter) +
+           " waited in for " + limit + " s";
+  else
+    text = "the communicator failed on " + who;
+  return {cause.code, text};
+}
+
+/// True if [a, a + aBytes) and [b, b + bBytes) have a byte in common.
+static bool overlap(uintptr_t a, uint64_t aBytes, uintptr_t b,
+                    uint64_t bBytes) {
+  return aBytes != 0 && bBytes != 0 && a < b + bBytes && b < a + aBytes;
+}
+
+Status Communicator::checkBuffers(Flight &flight) const {
+  const LaunchRequest &request = flight.request;
+  const plan::RankLayout &layout = manifest.layout[rank];
+  uint64_t sendBytes = layout.inputSegments * flight.segmentBytes;
+  uint64_t recvBytes = layout.outputSegments * flight.segmentBytes;
+  uintptr_t send = uintptr_t(request.send), recv = uintptr_t(request.recv);
+  uintptr_t alignment = dataTypeBytes(request.type);
+  for (auto [address, bytes, name] :
+       {std::tuple{send, sendBytes, "send"}, {recv, recvBytes, "recv"}}) {
+    if (bytes != 0 && address == 0)
+      return invalid(std::string(name) + " is null, and should have " +
+                     std::to_string(bytes) + " bytes");
+    if (bytes != 0 && address % alignment != 0)
+      return invalid(std::string(name) + " is not aligned to " +
+                     std::to_string(alignment) + " bytes");
+    if (bytes != 0 && address + bytes < address)
+      return invalid(std::string(name) + " with " + std::to_string(bytes) +
+                     " bytes goes beyond the end of memory");
+  }
+  if (!overlap(send, sendBytes, recv, recvBytes))
+    return {};
+  flight.isInPlace = layout.inPlaceOffset &&
+                     send == recv + uint64_t(int64_t(*layout.inPlaceOffset)) *
+                                        flight.segmentBytes;
+  if (flight.isInPlace)
+    return {};
+  return invalid("send and recv overlap other than " + manifest.collective +
+                 " allows in place");
+}
+
+Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
+  flight.request = request;
+  unsigned elementBytes = dataTypeBytes(request.type);
+  if (elementBytes == 0)
+    return invalid("type is " + std::to_string(int(request.type)) +
+                   ", expected 0 to " + std::to_string(numDataTypes - 1));
+  if (!reductionName(request.op))
+    return invalid("op is " + std::to_string(int(request.op)) +
+                   ", expected 0 to " + std::to_string(numReductions - 1));
+  const plan::RankLayout &layout = manifest.layout[rank];
+  uint64_t segments =
+      std::max({layout.inputSegments, layout.outputSegments, 1u});
+  if (request.count > mostBytes / elementBytes / segments)
+    return invalid("count is " + std::to_string(request.count) +
+                   ", which is too much for " + std::to_string(segments) +
+                   " segments");
+  if (Status status = device->checkStream(request.stream); !status.ok())
+    return status;
+  flight.segmentBytes = request.count * elementBytes;
+  return checkBuffers(flight);
+}
+
+Status Communicator::findFunction(Flight &flight) const {
+  flight.function =
+      flight.choice.program->find(flight.request.type, flight.request.op);
+  if (flight.function)
+    return {};
+  return {scclErrorUnsupported, std::string("the plan cannot reduce ") +
+                                    dataTypeName(flight.request.type) + " " +
+                                    reductionName(flight.request.op) +
+                                    "; it has: " + listReductions(manifest)};
+}
+
+/// From a program whose ranks access the caller's buffers to another one, or to
+/// the communicator's buffers.
+Status Communicator::stepBack(Flight &flight) const {
+  flight.choice.path = plan::Path::Bounce;
+  if (!flight.choice.aloof)
+    return {};
+  flight.choice.program = flight.choice.aloof;
+  flight.choice.path = plan::Path::Direct;
+  return findFunction(flight);
+}
+
+Status Communicator::choose(Flight &flight) const {
+  flight.choice = choiceFor(manifest.sendSegments * flight.segmentBytes);
+  Choice &choice = flight.choice;
+  if (choice.path == plan::Path::Auto) {
+    choice.path = plan::Path::Direct;
+    if (choice.program->touchesPeers() &&
+        mostSegments * flight.segmentBytes <= smallBytes)
+      if (Status status = stepBack(flight); !status.ok())
+        return status;
+  }
+  return findFunction(flight);
+}
+
+//===----------------------------------------------------------------------===//
+// Meeting the peers
+//===----------------------------------------------------------------------===//
+
+void Communicator::describeBuffer(const void *buffer, uint64_t &region,
+                                  uint64_t &offset) const {
+  uintptr_t address = uintptr_t(buffer);
+  for (size_t i = 0; i < regions.size(); ++i) {
+    if (regions[i].parts.empty())
+      continue;
+    const DeviceBuffer &part = *regions[i].parts[rank];
+    uintptr_t begin = uintptr_t(part.data());
+    if (address >= begin && address < begin + part.size()) {
+      region = i;
+      offset = address - begin;
+      return;
+    }
+  }
+  region = Call::unregistered;
+  offset = address;
+}
+
+/// Raises an error for all if a rank calls for something else than this one.
+Status Communicator::compareCalls(const Call &own) {
+  for (unsigned other = 0; other < numRanks; ++other)
+    if (calls[other].signature != own.signature ||
+        calls[other].segmentBytes != own.segmentBytes) {
+      plane.raise({scclErrorMismatch, other, rank});
+      return poison();
+    }
+  return {};
+}
+
+/// Learns what all ranks pass, and decides as all of them do whether peers can
+/// access it.
+Status Communicator::meetPeers(Flight &flight, bool &direct) {
+  const LaunchRequest &request = flight.request;
+  Call own;
+  own.signature = flight.choice.program->signature << 32 |
+                  uint64_t(request.type) << 8 | uint64_t(request.op);
+  own.segmentBytes = flight.segmentBytes;
+  describeBuffer(request.send, own.sendRegion, own.sendOffset);
+  describeBuffer(request.recv, own.recvRegion, own.recvOffset);
+  // In place by way of own buffers: the others must do likewise.
+  if (flight.isInPlace && !flight.choice.program->info->inPlace)
+    direct = false;
+  own.signature |= uint64_t(direct) << 63;
+  if (!plane.exchange(own, calls.data()))
+    return poison();
+  for (Call &call : calls) {
+    direct &= call.signature >> 63 != 0;
+    call.signature &= ~(uint64_t(1) << 63);
+  }
+  own.signature &= ~(uint64_t(1) << 63);
+  if (Status status = compareCalls(own); !status.ok())
+    return status;
+  direct = direct && locateBuffers(flight);
+  return {};
+}
+
+/// Fills in the table of direct launches; false if a buffer that peers access
+/// is out of their reach. All ranks find the same.
+bool Communicator::locateBuffers(const Flight &flight) {
+  const plan::ProgramInfo &info = *flight.choice.program->info;
+  PeerEntry *own = tableOf(programSlot(*flight.choice.program));
+  PeerEntry *table = tableOf(programs.size());
+  // The address that this rank has for a buffer; null if none.
+  auto locate = [&](unsigned other, uint64_t region, uint64_t offset,
+                    uint64_t bytes, bool &reachable) -> void * {
+    if (region == Call::unregistered) {
+      reachable &= isOneProcess || bytes == 0;
+      return isOneProcess ? reinterpret_cast<void *>(offset) : nullptr;
+    }
+    if (region >= regions.size() || regions[region].parts.empty() ||
+        offset > regions[region].parts[other]->size() ||
+        bytes > regions[region].parts[other]->size() - offset) {
+      reachable = false;
+      return nullptr;
+    }
+    return regions[region].parts[other]->data() + offset;
+  };
+  bool inputs = true, outputs = true;
+  for (unsigned other = 0; other < numRanks; ++other) {
+    const Call &call = calls[other];
+    const plan::RankLayout &layout = manifest.layout[other];
+    uint64_t segment = flight.segmentBytes;
+    table[other] = own[other];
+    table[other].input = locate(other, call.sendRegion, call.sendOffset,
+                                layout.inputSegments * segment, inputs);
+    table[other].output = locate(other, call.recvRegion, call.recvOffset,
+                                 layout.outputSegments * segment, outputs);
+  }
+  return (inputs || !info.peersReadInput) &&
+         (outputs || !info.peersTouchOutput);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+/// A program whose ranks do not announce themselves may begin only when all are
+/// done with what came before, if that divides scratch memory otherwise.
+Status Communicator::separate(const Program &program, uint64_t bytes) {
+  bool same = program.signature == lastProgram && bytes == lastBytes;
+  lastProgram = program.signature;
+  lastBytes = bytes;
+  if (same || program.info->announcesReady)
+    return {};
+  Call call = {};
+  call.signature = program.signature;
+  call.segmentBytes = bytes;
+  if (!plane.exchange(call, calls.data()))
+    return poison();
+  return compareCalls(call);
+}
+
+Status Communicator::runPiece(const Flight &flight, const void *input,
+                              void *output, unsigned table, uint64_t bytes) {
+  const Program &program = *flight.choice.program;
+  if (Status status = separate(program, bytes); !status.ok())
+    return status;
+  const PeerEntry &own = tableOf(programSlot(program))[rank];
+  LaunchArguments arguments{
+      const_cast<void *>(input), output,    own.scratch, own.control,
+      mappedTableOf(table),      abortWord, bytes};
+  if (Status status =
+          device->launch(*flight.function, arguments, flight.request.stream);
+      !status.ok())
+    return status;
+  progress.store(progress.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_relaxed);
+  return poison();
+}
+
+/// Decides from what all ranks know alike how a launch is cut into pieces.
+Communicator::Route Communicator::routeFor(const Flight &flight,
+                                           bool direct) const {
+  const plan::ProgramInfo &info = *flight.choice.program->info;
+  bool touchesPeers = flight.choice.program->touchesPeers();
+  bool hasScratch = std::any_of(
+      info.ranks.begin(), info.ranks.end(),
+      [](const plan::RankNeeds &needs) { return needs.scratchSlots != 0; });
+  // Whoever works in place may need own buffers where others do not.
+  bool isBounded = hasScratch || (touchesPeers ? !direct : !info.inPlace);
+  uint64_t most = isBounded ? maxPiece : mostBytes;
+  uint64_t wanted = flight.choice.pieceBytes;
+  if (wanted == 0)
+    wanted = isBounded ? defaultPiece : mostBytes;
+  Route route;
+  route.peersUseBuffers = touchesPeers && direct;
+  route.pieceBytes = std::clamp(wanted / pieceAlignment * pieceAlignment,
+                                pieceAlignment, most);
+  bool cut = flight.segmentBytes > route.pieceBytes;
+  if (!cut || !route.peersUseBuffers || mostSegments == 1)
+    return route;
+  // Functions take the length of segments for their distance, so peers cannot
+  // access pieces of several segments where they are.
+  if (isBounded && flight.segmentBytes > most)
+    return routeFor(flight, /*direct=*/false);
+  route.pieceBytes = flight.segmentBytes;
+  return route;
+}
+
+Status Communicator::copySegments(char *to, uint64_t toPitch, const char *from,
+                                  uint64_t fromPitch, unsigned segments,
+                                  uint64_t bytes, void *stream) {
+  for (unsigned i = 0; i < segments; ++i)
+    if (Status status =
+            device->copy(to + i * toPitch, from + i * fromPitch, bytes, stream);
+        !status.ok())
+      return status;
+  return {};
+}
+
+/// Executes piece after piece. Functions get own buffers where peers access
+/// them, or where pieces of several segments have to be brought together.
+Status Communicator::run(const Flight &flight, const Route &route) {
+  const LaunchRequest &request = flight.request;
+  const plan::ProgramInfo &info = *flight.choice.program->info;
+  const plan::RankLayout &layout = manifest.layout[rank];
+  uint64_t segment = flight.segmentBytes;
+  bool cut = segment > route.pieceBytes;
+  bool own = !route.peersUseBuffers;
+  bool stageIn =
+      (own && info.peersReadInput) || (cut && layout.inputSegments > 1);
+  bool stageOut = (own && info.peersTouchOutput) ||
+                  (cut && layout.outputSegments > 1) ||
+                  (flight.isInPlace && !info.inPlace);
+  unsigned slot = programSlot(*flight.choice.program);
+  unsigned table = own ? slot : unsigned(programs.size());
+  char *ownInput = static_cast<char *>(tableOf(slot)[rank].input);
+  char *ownOutput = static_cast<char *>(tableOf(slot)[rank].output);
+  const char *send = static_cast<const char *>(request.send);
+  char *recv = static_cast<char *>(request.recv);
+  for (uint64_t at = 0; at < segment; at += route.pieceBytes) {
+    uint64_t bytes = std::min(route.pieceBytes, segment - at);
+    if (stageIn)
+      if (Status status =
+              copySegments(ownInput, bytes, send + at, segment,
+                           layout.inputSegments, bytes, request.stream);
+          !status.ok())
+        return status;
+    const void *input = stageIn ? ownInput : send ? send + at : nullptr;
+    void *output = stageOut ? ownOutput : recv ? recv + at : nullptr;
+    if (Status status = runPiece(flight, input, output, table, bytes);
+        !status.ok())
+      return status;
+    if (stageOut)
+      if (Status status =
+              copySegments(recv + at, segment, ownOutput, bytes,
+                           layout.outputSegments, bytes, request.stream);
+          !status.ok())
+        return status;
+    if (route.peersUseBuffers)
+      advanceTable(bytes);
+  }
+  return {};
+}
+
+/// Moves the user's buffers in the table of direct launches on by `bytes`.
+void Communicator::advanceTable(uint64_t bytes) {
+  PeerEntry *table = tableOf(programs.size());
+  for (unsigned other = 0; other < numRanks; ++other)
+    for (void **address : {&table[other].input, &table[other].output})
+      if (*address)
+        *address = static_cast<char *>(*address) + bytes;
+}
+
+/// After an abort: peers may still be writing to this rank's buffers. They stop
+/// soon, because nobody waits any longer.
+void Communicator::leaveTogether() {
+  auto limit = std::chrono::duration<double>(config.timeoutSeconds);
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  for (unsigned other = 0; other < numRanks; ++other)
+    while (other != rank && plane.state(other).load() % 2 != 0 &&
+           processes[other].isAlive() &&
+           std::chrono::steady_clock::now() < deadline)
+      Patience::pause();
+}
+
+Status Communicator::execute(Flight &flight) {
+  bool direct = flight.choice.path == plan::Path::Direct;
+  if (direct && flight.choice.program->touchesPeers()) {
+    if (Status status = meetPeers(flight, direct); !status.ok())
+      return status;
+    if (!direct)
+      if (Status status = stepBack(flight); !status.ok())
+        return status;
+  }
+  return run(flight, routeFor(flight, direct));
+}
+
+Status Communicator::launch(const LaunchRequest &request) {
+  Flight flight;
+  if (Status status = check(request, flight); !status.ok())
+    return status;
+  if (Status status = choose(flight); !status.ok())
+    return status;
+  if (request.count == 0)
+    return poison();
+  InFlight inFlight(plane);
+  if (!inFlight.entered)
+    return {scclErrorBusy, "another launch of this rank is in flight"};
+  Status status = poison();
+  if (!status.ok())
+    return status;
+  Patience::begin(numRanks);
+  status = execute(flight);
+  if (status.ok())
+    return status;
+  if (poison().ok())
+    plane.raise({status.code(), rank, rank});
+  inFlight.leave();
+  leaveTogether();
+  return status;
+}

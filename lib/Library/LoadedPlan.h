@@ -1,0 +1,37 @@
+//===- LoadedPlan.h - A plan and its bytes ----------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_LIBRARY_LOADEDPLAN_H
+#define SCCL_LIB_LIBRARY_LOADEDPLAN_H
+
+#include "Status.h"
+
+#include "sccl/Plan/Plan.h"
+
+#include <memory>
+
+namespace sccl {
+
+/// Never changes once it is loaded; communicators share it.
+struct LoadedPlan {
+  std::string bytes;
+  plan::PlanView view;
+};
+
+Status loadPlan(std::string bytes, std::shared_ptr<const LoadedPlan> &plan);
+Status readPlan(const char *path, std::shared_ptr<const LoadedPlan> &plan);
+
+/// The names that plans use; null if the value is no type, or no reduction.
+const char *dataTypeName(scclDataType type);
+const char *reductionName(scclRedOp op);
+/// Bytes of an element; 0 if the value is no type.
+unsigned dataTypeBytes(scclDataType type);
+inline constexpr unsigned numDataTypes = 12, numReductions = 5;
+
+} // namespace sccl
+
+#endif // SCCL_LIB_LIBRARY_LOADEDPLAN_H

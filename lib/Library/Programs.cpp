@@ -1,0 +1,124 @@
+//===- Programs.cpp - The programs of a plan on this device ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+std::string sccl::listReductions(const plan::Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const plan::KernelInfo &kernel : manifest.kernels) {
+    std::string name = kernel.element + " " + kernel.reduction;
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// The slot of a kernel in Program::functions; nothing if this version does not
+/// know its type or reduction.
+static std::optional<unsigned> functionIndex(const plan::KernelInfo &kernel) {
+  if (kernel.element.empty())
+    return 0;
+  for (unsigned type = 0; type < numDataTypes; ++type)
+    for (unsigned op = 0; op < numReductions; ++op)
+      if (kernel.element == dataTypeName(scclDataType(type)) &&
+          kernel.reduction == reductionName(scclRedOp(op)))
+        return type * numReductions + op;
+  return std::nullopt;
+}
+
+/// Loads all kernels of one program, the best one for each type and reduction.
+static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
+                          Program &program) {
+  const plan::Manifest &manifest = plan.view.manifest;
+  program.functions.resize(manifest.combining ? numDataTypes * numReductions
+                                              : 1);
+  std::vector<const plan::KernelInfo *> best(program.functions.size());
+  for (const plan::KernelInfo &kernel : manifest.kernels) {
+    std::optional<unsigned> index = functionIndex(kernel);
+    if (kernel.program != program.index || !index ||
+        kernel.element.empty() == manifest.combining)
+      continue;
+    const plan::KernelInfo *&entry = best[*index];
+    unsigned suits = device.suitability(kernel);
+    if (suits > (entry ? device.suitability(*entry) : 0))
+      entry = &kernel;
+  }
+  unsigned blocks = program.info->blocks * program.info->ranks[rank].channels;
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (!best[i])
+      continue;
+    if (Status status =
+            device.load(plan.view.blobs[best[i]->blob], best[i]->symbols[rank],
+                        blocks, best[i]->blockSize, program.functions[i]);
+        !status.ok())
+      return status;
+  }
+  return {};
+}
+
+Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank, Device &device,
+                          std::vector<Program> &programs) {
+  const plan::Manifest &manifest = plan.view.manifest;
+  for (unsigned index = 0; index < manifest.programs.size(); ++index) {
+    const plan::ProgramInfo &info = manifest.programs[index];
+    Program program;
+    program.index = index;
+    program.info = &info;
+    program.chunksPerSegment =
+        manifest.schedules[info.schedule].chunksPerSegment;
+    program.combines = manifest.combining;
+    program.signature = index + 1;
+    if (Status status = loadProgram(plan, rank, device, program); !status.ok())
+      return status;
+    if (std::any_of(program.functions.begin(), program.functions.end(),
+                    [](const auto &function) { return function != nullptr; }))
+      programs.push_back(std::move(program));
+  }
+  if (!programs.empty())
+    return {};
+  std::string targets;
+  for (const plan::KernelInfo &kernel : manifest.kernels)
+    if (targets.find(kernel.target) == std::string::npos)
+      targets += " " + kernel.target;
+  return {scclErrorUnsupported, "the plan has no code for " + device.target() +
+                                    "; it has code for:" + targets};
+}
+
+MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
+                           const std::vector<Program> &programs, unsigned rank,
+                           uint64_t pieceBytes) {
+  constexpr uint64_t line = 256;
+  uint64_t end = 0;
+  auto place = [&](uint64_t size) {
+    uint64_t begin = end;
+    end = (end + size + line - 1) / line * line;
+    return begin;
+  };
+  scratchBytes = 0;
+  bool stagesInput = manifest.layout[rank].inputSegments > 1,
+       stagesOutput = true;
+  for (const Program &program : programs) {
+    const plan::RankNeeds &needs = program.info->ranks[rank];
+    controls.push_back(place(needs.controlBytes));
+    scratchBytes = std::max(
+        scratchBytes,
+        needs.scratchSlots * chunkStride(pieceBytes, program.chunksPerSegment));
+    stagesInput |= program.info->peersReadInput;
+  }
+  scratch = place(scratchBytes);
+  const plan::RankLayout &buffers = manifest.layout[rank];
+  input = place(stagesInput ? buffers.inputSegments * pieceBytes : 0);
+  output = place(stagesOutput ? buffers.outputSegments * pieceBytes : 0);
+  bytes = end;
+}

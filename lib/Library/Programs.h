@@ -1,0 +1,60 @@
+//===- Programs.h - The programs of a plan on this device -------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_LIBRARY_PROGRAMS_H
+#define SCCL_LIB_LIBRARY_PROGRAMS_H
+
+#include "Device.h"
+#include "LoadedPlan.h"
+
+#include <vector>
+
+namespace sccl {
+
+/// A program of the plan that this device has code for.
+struct Program {
+  unsigned index; ///< in the plan
+  const plan::ProgramInfo *info;
+  unsigned chunksPerSegment;
+  /// Code by type and reduction; a program that only moves data has one entry.
+  std::vector<std::unique_ptr<DeviceFunction>> functions;
+  bool combines;
+  uint64_t signature; ///< tells programs apart in a Call
+
+  const DeviceFunction *find(scclDataType type, scclRedOp op) const {
+    return functions[combines ? unsigned(type) * numReductions + unsigned(op)
+                              : 0]
+        .get();
+  }
+  /// True if ranks access the buffers that others pass to the function.
+  bool touchesPeers() const {
+    return info->peersReadInput || info->peersTouchOutput;
+  }
+};
+
+/// Loads the best code of each program for `device`. Fails if no program has
+/// any, naming what the plan has.
+Status loadPrograms(const LoadedPlan &plan, unsigned rank, Device &device,
+                    std::vector<Program> &programs);
+
+/// "f32 sum, f32 max": what the kernels of the plan reduce.
+std::string listReductions(const plan::Manifest &manifest);
+
+/// Where the parts of a rank's device memory begin. `pieceBytes` is the largest
+/// segment that fits.
+struct MemoryLayout {
+  std::vector<uint64_t> controls; ///< by program
+  uint64_t scratch, scratchBytes, input, output, bytes;
+
+  MemoryLayout(const plan::Manifest &manifest,
+               const std::vector<Program> &programs, unsigned rank,
+               uint64_t pieceBytes);
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_LIBRARY_PROGRAMS_H

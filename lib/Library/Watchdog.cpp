@@ -1,0 +1,90 @@
+//===- Watchdog.cpp - Giving up launches that do not end ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Watchdog.h"
+
+#include <algorithm>
+#include <csignal>
+#include <system_error>
+
+using namespace sccl;
+
+Watchdog::~Watchdog() { stop(); }
+
+Status Watchdog::start(const ControlPlane &controlPlane,
+                       std::vector<ProcessId> ids,
+                       const std::atomic<uint64_t> &counter,
+                       double limitSeconds) {
+  plane = &controlPlane;
+  processes = std::move(ids);
+  progress = &counter;
+  auto toDuration = [](double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(seconds));
+  };
+  limit = toDuration(limitSeconds);
+  tick = toDuration(std::clamp(limitSeconds / 20, 1e-3, 50e-3));
+  // The thread must not take signals that the caller's threads expect.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status status;
+  try {
+    thread = std::thread([this] { run(); });
+  } catch (const std::system_error &error) {
+    status = {scclErrorSystem,
+              std::string("cannot start a thread: ") + error.what()};
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return status;
+}
+
+void Watchdog::stop() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  wake.notify_one();
+  thread.join();
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex);
+  while (!wake.wait_for(lock, tick, [this] { return stopping; }))
+    inspect();
+}
+
+void Watchdog::inspect() {
+  uint64_t state = plane->state(plane->rank()).load();
+  uint64_t done = progress->load(std::memory_order_relaxed);
+  bool isNew = state != seenState || done != seenProgress;
+  seenState = state;
+  seenProgress = done;
+  if (state % 2 == 0)
+    return;
+  if (isNew) {
+    since = Clock::now();
+    return;
+  }
+  // A rank that has finished this launch may leave.
+  for (unsigned rank = 0; rank < processes.size(); ++rank)
+    if (rank != plane->rank() && plane->state(rank).load() <= state &&
+        !processes[rank].isAlive())
+      return plane->raise({scclErrorRankLost, rank, plane->rank()});
+  if (Clock::now() - since >= limit)
+    plane->raise({scclErrorTimeout, findLateRank(), plane->rank()});
+}
+
+/// The first rank that has not begun the launch that this one is in.
+unsigned Watchdog::findLateRank() const {
+  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
+    if (plane->state(rank).load() < seenState)
+      return rank;
+  return AbortCause::noRank;
+}

@@ -1,0 +1,436 @@
+//===- Manifest.cpp - The JSON part of a plan -----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Plan/Plan.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace sccl;
+using namespace sccl::plan;
+namespace json = llvm::json;
+
+llvm::StringRef plan::pathName(Path path) {
+  switch (path) {
+  case Path::Auto:
+    return "auto";
+  case Path::Direct:
+    return "direct";
+  case Path::Bounce:
+    return "bounce";
+  }
+  return "";
+}
+
+std::optional<Path> plan::parsePath(llvm::StringRef name) {
+  for (Path path : {Path::Auto, Path::Direct, Path::Bounce})
+    if (name == pathName(path))
+      return path;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename T, typename Write>
+json::Array writeList(llvm::ArrayRef<T> items, Write write) {
+  json::Array array;
+  for (const T &item : items)
+    array.push_back(write(item));
+  return array;
+}
+
+json::Value writeLayout(const RankLayout &layout) {
+  json::Object object{{"inputSegments", layout.inputSegments},
+                      {"outputSegments", layout.outputSegments}};
+  if (layout.inPlaceOffset)
+    object["inPlaceOffset"] = *layout.inPlaceOffset;
+  return object;
+}
+
+json::Value writeSchedule(const ScheduleInfo &schedule) {
+  return json::Object{{"name", schedule.name},
+                      {"chunks", schedule.chunks},
+                      {"chunksPerSegment", schedule.chunksPerSegment},
+                      {"steps", schedule.steps},
+                      {"rounds", schedule.rounds},
+                      {"cost", schedule.cost}};
+}
+
+json::Value writeNeeds(const RankNeeds &needs) {
+  return json::Object{{"channels", needs.channels},
+                      {"scratchSlots", needs.scratchSlots},
+                      {"controlBytes", int64_t(needs.controlBytes)}};
+}
+
+json::Value writeProgram(const ProgramInfo &program) {
+  return json::Object{
+      {"schedule", program.schedule},
+      {"variant", program.variant},
+      {"blocks", program.blocks},
+      {"peersReadInput", program.peersReadInput},
+      {"peersTouchOutput", program.peersTouchOutput},
+      {"inPlace", program.inPlace},
+      {"announcesReady", program.announcesReady},
+      {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
+}
+
+json::Value writeKernel(const KernelInfo &kernel) {
+  return json::Object{{"program", kernel.program},
+                      {"target", kernel.target},
+                      {"format", kernel.format},
+                      {"element", kernel.element},
+                      {"reduction", kernel.reduction},
+                      {"blockSize", kernel.blockSize},
+                      {"symbols", json::Array(kernel.symbols)},
+                      {"blob", kernel.blob}};
+}
+
+json::Value writeChoice(const SizeChoice &choice) {
+  return json::Object{{"firstByte", int64_t(choice.firstByte)},
+                      {"program", choice.program},
+                      {"path", pathName(choice.path)},
+                      {"pieceBytes", int64_t(choice.pieceBytes)}};
+}
+
+json::Value writeTable(const SizeTable &table) {
+  return json::Object{
+      {"source", table.source},
+      {"target", table.target},
+      {"ranksAs", table.ranksAs},
+      {"choices", writeList<SizeChoice>(table.choices, writeChoice)}};
+}
+} // namespace
+
+std::string plan::manifestText(const Manifest &manifest,
+                               llvm::ArrayRef<BlobRange> blobs) {
+  json::Object object{
+      {"generator", manifest.generator},
+      {"collective", manifest.collective},
+      {"ranks", manifest.ranks},
+      {"root", manifest.root},
+      {"combining", manifest.combining},
+      {"sendSegments", manifest.sendSegments},
+      {"layout", writeList<RankLayout>(manifest.layout, writeLayout)},
+      {"topology", json::Object{{"name", manifest.topology},
+                                {"fingerprint", manifest.fingerprint}}},
+      {"schedules", writeList<ScheduleInfo>(manifest.schedules, writeSchedule)},
+      {"programs", writeList<ProgramInfo>(manifest.programs, writeProgram)},
+      {"kernels", writeList<KernelInfo>(manifest.kernels, writeKernel)},
+      {"tables", writeList<SizeTable>(manifest.tables, writeTable)},
+      {"blobs", writeList<BlobRange>(blobs, [](const BlobRange &blob) {
+         return json::Value(json::Object{{"offset", int64_t(blob.offset)},
+                                         {"bytes", int64_t(blob.bytes)}});
+       })}};
+  std::string text;
+  llvm::raw_string_ostream(text) << json::Value(std::move(object));
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads fields of one JSON object after the other. The first thing that is not
+/// as it should be becomes the error; what is read after it does not matter.
+class Reader {
+public:
+  std::string error;
+
+  bool fail(const std::string &message) {
+    if (error.empty())
+      error = "the manifest is broken: " + message;
+    return false;
+  }
+
+  uint64_t number(const json::Object &object, llvm::StringRef key,
+                  uint64_t least, uint64_t most) {
+    std::optional<int64_t> value = object.getInteger(key);
+    if (!value)
+      return fail("'" + key.str() + "' is missing or no integer"), least;
+    if (*value < 0 || uint64_t(*value) < least || uint64_t(*value) > most)
+      return fail("'" + key.str() + "' is " + std::to_string(*value) +
+                  ", expected " + std::to_string(least) + " to " +
+                  std::to_string(most)),
+             least;
+    return uint64_t(*value);
+  }
+
+  bool flag(const json::Object &object, llvm::StringRef key) {
+    std::optional<bool> value = object.getBoolean(key);
+    if (!value)
+      return fail("'" + key.str() + "' is missing or neither true nor false");
+    return *value;
+  }
+
+  std::string name(const json::Object &object, llvm::StringRef key) {
+    std::optional<llvm::StringRef> value = object.getString(key);
+    if (!value)
+      return fail("'" + key.str() + "' is missing or no string"), "";
+    return checkedName(*value, key);
+  }
+
+  std::string checkedName(llvm::StringRef value, llvm::StringRef key) {
+    bool printable =
+        llvm::all_of(value, [](char c) { return c >= ' ' && c != '\x7f'; });
+    if (value.size() > Limits::nameBytes || !printable)
+      return fail("'" + key.str() + "' is longer than " +
+                  std::to_string(Limits::nameBytes) +
+                  " bytes or has control characters"),
+             "";
+    return value.str();
+  }
+
+  /// Calls `read` on each object of the list `key`.
+  template <typename T, typename Read>
+  std::vector<T> list(const json::Object &object, llvm::StringRef key,
+                      uint64_t least, uint64_t most, Read read) {
+    std::vector<T> result;
+    const json::Array *array = object.getArray(key);
+    if (!array)
+      return fail("'" + key.str() + "' is missing or no list"), result;
+    if (array->size() < least || array->size() > most)
+      return fail("'" + key.str() + "' has " + std::to_string(array->size()) +
+                  " entries, expected " + std::to_string(least) + " to " +
+                  std::to_string(most)),
+             result;
+    for (const json::Value &value : *array) {
+      const json::Object *entry = value.getAsObject();
+      if (!entry)
+        return fail("an entry of '" + key.str() + "' is no object"), result;
+      result.push_back(read(*entry));
+      if (!error.empty())
+        return result;
+    }
+    return result;
+  }
+
+  /// A list of `count` strings.
+  std::vector<std::string> names(const json::Object &object,
+                                 llvm::StringRef key, uint64_t count) {
+    std::vector<std::string> result;
+    const json::Array *array = object.getArray(key);
+    if (!array || array->size() != count)
+      return fail("'" + key.str() + "' is no list of " + std::to_string(count) +
+                  " strings"),
+             result;
+    for (const json::Value &value : *array) {
+      std::optional<llvm::StringRef> text = value.getAsString();
+      if (!text)
+        return fail("an entry of '" + key.str() + "' is no string"), result;
+      result.push_back(checkedName(*text, key));
+    }
+    return result;
+  }
+};
+
+/// Reads the parts of a manifest, each after those that it refers to.
+class ManifestReader : public Reader {
+public:
+  ManifestReader(const json::Object &root, std::vector<BlobRange> &blobs)
+      : root(root), blobs(blobs) {}
+
+  Result<Manifest> read() {
+    readProblem();
+    if (error.empty())
+      readCode();
+    if (error.empty())
+      readTables();
+    if (!error.empty())
+      return Error{error};
+    return std::move(manifest);
+  }
+
+private:
+  void readProblem() {
+    manifest.generator = name(root, "generator");
+    manifest.collective = name(root, "collective");
+    manifest.ranks = number(root, "ranks", 1, Limits::ranks);
+    manifest.root = number(root, "root", 0, manifest.ranks - 1);
+    manifest.combining = flag(root, "combining");
+    manifest.sendSegments = number(root, "sendSegments", 1, Limits::chunks);
+    manifest.layout = list<RankLayout>(
+        root, "layout", manifest.ranks, manifest.ranks,
+        [&](const json::Object &object) { return readLayout(object); });
+    if (const json::Object *topology = root.getObject("topology")) {
+      manifest.topology = name(*topology, "name");
+      manifest.fingerprint = name(*topology, "fingerprint");
+    } else {
+      fail("'topology' is missing");
+    }
+    manifest.schedules = list<ScheduleInfo>(
+        root, "schedules", 1, Limits::entries,
+        [&](const json::Object &object) { return readSchedule(object); });
+  }
+
+  RankLayout readLayout(const json::Object &object) {
+    RankLayout layout;
+    layout.inputSegments = number(object, "inputSegments", 0, Limits::chunks);
+    layout.outputSegments = number(object, "outputSegments", 0, Limits::chunks);
+    if (!object.get("inPlaceOffset"))
+      return layout;
+    std::optional<int64_t> offset = object.getInteger("inPlaceOffset");
+    int64_t most = Limits::chunks;
+    if (!offset || *offset < -most || *offset > most)
+      fail("'inPlaceOffset' is no number of segments");
+    else
+      layout.inPlaceOffset = int(*offset);
+    return layout;
+  }
+
+  ScheduleInfo readSchedule(const json::Object &object) {
+    ScheduleInfo schedule;
+    schedule.name = name(object, "name");
+    schedule.chunks = number(object, "chunks", 1, Limits::chunks);
+    schedule.chunksPerSegment =
+        number(object, "chunksPerSegment", 1, schedule.chunks);
+    schedule.steps = number(object, "steps", 0, UINT32_MAX);
+    schedule.rounds = number(object, "rounds", 0, UINT32_MAX);
+    schedule.cost = name(object, "cost");
+    return schedule;
+  }
+
+  void readCode() {
+    blobs = list<BlobRange>(
+        root, "blobs", 0, Limits::entries, [&](const json::Object &object) {
+          return BlobRange{number(object, "offset", 0, Limits::fileBytes),
+                           number(object, "bytes", 0, Limits::fileBytes)};
+        });
+    manifest.programs = list<ProgramInfo>(
+        root, "programs", 1, Limits::entries,
+        [&](const json::Object &object) { return readProgram(object); });
+    if (!error.empty())
+      return;
+    manifest.kernels = list<KernelInfo>(
+        root, "kernels", 0, Limits::entries,
+        [&](const json::Object &object) { return readKernel(object); });
+  }
+
+  ProgramInfo readProgram(const json::Object &object) {
+    ProgramInfo program;
+    program.schedule =
+        number(object, "schedule", 0, manifest.schedules.size() - 1);
+    program.variant = name(object, "variant");
+    program.blocks = number(object, "blocks", 1, Limits::blocks);
+    program.peersReadInput = flag(object, "peersReadInput");
+    program.peersTouchOutput = flag(object, "peersTouchOutput");
+    program.inPlace = flag(object, "inPlace");
+    program.announcesReady = flag(object, "announcesReady");
+    program.ranks = list<RankNeeds>(
+        object, "ranks", manifest.ranks, manifest.ranks,
+        [&](const json::Object &entry) {
+          RankNeeds needs;
+          needs.channels = number(entry, "channels", 0, Limits::entries);
+          needs.scratchSlots = number(entry, "scratchSlots", 0, Limits::slots);
+          needs.controlBytes =
+              number(entry, "controlBytes", 0, Limits::controlBytes);
+          return needs;
+        });
+    return program;
+  }
+
+  KernelInfo readKernel(const json::Object &object) {
+    KernelInfo kernel;
+    kernel.program = number(object, "program", 0, manifest.programs.size() - 1);
+    kernel.target = name(object, "target");
+    kernel.format = name(object, "format");
+    kernel.element = name(object, "element");
+    kernel.reduction = name(object, "reduction");
+    kernel.blockSize = number(object, "blockSize", 1, 1024);
+    kernel.symbols = names(object, "symbols", manifest.ranks);
+    if (blobs.empty())
+      fail("there is a kernel, but no blob");
+    else
+      kernel.blob = number(object, "blob", 0, blobs.size() - 1);
+    return kernel;
+  }
+
+  void readTables() {
+    manifest.tables = list<SizeTable>(
+        root, "tables", 0, Limits::entries, [&](const json::Object &object) {
+          SizeTable table;
+          table.source = name(object, "source");
+          table.target = name(object, "target");
+          table.ranksAs = name(object, "ranksAs");
+          table.choices = list<SizeChoice>(
+              object, "choices", 1, Limits::entries,
+              [&](const json::Object &entry) { return readChoice(entry); });
+          checkOrder(table);
+          return table;
+        });
+  }
+
+  SizeChoice readChoice(const json::Object &object) {
+    SizeChoice choice;
+    choice.firstByte = number(object, "firstByte", 0, uint64_t(1) << 62);
+    choice.program = number(object, "program", 0, manifest.programs.size() - 1);
+    std::optional<Path> path = parsePath(name(object, "path"));
+    if (!path)
+      fail("'path' is neither auto, direct nor bounce");
+    else
+      choice.path = *path;
+    choice.pieceBytes = number(object, "pieceBytes", 0, uint64_t(1) << 40);
+    return choice;
+  }
+
+  void checkOrder(const SizeTable &table) {
+    uint64_t next = 0;
+    for (const SizeChoice &choice : table.choices) {
+      if (&choice == &table.choices.front() ? choice.firstByte != 0
+                                            : choice.firstByte < next) {
+        fail("the sizes of a table do not ascend from 0");
+        return;
+      }
+      next = choice.firstByte + 1;
+    }
+  }
+
+  const json::Object &root;
+  std::vector<BlobRange> &blobs;
+  Manifest manifest;
+};
+} // namespace
+
+/// True if brackets in `text` nest no deeper than the limit: LLVM's parser
+/// would run out of stack.
+static bool isShallow(llvm::StringRef text) {
+  unsigned depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (inString) {
+      i += c == '\\';
+      inString = c != '"';
+    } else if (c == '"') {
+      inString = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > Limits::manifestDepth)
+        return false;
+    } else if (c == '}' || c == ']') {
+      depth -= depth > 0;
+    }
+  }
+  return true;
+}
+
+Result<Manifest> plan::parseManifest(llvm::StringRef text,
+                                     std::vector<BlobRange> &blobs) {
+  if (!isShallow(text))
+    return Error{"the manifest is broken: it nests deeper than " +
+                 std::to_string(Limits::manifestDepth)};
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return Error{"the manifest is no JSON: " +
+                 llvm::toString(value.takeError())};
+  const json::Object *root = value->getAsObject();
+  if (!root)
+    return Error{"the manifest is no JSON object"};
+  return ManifestReader(*root, blobs).read();
+}

@@ -1,0 +1,153 @@
+//===- Plan.cpp - The container of a plan ---------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Header (64 bytes, little-endian), manifest, blobs at multiples of a page:
+//
+//   0   "SCCLPLAN"
+//   8   u32 format version
+//   12  u32 flags, 0
+//   16  u64 bytes of the manifest
+//   24  u64 bytes of the file
+//   32  SHA-256 of bytes 0 to 32 and all from 64 on
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Plan/Plan.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/SHA256.h"
+
+#include <array>
+
+using namespace sccl;
+using namespace sccl::plan;
+
+static constexpr llvm::StringLiteral magic = "SCCLPLAN";
+static constexpr uint64_t headerBytes = 64, hashedHeaderBytes = 32;
+static constexpr uint64_t pageBytes = 4096;
+
+static uint64_t alignToPage(uint64_t offset) {
+  return (offset + pageBytes - 1) / pageBytes * pageBytes;
+}
+
+static std::array<uint8_t, 32> contentHash(llvm::StringRef bytes) {
+  llvm::SHA256 hash;
+  hash.update(bytes.take_front(hashedHeaderBytes));
+  hash.update(bytes.drop_front(headerBytes));
+  return hash.final();
+}
+
+static std::string hexadecimal(const std::array<uint8_t, 32> &hash) {
+  return llvm::toHex(hash, /*LowerCase=*/true);
+}
+
+/// The text of the manifest, with blobs placed behind it. Offsets have a
+/// varying number of digits, so the place is found by trying.
+static std::string placeBlobs(const Plan &plan, std::vector<BlobRange> &ranges,
+                              uint64_t &fileBytes) {
+  uint64_t begin = alignToPage(headerBytes);
+  while (true) {
+    ranges.clear();
+    uint64_t offset = begin;
+    fileBytes = begin;
+    for (const std::string &blob : plan.blobs) {
+      ranges.push_back({offset, blob.size()});
+      fileBytes = offset + blob.size();
+      offset = alignToPage(fileBytes);
+    }
+    std::string text = manifestText(plan.manifest, ranges);
+    if (headerBytes + text.size() <= begin)
+      return text;
+    begin = alignToPage(headerBytes + text.size());
+  }
+}
+
+Result<std::string> plan::serialize(const Plan &plan) {
+  std::vector<BlobRange> ranges;
+  uint64_t fileBytes;
+  std::string text = placeBlobs(plan, ranges, fileBytes);
+  if (text.size() > Limits::manifestBytes)
+    return Error{"the manifest has " + std::to_string(text.size()) +
+                 " bytes, the limit is " +
+                 std::to_string(Limits::manifestBytes)};
+  if (fileBytes > Limits::fileBytes)
+    return Error{"the plan has " + std::to_string(fileBytes) +
+                 " bytes, the limit is " + std::to_string(Limits::fileBytes)};
+  // A reader has the last word on what is within the limits.
+  std::vector<BlobRange> ignored;
+  if (Result<Manifest> check = parseManifest(text, ignored); !check)
+    return Error{check.error()};
+
+  std::string bytes(fileBytes, '\0');
+  char *data = bytes.data();
+  std::copy(magic.begin(), magic.end(), data);
+  llvm::support::endian::write32le(data + 8, formatVersion);
+  llvm::support::endian::write64le(data + 16, text.size());
+  llvm::support::endian::write64le(data + 24, fileBytes);
+  std::copy(text.begin(), text.end(), data + headerBytes);
+  for (size_t i = 0; i < ranges.size(); ++i)
+    std::copy(plan.blobs[i].begin(), plan.blobs[i].end(),
+              data + ranges[i].offset);
+  std::array<uint8_t, 32> hash = contentHash(bytes);
+  std::copy(hash.begin(), hash.end(), data + hashedHeaderBytes);
+  return bytes;
+}
+
+/// Checks the header; returns the bytes of the manifest.
+static Result<uint64_t> parseHeader(llvm::StringRef bytes) {
+  if (!bytes.starts_with(magic))
+    return Error{"this is no sccl plan: it does not begin with SCCLPLAN"};
+  if (bytes.size() < headerBytes)
+    return Error{"the plan is truncated: it has " +
+                 std::to_string(bytes.size()) + " bytes, its header alone " +
+                 std::to_string(headerBytes)};
+  uint32_t version = llvm::support::endian::read32le(bytes.data() + 8);
+  if (version != formatVersion)
+    return Error{"the plan has format version " + std::to_string(version) +
+                 ", this is for version " + std::to_string(formatVersion)};
+  uint64_t fileBytes = llvm::support::endian::read64le(bytes.data() + 24);
+  if (bytes.size() != fileBytes || fileBytes > Limits::fileBytes)
+    return Error{"the plan is truncated or too long: it has " +
+                 std::to_string(bytes.size()) + " bytes and should have " +
+                 std::to_string(fileBytes)};
+  auto hash = bytes.slice(hashedHeaderBytes, headerBytes);
+  std::array<uint8_t, 32> expected = contentHash(bytes);
+  if (!std::equal(expected.begin(), expected.end(), hash.bytes_begin()))
+    return Error{"the plan is damaged: its contents do not have the SHA-256 "
+                 "that its header says"};
+  if (llvm::support::endian::read32le(bytes.data() + 12) != 0)
+    return Error{"the plan has flags that this version does not know"};
+  uint64_t manifestBytes = llvm::support::endian::read64le(bytes.data() + 16);
+  if (manifestBytes > Limits::manifestBytes ||
+      manifestBytes > bytes.size() - headerBytes)
+    return Error{"the plan's manifest has " + std::to_string(manifestBytes) +
+                 " bytes, more than the file or the limit"};
+  return manifestBytes;
+}
+
+Result<PlanView> plan::parse(llvm::StringRef bytes) {
+  Result<uint64_t> manifestBytes = parseHeader(bytes);
+  if (!manifestBytes)
+    return Error{manifestBytes.error()};
+  std::vector<BlobRange> ranges;
+  Result<Manifest> manifest =
+      parseManifest(bytes.substr(headerBytes, *manifestBytes), ranges);
+  if (!manifest)
+    return Error{manifest.error()};
+  PlanView view;
+  view.manifest = std::move(*manifest);
+  view.hash = hexadecimal(contentHash(bytes));
+  for (const BlobRange &range : ranges) {
+    if (range.offset < headerBytes + *manifestBytes ||
+        range.offset > bytes.size() ||
+        range.bytes > bytes.size() - range.offset)
+      return Error{"the plan is broken: a blob lies outside of it"};
+    view.blobs.push_back(bytes.substr(range.offset, range.bytes));
+  }
+  return view;
+}

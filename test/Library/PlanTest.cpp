@@ -1,0 +1,177 @@
+//===- PlanTest.cpp - Tests of the container of plans ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Plan/Plan.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace sccl;
+using namespace sccl::plan;
+
+/// A plan that uses every field.
+static Plan makePlan() {
+  Plan plan;
+  Manifest &manifest = plan.manifest;
+  manifest.generator = "test";
+  manifest.collective = "all_reduce";
+  manifest.ranks = 2;
+  manifest.combining = true;
+  manifest.layout = {{1, 1, 0}, {1, 1, std::nullopt}};
+  manifest.layout[1].inPlaceOffset = -3;
+  manifest.topology = "pair";
+  manifest.fingerprint = "0123";
+  manifest.schedules = {{"a", 2, 1, 1, 2, "1"}, {"b", 4, 4, 2, 2, "1/2"}};
+  ProgramInfo program;
+  program.schedule = 1;
+  program.variant = "push";
+  program.blocks = 4;
+  program.peersTouchOutput = true;
+  program.announcesReady = false;
+  program.ranks = {{2, 3, 640}, {1, 0, 1280}};
+  manifest.programs = {program};
+  manifest.kernels = {
+      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1}};
+  manifest.tables = {
+      {"model", "", "", {{0, 0, Path::Auto, 0}}},
+      {"measured",
+       "x86-64",
+       "threads",
+       {{0, 0, Path::Bounce, 4096}, {77, 0, Path::Direct, 1 << 20}}}};
+  plan.blobs = {"", std::string(10000, 'x'), "third"};
+  return plan;
+}
+
+TEST(Plan, RoundTrips) {
+  Plan plan = makePlan();
+  Result<std::string> bytes = serialize(plan);
+  ASSERT_TRUE(bool(bytes)) << bytes.error();
+  Result<PlanView> view = parse(*bytes);
+  ASSERT_TRUE(bool(view)) << view.error();
+  EXPECT_EQ(view->manifest, plan.manifest);
+  ASSERT_EQ(view->blobs.size(), plan.blobs.size());
+  for (size_t i = 0; i < plan.blobs.size(); ++i) {
+    EXPECT_EQ(view->blobs[i], plan.blobs[i]);
+    EXPECT_EQ((view->blobs[i].data() - bytes->data()) % 4096, 0);
+  }
+  EXPECT_EQ(view->hash.size(), 64u);
+  EXPECT_EQ(*bytes, *serialize(plan));
+}
+
+TEST(Plan, NoticesEveryFlippedBit) {
+  std::string bytes = *serialize(makePlan());
+  for (size_t bit = 0; bit < bytes.size() * 8; bit += bit < 2048 ? 1 : 509) {
+    bytes[bit / 8] ^= char(1 << bit % 8);
+    EXPECT_FALSE(bool(parse(bytes))) << "bit " << bit;
+    bytes[bit / 8] ^= char(1 << bit % 8);
+  }
+  EXPECT_TRUE(bool(parse(bytes)));
+}
+
+TEST(Plan, NoticesTruncationAndGrowth) {
+  std::string bytes = *serialize(makePlan());
+  for (size_t size = 0; size < bytes.size(); size += size < 200 ? 1 : 397)
+    EXPECT_FALSE(bool(parse(llvm::StringRef(bytes).take_front(size)))) << size;
+  EXPECT_FALSE(bool(parse(bytes + "x")));
+}
+
+TEST(Plan, SaysWhatIsWrong) {
+  EXPECT_EQ(parse("ELF").error(),
+            "this is no sccl plan: it does not begin with SCCLPLAN");
+  std::string bytes = *serialize(makePlan());
+  bytes[8] = 2;
+  EXPECT_EQ(parse(bytes).error(),
+            "the plan has format version 2, this is for version 1");
+  bytes[8] = 1;
+  bytes.back() ^= 1;
+  EXPECT_EQ(parse(bytes).error(), "the plan is damaged: its contents do not "
+                                  "have the SHA-256 that its header says");
+  EXPECT_EQ(parse(llvm::StringRef(bytes).take_front(70)).error(),
+            "the plan is truncated or too long: it has 70 bytes and should "
+            "have " +
+                std::to_string(bytes.size()));
+}
+
+/// The error for the manifest of makePlan() with `from` replaced by `to`.
+static std::string errorAfter(const std::string &from, const std::string &to) {
+  std::vector<BlobRange> blobs = {{4096, 0}, {4096, 10000}, {16384, 5}};
+  std::string text = manifestText(makePlan().manifest, blobs);
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  return parseManifest(text, blobs).error();
+}
+
+TEST(Plan, ChecksTheManifest) {
+  const std::string prefix = "the manifest is broken: ";
+  EXPECT_EQ(errorAfter("\"ranks\":2,\"root\"", "\"ranks\":2000,\"root\""),
+            prefix + "'ranks' is 2000, expected 1 to 1024");
+  EXPECT_EQ(errorAfter("\"ranks\":2,\"root\"", "\"ranks\":-2,\"root\""),
+            prefix + "'ranks' is -2, expected 1 to 1024");
+  EXPECT_EQ(errorAfter("\"root\":0", "\"root\":2"),
+            prefix + "'root' is 2, expected 0 to 1");
+  EXPECT_EQ(errorAfter("\"schedule\":1", "\"schedule\":2"),
+            prefix + "'schedule' is 2, expected 0 to 1");
+  EXPECT_EQ(
+      errorAfter("\"program\":0,\"reduction\"", "\"program\":1,\"reduction\""),
+      prefix + "'program' is 1, expected 0 to 0");
+  EXPECT_EQ(errorAfter("\"blob\":1", "\"blob\":3"),
+            prefix + "'blob' is 3, expected 0 to 2");
+  EXPECT_EQ(errorAfter("\"a_rank0\",", ""),
+            prefix + "'symbols' is no list of 2 strings");
+  EXPECT_EQ(errorAfter("\"direct\"", "\"sideways\""),
+            prefix + "'path' is neither auto, direct nor bounce");
+  EXPECT_EQ(errorAfter("\"firstByte\":77", "\"firstByte\":0"),
+            prefix + "the sizes of a table do not ascend from 0");
+  EXPECT_EQ(errorAfter("\"offset\":4096", "\"offset\":1e99"),
+            prefix + "'offset' is missing or no integer");
+  EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),
+            prefix + "'inPlace' is missing or neither true nor false");
+  EXPECT_EQ(errorAfter("\"a_rank0\"", "\"a\\u0000\""),
+            prefix + "'symbols' is longer than 512 bytes or has control "
+                     "characters");
+}
+
+TEST(Plan, RefusesDeepNesting) {
+  std::vector<BlobRange> blobs;
+  EXPECT_EQ(parseManifest(std::string(1000000, '['), blobs).error(),
+            "the manifest is broken: it nests deeper than 12");
+  EXPECT_NE(parseManifest("\"[[[[[[[[[[[[[[[[[[[[\\\"", blobs).error(), "");
+}
+
+TEST(Plan, RefusesBlobsOutsideOfTheFile) {
+  Plan plan = makePlan();
+  plan.manifest.kernels[0].blob = 3;
+  EXPECT_EQ(serialize(plan).error(),
+            "the manifest is broken: 'blob' is 3, expected 0 to 2");
+}
+
+/// Damaged manifests under a right hash: a reader may refuse, but not crash.
+TEST(Plan, SurvivesDamagedManifests) {
+  std::vector<BlobRange> blobs = {{4096, 0}, {4096, 10000}, {16384, 5}};
+  const std::string text = manifestText(makePlan().manifest, blobs);
+  std::mt19937 random(1);
+  unsigned refused = 0;
+  for (unsigned round = 0; round < 20000; ++round) {
+    std::string damaged = text;
+    for (unsigned i = 0; i < 1 + round % 3; ++i)
+      switch (random() % 3) {
+      case 0:
+        damaged[random() % damaged.size()] = char(random());
+        break;
+      case 1:
+        damaged.erase(random() % damaged.size(), random() % 9);
+        break;
+      default:
+        damaged.insert(random() % damaged.size(),
+                       damaged.substr(random() % damaged.size(), 9));
+      }
+    refused += !parseManifest(damaged, blobs);
+  }
+  EXPECT_GT(refused, 15000u);
+}

@@ -1,0 +1,188 @@
+/*===- sccl-bench-mpi.c - libsccl and MPI side by side ----------*- C -*-===*\
+|*                                                                            *|
+|* Part of sccl, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* usage: mpirun -n RANKS sccl-bench-mpi PLAN [MAX_BYTES [BATCHES]]           *|
+|*                                                                            *|
+|* Times all_gather, all_reduce or all_to_all of floats, whichever the plan   *|
+|* is for, in interleaved batches: MPI with memory of malloc, libsccl with    *|
+|* memory of scclMemAlloc and of malloc. Prints for each size the best batch  *|
+|* of each, as the mean of a launch on the slowest rank, and checks that all  *|
+|* give the same result. A size is the bytes of the larger of one rank's send *|
+|* and receive buffers.                                                       *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#include "sccl/sccl.h"
+
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MPI_LIBRARY, SCCL_REGISTERED, SCCL_ANY, NUM_WAYS };
+
+struct Bench {
+  scclComm comm;
+  const char *collective;
+  int rank, ranks;
+  size_t sendSegments, recvSegments;
+  float *send[NUM_WAYS], *recv[NUM_WAYS];
+};
+
+static int allGather(void *context, const void *mine, void *all, size_t bytes) {
+  (void)context;
+  return MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
+                       MPI_COMM_WORLD) != MPI_SUCCESS;
+}
+
+static void require(scclResult result) {
+  if (result == scclSuccess)
+    return;
+  fprintf(stderr, "sccl-bench-mpi: error: %s: %s\n", scclErrorString(result),
+          scclGetLastErrorMessage());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void *allocate(size_t bytes) {
+  void *memory = NULL;
+  if (posix_memalign(&memory, 4096, bytes) != 0)
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+static void launch(struct Bench *bench, int way, int count) {
+  float *send = bench->send[way], *recv = bench->recv[way];
+  if (way != MPI_LIBRARY)
+    require(scclLaunch(bench->comm, send, recv, (size_t)count, scclFloat32,
+                       scclSum, NULL));
+  else if (strcmp(bench->collective, "all_gather") == 0)
+    MPI_Allgather(send, count, MPI_FLOAT, recv, count, MPI_FLOAT,
+                  MPI_COMM_WORLD);
+  else if (strcmp(bench->collective, "all_reduce") == 0)
+    MPI_Allreduce(send, recv, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  else
+    MPI_Alltoall(send, count, MPI_FLOAT, recv, count, MPI_FLOAT,
+                 MPI_COMM_WORLD);
+}
+
+/* Seconds of one launch: the mean of a batch on the slowest rank. */
+static double runBatch(struct Bench *bench, int way, int count, int launches) {
+  double mine, slowest;
+  MPI_Barrier(MPI_COMM_WORLD);
+  launch(bench, way, count);
+  mine = MPI_Wtime();
+  for (int i = 0; i < launches; ++i)
+    launch(bench, way, count);
+  mine = (MPI_Wtime() - mine) / launches;
+  MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+static void compareResults(struct Bench *bench, size_t count) {
+  for (int way = 0; way < NUM_WAYS; ++way) {
+    for (size_t i = 0; i < bench->sendSegments * count; ++i)
+      bench->send[way][i] = (float)((i * 7 + (size_t)bench->rank * 13) % 1024);
+    memset(bench->recv[way], 0xff, bench->recvSegments * count * sizeof(float));
+    launch(bench, way, (int)count);
+    if (memcmp(bench->recv[way], bench->recv[MPI_LIBRARY],
+               bench->recvSegments * count * sizeof(float)) != 0) {
+      fprintf(stderr, "sccl-bench-mpi: error: rank %d: results differ\n",
+              bench->rank);
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+}
+
+static void measure(struct Bench *bench, size_t bytes, size_t count,
+                    int batches) {
+  double best[NUM_WAYS] = {0};
+  /* A batch that the scheduler interrupts is lost, so batches are short. */
+  int launches = bytes >= (2 << 20) ? 1 : (int)((2 << 20) / bytes);
+  if (launches > 500)
+    launches = 500;
+  compareResults(bench, count);
+  for (int batch = 0; batch < batches; ++batch)
+    for (int way = 0; way < NUM_WAYS; ++way) {
+      double seconds = runBatch(bench, way, (int)count, launches);
+      if (batch == 0 || seconds < best[way])
+        best[way] = seconds;
+    }
+  if (bench->rank == 0) {
+    printf("%10zu %12.2f %12.2f %12.2f %12.2f %12.2f\n", bytes,
+           best[MPI_LIBRARY] * 1e6, best[SCCL_REGISTERED] * 1e6,
+           best[SCCL_ANY] * 1e6, best[MPI_LIBRARY] / best[SCCL_REGISTERED],
+           best[MPI_LIBRARY] / best[SCCL_ANY]);
+    fflush(stdout);
+  }
+}
+
+static void prepare(struct Bench *bench, size_t bytes) {
+  int isReduce = strcmp(bench->collective, "all_reduce") == 0;
+  int isGather = strcmp(bench->collective, "all_gather") == 0;
+  if (!isReduce && !isGather && strcmp(bench->collective, "all_to_all") != 0) {
+    fprintf(stderr, "sccl-bench-mpi: error: the plan is for %s, expected "
+                    "all_gather, all_reduce or all_to_all\n",
+            bench->collective);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  bench->sendSegments = isReduce || isGather ? 1 : (size_t)bench->ranks;
+  bench->recvSegments = isReduce ? 1 : (size_t)bench->ranks;
+  for (int way = 0; way < NUM_WAYS; ++way) {
+    void *memory[2];
+    for (int i = 0; i < 2; ++i)
+      if (way == SCCL_REGISTERED)
+        require(scclMemAlloc(bench->comm, bytes, &memory[i]));
+      else
+        memory[i] = allocate(bytes);
+    bench->send[way] = memory[0];
+    bench->recv[way] = memory[1];
+  }
+}
+
+int main(int argc, char **argv) {
+  struct Bench bench;
+  scclPlan plan;
+  scclPlanInfo info;
+  size_t most;
+  int batches;
+  MPI_Init(&argc, &argv);
+  if (argc < 2 || argc > 4) {
+    fprintf(stderr, "usage: sccl-bench-mpi PLAN [MAX_BYTES [BATCHES]]\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  most = argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : (size_t)64 << 20;
+  batches = argc > 3 ? atoi(argv[3]) : 50;
+  memset(&bench, 0, sizeof(bench));
+  MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
+  require(scclPlanLoad(argv[1], &plan));
+  info.size = sizeof(info);
+  require(scclPlanGetInfo(plan, &info));
+  bench.collective = info.collective;
+  require(scclCommInit(plan, bench.rank, bench.ranks, allGather, NULL, NULL,
+                       &bench.comm));
+  prepare(&bench, most);
+  if (bench.rank == 0)
+    printf("# %s, %d ranks, float, best of %d interleaved batches, us\n"
+           "#    bytes          MPI   registered          any  MPI/regist.      "
+           "MPI/any\n",
+           bench.collective, bench.ranks, batches);
+  for (size_t bytes = 8; bytes <= most; bytes *= 2) {
+    size_t segments = bench.recvSegments;
+    size_t count = bytes / segments / sizeof(float);
+    int listed = bytes < 65536 ? bytes == 8 || bytes == 1024 || bytes == 8192
+                               : 1;
+    if (listed && count > 0)
+      measure(&bench, count * segments * sizeof(float), count, batches);
+  }
+  require(scclCommDestroy(bench.comm));
+  require(scclPlanDestroy(plan));
+  MPI_Finalize();
+  return 0;
+}

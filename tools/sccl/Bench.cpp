@@ -1,0 +1,245 @@
+//===- Bench.cpp - sccl bench ---------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plans.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("bench",
+                              "Measure a plan; columns as in nccl-tests");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.sccl"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<std::string> from("from", cl::desc("Smallest size"),
+                                 cl::init("8"), cl::sub(command));
+static cl::opt<std::string> upTo("to", cl::desc("Largest size"),
+                                 cl::init("64MiB"), cl::sub(command));
+static cl::opt<unsigned> factor("factor", cl::desc("From size to size"),
+                                cl::init(8), cl::sub(command));
+static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
+                                  cl::init("f32"), cl::sub(command));
+static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
+                                      cl::init("sum"), cl::sub(command));
+static cl::opt<std::string> ranksAs("ranks-as",
+                                    cl::desc("threads or processes"),
+                                    cl::init("processes"), cl::sub(command));
+static cl::opt<std::string>
+    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+static cl::opt<std::string>
+    buffers("buffers", cl::desc("registered (scclMemAlloc) or any (malloc)"),
+            cl::init("registered"), cl::sub(command));
+static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
+                                 cl::init(50), cl::sub(command));
+static cl::opt<unsigned> launches("launches", cl::desc("Per batch; 0: by size"),
+                                  cl::init(0), cl::sub(command));
+static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
+                               cl::init(30), cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
+                          cl::sub(command));
+
+bool driver::benchChosen() { return bool(command); }
+
+bool driver::checkTypes(const std::string &element,
+                        const std::string &reduction) {
+  Result<ElementType> type = findElementType(element);
+  Result<Reduction> op = findReduction(reduction);
+  if (!type || !op)
+    fail(type ? op.error() : type.error());
+  return type && op;
+}
+
+static unsigned elementBytes() {
+  return findElementType(std::string(dtype))->bytes;
+}
+
+uint64_t driver::segmentsOfSize(const plan::Manifest &manifest) {
+  uint64_t most = 1;
+  for (const plan::RankLayout &layout : manifest.layout)
+    most =
+        std::max<uint64_t>({most, layout.inputSegments, layout.outputSegments});
+  return most;
+}
+
+unsigned driver::launchesForSize(uint64_t bytes) {
+  // Some 100 us: a batch that the scheduler interrupts is lost.
+  return std::clamp<uint64_t>((1 << 20) / std::max<uint64_t>(bytes, 1), 1, 100);
+}
+
+std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
+                                                          llvm::StringRef upTo,
+                                                          unsigned factor) {
+  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
+  constexpr uint64_t limit = uint64_t(1) << 40;
+  if (!first || !last || *first == 0 || *first > *last || *last > limit ||
+      factor < 2) {
+    fail("--from and --to must be sizes with 0 < from <= to <= 1 TiB, and "
+         "--factor at least 2");
+    return std::nullopt;
+  }
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = *first; size <= *last; size *= factor)
+    sizes.push_back(size);
+  return sizes;
+}
+
+/// Bus bandwidth over algorithm bandwidth, as nccl-tests define it.
+static double busFactor(const plan::Manifest &manifest) {
+  double n = manifest.ranks;
+  llvm::StringRef name = manifest.collective;
+  if (name == "all_reduce")
+    return 2 * (n - 1) / n;
+  if (name == "broadcast" || name == "reduce")
+    return 1;
+  return (n - 1) / n;
+}
+
+namespace {
+/// Prints one line per size.
+class BenchTable {
+public:
+  BenchTable(const plan::Manifest &manifest) : manifest(manifest) {}
+
+  void printHead() const {
+    if (json)
+      return;
+    llvm::outs()
+        << "# " << manifest.collective << ", " << manifest.ranks << " ranks as "
+        << ranksAs << ", " << buffers << " buffers, best of " << batches
+        << " batches\n"
+        << "#                                                     "
+           "out-of-place                       in-place\n"
+        << "#       size         count   type redop  root     time   algbw   "
+           "busbw #wrong     time   algbw   busbw #wrong\n"
+        << "#        (B)    (elements)                        (us)  (GB/s)  "
+           "(GB/s)            (us)  (GB/s)  (GB/s)\n";
+  }
+
+  void print(uint64_t bytes, uint64_t count, const Measurement &apart,
+             const Measurement &inPlace, const scclChoice &choice) const {
+    bool rooted = isRooted(*parseCollectiveName(manifest.collective));
+    int root = rooted ? int(manifest.root) : -1;
+    std::string op = manifest.combining ? std::string(reduction) : "none";
+    if (json) {
+      llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"size", bytes},
+                          {"count", count},
+                          {"type", dtype},
+                          {"redop", op},
+                          {"root", root},
+                          {"ranks", manifest.ranks},
+                          {"ranks_as", ranksAs},
+                          {"buffers", buffers},
+                          {"program", choice.program},
+                          {"schedule", choice.schedule},
+                          {"reason", choice.reason},
+                          {"out_of_place", entry(bytes, apart)},
+                          {"in_place", entry(bytes, inPlace)}})
+                   << '\n';
+    } else {
+      llvm::outs() << llvm::formatv("{0,12} {1,13} {2,6} {3,5} {4,5}", bytes,
+                                    count, dtype, op, root);
+      for (const Measurement *measurement : {&apart, &inPlace})
+        llvm::outs() << llvm::formatv(
+            " {0,8:f2} {1,7:f2} {2,7:f2} {3,6}", measurement->seconds * 1e6,
+            bandwidth(bytes, *measurement),
+            bandwidth(bytes, *measurement) * busFactor(manifest),
+            measurement->wrong);
+      llvm::outs() << '\n';
+    }
+    llvm::outs().flush();
+  }
+
+private:
+  static double bandwidth(uint64_t bytes, const Measurement &measurement) {
+    return measurement.seconds > 0 ? bytes / measurement.seconds * 1e-9 : 0;
+  }
+  llvm::json::Object entry(uint64_t bytes,
+                           const Measurement &measurement) const {
+    double algorithm = bandwidth(bytes, measurement);
+    return llvm::json::Object{{"time_us", measurement.seconds * 1e6},
+                              {"algbw", algorithm},
+                              {"busbw", algorithm * busFactor(manifest)},
+                              {"wrong", measurement.wrong}};
+  }
+
+  const plan::Manifest &manifest;
+};
+} // namespace
+
+/// What one rank does. Rank 0 prints.
+static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
+                     const RankEnd &end) {
+  const plan::Manifest &manifest = plan.view.manifest;
+  scclConfig config = SCCL_CONFIG_INITIALIZER;
+  config.timeoutSeconds = timeout;
+  auto report = [&](llvm::StringRef error) {
+    return end.rank == 0 ? fail(error) : int(BadInput);
+  };
+  Result<std::unique_ptr<PlanRank>> rank =
+      PlanRank::create(plan.file->getBuffer(), manifest, end, config);
+  if (!rank)
+    return report(rank.error());
+  BenchTable table(manifest);
+  if (end.rank == 0)
+    table.printHead();
+  uint64_t wrong = 0;
+  for (uint64_t size : sizes) {
+    MeasureRequest request;
+    request.count = size / segmentsOfSize(manifest) / elementBytes();
+    request.element = *findElementType(std::string(dtype));
+    request.reduction = *findReduction(std::string(reduction));
+    request.registered = buffers == "registered";
+    request.batches = batches;
+    request.launches = launches ? launches : launchesForSize(size);
+    scclChoice choice = {};
+    choice.size = sizeof(choice);
+    Measurement results[2];
+    for (bool inPlace : {false, true}) {
+      request.inPlace = inPlace;
+      Result<Measurement> measured = (*rank)->measure(request);
+      if (!measured)
+        return report(measured.error());
+      results[inPlace] = *measured;
+      wrong += measured->wrong;
+    }
+    if (end.rank != 0)
+      continue;
+    scclQueryChoice((*rank)->comm(), request.count, scclFloat32, scclSum,
+                    &choice);
+    table.print(request.count * elementBytes() * segmentsOfSize(manifest),
+                request.count, results[0], results[1], choice);
+    for (const Measurement &result : results)
+      if (result.wrong != 0)
+        fail("wrong result in " + result.firstWrong);
+  }
+  return wrong == 0 ? Done : BadInput;
+}
+
+int driver::benchMain() {
+  std::optional<LoadedPlan> plan = loadPlan(input);
+  std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
+  if (!plan || !sizes)
+    return BadInput;
+  std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
+  if (!kind)
+    return BadInput;
+  if (buffers != "registered" && buffers != "any")
+    return fail("--buffers is '" + buffers + "', expected registered or any");
+  if (batches == 0 || !(timeout > 0))
+    return fail("--batches must be at least 1 and --timeout more than 0");
+  if (!checkTypes(dtype, reduction))
+    return BadInput;
+  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
+    return benchRank(*plan, *sizes, end);
+  });
+}

@@ -1,0 +1,136 @@
+//===- Inspect.cpp - sccl inspect -----------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plans.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("inspect", "Print what a plan holds");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.sccl"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print the manifest as JSON"),
+                          cl::sub(command));
+
+bool driver::inspectChosen() { return bool(command); }
+
+std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    fail("cannot read " + path + ": " + buffer.getError().message());
+    return std::nullopt;
+  }
+  Result<plan::PlanView> view = plan::parse((*buffer)->getBuffer());
+  if (!view) {
+    fail(path + ": " + view.error());
+    return std::nullopt;
+  }
+  return LoadedPlan{std::move(*buffer), std::move(*view)};
+}
+
+std::string driver::describeTable(const plan::Manifest &manifest,
+                                  const plan::SizeTable &table) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (const plan::SizeChoice &choice : table.choices) {
+    const plan::ProgramInfo &program = manifest.programs[choice.program];
+    stream << llvm::formatv(
+        "  from {0,10}: program {1} (schedule {2}, {3}, {4} blocks), {5}",
+        formatBytes(choice.firstByte), choice.program,
+        manifest.schedules[program.schedule].name, program.variant,
+        program.blocks, pathName(choice.path));
+    if (choice.pieceBytes != 0)
+      stream << " in pieces of " << formatBytes(choice.pieceBytes);
+    stream << '\n';
+  }
+  return text;
+}
+
+static void printPrograms(const plan::Manifest &manifest) {
+  for (auto [index, program] : llvm::enumerate(manifest.programs)) {
+    unsigned slots = 0;
+    uint64_t control = 0;
+    for (const plan::RankNeeds &needs : program.ranks) {
+      slots = std::max(slots, needs.scratchSlots);
+      control = std::max(control, needs.controlBytes);
+    }
+    llvm::outs() << llvm::formatv(
+        "program {0}: schedule {1}, {2}, {3} blocks per channel, at most {4} "
+        "scratch slots and {5} bytes of flags per rank\n",
+        index, program.schedule, program.variant, program.blocks, slots,
+        control);
+    llvm::outs() << "  peers " << (program.peersReadInput ? "read" : "leave")
+                 << " the send buffer and "
+                 << (program.peersTouchOutput ? "write" : "leave")
+                 << " the receive buffer; in place "
+                 << (program.inPlace ? "as it is" : "by way of own buffers")
+                 << '\n';
+  }
+}
+
+static void printPlan(const plan::PlanView &view) {
+  const plan::Manifest &manifest = view.manifest;
+  llvm::outs() << llvm::formatv(
+      "{0}, {1} ranks, root {2}\ntopology {3}, fingerprint {4}\ncontents {5}\n"
+      "format version {6}, made by {7}\n",
+      manifest.collective, manifest.ranks, manifest.root, manifest.topology,
+      llvm::StringRef(manifest.fingerprint).take_front(16),
+      llvm::StringRef(view.hash).take_front(16), plan::formatVersion,
+      manifest.generator);
+  for (auto [index, schedule] : llvm::enumerate(manifest.schedules))
+    llvm::outs() << llvm::formatv(
+        "schedule {0}: {1}, C = {2}, S = {3}, R = {4}, R/C = {5}\n", index,
+        schedule.name, schedule.chunks, schedule.steps, schedule.rounds,
+        schedule.cost);
+  printPrograms(manifest);
+  for (auto [index, kernel] : llvm::enumerate(manifest.kernels)) {
+    llvm::outs() << llvm::formatv("kernel {0}: program {1}, {2}, {3}", index,
+                                  kernel.program, kernel.target, kernel.format);
+    if (!kernel.element.empty())
+      llvm::outs() << ", " << kernel.element << " " << kernel.reduction;
+    llvm::outs() << llvm::formatv(
+        ", blocks of {0}, {1} bytes, {2} to {3}\n", kernel.blockSize,
+        view.blobs[kernel.blob].size(), kernel.symbols.front(),
+        kernel.symbols.back());
+  }
+  for (const plan::SizeTable &table : manifest.tables) {
+    llvm::outs() << "sizes of a send buffer, " << table.source;
+    if (!table.target.empty())
+      llvm::outs() << " on " << table.target << ", ranks as " << table.ranksAs;
+    llvm::outs() << ":\n" << describeTable(manifest, table);
+  }
+}
+
+static int printJSON(const plan::PlanView &view, llvm::StringRef file) {
+  std::vector<plan::BlobRange> ranges;
+  for (llvm::StringRef blob : view.blobs)
+    ranges.push_back({uint64_t(blob.data() - file.data()), blob.size()});
+  llvm::Expected<llvm::json::Value> value =
+      llvm::json::parse(plan::manifestText(view.manifest, ranges));
+  if (!value)
+    return fail(llvm::toString(value.takeError()));
+  (*value->getAsObject())["hash"] = view.hash;
+  (*value->getAsObject())["formatVersion"] = plan::formatVersion;
+  llvm::outs() << llvm::formatv("{0:2}\n", *value);
+  return Done;
+}
+
+int driver::inspectMain() {
+  std::optional<LoadedPlan> plan = loadPlan(input);
+  if (!plan)
+    return BadInput;
+  if (json)
+    return printJSON(plan->view, plan->file->getBuffer());
+  printPlan(plan->view);
+  return Done;
+}

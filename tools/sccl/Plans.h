@@ -1,0 +1,71 @@
+//===- Plans.h - Subcommands that make and use plans ------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_PLANS_H
+#define SCCL_TOOLS_SCCL_PLANS_H
+
+#include "Driver.h"
+
+#include "sccl/Plan/Plan.h"
+#include "sccl/Runtime/HostExecutor.h"
+#include "sccl/Runtime/PlanRank.h"
+#include "sccl/Target/PlanBuilder.h"
+
+#include <memory>
+
+namespace sccl::driver {
+
+struct PlanCompileRequest {
+  std::vector<std::string> paths;
+  std::string output;
+  PlanRequest plan;
+};
+int compilePlanFile(const PlanCompileRequest &request);
+
+/// A plan and the file it is in.
+struct LoadedPlan {
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  plan::PlanView view;
+};
+/// Reads a plan. Prints an error and returns nothing if it cannot.
+std::optional<LoadedPlan> loadPlan(llvm::StringRef path);
+
+/// The choices of a table, one line each.
+std::string describeTable(const plan::Manifest &manifest,
+                          const plan::SizeTable &table);
+
+/// True if there are such an element type and reduction. Prints an error if
+/// not.
+bool checkTypes(const std::string &element, const std::string &reduction);
+/// Segments in the buffer whose bytes are the size of a call, as nccl-tests
+/// count it: the larger of send and receive buffer.
+uint64_t segmentsOfSize(const plan::Manifest &manifest);
+/// Launches in a row that make a batch long enough to time.
+unsigned launchesForSize(uint64_t bytes);
+/// The sizes from `from` to `upTo`, each `factor` times the one before. Prints
+/// an error and returns nothing if the options make no sense.
+std::optional<std::vector<uint64_t>>
+sizesBetween(llvm::StringRef from, llvm::StringRef upTo, unsigned factor);
+
+/// `sccl run` with libsccl: executes a plan, or the plan of a schedule.
+int runPlan(const RunRequest &request, RanksAs kind);
+/// Prints what a run gave. Returns the exit code.
+int reportRun(const RunRequest &request, llvm::StringRef collective,
+              unsigned ranks, const RunReport &run);
+
+/// Runs `body` once per rank, for a plan of `numRanks` ranks; starts mpirun if
+/// that has not happened.
+int startRanks(unsigned numRanks, RanksAs kind,
+               llvm::function_ref<int(const RankEnd &)> body);
+/// The kind that `--ranks-as` and `--launcher` ask for. Prints an error and
+/// returns nothing if there is none.
+std::optional<RanksAs> chooseRanksAs(llvm::StringRef ranksAs,
+                                     llvm::StringRef launcher);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_PLANS_H

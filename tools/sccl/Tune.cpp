@@ -1,0 +1,237 @@
+//===- Tune.cpp - sccl tune -----------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The empirical search of the SCCL paper: every schedule, as every program that
+// the plan has of it (variant, blocks per channel), is measured for every size,
+// and so is the way in which buffers reach it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plans.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    command("tune", "Find the fastest program of a plan for each size");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.sccl"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    output("o", cl::desc("Plan to write; the same by default"),
+           cl::value_desc("FILE"), cl::sub(command));
+static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
+                                 cl::init("8"), cl::sub(command));
+static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
+                                 cl::init("64MiB"), cl::sub(command));
+static cl::opt<unsigned> factor("factor", cl::desc("From size to size"),
+                                cl::init(4), cl::sub(command));
+static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
+                                  cl::init("f32"), cl::sub(command));
+static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
+                                      cl::init("sum"), cl::sub(command));
+static cl::opt<std::string> ranksAs("ranks-as",
+                                    cl::desc("threads or processes"),
+                                    cl::init("processes"), cl::sub(command));
+static cl::opt<std::string>
+    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
+                                 cl::init(20), cl::sub(command));
+static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
+                               cl::init(30), cl::sub(command));
+static cl::opt<bool> quiet("quiet", cl::desc("Do not show progress"),
+                           cl::sub(command));
+
+bool driver::tuneChosen() { return bool(command); }
+
+static unsigned elementBytes() {
+  return findElementType(std::string(dtype))->bytes;
+}
+
+namespace {
+/// Measures on one rank; all ranks take the same way through this.
+class Tuner {
+public:
+  Tuner(const LoadedPlan &plan, PlanRank &rank, const RankEnd &end)
+      : manifest(plan.view.manifest), rank(rank), end(end) {}
+
+  /// Fills in `table` for `sizes` of a send buffer; returns an error or "".
+  std::string run(const std::vector<uint64_t> &sizes, plan::SizeTable &table) {
+    uint64_t previous = 0;
+    for (uint64_t size : sizes) {
+      std::optional<plan::SizeChoice> best;
+      if (std::string error = findBest(size, best); !error.empty())
+        return error;
+      // The border between two sizes is half-way in proportion.
+      uint64_t border = std::sqrt(double(previous) * double(size));
+      best->firstByte = table.choices.empty() ? 0 : border;
+      previous = size;
+      if (table.choices.empty() || !isSame(table.choices.back(), *best))
+        table.choices.push_back(*best);
+    }
+    return "";
+  }
+
+private:
+  static bool isSame(const plan::SizeChoice &a, const plan::SizeChoice &b) {
+    return a.program == b.program && a.path == b.path &&
+           a.pieceBytes == b.pieceBytes;
+  }
+
+  /// The ways to launch `segmentBytes`, the simplest first.
+  std::vector<plan::SizeChoice> candidates(uint64_t segmentBytes) const {
+    std::vector<plan::SizeChoice> result;
+    for (unsigned program = 0; program < manifest.programs.size(); ++program) {
+      const plan::ProgramInfo &info = manifest.programs[program];
+      bool touchesPeers = info.peersReadInput || info.peersTouchOutput;
+      for (plan::Path path : {plan::Path::Bounce, plan::Path::Direct})
+        for (uint64_t piece : {0, 32 << 10, 128 << 10, 512 << 10, 1 << 20}) {
+          bool matters = piece < segmentBytes;
+          if (matters && (touchesPeers || path == plan::Path::Direct))
+            result.push_back({0, program, path, piece});
+        }
+    }
+    return result;
+  }
+
+  std::string findBest(uint64_t size, std::optional<plan::SizeChoice> &best) {
+    MeasureRequest request;
+    request.element = *findElementType(std::string(dtype));
+    request.reduction = *findReduction(std::string(reduction));
+    request.count = size / manifest.sendSegments / elementBytes();
+    request.batches = batches;
+    request.launches = launchesForSize(size);
+    uint64_t segmentBytes = request.count * elementBytes();
+    std::vector<plan::SizeChoice> all = candidates(segmentBytes);
+    std::vector<double> seconds(all.size(), 0);
+    for (unsigned round = 0; round < rounds; ++round)
+      for (size_t i = 0; i < all.size(); ++i) {
+        showProgress(size, round * all.size() + i, rounds * all.size());
+        std::string error = measureOne(request, all[i], seconds[i]);
+        if (!error.empty())
+          return error;
+      }
+    showProgress(size, rounds * all.size(), rounds * all.size());
+    // Of what is about as fast, the simplest.
+    constexpr double noise = 1.03;
+    double bestSeconds = 0;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (seconds[i] > 0 && (!best || seconds[i] * noise < bestSeconds)) {
+        best = all[i];
+        bestSeconds = seconds[i];
+      }
+    return best ? "" : "no program of the plan runs on this device";
+  }
+
+  /// Lowers `seconds` if the choice is faster this time. What is for other
+  /// devices is passed over, by all ranks alike.
+  std::string measureOne(const MeasureRequest &request,
+                         const plan::SizeChoice &candidate, double &seconds) {
+    scclChoice choice = {};
+    choice.size = sizeof(choice);
+    choice.program = candidate.program;
+    choice.path = scclPath(candidate.path);
+    choice.pieceBytes = candidate.pieceBytes;
+    if (scclCommSetChoice(rank.comm(), &choice) != scclSuccess)
+      return "";
+    Result<Measurement> measured = rank.measure(request);
+    if (!measured)
+      return measured.error();
+    if (measured->wrong != 0)
+      return "wrong result in " + measured->firstWrong;
+    if (seconds == 0 || measured->seconds < seconds)
+      seconds = measured->seconds;
+    return "";
+  }
+
+  void showProgress(uint64_t size, size_t done, size_t total) const {
+    if (end.rank != 0 || quiet)
+      return;
+    llvm::errs() << llvm::formatv("\r{0,12}: {1} of {2} measurements",
+                                  formatBytes(size), done, total);
+    if (done == total)
+      llvm::errs() << '\n';
+  }
+
+  /// All candidates take turns, so that a busy moment of the machine does not
+  /// hit one of them alone.
+  static constexpr unsigned rounds = 4;
+  const plan::Manifest &manifest;
+  PlanRank &rank;
+  RankEnd end;
+};
+} // namespace
+
+/// Puts `table` into the plan, in place of an earlier one for the same device.
+static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
+  plan::Plan plan;
+  plan.manifest = loaded.view.manifest;
+  for (llvm::StringRef blob : loaded.view.blobs)
+    plan.blobs.push_back(blob.str());
+  llvm::erase_if(plan.manifest.tables, [&](const plan::SizeTable &other) {
+    return other.source == table.source && other.target == table.target &&
+           other.ranksAs == table.ranksAs;
+  });
+  llvm::outs() << "fastest on " << table.target << ", ranks as "
+               << table.ranksAs << ":\n"
+               << describeTable(plan.manifest, table);
+  plan.manifest.tables.push_back(std::move(table));
+  Result<std::string> bytes = plan::serialize(plan);
+  if (!bytes)
+    return fail(bytes.error());
+  return writeFile(output.empty() ? input : output, *bytes) ? Done : BadInput;
+}
+
+/// What one rank does. Rank 0 prints and writes.
+static int tuneRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
+                    RanksAs kind, const RankEnd &end) {
+  scclConfig config = SCCL_CONFIG_INITIALIZER;
+  config.timeoutSeconds = timeout;
+  auto report = [&](llvm::StringRef error) {
+    return end.rank == 0 ? fail(error) : int(BadInput);
+  };
+  Result<std::unique_ptr<PlanRank>> rank =
+      PlanRank::create(plan.file->getBuffer(), plan.view.manifest, end, config);
+  if (!rank)
+    return report(rank.error());
+  plan::SizeTable table;
+  std::string error = Tuner(plan, **rank, end).run(sizes, table);
+  if (!error.empty())
+    return report(error);
+  const char *target = "";
+  scclQueryTarget((*rank)->comm(), &target);
+  table.source = "measured";
+  table.target = target;
+  table.ranksAs = ranksAsName(kind == RanksAs::Threads ? RanksAs::Threads
+                                                       : RanksAs::Processes);
+  return end.rank == 0 ? writeTuned(plan, std::move(table)) : Done;
+}
+
+int driver::tuneMain() {
+  std::optional<LoadedPlan> plan = loadPlan(input);
+  std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
+  std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
+  if (!plan || !sizes || !kind)
+    return BadInput;
+  if (batches == 0 || !(timeout > 0))
+    return fail("--batches must be at least 1 and --timeout more than 0");
+  if (!checkTypes(dtype, reduction))
+    return BadInput;
+  uint64_t least = uint64_t(plan->view.manifest.sendSegments) * elementBytes();
+  llvm::erase_if(*sizes, [&](uint64_t size) { return size < least; });
+  if (sizes->empty())
+    return fail("--to is less than one element per segment, " +
+                llvm::Twine(least) + " bytes");
+  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
+    return tuneRank(*plan, *sizes, *kind, end);
+  });
+}
