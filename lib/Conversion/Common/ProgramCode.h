@@ -49,7 +49,7 @@ struct CodeRow {
   static constexpr unsigned words = 16;
 
   Opcode opcode;
-  CodeSlot dst, src0, src1; ///< of a transfer or a reduction
+  CodeSlot dst = {}, src0 = {}, src1 = {}; ///< of a transfer or a reduction
   int32_t position = 0;     ///< of the first chunk in its segment
   int32_t count = 0;        ///< of chunks, or of flags
   int32_t firstFlag = 0;    ///< row in the table of flags
