@@ -18,11 +18,11 @@ using namespace sccl;
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
   return llvm::formatv(
       "coll-check-schedule,coll-choose-transport{{transport={0} bytes={1}},"
-      "coll-lower-schedule{{blocks={2} through-scratch={3} alternate={4}},"
-      "coll-fuse-combines,{5},"
-      "coll-check-program{{identical={6}}",
+      "coll-lower-schedule{{blocks={2} through-scratch={3} alternate={4} "
+      "packets={5}},coll-fuse-combines,{6},"
+      "coll-check-program{{identical={7}}",
       options.transport, options.bytes, options.blocks, options.throughScratch,
-      options.alternate,
+      options.alternate, options.packets,
       options.steps ? "coll-insert-step-barriers"
                     : "coll-insert-flag-sync,coll-remove-redundant-sync",
       options.identical);
@@ -100,6 +100,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "alternate",
       llvm::cl::desc("Take turns between two halves of scratch"),
       llvm::cl::init(false)};
+  Option<bool> packets{*this, "packets",
+                       llvm::cl::desc("Send packets in place of flags")};
   Option<std::string> shape{*this, "shape",
                             llvm::cl::desc("auto, unrolled or table"),
                             llvm::cl::init(LoweringOptions().shape)};
@@ -117,6 +119,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.steps = steps;
     options.throughScratch = throughScratch;
     options.alternate = alternate;
+    options.packets = packets;
     options.shape = shape;
     options.identical = identical;
     return options;

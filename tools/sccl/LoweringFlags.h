@@ -37,6 +37,10 @@ public:
                   llvm::cl::desc("Use two halves of scratch by turns, to spare "
                                  "handshakes"),
                   llvm::cl::sub(command)),
+        packets("packets",
+                llvm::cl::desc("Send words of data and launch number, in place "
+                               "of flags: for small messages"),
+                llvm::cl::sub(command)),
         shape("code-shape", llvm::cl::desc("unrolled, table or auto"),
               llvm::cl::init("auto"), llvm::cl::sub(command)),
         identical("identical",
@@ -52,6 +56,7 @@ public:
     options.steps = steps || transport == "dma";
     options.throughScratch = throughScratch;
     options.alternate = alternate;
+    options.packets = packets;
     options.shape = shape;
     options.identical = identical;
     return options;
@@ -59,7 +64,7 @@ public:
 
 private:
   llvm::cl::opt<std::string> element, reduction, transport;
-  llvm::cl::opt<bool> steps, throughScratch, alternate;
+  llvm::cl::opt<bool> steps, throughScratch, alternate, packets;
   llvm::cl::opt<std::string> shape;
   llvm::cl::opt<bool> identical;
 };

@@ -37,7 +37,10 @@ struct LoweringOptions {
   uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
   bool steps = false;       ///< a kernel per step, in place of one with flags
   bool throughScratch = false; ///< let peers touch nothing but scratch
-  bool alternate = false;     ///< two halves of scratch by turns, fewer readies
+  bool alternate = false; ///< two halves of scratch by turns, fewer readies
+  /// Words of data and launch number in scratch, in place of arrivals: for
+  /// small messages. Implies the two options above.
+  bool packets = false;
   std::string shape = "auto"; ///< of the code: unrolled, table or auto
   /// Fail unless all ranks end with bit-identical reductions.
   bool identical = false;

@@ -250,6 +250,7 @@ static constexpr llvm::StringLiteral execute = R"mlir(
         WORD(chunk_count, 14)
         REDUCE_OR_TRANSFER
       } else {
+      PACKETS_OR_ELSE
         WORD(first, 1)
         WORD(flag_count, 2)
         %flag_bytes = arith.constant ROW_BYTES : i32
@@ -264,6 +265,7 @@ static constexpr llvm::StringLiteral execute = R"mlir(
           llvm.call @coll_wait(%rows, %flag_count, %control, %block, %launch, %abort)
               : (PTR, i32, PTR, i32, i64, PTR) -> ()
         }
+      END_OF_PACKETS
       }
     }
     llvm.return
@@ -328,6 +330,55 @@ CALL_TRANSFER
         }
 )mlir";
 
+// Rows whose opcodes are 4 and more, see CodeRow.
+static constexpr llvm::StringLiteral callPackets = R"mlir(
+      %c4 = arith.constant 4 : i32
+      %has_packets = arith.cmpi uge, %opcode, %c4 : i32
+      scf.if %has_packets {
+        SLOT(dst, 1)
+        SLOT(src0, 5)
+        SLOT(src1, 9)
+        WORD(position, 13)
+        WORD(chunk_count, 14)
+        READ_DIVISOR
+        SHAPES
+      } else {
+)mlir";
+
+static constexpr llvm::StringLiteral callShape = R"mlir(
+        %shapeNUMBER = arith.constant NUMBER : i32
+        %isNUMBER = arith.cmpi eq, %opcode, %shapeNUMBER : i32
+        scf.if %isNUMBER {
+          llvm.call @HELPER(%dst, %dst_segment, %dst_chunk, %src0,
+              %src0_segment, %src0_chunk, SECOND%position, %chunk_count,
+              %segment, %chunks, %block, %blocks, %launch32, %abortDIVIDE)
+              : (PTR, i32, i32, PTR, i32, i32, TYPES_OF_2ND i32, i32, i64, i32,
+                 i32, i32, i32, PTRTYPE_OF_DIVIDE) -> ()
+        }
+)mlir";
+
+/// The calls of all helpers that have to do with packets.
+static std::string shapesText(const HelperOptions &options) {
+  std::string text;
+  for (const PacketShape &shape : options.packets) {
+    bool divides = shape.combines && options.averages();
+    std::string call = callShape.str();
+    for (auto [hole, part] :
+         {std::pair<const char *, std::string>(
+              "NUMBER", std::to_string(CodeRow::Packets + shape.number())),
+          {"HELPER",
+           (shape.combines ? "coll_reduce" : "coll_transfer") + shape.suffix()},
+          {"SECOND",
+           shape.combines ? "%src1, %src1_segment, %src1_chunk, " : ""},
+          {"TYPES_OF_2ND", shape.combines ? "PTR, i32, i32," : ""},
+          {"TYPE_OF_DIVIDE", divides ? ", i32" : ""},
+          {"DIVIDE", divides ? ", %divisor" : ""}})
+      call = replaceAll(std::move(call), hole, part);
+    text += call;
+  }
+  return text;
+}
+
 static std::string wordText(llvm::StringRef name, unsigned word) {
   return replaceAll(replaceAll(wordOfRow.str(), "NAME", name), "BYTE",
                     std::to_string(word * sizeof(int32_t)));
@@ -362,6 +413,13 @@ static std::string executeText(const HelperOptions &options) {
       options.combine ? callReduceOrTransfer.str() : callTransfer.str();
   text = replaceAll(std::move(text), "REDUCE_OR_TRANSFER",
                     replaceAll(call, "CALL_TRANSFER", callTransfer));
+  bool hasPackets = !options.packets.empty();
+  for (auto [hole, part] :
+       {std::pair<const char *, std::string>("PACKETS_OR_ELSE",
+                                             hasPackets ? callPackets : ""),
+        {"SHAPES", shapesText(options)},
+        {"END_OF_PACKETS", hasPackets ? "}" : ""}})
+    text = replaceAll(std::move(text), hole, part);
   bool averages = options.averages();
   for (auto [hole, part] : {std::pair("READ_DIVISOR", "WORD(divisor, 15)"),
                             {"DIVISOR_OPERAND", ", %divisor"},

@@ -30,7 +30,7 @@ using namespace sccl::coll;
 static constexpr llvm::StringLiteral geometry = R"mlir(
   llvm.func internal @NAME(BUFFERS
       %position32: i32, %count32: i32, %segment: i64, %chunks32: i32,
-      %block32: i32, %blocks32: i32DIVISOR) attributes {no_inline} {
+      %block32: i32, %blocks32: i32LAUNCHDIVISOR) attributes {no_inline} {
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
@@ -91,63 +91,95 @@ static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
 )mlir";
 
+/// The same in packets, which take twice the bytes; the number of the chunk
+/// counts that already.
+static constexpr llvm::StringLiteral packetAddress = R"mlir(
+    %NAME_chunk64 = arith.extui %NAME_chunk : i32 to i64
+    %NAME_bytes1 = arith.muli %NAME_chunk64, %stride : i64
+    %NAME_bytes2 = arith.addi %NAME_bytes1, %skip : i64
+    %NAME_bytes3 = arith.addi %NAME_bytes2, %skip : i64
+    %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
+    %NAME_piece = arith.addi %piece, %piece : i64
+)mlir";
+
 static constexpr llvm::StringLiteral callOfAction =
-    "        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()";
+    "        llvm.call @ACTION(POINTERS, %lengthMORE) : (TYPES, i64MORE_TYPES) "
+    "-> ()";
 
 /// The combine that makes a chunk complete has a divisor that is not 0.
 static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
         %divides = arith.cmpi ne, %divisor, %c0_i32 : i32
         scf.if %divides {
-          llvm.call @coll_average(POINTERS, %length, %divisor)
-              : (TYPES, i64, i32) -> ()
+          llvm.call @coll_averageSUFFIX(POINTERS, %lengthMORE, %divisor)
+              : (TYPES, i64MORE_TYPES, i32) -> ()
         } else {
-          llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+          llvm.call @ACTION(POINTERS, %lengthMORE) : (TYPES, i64MORE_TYPES) -> ()
         }
 )mlir";
 
-/// A function that does `action` with chunks of `buffers`.
-static std::string geometryFunction(llvm::StringRef name,
-                                    llvm::StringRef action,
-                                    llvm::ArrayRef<llvm::StringRef> buffers,
-                                    bool averages = false) {
-  // Repeats `part` for each buffer, in place of NAME.
-  auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
-    return llvm::join(llvm::map_range(buffers,
-                                      [&](llvm::StringRef buffer) {
-                                        return replaceAll(part.str(), "NAME",
-                                                          buffer);
-                                      }),
-                      separator);
+/// A function that moves or combines chunks, as `shape` says.
+static std::string geometryFunction(const PacketShape &shape, bool averages) {
+  averages &= shape.combines;
+  struct BufferOperand {
+    llvm::StringRef name;
+    bool isPacket;
   };
+  llvm::SmallVector<BufferOperand, 3> buffers = {{"dst", shape.dst},
+                                                 {"src0", shape.src0}};
+  if (shape.combines)
+    buffers.push_back({"src1", shape.src1});
+  // Repeats `part`, or `packetPart`, for each buffer, in place of NAME.
+  auto eachOf = [&](llvm::StringRef part, llvm::StringRef packetPart,
+                    llvm::StringRef separator) {
+    return llvm::join(
+        llvm::map_range(buffers,
+                        [&](const BufferOperand &buffer) {
+                          return replaceAll(
+                              (buffer.isPacket ? packetPart : part).str(),
+                              "NAME", buffer.name);
+                        }),
+        separator);
+  };
+  auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
+    return eachOf(part, part, separator);
+  };
+  std::string suffix = shape.any() ? shape.suffix() : "";
   std::string text = geometry.str();
   auto fill = [&](llvm::StringRef hole, const std::string &part) {
     text = replaceAll(std::move(text), hole, part);
   };
-  fill("NAME", name.str());
+  fill("NAME", (shape.combines ? "coll_reduce" : "coll_transfer") + suffix);
+  fill("LAUNCH", shape.any() ? ", %launch: i32, %abort: PTR" : "");
   fill("DIVISOR", averages ? ", %divisor: i32" : "");
   fill("CALLS", averages ? callsOfAverage.str() : callOfAction.str());
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
-  fill("ADDRESSES", each(chunkAddress, ""));
+  fill("MORE_TYPES", shape.any() ? ", i32, PTR" : "");
+  fill("MORE", shape.any() ? ", %launch, %abort" : "");
+  fill("ADDRESSES", eachOf(chunkAddress, packetAddress, ""));
   fill("RESULTS", std::to_string(buffers.size() + 1));
   fill("BINDINGS", each("%NAME_at = %NAME_first", ", "));
   fill("POINTERS", each("%NAME_at", ", "));
-  fill("ADVANCES", each("      %NAME_next = llvm.getelementptr "
-                        "%NAME_at[%piece] : (PTR, i64) -> PTR, i8",
-                        "\n"));
+  fill("ADVANCES", eachOf("      %NAME_next = llvm.getelementptr "
+                          "%NAME_at[%piece] : (PTR, i64) -> PTR, i8",
+                          "      %NAME_next = llvm.getelementptr "
+                          "%NAME_at[%NAME_piece] : (PTR, i64) -> PTR, i8",
+                          "\n"));
   fill("YIELDS", each("%NAME_next", ", "));
   fill("TYPES", each("PTR", ", "));
-  fill("ACTION", action.str());
+  fill("ACTION", (shape.combines ? "coll_combine" : "coll_copy") + suffix);
+  fill("SUFFIX", suffix);
   return text;
 }
 
-static std::string geometryText(const std::optional<ElementOp> &combine) {
-  std::string text =
-      geometryFunction("coll_transfer", "coll_copy", {"dst", "src0"});
-  if (combine)
-    text += geometryFunction("coll_reduce", "coll_combine",
-                             {"dst", "src0", "src1"}, combine->averages());
+static std::string geometryText(const HelperOptions &options) {
+  bool averages = options.averages();
+  std::string text = geometryFunction({}, averages);
+  if (options.combine)
+    text += geometryFunction({.combines = true}, averages);
+  for (const PacketShape &shape : options.packets)
+    text += geometryFunction(shape, averages) + packetLoopsText(options, shape);
   return text;
 }
 
@@ -174,7 +206,7 @@ static std::string hostLoopsText(const HelperOptions &options) {
 std::string coll::helperModuleText(const HelperOptions &options) {
   bool isHost = options.target == HelperTarget::Host;
   std::string text =
-      geometryText(options.combine) +
+      geometryText(options) +
       (isHost ? hostLoopsText(options) : blockLoopsText(options)) +
       flagHelpersText(options);
   return "module {\n" +
