@@ -121,36 +121,30 @@ coll.program @d4_twice of broadcast on @pair chunks = 1 root = 0 blocks = 1 alte
 
 // -----
 
-// Both hold everything and exchange it nevertheless. Rank 0 hears of rank 1 by
-// chunk 1 only, which has no bytes in short segments, when chunk 0 has some.
+// The root gets chunk 1 back, and hears of rank 1 by that only. In short segments
+// chunk 1 has no bytes, when chunk 0, which the root sends, has some.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.collective @same ranks = 2 chunks = 2 distinct = 2 {
-  coll.pre 0 has [0, 1]
-  coll.pre 1 has [0, 1]
-  coll.post 0 has [0, 1]
-  coll.post 1 has [0, 1]
-}
-coll.program @h3_empty_chunk of @same on @pair chunks = 2 blocks = 1 alternating packets {
+coll.program @h3_empty_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 alternating packets {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
-      coll.copy chunk 1 from scratch[0] to output[1] step = 0
+      coll.copy chunk 1 from scratch[0] to output[1] step = 1
     }
     coll.channel to 1 {
       // expected-error @+1 {{'coll.put' op writes scratch of rank 1, of which rank 0 hears nothing before it writes there again (H3)}}
       coll.put chunk 0 from input[0] to scratch[0] step = 0
+      coll.put chunk 1 from input[1] to scratch[1] step = 0
     }
   }
-  coll.rank 1 scratch = 1 {
+  coll.rank 1 scratch = 2 {
     coll.channel to 0 {
-      coll.put chunk 1 from input[1] to scratch[0] step = 0
+      coll.put chunk 1 from scratch[1] to scratch[0] step = 1
     }
     coll.channel to 1 {
-      coll.copy chunk 0 from scratch[0] to output[0] step = 0
-      coll.copy chunk 1 from input[1] to output[1] step = 0
+      coll.copy chunk 0 count = 2 from scratch[0] to output[0] step = 0
     }
   }
 }
