@@ -280,6 +280,30 @@ def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
     - (combine_put_c1) the channel leads to another rank;
     - (combine_put_c2) the destination is not the peer's input;
     - (combine_put_c3) the collective is a combining one.
+
+    ```mlir
+    coll.topology @line3 ranks = 3 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 2 bandwidth = 1
+    }
+    coll.program @sum of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 1 {
+          coll.put chunk 0 from input[0] to scratch[0] step = 0
+        }
+      }
+      coll.rank 1 scratch = 1 {
+        coll.channel to 2 {
+          coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
+        }
+      }
+      coll.rank 2 scratch = 1 {
+        coll.channel to 2 {
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+        }
+      }
+    }
+    ```
   }]);
 }
 
@@ -294,6 +318,23 @@ def Coll_GetCombineOp : Coll_CombiningOp<"get_combine"> {
     - (get_combine_c1) the channel leads to another rank;
     - (get_combine_c2) the destination is not the input;
     - (get_combine_c3) the collective is a combining one.
+
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 1 {
+          coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
+        }
+      }
+      coll.rank 1 scratch = 0 {
+        coll.channel to 1 {
+        }
+      }
+    }
+    ```
   }]);
 }
 

@@ -99,7 +99,7 @@ class Coll_TransferOp<string mnemonic>
                        I32Attr:$dst, OptionalAttr<Coll_TransportAttr>:$transport);
   let assemblyFormat = [{
     (`input` $from_input^)? $chunk `over` $src `->` $dst
-    (`by` $transport^)? attr-dict
+    (`by` `` $transport^)? attr-dict
   }];
 }
 

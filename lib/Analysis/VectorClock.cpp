@@ -38,7 +38,9 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
       joinAll();
     return;
   }
-  clocks[self].tick(self);
+  // Signals and waits leave nothing to be known, but that the launch has begun.
+  if (getTransfer(op) || clocks[self][self] == 0)
+    clocks[self].tick(self);
   if (hasPackets)
     return advanceWithPackets(self, op);
   if (auto signal = dyn_cast<SignalOp>(op))

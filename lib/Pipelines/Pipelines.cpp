@@ -17,12 +17,13 @@ using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "coll-check-schedule,coll-choose-transport{{transport={0} bytes={1}},"
-      "coll-lower-schedule{{blocks={2} through-scratch={3} alternate={4} "
-      "packets={5}},coll-fuse-combines,{6},"
-      "coll-check-program{{identical={7}}",
-      options.transport, options.bytes, options.blocks, options.throughScratch,
-      options.alternate, options.packets,
+      "coll-check-schedule,"
+      "coll-choose-transport{{transport={0} bytes={1} engines={2}},"
+      "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
+      "packets={6}},coll-fuse-combines,{7},"
+      "coll-check-program{{identical={8}}",
+      options.transport, options.bytes, options.steps, options.blocks,
+      options.throughScratch, options.alternate, options.packets,
       options.steps ? "coll-insert-step-barriers"
                     : "coll-insert-flag-sync,coll-remove-redundant-sync",
       options.identical);
@@ -55,10 +56,11 @@ std::string sccl::rocdlConversionPipeline(const LoweringOptions &options,
 
 std::string sccl::hostConversionPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "convert-coll-to-host{{element={0} reduction={1} shape={2}},canonicalize,"
-      "cse,convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
+      "convert-coll-to-host{{element={0} reduction={1} shape={2} "
+      "cache-bytes={3}},canonicalize,cse,"
+      "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
       "reconcile-unrealized-casts",
-      options.element, options.reduction, options.shape);
+      options.element, options.reduction, options.shape, options.cacheBytes);
 }
 
 std::string sccl::hostPipeline(const LoweringOptions &options) {
@@ -90,7 +92,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> transport{*this, "transport",
                                 llvm::cl::desc("push, pull, dma or auto"),
                                 llvm::cl::init(LoweringOptions().transport)};
-  Option<bool> steps{*this, "steps", llvm::cl::desc("A kernel per step"),
+  Option<bool> steps{*this, "steps",
+                     llvm::cl::desc("A kernel per step, as with dma"),
                      llvm::cl::init(false)};
   Option<bool> throughScratch{
       *this, "through-scratch",
@@ -116,7 +119,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.element = element;
     options.reduction = reduction;
     options.transport = transport;
-    options.steps = steps;
+    options.steps = steps || transport == "dma";
     options.throughScratch = throughScratch;
     options.alternate = alternate;
     options.packets = packets;

@@ -30,19 +30,14 @@ class RunMemory {
 public:
   RunMemory(const HostPlan &plan, const RunOptions &options)
       : collective(plan.collective()) {
-    uint64_t perSegment = collective.chunksPerSegment();
     const ProgramInfo &info = plan.info();
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-      inputs.emplace_back(collective.inputSlots(rank) / perSegment *
-                          options.segmentBytes);
-      outputs.emplace_back(collective.outputSlots(rank) / perSegment *
-                           options.segmentBytes);
+      addUserBuffers(rank, options);
       scratch.emplace_back(info.scratchBytes(rank, options.segmentBytes));
       controls.emplace_back(info.controlBytes[rank]);
-    }
-    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
-      peers.push_back({inputs[rank].data(), outputs[rank].data(),
+      peers.push_back({sends[rank].address, receives[rank].address,
                        scratch[rank].data(), controls[rank].data()});
+    }
   }
 
   /// The bytes that a run of `plan` allocates.
@@ -74,11 +69,49 @@ public:
     return "";
   }
 
+  /// A send or receive buffer, which may be a part of a guarded one.
+  struct UserBuffer {
+    unsigned char *address;
+    uint64_t bytes;
+  };
+
   const Collective &collective;
-  std::vector<GuardedBuffer> inputs, outputs, scratch, controls;
+  std::vector<UserBuffer> sends, receives; ///< by rank
+  std::vector<GuardedBuffer> scratch, controls;
   std::vector<PeerEntry> peers;
   alignas(64) std::atomic<uint64_t> abort = 0;
+
+private:
+  /// Adds the send and the receive buffer of `rank`: two, or in place one for
+  /// both.
+  void addUserBuffers(unsigned rank, const RunOptions &options) {
+    uint64_t perSegment = collective.chunksPerSegment();
+    auto bytesOf = [&](int64_t slots) {
+      return slots / int64_t(perSegment) * int64_t(options.segmentBytes);
+    };
+    uint64_t send = bytesOf(collective.inputSlots(rank));
+    uint64_t receive = bytesOf(collective.outputSlots(rank));
+    if (!options.inPlace) {
+      inputs.emplace_back(send);
+      outputs.emplace_back(receive);
+      sends.push_back({inputs.back().data(), send});
+      receives.push_back({outputs.back().data(), receive});
+      return;
+    }
+    int64_t offset = bytesOf(collective.inPlaceOffset(rank));
+    outputs.emplace_back(std::max(send, receive));
+    unsigned char *base = outputs.back().data();
+    sends.push_back({base + std::max<int64_t>(offset, 0), send});
+    receives.push_back({base + std::max<int64_t>(-offset, 0), receive});
+  }
+
+  std::vector<GuardedBuffer> inputs, outputs;
 };
+
+/// Fills a receive buffer with what no launch leaves there by chance.
+void poison(const RunMemory::UserBuffer &buffer) {
+  std::memset(buffer.address, 0xDB, buffer.bytes);
+}
 
 /// Runs the launches of all ranks and gathers what they report.
 class HostRun {
@@ -110,8 +143,8 @@ private:
 
   void runRank(unsigned rank) {
     for (unsigned launch = 0; launch < options.iterations; ++launch) {
-      data.fillInput(rank, launch, memory.inputs[rank].data());
-      memory.outputs[rank].poison();
+      poison(memory.receives[rank]);
+      data.fillInput(rank, launch, memory.sends[rank].address);
       execute(rank);
       if (memory.abort.load())
         break;
@@ -143,7 +176,7 @@ private:
 
   void callFunction(unsigned rank, unsigned step) {
     plan.function(rank, step)(
-        memory.inputs[rank].data(), memory.outputs[rank].data(),
+        memory.sends[rank].address, memory.receives[rank].address,
         memory.scratch[rank].data(), memory.controls[rank].data(),
         memory.peers.data(), reinterpret_cast<uint64_t *>(&memory.abort),
         options.segmentBytes);
@@ -171,7 +204,7 @@ private:
 
   void verify(unsigned rank, unsigned launch) {
     OutputComparison result =
-        data.compareOutput(rank, launch, memory.outputs[rank].data());
+        data.compareOutput(rank, launch, memory.receives[rank].address);
     std::lock_guard lock(mutex);
     report.elements += result.elements;
     report.wrong += result.wrong;
@@ -239,6 +272,10 @@ private:
 
 Result<RunReport> sccl::runOnHost(const HostPlan &plan,
                                   const RunOptions &options) {
+  if (options.inPlace && !plan.allowsInPlace())
+    return Error{
+        "this schedule does not work in place; coll-check-program with "
+        "in-place tells why"};
   uint64_t needed = RunMemory::bytesNeeded(plan, options);
   uint64_t available = availableMemoryBytes();
   if (needed > available)

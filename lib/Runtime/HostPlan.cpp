@@ -9,6 +9,7 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Transforms/Passes.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -17,6 +18,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"
+
+#include <unistd.h>
 
 using namespace mlir;
 using namespace sccl;
@@ -67,8 +70,12 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
     return failure();
   HostPlan plan(std::move(problem->collective));
   plan.programInfo = describeProgram(*program, plan.theCollective);
+  plan.inPlace = coll::allowsInPlace(*program, plan.theCollective);
+  LoweringOptions here = options;
+  if (long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0)
+    here.cacheBytes = bytes;
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, hostConversionPipeline(options))) ||
+  if (failed(appendPipeline(manager, hostConversionPipeline(here))) ||
       failed(manager.run(module)))
     return failure();
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);

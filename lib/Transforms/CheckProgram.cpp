@@ -78,9 +78,11 @@ private:
 /// Executes one program and reports the first thing that is wrong.
 class ProgramChecker {
 public:
-  ProgramChecker(ProgramOp program, const Collective &collective)
-      : program(program), collective(collective), clocks(program),
-        expressions(collective.numRanks()) {
+  /// With `inPlace`, the send and receive buffers of each rank overlap.
+  ProgramChecker(ProgramOp program, const Collective &collective,
+                 bool inPlace = false)
+      : program(program), collective(collective), inPlace(inPlace),
+        clocks(program), expressions(collective.numRanks()) {
     fillInputs();
   }
 
@@ -104,11 +106,22 @@ public:
 private:
   using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
 
+  /// The state of one slot. In place, what is in both buffers is in the output.
+  SlotState &stateOf(const SlotRange &range, unsigned offset) {
+    unsigned slot = range.slot + offset;
+    int64_t output =
+        slot + (inPlace ? collective.inPlaceOffset(range.rank) : 0);
+    if (inPlace && range.buffer == Buffer::Input && output >= 0 &&
+        output < collective.outputSlots(range.rank))
+      return slots[{range.rank, Buffer::Output, unsigned(output)}];
+    return slots[{range.rank, range.buffer, slot}];
+  }
+
   void fillInputs() {
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
       for (auto [slot, chunk] :
            llvm::enumerate(collective.pre().chunksOf(rank))) {
-        SlotState &state = slots[{rank, Buffer::Input, unsigned(slot)}];
+        SlotState &state = stateOf({rank, Buffer::Input, unsigned(slot), 1}, 0);
         state.chunk = chunk;
         state.contributions.resize(collective.numRanks());
         state.contributions.set(rank);
@@ -184,6 +197,10 @@ private:
       if (transfer.reads.size() == 2 &&
           failed(checkFinal(op, transfer, i, result)))
         return failure();
+      // A chunk that is where it is to be copied to stays there.
+      if (isa<CopyOp>(op) &&
+          &stateOf(transfer.reads[0], i) == &stateOf(transfer.write, i))
+        continue;
       if (failed(writeSlot(op, transfer.write, i, access, std::move(result))))
         return failure();
     }
@@ -211,7 +228,7 @@ private:
   LogicalResult readSlot(Operation *op, const SlotRange &range, unsigned offset,
                          unsigned chunk, const Access &access,
                          SlotState &result) {
-    SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
+    SlotState &state = stateOf(range, offset);
     auto name = [&](InFlightDiagnostic &&diag) -> InFlightDiagnostic {
       diag << stringifyBuffer(range.buffer) << '[' << range.slot + offset
            << "] of rank " << range.rank;
@@ -250,7 +267,7 @@ private:
   LogicalResult writeSlot(Operation *op, const SlotRange &range,
                           unsigned offset, const Access &access,
                           SlotState result) {
-    SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
+    SlotState &state = stateOf(range, offset);
     const VectorClock &clock = *access.clock;
     auto race = [&](const Access &other) {
       return reportRace(op->emitOpError() << "races: it writes "
@@ -341,7 +358,7 @@ private:
                              : std::string("nothing"))
              << " in output[" << slot << "], expected chunk " << chunk
              << " (A1)";
-    if (!state.writer->happensBefore(end)) {
+    if (state.writer && !state.writer->happensBefore(end)) {
       InFlightDiagnostic diag = rankOp.emitOpError()
                                 << "may return before output[" << slot
                                 << "] is written (H1)";
@@ -382,6 +399,7 @@ private:
 
   ProgramOp program;
   const Collective &collective;
+  bool inPlace;
   ProgramClocks clocks;
   Expressions expressions;
   /// The first op of a rank that touches scratch of another one without knowing
@@ -391,17 +409,66 @@ private:
   std::map<SlotKey, SlotState> slots;
 };
 
+/// Why a program does not work in place, and where.
+struct InPlaceFault {
+  Location loc;
+  std::string message;
+};
+} // namespace
+
+/// Executes `program` with buffers that overlap, and returns the first fault.
+static std::optional<InPlaceFault>
+findInPlaceFault(ProgramOp program, const Collective &collective) {
+  if (!collective.hasInPlaceLayout())
+    return InPlaceFault{program.getLoc(),
+                        "send and receive buffers have no places in common"};
+  // The clocks take it that threads wait for their block.
+  if (program.getPackets())
+    return InPlaceFault{program.getLoc(),
+                        "packets do not order what blocks do in place"};
+  std::optional<InPlaceFault> fault;
+  ScopedDiagnosticHandler handler(
+      program.getContext(), [&](Diagnostic &diagnostic) {
+        if (!fault)
+          fault = InPlaceFault{diagnostic.getLocation(), diagnostic.str()};
+        return success();
+      });
+  ProgramChecker checker(program, collective, /*inPlace=*/true);
+  if (failed(checker.run(/*identical=*/false)) && !fault)
+    fault = InPlaceFault{program.getLoc(), "the check fails"};
+  return fault;
+}
+
+bool coll::allowsInPlace(ProgramOp program, const Collective &collective) {
+  return !findInPlaceFault(program, collective);
+}
+
+namespace {
 struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
   using CheckProgramBase::CheckProgramBase;
 
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      FailureOr<Problem> problem = importProblem(program);
-      if (failed(problem) ||
-          failed(ProgramChecker(program, problem->collective).run(identical)))
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (failed(check(program)))
         return signalPassFailure();
-    }
     markAllAnalysesPreserved();
+  }
+
+  LogicalResult check(ProgramOp program) {
+    FailureOr<Problem> problem = importProblem(program);
+    if (failed(problem) ||
+        failed(ProgramChecker(program, problem->collective).run(identical)))
+      return failure();
+    if (!inPlace)
+      return success();
+    std::optional<InPlaceFault> fault =
+        findInPlaceFault(program, problem->collective);
+    if (!fault)
+      return success();
+    InFlightDiagnostic diag =
+        program.emitOpError("does not work in place (H4)");
+    diag.attachNote(fault->loc) << fault->message;
+    return diag;
   }
 };
 } // namespace

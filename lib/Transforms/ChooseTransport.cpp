@@ -86,6 +86,11 @@ private:
       return getOperation().emitError()
              << "unknown transport '" << transport
              << "', expected push, pull, dma or auto";
+    for (auto [name, value] :
+         {std::pair<const char *, double>("alpha", alpha), {"beta", beta}})
+      if (!(value >= 0))
+        return getOperation().emitError()
+               << name << " is " << value << ", expected at least 0";
     return success();
   }
 
@@ -126,6 +131,8 @@ private:
     double bestTime = 0;
     std::string times;
     for (const TransportCost &candidate : transportCosts) {
+      if (candidate.transport == Transport::DMA && !engines)
+        continue;
       CostModel model{alpha * candidate.latency, beta / candidate.bandwidth};
       double time = model.microseconds(cost, bytes);
       times += llvm::formatv("{0}{1} {2:f1} us", times.empty() ? "" : ", ",

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Vector clocks, computed in an order in which the program can run, tell what a
-// channel knows to be done. A wait that adds nothing to that is redundant: the
-// clocks stay what they are without it, so one pass over the program finds all
-// of them. Flags only grow and have one writer each, so what holds in one
-// execution holds in all.
+// channel knows to be done. A wait that adds nothing to that, and to what the
+// waits next to it say, is redundant: the clocks stay what they are without it,
+// so one pass over the program finds all of them. Flags only grow and have one
+// writer each, so what holds in one execution holds in all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,6 +95,7 @@ public:
             program,
             [&](ChannelOp channel, Operation *op) { visit(channel, op); })))
       return failure();
+    reduceAllPending();
     for (RankOp rank : program.getBody().getOps<RankOp>())
       reduceFinalWaits(rank);
     findUselessSignals();
@@ -115,21 +116,54 @@ public:
 
 private:
   void visit(ChannelOp channel, Operation *op) {
-    auto wait = dyn_cast<WaitOp>(op);
-    if (!wait)
-      return clocks.advance(channel, op);
-    // What the last waits of the local channel guard is the end of the rank,
-    // which other channels may guard as well.
-    if (isFinal(wait))
+    if (auto wait = dyn_cast<WaitOp>(op)) {
+      // What the last waits of the local channel guard is the end of the rank,
+      // which other channels may guard as well.
+      if (!isFinal(wait))
+        pending[clocks.index(channel)].push_back(wait);
       return;
-    // A ready says no more than that the peer's launch has begun.
-    bool isRedundant = wait.getFlag() == Flag::Ready
-                           ? clocks.knowsLaunch(channel, wait.getPeer())
-                           : clocks.knows(channel, wait);
-    if (isRedundant)
-      redundantWaits.push_back(wait);
+    }
+    if (isa<BarrierOp>(op)) // joins the clocks of all
+      reduceAllPending();
     else
+      reducePending(channel);
+    clocks.advance(channel, op);
+  }
+
+  void reduceAllPending() {
+    program.walk([&](ChannelOp channel) { reducePending(channel); });
+  }
+
+  /// Executes the waits that `channel` has come to since its last other op,
+  /// without those that it can do without. They end together, so that each may
+  /// tell what another one does.
+  void reducePending(ChannelOp channel) {
+    std::vector<WaitOp> &kept = pending[clocks.index(channel)];
+    keepNeeded(kept, clocks.at(channel));
+    for (WaitOp wait : kept)
       clocks.advance(channel, wait);
+    kept.clear();
+  }
+
+  /// Removes from `waits` those that tell nothing which is not in `known` or
+  /// told by the rest.
+  void keepNeeded(std::vector<WaitOp> &waits, const VectorClock &known) {
+    for (size_t i = 0; i < waits.size();) {
+      VectorClock others = known;
+      for (WaitOp wait : waits)
+        if (wait != waits[i])
+          others.join(clocks.signalled(wait));
+      // A ready says no more than that the peer's launch has begun.
+      bool isRedundant = waits[i].getFlag() == Flag::Ready
+                             ? clocks.knowsLaunch(others, waits[i].getPeer())
+                             : clocks.signalled(waits[i]).isWithin(others);
+      if (isRedundant) {
+        redundantWaits.push_back(waits[i]);
+        waits.erase(waits.begin() + i);
+      } else {
+        ++i;
+      }
+    }
   }
 
   /// True for a wait that only waits follow, in the channel of a rank to
@@ -157,18 +191,7 @@ private:
     for (WaitOp wait : local->getBody().getOps<WaitOp>())
       if (isFinal(wait))
         kept.push_back(wait);
-    for (size_t i = 0; i < kept.size();) {
-      VectorClock others = clocks.endOf(rank);
-      for (WaitOp wait : kept)
-        if (wait != kept[i])
-          others.join(clocks.signalled(wait));
-      if (clocks.signalled(kept[i]).isWithin(others)) {
-        redundantWaits.push_back(kept[i]);
-        kept.erase(kept.begin() + i);
-      } else {
-        ++i;
-      }
-    }
+    keepNeeded(kept, clocks.endOf(rank));
   }
 
   /// A signal is useless if no wait is left for its value.
@@ -203,6 +226,8 @@ private:
 
   ProgramOp program;
   ProgramClocks clocks;
+  /// By channel, the waits that it has come to since its last other op.
+  std::map<size_t, std::vector<WaitOp>> pending;
   std::vector<WaitOp> redundantWaits;
   std::vector<SignalOp> uselessSignals;
 };

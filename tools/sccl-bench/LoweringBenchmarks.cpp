@@ -13,7 +13,6 @@
 
 #include "Benchmarks.h"
 
-#include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Runtime/HostExecutor.h"
@@ -64,14 +63,9 @@ static std::string synthesizeText(const Row &row) {
   auto *satisfied = std::get_if<Satisfied>(&result.outcome);
   if (!satisfied)
     die("no schedule for " + row.name());
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp::create(mlir::UnknownLoc::get(&context()));
-  mlir::OpBuilder builder(module->getBodyRegion());
-  coll::TopologyOp topology =
-      coll::exportTopology(builder, module->getLoc(), instance.topology);
-  coll::exportSchedule(builder, module->getLoc(), "schedule",
-                       topology.getSymName(), instance.collective,
-                       satisfied->schedule);
+  auto module =
+      coll::exportModule(context(), "schedule", instance.topology,
+                         instance.collective, satisfied->schedule);
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   return text;

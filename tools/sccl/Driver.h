@@ -87,10 +87,11 @@ std::string formatBytes(uint64_t bytes);
 struct RunRequest {
   std::string path;
   uint64_t bytes = 1 << 20;
-  LoweringOptions lowering; ///< with the element type and the reduction
+  LoweringOptions lowering = {}; ///< with the element type and the reduction
   unsigned iterations = 10;
   double timeoutSeconds = 60;
   bool json = false;
+  bool inPlace = false;
 };
 int runSchedule(const RunRequest &request);
 
@@ -122,7 +123,7 @@ int checkFile(llvm::StringRef path, bool json,
 
 struct CompileRequest {
   std::string path, target, output;
-  LoweringOptions lowering;
+  LoweringOptions lowering = {};
 };
 int compileFile(const CompileRequest &request);
 

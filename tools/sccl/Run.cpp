@@ -27,6 +27,9 @@ static cl::opt<unsigned> iterations("iterations",
                                     cl::init(10), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
                                cl::init(60), cl::sub(command));
+static cl::opt<bool>
+    inPlace("in-place", cl::desc("Use one buffer for sending and receiving"),
+            cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
 
@@ -46,7 +49,8 @@ int driver::runMain() {
     return fail("--timeout must be more than 0 seconds");
   if (iterations == 0)
     return fail("--iterations must be at least 1");
-  return runSchedule({input, *size, lowering.get(), iterations, timeout, json});
+  return runSchedule(
+      {input, *size, lowering.get(), iterations, timeout, json, inPlace});
 }
 
 static void report(const RunRequest &request, const Collective &collective,
@@ -106,9 +110,9 @@ int driver::runSchedule(const RunRequest &request) {
     return fail("--bytes=" + llvm::Twine(request.bytes) +
                 " is not a whole number of " + request.lowering.element +
                 " in " + llvm::Twine(segments) + " segments");
-  Result<RunReport> run =
-      runOnHost(*plan, {request.bytes / segments, *element, *reduction,
-                        request.iterations, request.timeoutSeconds});
+  Result<RunReport> run = runOnHost(
+      *plan, {request.bytes / segments, *element, *reduction,
+              request.iterations, request.timeoutSeconds, request.inPlace});
   if (!run)
     return fail(run.error());
   report(request, collective, *run);

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Happens-before in one launch of a program: program order within a channel,
-// signal before wait, and barriers. Each channel counts its ops; a clock holds,
-// for each channel, how many of its ops are known to be done.
+// signal before wait, and barriers. Each channel counts its transfers, and its
+// first op, whatever it is; a clock holds, for each channel, how many of these
+// are known to be done.
 //
 // Packets order less than flags do: no thread waits for another one of its
 // block, so the word that a thread reads says only what its writer had to know
@@ -27,7 +28,7 @@
 
 namespace sccl::coll {
 
-/// For each channel of a program, how many of its ops have happened before.
+/// For each channel of a program, how much of it has happened before.
 class VectorClock {
 public:
   explicit VectorClock(size_t channels = 0) : counts(channels, 0) {}
@@ -70,10 +71,6 @@ public:
   /// executed.
   const VectorClock &signalled(WaitOp wait) const {
     return signals.at({getFlag(wait), wait.getValue()});
-  }
-  /// True if the channel knows already all that `wait` would tell it.
-  bool knows(ChannelOp channel, WaitOp wait) const {
-    return signalled(wait).isWithin(at(channel));
   }
   /// True if the channel knows that the launch of `rank` has begun: something
   /// that `rank` did in it happened before.

@@ -73,7 +73,8 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
     be run by one thread. The channels of a rank are interleaved in an order in
     which the program can execute, so that one thread per rank is enough. Flags
     are words in shared memory, stored with release and polled with acquire; a
-    waiting thread yields.
+    waiting thread yields. Where the buffers of all ranks together do not fit in
+    the cache, copies bypass it.
 
     Element types and reductions are those of `convert-coll-to-gpu`. f16 and bf16
     are converted with integers, so that the code needs no run-time library.
@@ -83,7 +84,10 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
 
     Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
   }];
-  let options = [Coll_elementOption, Coll_reductionOption, Coll_shapeOption];
+  let options = [Coll_elementOption, Coll_reductionOption, Coll_shapeOption,
+    Option<"cacheBytes", "cache-bytes", "uint64_t", "32 << 20",
+           "Bytes of the cache that all ranks share: launches whose buffers take "
+           "more bypass it">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect"

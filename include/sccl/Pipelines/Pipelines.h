@@ -46,6 +46,8 @@ struct LoweringOptions {
   bool identical = false;
   /// Blocks that the GPU holds at once; 0 means what its chip guarantees.
   unsigned residentBlocks = 0;
+  /// Of the cache that the ranks on a CPU share.
+  uint64_t cacheBytes = 32 << 20;
 };
 
 /// Schedules to synchronized, checked programs: check-schedule,

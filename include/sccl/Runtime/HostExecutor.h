@@ -42,6 +42,8 @@ public:
 
   const Collective &collective() const { return theCollective; }
   const ProgramInfo &info() const { return programInfo; }
+  /// True if send and receive buffers may overlap.
+  bool allowsInPlace() const { return inPlace; }
   /// The function of `rank`; of step `step` if the program has steps.
   RankFunction function(unsigned rank, unsigned step = 0) const {
     return functions[step * programInfo.numRanks + rank];
@@ -51,6 +53,7 @@ private:
   explicit HostPlan(Collective collective);
   Collective theCollective;
   ProgramInfo programInfo;
+  bool inPlace = false;
   std::vector<RankFunction> functions;
   std::unique_ptr<mlir::ExecutionEngine> engine;
 };
@@ -58,10 +61,12 @@ private:
 /// One measurement.
 struct RunOptions {
   uint64_t segmentBytes; ///< see Collective::chunksPerSegment
-  ElementType element;   ///< what the plan was compiled for, as the next
-  Reduction reduction;
+  /// What the plan was compiled for, as the next.
+  ElementType element = *findElementType("f32");
+  Reduction reduction = Reduction::Sum;
   unsigned iterations = 10;   ///< launches, every one of them verified
   double timeoutSeconds = 60; ///< for all launches together
+  bool inPlace = false;       ///< one buffer for sending and receiving
 };
 
 /// What came out.
@@ -79,7 +84,8 @@ struct RunReport {
 /// follow each other without any reset or barrier in between, with other data
 /// each time, and every element of every output is compared; a few more
 /// launches are timed. Buffers have guard zones whose overwriting is reported.
-/// A launch that does not end in time is aborted. Fails if the buffers do not
+/// A launch that does not end in time is aborted. Fails if the plan does not work
+/// in place and is to, if the buffers do not
 /// fit in memory.
 Result<RunReport> runOnHost(const HostPlan &plan, const RunOptions &options);
 

@@ -123,6 +123,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
         `bytes` bytes. The model has a latency for each step and a bandwidth for
         each link, relative to those of a push: a pull has 0.93 of the bandwidth,
         a copy engine 1.06 but the latency of a kernel per step. Ties go to push.
+        Without `engines` only push and pull are candidates: copy engines set no
+        flags, so they are for programs of a kernel per step.
 
     With `explain` each choice is printed as a remark, with its reason.
 
@@ -142,6 +144,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     Option<"beta", "beta", "double", "4e-5",
            "Microseconds per byte of a push over a link of bandwidth 1, for "
            "auto">,
+    Option<"engines", "engines", "bool", "true",
+           "Let auto choose copy engines">,
     Option<"explain", "explain", "bool", "false",
            "Print the reason of each choice">,
   ];
@@ -246,9 +250,9 @@ def RemoveRedundantSync
   let description = [{
     A transitive reduction of the order of events: removes
       - waits for what the channel knows by earlier waits, its own or those of
-        the channels that it has heard of;
-      - waits for a peer's ready where the channel has already heard of something
-        that the peer did in this launch;
+        the channels that it has heard of, or by the waits next to them;
+      - waits for a peer's ready where the channel has already heard, or hears by
+        the waits next to them, of something that the peer did in this launch;
       - waits at the end of a rank for what its other channels wait for;
       - in a program with alternating scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
@@ -295,7 +299,8 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a wait that never ends: nobody signals (D2), or a cycle of waits (D1);
       - two accesses to one slot, one of them a write, that no chain of signals
         and waits orders (H1);
-      - a put into a peer that has not announced its launch (H3);
+      - a transfer that touches a peer of whose launch nothing is known, or its
+        alternating scratch without hearing of it in each launch (H3);
       - a slot that is read before anything is in it, a contribution combined
         twice, or an output that ends without the chunk it must hold (A1);
       - a combine that is `final` without making its chunks complete, or that
@@ -304,7 +309,10 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
         rank reads its buffers (H1);
       - with `identical`, a chunk that two ranks end with after combining it in
         different orders, so that floats may differ (T1). See
-        docs/Rationale/ElementTypes.md.
+        docs/Rationale/ElementTypes.md;
+      - with `in-place`, any of this when the send and the receive buffer of each
+        rank overlap as in NCCL's collectives in place, or that they have no such
+        overlap, as in an all_to_all (H4).
 
     Flags only grow and have one writer each, so all executions order the same
     accesses: checking one is enough.
@@ -314,6 +322,8 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
   let options = [
     Option<"identical", "identical", "bool", "false",
            "Require that all ranks combine each chunk in the same order">,
+    Option<"inPlace", "in-place", "bool", "false",
+           "Require that the program works in place">,
   ];
 }
 

@@ -179,7 +179,7 @@ struct ConvertCollToGPUPass
       return failure();
     HelperOptions options{target == "nvvm" ? HelperTarget::NVVM
                                            : HelperTarget::ROCDL,
-                          blockSize, std::nullopt, false};
+                          blockSize, std::nullopt, false, 0};
     Result<CodeShape> codeShape = chooseCodeShape(shape, program);
     if (!codeShape)
       return program.emitError(codeShape.error());

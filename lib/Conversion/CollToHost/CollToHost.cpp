@@ -35,7 +35,7 @@ struct ConvertCollToHostPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
-    HelperOptions options{HelperTarget::Host, 1, std::nullopt, false};
+    HelperOptions options{HelperTarget::Host, 1, std::nullopt, false, 0};
     if (llvm::any_of(programs, hasCombine)) {
       // LLVM would call a run-time library on a CPU without the instructions.
       Result<ElementOp> combine =
@@ -70,6 +70,10 @@ struct ConvertCollToHostPass
       if (std::optional<std::string> reason = whyNoPackets(*options.combine))
         return program.emitError(*reason);
     ProgramInfo info = describeProgram(program, problem->collective);
+    options.streamStride = std::max(
+        options.streamStride,
+        std::max<uint64_t>(cacheBytes / countSlots(info, problem->collective),
+                           chunkAlignment));
     FailureOr<std::vector<RankParts>> order = orderOps(program, info);
     if (failed(order))
       return failure();
@@ -86,6 +90,16 @@ struct ConvertCollToHostPass
                   tableWords(rows), 0);
     program.erase();
     return success();
+  }
+
+  /// The chunks that the buffers of all ranks hold together, at least 1.
+  static uint64_t countSlots(const ProgramInfo &info,
+                             const Collective &collective) {
+    uint64_t slots = 1;
+    for (unsigned rank = 0; rank < info.numRanks; ++rank)
+      slots += collective.inputSlots(rank) + collective.outputSlots(rank) +
+               info.scratchSlots[rank];
+    return slots;
   }
 
   /// An order in which one thread per rank can execute all channels.

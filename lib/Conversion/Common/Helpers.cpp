@@ -65,11 +65,13 @@ static constexpr llvm::StringLiteral geometry = R"mlir(
     %most = arith.minsi %slice, %beyond : i64
     %ahead0 = arith.subi %bytes, %skip : i64
 ADDRESSES
+DIFFER
     %end:RESULTS = scf.for %p = %c0_i32 to %pieces step %c1_i32
         iter_args(%ahead = %ahead0, BINDINGS) -> (i64, TYPES) : i32 {
       %length = arith.minsi %ahead, %most : i64
       %some = arith.cmpi sgt, %length, %c0 : i64
-      scf.if %some {
+MOVES
+      scf.if %SOME {
 CALLS
       }
       %ahead_next = arith.subi %ahead, %piece : i64
@@ -106,6 +108,17 @@ static constexpr llvm::StringLiteral callOfAction =
     "        llvm.call @ACTION(POINTERS, %lengthMORE) : (TYPES, i64MORE_TYPES) "
     "-> ()";
 
+/// On the host, what does not fit in the cache bypasses it.
+static constexpr llvm::StringLiteral callsOfStream = R"mlir(
+        %stream_stride = arith.constant STREAM_STRIDE : i64
+        %streams = arith.cmpi uge, %stride, %stream_stride : i64
+        scf.if %streams {
+          llvm.call @ACTION_stream(POINTERS, %length) : (TYPES, i64) -> ()
+        } else {
+          llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+        }
+)mlir";
+
 /// The combine that makes a chunk complete has a divisor that is not 0.
 static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
         %divides = arith.cmpi ne, %divisor, %c0_i32 : i32
@@ -113,13 +126,14 @@ static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
           llvm.call @coll_averageSUFFIX(POINTERS, %lengthMORE, %divisor)
               : (TYPES, i64MORE_TYPES, i32) -> ()
         } else {
-          llvm.call @ACTION(POINTERS, %lengthMORE) : (TYPES, i64MORE_TYPES) -> ()
+CALLS_OF_OTHERS
         }
 )mlir";
 
 /// A function that moves or combines chunks, as `shape` says.
-static std::string geometryFunction(const PacketShape &shape, bool averages) {
-  averages &= shape.combines;
+static std::string geometryFunction(const HelperOptions &options,
+                                    const PacketShape &shape) {
+  bool averages = shape.combines && options.averages();
   struct BufferOperand {
     llvm::StringRef name;
     bool isPacket;
@@ -151,7 +165,18 @@ static std::string geometryFunction(const PacketShape &shape, bool averages) {
   fill("NAME", (shape.combines ? "coll_reduce" : "coll_transfer") + suffix);
   fill("LAUNCH", shape.any() ? ", %launch: i32, %abort: PTR" : "");
   fill("DIVISOR", averages ? ", %divisor: i32" : "");
-  fill("CALLS", averages ? callsOfAverage.str() : callOfAction.str());
+  bool streams = options.streamStride != 0 && !shape.any();
+  std::string calls = streams ? callsOfStream.str() : callOfAction.str();
+  fill("CALLS\n", (averages ? callsOfAverage.str() : calls) + "\n");
+  fill("CALLS_OF_OTHERS", calls);
+  fill("STREAM_STRIDE", std::to_string(options.streamStride));
+  // In place, a chunk may be where it is to be copied to.
+  bool copies = !shape.combines && !shape.any();
+  fill("DIFFER",
+       copies ? "    %differ = llvm.icmp \"ne\" %dst_first, %src0_first : PTR"
+              : "");
+  fill("MOVES", copies ? "      %moves = arith.andi %some, %differ : i1" : "");
+  fill("%SOME", copies ? "%moves" : "%some");
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
@@ -174,12 +199,11 @@ static std::string geometryFunction(const PacketShape &shape, bool averages) {
 }
 
 static std::string geometryText(const HelperOptions &options) {
-  bool averages = options.averages();
-  std::string text = geometryFunction({}, averages);
+  std::string text = geometryFunction(options, {});
   if (options.combine)
-    text += geometryFunction({.combines = true}, averages);
+    text += geometryFunction(options, {.combines = true});
   for (const PacketShape &shape : options.packets)
-    text += geometryFunction(shape, averages) + packetLoopsText(options, shape);
+    text += geometryFunction(options, shape) + packetLoopsText(options, shape);
   return text;
 }
 
@@ -196,10 +220,94 @@ static constexpr llvm::StringLiteral hostCopy = R"mlir(
   }
 )mlir";
 
+// Stores that bypass the cache spare it the reading of lines that are about to
+// be overwritten. On x86-64 a release does not order them, so that a fence ends
+// the function.
+static constexpr llvm::StringLiteral hostCopyStream = R"mlir(
+  llvm.func internal @coll_copy_stream(%dst: PTR, %src: PTR, %bytes: i64)
+      attributes {no_inline} {
+    %zero = arith.constant 0 : i64
+    %line_mask = arith.constant 63 : i64
+    %tile = arith.constant 256 : i64
+    %tile_mask = arith.constant -256 : i64
+    %dst_int = llvm.ptrtoint %dst : PTR to i64
+    %minus = arith.subi %zero, %dst_int : i64
+    %to_line = arith.andi %minus, %line_mask : i64
+    %head = arith.minui %to_line, %bytes : i64
+    "llvm.intr.memcpy"(%dst, %src, %head) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
+    %rest = arith.subi %bytes, %head : i64
+    %tiled = arith.andi %rest, %tile_mask : i64
+    %end = arith.addi %head, %tiled : i64
+    scf.for %at = %head to %end step %tile : i64 {
+      %from = llvm.getelementptr %src[%at] : (PTR, i64) -> PTR, i8
+      %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
+LOADS
+STORES
+    }
+    %left = arith.subi %bytes, %end : i64
+    %from_end = llvm.getelementptr %src[%end] : (PTR, i64) -> PTR, i8
+    %to_end = llvm.getelementptr %dst[%end] : (PTR, i64) -> PTR, i8
+    "llvm.intr.memcpy"(%to_end, %from_end, %left) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
+    FENCE
+    llvm.return
+  }
+)mlir";
+
+// Combines into a piece of the stack, which stays in the cache, and copies from
+// there.
+static constexpr llvm::StringLiteral hostCombineStream = R"mlir(
+  llvm.func internal @coll_combine_stream(%dst: PTR, %lhs: PTR, %rhs: PTR,
+      %bytes: i64) attributes {no_inline} {
+    %zero = arith.constant 0 : i64
+    %piece = arith.constant 16384 : i64
+    %tmp = llvm.alloca %piece x i8 {alignment = 64 : i64} : (i64) -> PTR
+    scf.for %at = %zero to %bytes step %piece : i64 {
+      %left = arith.subi %bytes, %at : i64
+      %length = arith.minui %left, %piece : i64
+      %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
+      %pa = llvm.getelementptr %lhs[%at] : (PTR, i64) -> PTR, i8
+      %pb = llvm.getelementptr %rhs[%at] : (PTR, i64) -> PTR, i8
+      llvm.call @coll_combine(%tmp, %pa, %pb, %length) : (PTR, PTR, PTR, i64) -> ()
+      llvm.call @coll_copy_stream(%to, %tmp, %length) : (PTR, PTR, i64) -> ()
+    }
+    llvm.return
+  }
+)mlir";
+
+static std::string hostCopyStreamText() {
+  std::string loads, stores;
+  for (unsigned i = 0; i < 4; ++i) {
+    std::string n = std::to_string(i), byte = std::to_string(i * 64);
+    loads += "        %from" + n + " = llvm.getelementptr %from[" + byte +
+             "] : (PTR) -> PTR, i8\n        %line" + n + " = llvm.load %from" +
+             n + " {alignment = 1 : i64} : PTR -> vector<16xi32>\n";
+    stores += "        %to" + n + " = llvm.getelementptr %to[" + byte +
+              "] : (PTR) -> PTR, i8\n        llvm.store %line" + n + ", %to" +
+              n +
+              " {alignment = 64 : i64, nontemporal} : vector<16xi32>, PTR\n";
+  }
+  std::string text = replaceAll(hostCopyStream.str(), "LOADS", loads);
+  text = replaceAll(std::move(text), "STORES", stores);
+#if defined(__x86_64__)
+  llvm::StringRef fence =
+      "llvm.call_intrinsic \"llvm.x86.sse.sfence\"() : () -> ()";
+#else
+  llvm::StringRef fence = "llvm.fence release";
+#endif
+  return replaceAll(std::move(text), "FENCE", fence);
+}
+
 static std::string hostLoopsText(const HelperOptions &options) {
+  bool streams = options.streamStride != 0;
   std::string text = hostCopy.str();
+  if (streams)
+    text += hostCopyStreamText();
   if (options.combine)
     text += hostCombineText(*options.combine);
+  if (options.combine && streams)
+    text += hostCombineStream.str();
   return text;
 }
 

@@ -51,6 +51,9 @@ struct HelperOptions {
   std::optional<ElementOp> combine;
   /// True if code is kept as tables.
   bool hasTables = false;
+  /// On the host, chunks of so many bytes and more bypass the cache; 0 means
+  /// that none do.
+  uint64_t streamStride = 0;
   /// Of the copies and combines that have to do with packets.
   std::set<PacketShape> packets = {};
 
