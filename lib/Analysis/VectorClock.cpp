@@ -24,7 +24,7 @@ ProgramClocks::ProgramClocks(ProgramOp program)
   clocks.assign(channels.size(), VectorClock(channels.size()));
   if (!hasPackets)
     return;
-  inTransfer = ends = clocks;
+  inTransfer = inEveryChunk = ends = clocks;
   // The verifier has done the same, and succeeded.
   if (FailureOr<Problem> problem = importProblem(program); succeeded(problem))
     perSegment = problem->collective.chunksPerSegment();
@@ -59,6 +59,7 @@ void ProgramClocks::advanceWithPackets(size_t self, Operation *op) {
     hear(self, known, /*position=*/0); // flags do not depend on bytes
   }
   VectorClock clock = known;
+  std::optional<VectorClock> common;
   if (std::optional<Transfer> transfer = getTransfer(op)) {
     for (unsigned i = 0; i < transfer->count; ++i) {
       VectorClock chunk = known;
@@ -71,9 +72,14 @@ void ProgramClocks::advanceWithPackets(size_t self, Operation *op) {
             {transfer->write.rank, transfer->write.slot + i}, chunk);
       hear(self, chunk, (transfer->chunk + i) % perSegment);
       clock.join(chunk);
+      if (common)
+        common->meet(chunk);
+      else
+        common = chunk;
     }
   }
   inTransfer[self] = clock;
+  inEveryChunk[self] = common.value_or(known);
   ends[self].join(clock);
 }
 

@@ -150,7 +150,7 @@ private:
                              const Transfer &transfer) {
     auto check = [&](const SlotRange &range) -> LogicalResult {
       if (range.rank == getRank(channel) ||
-          clocks.knowsLaunch(clocks.during(channel), range.rank))
+          clocks.knowsLaunch(clocks.throughout(channel), range.rank))
         return success();
       if (program.getAlternating() && range.buffer == Buffer::Scratch) {
         unsigned position = transfer.chunk % collective.chunksPerSegment();

@@ -148,3 +148,33 @@ coll.program @h3_empty_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 
     }
   }
 }
+
+// -----
+
+// The first put of rank 0 sends back chunk 1, which tells of rank 1, and beside it
+// its own chunk 0, which tells nothing.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h3_one_chunk_of_two of reduce on @pair chunks = 2 root = 1 blocks = 1 alternating packets {
+  coll.rank 0 scratch = 2 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to scratch[0] step = 0
+    }
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op writes scratch of rank 1, of which rank 0 hears nothing before it writes there again (H3)}}
+      coll.put chunk 0 count = 2 from scratch[0] to scratch[0] step = 1
+      coll.put chunk 1 from input[1] to scratch[2] step = 1
+    }
+  }
+  coll.rank 1 scratch = 3 {
+    coll.channel to 0 {
+      coll.put chunk 1 from input[1] to scratch[1] step = 0
+    }
+    coll.channel to 1 {
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+      coll.combine chunk 1 from scratch[1], scratch[2] to output[1] step = 1 final
+    }
+  }
+}

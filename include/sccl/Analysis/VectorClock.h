@@ -38,6 +38,11 @@ public:
     for (size_t i = 0; i < counts.size(); ++i)
       counts[i] = std::max(counts[i], other.counts[i]);
   }
+  /// Forgets what `other` does not know.
+  void meet(const VectorClock &other) {
+    for (size_t i = 0; i < counts.size(); ++i)
+      counts[i] = std::min(counts[i], other.counts[i]);
+  }
   /// True if all that `this` knows, `other` knows as well.
   bool isWithin(const VectorClock &other) const {
     for (size_t i = 0; i < counts.size(); ++i)
@@ -64,6 +69,11 @@ public:
   /// knows, and what the packets tell that the op reads.
   const VectorClock &during(ChannelOp channel) const {
     return hasPackets ? inTransfer[index(channel)] : at(channel);
+  }
+  /// Likewise, but only what is known wherever the op writes: each chunk's
+  /// packets tell something else.
+  const VectorClock &throughout(ChannelOp channel) const {
+    return hasPackets ? inEveryChunk[index(channel)] : at(channel);
   }
   /// Executes `op`, the next one of `channel`.
   void advance(ChannelOp channel, mlir::Operation *op);
@@ -95,7 +105,7 @@ private:
 
   bool hasPackets;
   unsigned perSegment = 1;
-  std::vector<VectorClock> inTransfer, ends; ///< likewise by channel
+  std::vector<VectorClock> inTransfer, inEveryChunk, ends; ///< by channel
   /// By rank and slot of scratch: what its packets tell.
   std::map<std::pair<unsigned, unsigned>, VectorClock> packets;
   /// By rank and peer: the lowest position of a chunk that tells of the peer.

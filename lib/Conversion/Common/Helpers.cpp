@@ -130,14 +130,36 @@ CALLS_OF_OTHERS
         }
 )mlir";
 
+/// The calls that do what `shape` says with a slice.
+static std::string callsText(const HelperOptions &options,
+                             const PacketShape &shape) {
+  bool streams = options.streamStride != 0 && !shape.any();
+  std::string others = streams ? callsOfStream.str() : callOfAction.str();
+  bool averages = shape.combines && options.averages();
+  std::string text = averages ? callsOfAverage.str() : others;
+  std::string suffix = shape.any() ? shape.suffix() : "";
+  for (auto [hole, part] :
+       {std::pair<const char *, std::string>("CALLS_OF_OTHERS", others),
+        {"STREAM_STRIDE", std::to_string(options.streamStride)},
+        {"MORE_TYPES", shape.any() ? ", i32, PTR" : ""},
+        {"MORE", shape.any() ? ", %launch, %abort" : ""},
+        {"ACTION", (shape.combines ? "coll_combine" : "coll_copy") + suffix},
+        {"SUFFIX", suffix}})
+    text = replaceAll(std::move(text), hole, part);
+  return text + "\n";
+}
+
+namespace {
+/// An operand of @coll_transfer or @coll_reduce.
+struct BufferOperand {
+  llvm::StringRef name;
+  bool isPacket;
+};
+} // namespace
+
 /// A function that moves or combines chunks, as `shape` says.
 static std::string geometryFunction(const HelperOptions &options,
                                     const PacketShape &shape) {
-  bool averages = shape.combines && options.averages();
-  struct BufferOperand {
-    llvm::StringRef name;
-    bool isPacket;
-  };
   llvm::SmallVector<BufferOperand, 3> buffers = {{"dst", shape.dst},
                                                  {"src0", shape.src0}};
   if (shape.combines)
@@ -164,12 +186,9 @@ static std::string geometryFunction(const HelperOptions &options,
   };
   fill("NAME", (shape.combines ? "coll_reduce" : "coll_transfer") + suffix);
   fill("LAUNCH", shape.any() ? ", %launch: i32, %abort: PTR" : "");
+  bool averages = shape.combines && options.averages();
   fill("DIVISOR", averages ? ", %divisor: i32" : "");
-  bool streams = options.streamStride != 0 && !shape.any();
-  std::string calls = streams ? callsOfStream.str() : callOfAction.str();
-  fill("CALLS\n", (averages ? callsOfAverage.str() : calls) + "\n");
-  fill("CALLS_OF_OTHERS", calls);
-  fill("STREAM_STRIDE", std::to_string(options.streamStride));
+  fill("CALLS\n", callsText(options, shape));
   // In place, a chunk may be where it is to be copied to.
   bool copies = !shape.combines && !shape.any();
   fill("DIFFER",
@@ -180,8 +199,6 @@ static std::string geometryFunction(const HelperOptions &options,
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
-  fill("MORE_TYPES", shape.any() ? ", i32, PTR" : "");
-  fill("MORE", shape.any() ? ", %launch, %abort" : "");
   fill("ADDRESSES", eachOf(chunkAddress, packetAddress, ""));
   fill("RESULTS", std::to_string(buffers.size() + 1));
   fill("BINDINGS", each("%NAME_at = %NAME_first", ", "));
@@ -193,8 +210,6 @@ static std::string geometryFunction(const HelperOptions &options,
                           "\n"));
   fill("YIELDS", each("%NAME_next", ", "));
   fill("TYPES", each("PTR", ", "));
-  fill("ACTION", (shape.combines ? "coll_combine" : "coll_copy") + suffix);
-  fill("SUFFIX", suffix);
   return text;
 }
 
