@@ -91,6 +91,13 @@ static bool is64Bit(const Instruction &op) {
          has(op.opcode, "s64");
 }
 
+/// A load or store of 16 bytes.
+static bool is16Bytes(const Instruction &op) {
+  bool isWide = (has(op.opcode, "v4") && op.opcode.ends_with("32")) ||
+                (has(op.opcode, "v2") && op.opcode.ends_with("64"));
+  return isWide && (isAccess(op, "ld") || isAccess(op, "st"));
+}
+
 namespace {
 class PTXAudit : FunctionAudit {
 public:
@@ -105,6 +112,9 @@ public:
       checkWait();
     else
       checkOther();
+    if (function.name == "coll_copy" || function.name == "coll_combine" ||
+        function.name == "coll_average")
+      checkAlignment();
     if (StringRef operands = packetOperands(function.name); !operands.empty())
       checkPackets(operands.front() == 'p', operands.drop_front());
     if (function.name == "coll_end")
@@ -131,6 +141,21 @@ private:
       report(op, "scope is not .sys, so peers need not see it");
     if ((isAcquire(op) || isRelaxedLoad(op) || isPublish(op)) && !is64Bit(op))
       report(op, "flags and packets are words of 64 bits");
+  }
+
+  /// An access of 16 bytes traps where an address is not aligned: a branch on
+  /// the low bits of the addresses must lead there (check B2).
+  void checkAlignment() {
+    auto isGuard = [&](const Instruction &op) {
+      size_t at = &op - function.code.data();
+      return at >= 2 && verb(op) == "bra" && op.predicated &&
+             verb(function.code[at - 1]) == "setp" &&
+             verb(function.code[at - 2]) == "and" &&
+             function.code[at - 2].operands.ends_with(" 15");
+    };
+    if (const Instruction *found = fromEntry(isGuard, is16Bytes))
+      report(*found, "an access of 16 bytes without a look at the alignment",
+             "B2");
   }
 
   void checkSignal() {

@@ -56,9 +56,10 @@ public:
       : function(function), findings(findings) {}
 
 protected:
-  void report(const Instruction &where, const llvm::Twine &message) {
+  void report(const Instruction &where, const llvm::Twine &message,
+              const char *check = "P1") {
     findings.push_back(
-        {"P1", function.name, where.line, where.text.str(), message.str()});
+        {check, function.name, where.line, where.text.str(), message.str()});
   }
   void reportFunction(const llvm::Twine &message) {
     findings.push_back({"P1", function.name, function.line, function.text.str(),

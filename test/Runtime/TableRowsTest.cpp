@@ -9,9 +9,6 @@
 // thread per rank. Every element of every launch is compared. The sizes are
 // those at which chunks get short or empty, and in place as well.
 //
-// With SCCL_TEST_LARGE in the environment also 16 MiB per send buffer, which
-// takes some minutes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Data/PaperTables.h"
@@ -24,8 +21,6 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
-
-#include <cstdlib>
 
 using namespace sccl;
 
@@ -91,8 +86,7 @@ protected:
         run(plan, elements, 3, inPlace);
       // Nothing is reset from one launch to the next.
       run(plan, chunks + 1, inPlace ? 100 : 1000, inPlace);
-      if (std::getenv("SCCL_TEST_LARGE"))
-        run(plan, (4 << 20) / (collective.chunks() / chunks), 1, inPlace);
+      run(plan, (4 << 20) / (collective.chunks() / chunks), 1, inPlace);
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include "sccl/Pipelines/Pipelines.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace sccl::driver {
@@ -26,6 +27,13 @@ public:
                   llvm::cl::desc("Who moves chunks: push, pull, dma (with "
                                  "--steps) or auto"),
                   llvm::cl::init("push"), llvm::cl::sub(command)),
+        links("link-transport",
+              llvm::cl::desc("Transport of one link, as 0-1:pull"),
+              llvm::cl::value_desc("SRC-DST:TRANSPORT"),
+              llvm::cl::CommaSeparated, llvm::cl::sub(command)),
+        explain("explain",
+                llvm::cl::desc("Say for each link who moves chunks, and why"),
+                llvm::cl::sub(command)),
         steps("steps",
               llvm::cl::desc("A kernel per step, in place of one for all"),
               llvm::cl::sub(command)),
@@ -53,7 +61,11 @@ public:
     options.element = element;
     options.reduction = reduction;
     options.transport = transport;
-    options.steps = steps || transport == "dma";
+    options.links.assign(links.begin(), links.end());
+    options.explain = explain;
+    auto isDMA = [](llvm::StringRef link) { return link.ends_with(":dma"); };
+    options.steps =
+        steps || transport == "dma" || llvm::any_of(options.links, isDMA);
     options.throughScratch = throughScratch;
     options.alternate = alternate;
     options.packets = packets;
@@ -64,6 +76,8 @@ public:
 
 private:
   llvm::cl::opt<std::string> element, reduction, transport;
+  llvm::cl::list<std::string> links;
+  llvm::cl::opt<bool> explain;
   llvm::cl::opt<bool> steps, throughScratch, alternate, packets;
   llvm::cl::opt<std::string> shape;
   llvm::cl::opt<bool> identical;

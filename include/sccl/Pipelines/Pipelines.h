@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
+#include <vector>
 
 namespace mlir {
 class DialectRegistry;
@@ -35,6 +36,9 @@ struct LoweringOptions {
   /// Who moves chunks: push, pull, dma or auto. With dma, steps.
   std::string transport = "push";
   uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
+  /// Transports of single links, as "0-1:pull".
+  std::vector<std::string> links;
+  bool explain = false; ///< print the reason of each transport
   bool steps = false;       ///< a kernel per step, in place of one with flags
   bool throughScratch = false; ///< let peers touch nothing but scratch
   bool alternate = false; ///< two halves of scratch by turns, fewer readies

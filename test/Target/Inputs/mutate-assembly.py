@@ -50,6 +50,8 @@ PTX = [
     ("epoch without barrier", "coll_end", r"\tbar\.sync.*\n", ""),
     ("copy through the read-only cache", "coll_copy", r"ld\.global\.v4", "ld.global.nc.v4"),
     ("copy by ldu", "coll_copy", r"ld\.global\.v4", "ldu.global.v4"),
+    ("copy without a look at the alignment", "coll_copy", r"(and\.b64.*), 15;", r"\1, 0;"),
+    ("combine without a look at the alignment", "coll_combine", r"\t@%p1 bra.*\n", ""),
     ("combine through the read-only cache", "coll_combine", r"ld\.global\.v4", "ld.global.nc.v4"),
     ("atomic epoch", "coll_begin", r"ld\.global\.b64(\s+\S+\s+\S+);", r"atom.global.or.b64\1, 0;"),
 ]
@@ -166,7 +168,7 @@ def main():
             check = subprocess.run(
                 ["sccl", "check", str(mutant)], capture_output=True, text=True
             )
-            found = re.search(r"P1: (.*)", check.stderr)
+            found = re.search(r"(?:P1|B2): (.*)", check.stderr)
             if check.returncode == 1 and found:
                 print(f"{name}: {found[1]}")
                 caught += 1
