@@ -330,10 +330,10 @@ CALL_TRANSFER
         }
 )mlir";
 
-// Rows whose opcodes are 4 and more, see CodeRow.
+// Rows with packets, see CodeRow.
 static constexpr llvm::StringLiteral callPackets = R"mlir(
-      %c4 = arith.constant 4 : i32
-      %has_packets = arith.cmpi uge, %opcode, %c4 : i32
+      %first_shape = arith.constant FIRST_SHAPE : i32
+      %has_packets = arith.cmpi uge, %opcode, %first_shape : i32
       scf.if %has_packets {
         SLOT(dst, 1)
         SLOT(src0, 5)
@@ -418,6 +418,7 @@ static std::string executeText(const HelperOptions &options) {
        {std::pair<const char *, std::string>("PACKETS_OR_ELSE",
                                              hasPackets ? callPackets : ""),
         {"SHAPES", shapesText(options)},
+        {"FIRST_SHAPE", std::to_string(CodeRow::Packets)},
         {"END_OF_PACKETS", hasPackets ? "}" : ""}})
     text = replaceAll(std::move(text), hole, part);
   bool averages = options.averages();
