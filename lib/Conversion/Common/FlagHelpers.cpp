@@ -354,10 +354,13 @@ static constexpr llvm::StringLiteral callShape = R"mlir(
               %segment, %chunks, %block, %blocks, %launch32, %abortDIVIDE)
               : (PTR, i32, i32, PTR, i32, i32, TYPES_OF_2ND i32, i32, i64, i32,
                  i32, i32, i32, PTRTYPE_OF_DIVIDE) -> ()
+        } else {
+OTHERS
         }
 )mlir";
 
-/// The calls of all helpers that have to do with packets.
+/// The calls of all helpers that have to do with packets, each within the else
+/// of another: then nothing has to be kept across a call.
 static std::string shapesText(const HelperOptions &options) {
   std::string text;
   for (const PacketShape &shape : options.packets) {
@@ -374,7 +377,7 @@ static std::string shapesText(const HelperOptions &options) {
           {"TYPE_OF_DIVIDE", divides ? ", i32" : ""},
           {"DIVIDE", divides ? ", %divisor" : ""}})
       call = replaceAll(std::move(call), hole, part);
-    text += call;
+    text = replaceAll(std::move(call), "OTHERS", text);
   }
   return text;
 }
