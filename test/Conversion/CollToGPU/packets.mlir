@@ -42,8 +42,8 @@ coll.topology @pair ranks = 2 {
 // HOST:          llvm.call @sched_yield
 
 // TABLE-LABEL: llvm.func hidden @coll_execute(
-// TABLE:         llvm.call @coll_transfer_pm(
-// TABLE:         llvm.call @coll_reduce_mmp(
+// TABLE-DAG:     llvm.call @coll_transfer_pm(
+// TABLE-DAG:     llvm.call @coll_reduce_mmp(
 coll.program @sum of all_reduce on @pair chunks = 1 blocks = 1 alternating packets {
   coll.rank 0 scratch = 2 {
     coll.channel to 0 {
