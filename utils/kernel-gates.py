@@ -152,7 +152,10 @@ def rows_of(table, offset, count):
     rows = []
     for row in range(count):
         word = offset // 4 + row * ROW_WORDS
-        helper = HELPERS[table[word]]
+        opcode = table[word]
+        if opcode >= len(HELPERS):  # packets; bit 3 tells that they are combined
+            opcode = (opcode - len(HELPERS)) >> 3
+        helper = HELPERS[opcode]
         is_flag = helper in ("coll_signal", "coll_wait")
         rows.append((helper, table[word + 2] if is_flag else 0))
     return rows
@@ -181,7 +184,8 @@ def channels(kernel, tables):
             result[-1] += rows_of(tables[table], offset, int(parameters["[param1]"]))
         else:
             is_flag = match[0] in ("coll_signal", "coll_wait")
-            result[-1].append((match[0], int(parameters["[param1]"]) if is_flag else 0))
+            helper = re.sub("_[pm]+$", "", match[0])  # with packets or without
+            result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
     return result
 
 

@@ -32,6 +32,11 @@ def Coll_ProgramOp : Coll_Op<"program", [
     With `alternating` each rank has its scratch twice, and a launch uses one or
     the other in turn.
 
+    With `packets` scratch holds packets: words of 64 bits, 4 bytes of a chunk in
+    the low half and the low half of the launch's number in the high one. Who
+    reads a slot of scratch waits for each word until that number is there, so
+    arrivals are not signalled. A slot of packets takes twice the bytes.
+
     **Constraints**
     - (program_c1) the topology and the collective exist, and fit each other;
     - (program_c2) the body holds one `coll.rank` for each rank, in order;
@@ -43,7 +48,10 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c7) a chunk stands in input and output at its own place in a
       segment, so that its bytes are those of the slot for any count (check B1);
     - (program_c8) where there are barriers, everything else is between them;
-    - (program_c9) scratch alternates only in programs without barriers.
+    - (program_c9) scratch alternates only in programs without barriers;
+    - (program_c10) packets stand only in scratch that alternates;
+    - (program_c11) with packets peers are reached only by puts into their
+      scratch, nothing reads an output, and only ready is signalled.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -74,12 +82,12 @@ def Coll_ProgramOp : Coll_Op<"program", [
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root,
                        ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<64>]>:$blocks,
-                       UnitAttr:$alternating);
+                       UnitAttr:$alternating, UnitAttr:$packets);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
     `chunks` `=` $chunks (`root` `=` $root^)? `blocks` `=` $blocks
-    (`alternating` $alternating^)? attr-dict-with-keyword $body
+    (`alternating` $alternating^)? (`packets` $packets^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }

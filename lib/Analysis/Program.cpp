@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -106,7 +108,7 @@ namespace {
 /// Runs the channels of a program as far as their waits allow.
 class Simulation {
 public:
-  explicit Simulation(ProgramOp program) : flags(program) {
+  explicit Simulation(ProgramOp program) : program(program), flags(program) {
     for (RankOp rank : program.getBody().getOps<RankOp>())
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
         cursors.push_back({channel, channel.getBody().op_begin(),
@@ -123,6 +125,7 @@ public:
           if (auto signal = dyn_cast<SignalOp>(op))
             values[getFlag(signal)] = signal.getValue();
           cursor.barriers += isa<BarrierOp>(op);
+          noteWrite(op);
           visit(cursor.channel, op);
           progress = true;
         }
@@ -140,7 +143,37 @@ private:
   bool canExecute(const Cursor &cursor) {
     if (auto wait = dyn_cast<WaitOp>(*cursor.next))
       return values[getFlag(wait)] >= wait.getValue();
-    return !isa<BarrierOp>(*cursor.next) || allReached(cursor.barriers);
+    if (isa<BarrierOp>(*cursor.next))
+      return allReached(cursor.barriers);
+    return !firstMissing(&*cursor.next, written);
+  }
+
+  /// Enters the packets that `op` sends.
+  void noteWrite(Operation *op) { insertPackets(op, written); }
+
+  using SlotKey = std::pair<unsigned, unsigned>; ///< rank and slot of scratch
+
+  void insertPackets(Operation *op, std::set<SlotKey> &slots) {
+    std::optional<Transfer> transfer = getTransfer(op);
+    if (!transfer || !holdsPackets(program, transfer->write))
+      return;
+    for (unsigned i = 0; i < transfer->count; ++i)
+      slots.insert({transfer->write.rank, transfer->write.slot + i});
+  }
+
+  /// The first slot of packets that `op` reads and that is not among `slots`.
+  std::optional<SlotKey> firstMissing(Operation *op,
+                                      const std::set<SlotKey> &slots) {
+    std::optional<Transfer> transfer;
+    if (program.getPackets())
+      transfer = getTransfer(op);
+    if (!transfer)
+      return std::nullopt;
+    for (const SlotRange &read : transfer->reads)
+      for (unsigned i = 0; holdsPackets(program, read) && i < read.count; ++i)
+        if (!slots.count({read.rank, read.slot + i}))
+          return SlotKey{read.rank, read.slot + i};
+    return std::nullopt;
   }
 
   /// True if every channel has passed `barriers` barriers, and has come to the
@@ -155,22 +188,32 @@ private:
   /// Emits an error if a channel has not come to its end. A wait that nobody
   /// will ever serve is the cause of others, so it is reported first.
   LogicalResult reportStuck() {
-    std::optional<WaitOp> stuck;
+    Operation *stuck = nullptr;
+    std::set<SlotKey> sent; // by anybody, in the end
+    program.walk([&](Operation *op) { insertPackets(op, sent); });
     for (Cursor &cursor : cursors) {
       if (cursor.next == cursor.end)
         continue;
-      auto wait = dyn_cast<WaitOp>(*cursor.next);
-      if (!wait)
-        continue; // at a barrier, which some wait keeps others from
-      if (flags.signals(getFlag(wait)) < wait.getValue())
+      Operation *op = &*cursor.next;
+      if (isa<BarrierOp>(op))
+        continue; // which some wait keeps others from
+      auto wait = dyn_cast<WaitOp>(op);
+      if (wait && flags.signals(getFlag(wait)) < wait.getValue())
         return reportUnserved(wait);
+      if (auto slot = firstMissing(op, sent))
+        return op->emitOpError()
+               << "never ends on rank " << getRank(cursor.channel)
+               << ": nobody sends packets to scratch[" << slot->second
+               << "] of rank " << slot->first << " (D2)";
       if (!stuck)
-        stuck = wait;
+        stuck = op;
     }
     if (!stuck)
       return success();
-    return stuck->emitOpError() << "never ends on rank " << getFlag(*stuck).dst
-                                << ": it is in a deadlock (D1)";
+    return stuck->emitOpError()
+           << "never ends on rank "
+           << getRank(cast<ChannelOp>(stuck->getParentOp()))
+           << ": it is in a deadlock (D1)";
   }
 
   LogicalResult reportUnserved(WaitOp wait) {
@@ -185,7 +228,9 @@ private:
                 << wait.getValue() << " (D2)";
   }
 
+  ProgramOp program;
   FlagTable flags;
+  std::set<SlotKey> written; ///< that hold packets by now
   std::vector<Cursor> cursors;
   std::map<FlagId, unsigned> values;
 };

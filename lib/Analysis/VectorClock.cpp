@@ -7,11 +7,14 @@
 
 #include "sccl/Analysis/VectorClock.h"
 
+#include "sccl/Dialect/Coll/ImportExport.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-ProgramClocks::ProgramClocks(ProgramOp program) {
+ProgramClocks::ProgramClocks(ProgramOp program)
+    : hasPackets(program.getPackets()) {
   for (RankOp rank : program.getBody().getOps<RankOp>())
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
       channels.try_emplace(channel, channels.size());
@@ -19,6 +22,12 @@ ProgramClocks::ProgramClocks(ProgramOp program) {
     }
   barriers.assign(channels.size(), 0);
   clocks.assign(channels.size(), VectorClock(channels.size()));
+  if (!hasPackets)
+    return;
+  inTransfer = inEveryChunk = ends = clocks;
+  // The verifier has done the same, and succeeded.
+  if (FailureOr<Problem> problem = importProblem(program); succeeded(problem))
+    perSegment = problem->collective.chunksPerSegment();
 }
 
 void ProgramClocks::advance(ChannelOp channel, Operation *op) {
@@ -32,11 +41,66 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
   // Signals and waits leave nothing to be known, but that the launch has begun.
   if (getTransfer(op) || clocks[self][self] == 0)
     clocks[self].tick(self);
+  if (hasPackets)
+    return advanceWithPackets(self, op);
   if (auto signal = dyn_cast<SignalOp>(op))
     signals.insert_or_assign({getFlag(signal), signal.getValue()},
                              clocks[self]);
   else if (auto wait = dyn_cast<WaitOp>(op))
     clocks[self].join(signalled(wait));
+}
+
+void ProgramClocks::advanceWithPackets(size_t self, Operation *op) {
+  VectorClock &known = clocks[self];
+  if (auto signal = dyn_cast<SignalOp>(op)) {
+    signals.insert_or_assign({getFlag(signal), signal.getValue()}, known);
+  } else if (auto wait = dyn_cast<WaitOp>(op)) {
+    known.join(signalled(wait));
+    hear(self, known, /*position=*/0); // flags do not depend on bytes
+  }
+  VectorClock clock = known;
+  std::optional<VectorClock> common;
+  if (std::optional<Transfer> transfer = getTransfer(op)) {
+    for (unsigned i = 0; i < transfer->count; ++i) {
+      VectorClock chunk = known;
+      for (const SlotRange &read : transfer->reads)
+        if (auto it = packets.find({read.rank, read.slot + i});
+            read.buffer == Buffer::Scratch && it != packets.end())
+          chunk.join(it->second);
+      if (transfer->write.buffer == Buffer::Scratch)
+        packets.insert_or_assign(
+            {transfer->write.rank, transfer->write.slot + i}, chunk);
+      hear(self, chunk, (transfer->chunk + i) % perSegment);
+      clock.join(chunk);
+      if (common)
+        common->meet(chunk);
+      else
+        common = chunk;
+    }
+  }
+  inTransfer[self] = clock;
+  inEveryChunk[self] = common.value_or(known);
+  ends[self].join(clock);
+}
+
+/// Notes of whom the rank of a channel hears by a chunk at `position`.
+void ProgramClocks::hear(size_t self, const VectorClock &clock,
+                         unsigned position) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (clock[i] == 0)
+      continue;
+    auto [it, isNew] = heard.try_emplace({ranks[self], ranks[i]}, position);
+    if (!isNew)
+      it->second = std::min(it->second, position);
+  }
+}
+
+bool ProgramClocks::hearsOf(RankOp rank, unsigned peer,
+                            unsigned position) const {
+  if (!hasPackets)
+    return knowsLaunch(endOf(rank), peer);
+  auto it = heard.find({rank.getRank(), peer});
+  return it != heard.end() && it->second <= position;
 }
 
 void ProgramClocks::joinAll() {
@@ -59,6 +123,6 @@ bool ProgramClocks::knowsLaunch(const VectorClock &clock, unsigned rank) const {
 VectorClock ProgramClocks::endOf(RankOp rank) const {
   VectorClock end(clocks.size());
   for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-    end.join(at(channel));
+    end.join(hasPackets ? ends[index(channel)] : at(channel));
   return end;
 }

@@ -20,12 +20,13 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
   std::string links = llvm::join(options.links, ",");
   return llvm::formatv(
       "coll-check-schedule,"
-      "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={8}"
-      "{9}{10}},"
-      "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5}},"
-      "coll-fuse-combines,{6},coll-check-program{{identical={7}}",
+      "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9}"
+      "{10}{11}},"
+      "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
+      "packets={6}},coll-fuse-combines,{7},"
+      "coll-check-program{{identical={8}}",
       options.transport, options.bytes, options.steps, options.blocks,
-      options.throughScratch, options.alternate,
+      options.throughScratch, options.alternate, options.packets,
       options.steps ? "coll-insert-step-barriers"
                     : "coll-insert-flag-sync,coll-remove-redundant-sync",
       options.identical, options.explain,
@@ -106,6 +107,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "alternate",
       llvm::cl::desc("Take turns between two halves of scratch"),
       llvm::cl::init(false)};
+  Option<bool> packets{*this, "packets",
+                       llvm::cl::desc("Send packets in place of flags")};
   Option<std::string> shape{*this, "shape",
                             llvm::cl::desc("auto, unrolled or table"),
                             llvm::cl::init(LoweringOptions().shape)};
@@ -123,6 +126,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.steps = steps || transport == "dma";
     options.throughScratch = throughScratch;
     options.alternate = alternate;
+    options.packets = packets;
     options.shape = shape;
     options.identical = identical;
     return options;

@@ -160,7 +160,8 @@ private:
       pendingBegin = line.data();
       pendingLine = number;
     }
-    if (!line.ends_with(";"))
+    bool isGroup = line.starts_with("{") && line.ends_with("}");
+    if (!line.ends_with(";") && !isGroup)
       return;
     // Statements that share a line share its number.
     StringRef rest(pendingBegin, line.end() - pendingBegin);
@@ -173,6 +174,7 @@ private:
   }
 
   void statement(StringRef text) {
+    text = text.ltrim("{} \t"); // of a group on one line
     if (text.empty() || text.starts_with("."))
       return;
     Instruction instruction;

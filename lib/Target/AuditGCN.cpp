@@ -79,6 +79,8 @@ public:
     else if (function.name == "coll_end")
       requireFromEntry(isBarrier, isStore,
                        "the epoch word is stored before the block barrier");
+    if (StringRef operands = packetOperands(function.name); !operands.empty())
+      checkPackets(operands.front() == 'p', operands.drop_front());
   }
 
 private:
@@ -150,6 +152,52 @@ private:
                          "written back");
           return;
         }
+  }
+
+  /// A packet is one access, so nothing else has to be ordered.
+  void checkPackets(bool sends, StringRef sources) {
+    auto isWord = [](const Instruction &op) {
+      return op.opcode.ends_with("dwordx2");
+    };
+    auto isPoll = [&](const Instruction &op) {
+      return isCoherentLoad(op) && isWord(op);
+    };
+    bool hasPlainSource = sources.contains('m');
+    for (const Instruction &op : function.code) {
+      if (isLoad(op) && !isCoherentLoad(op) && (!hasPlainSource || isWord(op)))
+        report(op, "a packet is loaded from a cache");
+      if (isCoherentLoad(op) && !isWord(op))
+        report(op, "packets are words of 64 bits");
+      if (sends && isStore(op) && !isWord(op))
+        report(op, "packets are words of 64 bits");
+      if (sends && isStore(op) && !hasSystemScope(op))
+        report(op, "a packet is stored without sc0 sc1");
+    }
+    if (sends && llvm::none_of(function.code, isStore))
+      reportFunction("sends no packet");
+    if (!sources.contains('p'))
+      return;
+    if (llvm::none_of(function.code, isPoll))
+      reportFunction("polls no packet");
+    requireComparison(isPoll, isStore, comparesNumber);
+    for (const Instruction &load : function.code) {
+      auto compares = [&](const Instruction &op) {
+        return comparesNumber(load, op);
+      };
+      if (isPoll(load) && after(load, isWaitForMemory, compares))
+        report(load, "a packet is compared before it has come");
+    }
+  }
+
+  /// True if `op` compares the high half of what `load` has loaded, or, as for
+  /// the abort word, all of it.
+  static bool comparesNumber(const Instruction &load, const Instruction &op) {
+    if (!op.opcode.starts_with("v_cmp_eq_") &&
+        !op.opcode.starts_with("v_cmp_ne_"))
+      return false;
+    StringRef pair = load.operands.split(',').first.trim();
+    std::string high = "v" + pair.split(':').second.trim(" ]").str();
+    return op.operands.contains(pair) || namesRegister(op.operands, high);
   }
 
   /// True if nothing that follows can overtake the load.

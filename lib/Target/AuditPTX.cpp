@@ -115,6 +115,8 @@ public:
     if (function.name == "coll_copy" || function.name == "coll_combine" ||
         function.name == "coll_average")
       checkAlignment();
+    if (StringRef operands = packetOperands(function.name); !operands.empty())
+      checkPackets(operands.front() == 'p', operands.drop_front());
     if (function.name == "coll_end")
       requireFromEntry(isBarrier, isStore,
                        "the epoch word is stored before the block barrier");
@@ -137,8 +139,8 @@ private:
                     (isAccess(op, "st") && isOrdered(op));
     if (hasScope && !has(op.opcode, "volatile") && !has(op.opcode, "sys"))
       report(op, "scope is not .sys, so peers need not see it");
-    if ((isAcquire(op) || isPublish(op)) && !is64Bit(op))
-      report(op, "flags are words of 64 bits");
+    if ((isAcquire(op) || isRelaxedLoad(op) || isPublish(op)) && !is64Bit(op))
+      report(op, "flags and packets are words of 64 bits");
   }
 
   /// An access of 16 bytes traps where an address is not aligned: a branch on
@@ -201,6 +203,48 @@ private:
       if (isAcquire(op))
         if (const Instruction *found = after(op, isBarrier, goal))
           report(*found, message);
+  }
+
+  /// A packet is one access, so nothing else has to be ordered.
+  void checkPackets(bool sends, StringRef sources) {
+    bool hasPlainSource = sources.contains('m');
+    for (const Instruction &op : function.code) {
+      if (isPlainLoad(op) && (!hasPlainSource || is64Bit(op)))
+        report(op, "a packet is loaded without relaxed order");
+      if (isPlainStore(op) && (sends || is64Bit(op)))
+        report(op, "a packet is stored without relaxed order");
+    }
+    if (sends && llvm::none_of(function.code, isRelaxedStore))
+      reportFunction("sends no packet");
+    if (!sources.contains('p'))
+      return;
+    if (llvm::none_of(function.code, isRelaxedLoad))
+      reportFunction("polls no packet");
+    requireComparison(isRelaxedLoad, isStore,
+                      [&](const Instruction &load, const Instruction &op) {
+                        return comparesNumber(load, op);
+                      });
+  }
+
+  /// True if `op` compares the high half of what `load` has loaded, or, as for
+  /// the abort word, all of it.
+  bool comparesNumber(const Instruction &load, const Instruction &op) const {
+    if (!op.opcode.starts_with("setp.eq.") &&
+        !op.opcode.starts_with("setp.ne."))
+      return false;
+    StringRef word = load.operands.split(',').first.trim();
+    if (namesRegister(op.operands, word))
+      return true;
+    return llvm::any_of(function.code, [&](const Instruction &split) {
+      auto [halves, source] = split.operands.rsplit(',');
+      StringRef high;
+      if (verb(split) == "mov" && halves.trim().starts_with("{"))
+        high = halves.split(',').second.trim(" {}");
+      else if (verb(split) == "shr")
+        std::tie(high, source) = split.operands.split(',');
+      return !high.empty() && namesRegister(source, word) &&
+             namesRegister(op.operands, high);
+    });
   }
 
   /// Flags in other functions, such as a helper that was inlined.

@@ -17,9 +17,37 @@
 
 #include "sccl/Target/Audit.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 
 namespace sccl::assembly {
+
+/// The operands of a helper for packets by its name, see PacketHelpers.h: a
+/// letter for the destination and one for each source, p for packets and m for
+/// plain memory. Empty for other functions.
+inline llvm::StringRef packetOperands(llvm::StringRef name) {
+  for (llvm::StringRef prefix :
+       {"coll_copy_", "coll_combine_", "coll_average_"})
+    if (llvm::StringRef rest = name;
+        rest.consume_front(prefix) && rest.size() > 1 &&
+        rest.find_first_not_of("pm") == llvm::StringRef::npos)
+      return rest;
+  return "";
+}
+
+/// True if `operands` name `reg`, which no other name may contain.
+inline bool namesRegister(llvm::StringRef operands, llvm::StringRef reg) {
+  for (size_t at = 0; (at = operands.find(reg, at)) != llvm::StringRef::npos;
+       ++at) {
+    llvm::StringRef before = operands.take_front(at);
+    llvm::StringRef after = operands.drop_front(at + reg.size());
+    bool isWhole = (before.empty() || !llvm::isAlnum(before.back())) &&
+                   (after.empty() || !llvm::isAlnum(after.front()));
+    if (isWhole)
+      return true;
+  }
+  return false;
+}
 
 /// The audit of one function.
 class FunctionAudit {
@@ -62,6 +90,20 @@ protected:
           !after(op, acquirer, leaves))
         continue;
       report(op, "a thread may stop waiting by a load without acquire");
+    }
+  }
+
+  /// Reports what is stored before `compares(load)`, the comparison of the
+  /// launch number that came with it.
+  template <typename Compares>
+  void requireComparison(Condition isPacketLoad, Condition isStore,
+                         Compares compares) {
+    for (const Instruction &load : function.code) {
+      auto comparesIt = [&](const Instruction &op) {
+        return compares(load, op);
+      };
+      if (isPacketLoad(load) && after(load, comparesIt, isStore))
+        report(load, "a packet is used before its launch number is compared");
     }
   }
 

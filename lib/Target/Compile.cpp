@@ -82,6 +82,7 @@ static LogicalResult checkResidency(ModuleOp module, const Target &target,
       uint64_t blocks = std::distance(channels.begin(), channels.end()) *
                         uint64_t(program.getBlocks());
       bool waits =
+          program.getPackets() ||
           rank->walk([](coll::WaitOp) { return WalkResult::interrupt(); })
               .wasInterrupted();
       if (waits && blocks > limit)

@@ -96,6 +96,8 @@ public:
         });
     if (failed(walked) || failed(status) || failed(checkAlternation()))
       return failure();
+    if (program.getPackets() && failed(checkPackets()))
+      return failure();
     if (failed(checkOutputs()))
       return failure();
     return success(!identical || succeeded(checkIdentical()));
@@ -137,7 +139,7 @@ private:
     size_t index = clocks.index(channel);
     return executeTransfer(
         op, *transfer,
-        {index, clocks.at(channel)[index], op, &clocks.at(channel)});
+        {index, clocks.at(channel)[index], op, &clocks.during(channel)});
   }
 
   /// A peer's buffers belong to this launch only after it has begun there (H3).
@@ -148,10 +150,14 @@ private:
                              const Transfer &transfer) {
     auto check = [&](const SlotRange &range) -> LogicalResult {
       if (range.rank == getRank(channel) ||
-          clocks.knowsLaunch(channel, range.rank))
+          clocks.knowsLaunch(clocks.throughout(channel), range.rank))
         return success();
       if (program.getAlternating() && range.buffer == Buffer::Scratch) {
-        unready.try_emplace({getRank(channel), range.rank}, op);
+        unsigned position = transfer.chunk % collective.chunksPerSegment();
+        auto [it, isNew] = unready.try_emplace({getRank(channel), range.rank},
+                                               std::pair(position, op));
+        if (!isNew && position < it->second.first)
+          it->second = {position, op};
         return success();
       }
       return op->emitOpError()
@@ -167,12 +173,14 @@ private:
   /// What a rank writes in launch e into alternating scratch may be read until
   /// the owner ends launch e. The rank writes there again in launch e + 2: it
   /// must have heard, by the end of launch e + 1, of something that the owner
-  /// did in launch e + 1 (H3).
+  /// did in launch e + 1 (H3). By packets it hears only if the chunk has bytes:
+  /// as it writes chunks only if they have bytes, those at the same position or
+  /// before it will do.
   LogicalResult checkAlternation() {
     SmallVector<RankOp> ranks(program.getBody().getOps<RankOp>());
-    for (auto [pair, op] : unready)
-      if (!clocks.knowsLaunch(clocks.endOf(ranks[pair.first]), pair.second))
-        return op->emitOpError()
+    for (auto [pair, first] : unready)
+      if (!clocks.hearsOf(ranks[pair.first], pair.second, first.first))
+        return first.second->emitOpError()
                << "writes scratch of rank " << pair.second << ", of which rank "
                << pair.first
                << " hears nothing before it writes there again (H3)";
@@ -268,6 +276,12 @@ private:
                                           << "] of rank " << range.rank,
                         other);
     };
+    if (state.writer && program.getPackets())
+      return op->emitOpError()
+             << "writes " << stringifyBuffer(range.buffer) << '['
+             << range.slot + offset << "] of rank " << range.rank
+             << " a second time, but packets have only a number for each "
+                "launch (D4)";
     if (state.writer && !state.writer->happensBefore(clock))
       return race(*state.writer);
     for (auto &[channel, reader] : state.readers)
@@ -283,6 +297,20 @@ private:
     diag << ", which another channel accesses without being ordered (H1)";
     diag.attachNote(other.op->getLoc()) << "the other access is here";
     return std::move(diag);
+  }
+
+  /// Packets that nobody reads may come when the owner has ended the launch,
+  /// and destroy those of a later one.
+  LogicalResult checkPackets() {
+    for (auto &[key, state] : slots) {
+      auto [rank, buffer, slot] = key;
+      if (buffer == Buffer::Scratch && state.writer && state.readers.empty())
+        return state.writer->op->emitOpError()
+               << "sends packets to scratch[" << slot << "] of rank " << rank
+               << ", which nobody reads, so they may come in a later launch "
+                  "(H3)";
+    }
+    return success();
   }
 
   /// Every output is right, and complete before its rank returns.
@@ -375,8 +403,9 @@ private:
   ProgramClocks clocks;
   Expressions expressions;
   /// The first op of a rank that touches scratch of another one without knowing
-  /// of its launch.
-  std::map<std::pair<unsigned, unsigned>, Operation *> unready;
+  /// of its launch, among those with chunks at the lowest position; and that.
+  std::map<std::pair<unsigned, unsigned>, std::pair<unsigned, Operation *>>
+      unready;
   std::map<SlotKey, SlotState> slots;
 };
 
@@ -393,6 +422,10 @@ findInPlaceFault(ProgramOp program, const Collective &collective) {
   if (!collective.hasInPlaceLayout())
     return InPlaceFault{program.getLoc(),
                         "send and receive buffers have no places in common"};
+  // The clocks take it that threads wait for their block.
+  if (program.getPackets())
+    return InPlaceFault{program.getLoc(),
+                        "packets do not order what blocks do in place"};
   std::optional<InPlaceFault> fault;
   ScopedDiagnosticHandler handler(
       program.getContext(), [&](Diagnostic &diagnostic) {

@@ -71,6 +71,13 @@ public:
     collectTransfers();
     if (failed(findWriters()))
       return failure();
+    if (program.getPackets()) { // which tell of arrivals by themselves
+      for (ChannelPlan &plan : plans) {
+        OpBuilder builder(plan.op.getContext());
+        insertReadies(builder, plan);
+      }
+      return success();
+    }
     for (ChannelPlan &plan : plans)
       for (TransferOp &transfer : plan.transfers)
         computeDepth(transfer, plan);
@@ -204,8 +211,8 @@ private:
           value = ++plan.signalCounts[rank];
   }
 
-  void insert(ChannelPlan &plan) {
-    OpBuilder builder(plan.op.getContext());
+  /// Begins a channel with its part of the handshake.
+  void insertReadies(OpBuilder &builder, ChannelPlan &plan) {
     loc = plan.op.getLoc();
     if (plan.op.getBody().empty())
       builder.createBlock(&plan.op.getBody());
@@ -214,7 +221,11 @@ private:
       insertReadySignals(builder, plan);
     else
       WaitOp::create(builder, *loc, Flag::Ready, plan.op.getPeer(), nullptr, 1);
+  }
 
+  void insert(ChannelPlan &plan) {
+    OpBuilder builder(plan.op.getContext());
+    insertReadies(builder, plan);
     std::map<size_t, unsigned> waited;
     for (StepGroup &group : plan.groups) {
       builder.setInsertionPoint(group.transfers.front().op);

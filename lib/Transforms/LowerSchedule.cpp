@@ -15,6 +15,10 @@
 // Through scratch, peers touch nothing but scratch: what a peer pushes lands
 // there and is copied to the output, and what a peer pulls is put there first.
 //
+// With packets a rank also keeps in scratch what it sends on, since outputs
+// hold no packets; and what nobody reads is not sent, because nobody would wait
+// for it either.
+//
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Transforms/Passes.h"
@@ -82,6 +86,8 @@ struct RankState {
   std::map<unsigned, unsigned> arrivalsLeft;
   /// The chunks that peers pull from the rank.
   std::set<unsigned> pulled;
+  /// The last step in which the rank sends on what it has of a chunk.
+  std::map<unsigned, unsigned> lastSent;
   /// What the rank's channels execute, by peer.
   std::map<unsigned, std::vector<PlannedTransfer>> channels;
   unsigned scratchSlots = 0;
@@ -99,8 +105,9 @@ struct Payload {
 class Planner {
 public:
   Planner(const Collective &collective, const std::vector<PlannedStep> &steps,
-          bool throughScratch)
-      : collective(collective), steps(steps), throughScratch(throughScratch),
+          bool throughScratch, bool packets)
+      : collective(collective), steps(steps),
+        throughScratch(throughScratch || packets), packets(packets),
         ranks(collective.numRanks()) {}
 
   std::vector<RankState> plan() {
@@ -109,6 +116,8 @@ public:
       enterInputs(rank);
     for (auto [index, step] : llvm::enumerate(steps))
       planStep(index, step);
+    while (packets && dropUnread())
+      ;
     for (RankState &rank : ranks)
       for (auto &[peer, transfers] : rank.channels)
         orderAndMerge(transfers);
@@ -117,11 +126,13 @@ public:
 
 private:
   void countSends() {
-    for (const PlannedStep &step : steps)
+    for (auto [index, step] : llvm::enumerate(steps))
       for (const auto &[send, transport] : step) {
         ++ranks[send.dst].arrivalsLeft[send.chunk];
         if (transport == Transport::Pull)
           ranks[send.src].pulled.insert(send.chunk);
+        if (send.payload != SendPayload::Input)
+          ranks[send.src].lastSent[send.chunk] = index;
       }
   }
 
@@ -153,13 +164,17 @@ private:
         {step, phase, Transport::Push, chunk, 1, src, rhs, dst, isFinal});
   }
 
-  /// The slot for the version that the next arrival of `chunk` makes, and that
-  /// a peer writes if `byPeer`.
-  Slot nextVersion(unsigned rank, unsigned chunk, bool byPeer) {
+  /// The slot for the version that the next arrival of `chunk` makes, in step
+  /// `step`, and that a peer writes if `byPeer`.
+  Slot nextVersion(unsigned rank, unsigned chunk, unsigned step, bool byPeer) {
     RankState &state = ranks[rank];
     std::optional<unsigned> output = collective.outputSlot(rank, chunk);
     bool isLast = --state.arrivalsLeft[chunk] == 0 && output;
-    bool mustPass = throughScratch && (byPeer || state.pulled.count(chunk));
+    auto sent = state.lastSent.find(chunk);
+    bool isSentOn =
+        packets && sent != state.lastSent.end() && sent->second > step;
+    bool mustPass =
+        throughScratch && (byPeer || isSentOn || state.pulled.count(chunk));
     if (isLast && !mustPass)
       return {Buffer::Output, *output};
     Slot version = state.newScratch();
@@ -200,14 +215,14 @@ private:
     bool combines =
         send.action == SendAction::Reduce && dst.current.count(send.chunk);
     Slot landing = combines ? dst.newScratch()
-                            : nextVersion(send.dst, send.chunk, !isPull);
+                            : nextVersion(send.dst, send.chunk, index, !isPull);
     unsigned mover = isPull ? send.dst : send.src;
     unsigned peer = isPull ? send.src : send.dst;
     ranks[mover].channels[peer].push_back({index, Phase::Move, transport,
                                            send.chunk, 1, payload.slot,
                                            std::nullopt, landing});
     if (combines) {
-      Slot result = nextVersion(send.dst, send.chunk, false);
+      Slot result = nextVersion(send.dst, send.chunk, index, false);
       payload.contributors.merge(dst.contributors.at(send.chunk));
       bool isFinal = payload.contributors.size() ==
                      collective.pre().ranksOf(send.chunk).size();
@@ -217,6 +232,33 @@ private:
     }
     dst.current[send.chunk] = landing;
     dst.contributors[send.chunk] = std::move(payload.contributors);
+  }
+
+  /// Drops the transfers to scratch that nobody reads. Returns whether there
+  /// were any.
+  bool dropUnread() {
+    std::set<std::pair<unsigned, unsigned>> reads; // rank and slot of scratch
+    for (auto [number, state] : llvm::enumerate(ranks))
+      for (auto &[peer, transfers] : state.channels)
+        for (const PlannedTransfer &transfer : transfers)
+          for (const std::optional<Slot> &slot :
+               {std::optional(transfer.src), transfer.rhs})
+            if (slot && slot->buffer == Buffer::Scratch)
+              reads.insert({unsigned(number), slot->index});
+    size_t dropped = 0;
+    for (RankState &state : ranks)
+      for (auto &[peer, transfers] : state.channels) {
+        size_t before = transfers.size();
+        llvm::erase_if(transfers, [&, owner = peer](const auto &transfer) {
+          return transfer.dst.buffer == Buffer::Scratch &&
+                 !reads.count({owner, transfer.dst.index});
+        });
+        dropped += before - transfers.size();
+      }
+    for (RankState &state : ranks)
+      std::erase_if(state.channels,
+                    [](const auto &channel) { return channel.second.empty(); });
+    return dropped > 0;
   }
 
   /// True if `b` continues `a` in memory and in the numbering of chunks.
@@ -256,6 +298,7 @@ private:
   const Collective &collective;
   const std::vector<PlannedStep> &steps;
   bool throughScratch;
+  bool packets;
   std::vector<RankState> ranks;
   std::vector<Delivery> deliveries; ///< of the step in hand
 };
@@ -317,15 +360,19 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     if (failed(problem) ||
         failed(requireSenders(op, problem->collective, importSchedule(op))))
       return failure();
+    std::vector<PlannedStep> steps = readSteps(op);
+    if (packets && failed(requirePushes(op, steps)))
+      return failure();
     std::vector<RankState> ranks =
-        Planner(problem->collective, readSteps(op), throughScratch).plan();
+        Planner(problem->collective, steps, throughScratch, packets).plan();
 
     OpBuilder builder(op);
     auto program = ProgramOp::create(
         builder, op.getLoc(), op.getSymNameAttr(), op.getCollectiveAttr(),
         op.getTopologyAttr(), op.getChunksAttr(), op.getRootAttr(),
         builder.getI32IntegerAttr(blocks),
-        alternate ? builder.getUnitAttr() : nullptr);
+        alternate || packets ? builder.getUnitAttr() : nullptr,
+        packets ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
     for (auto [number, state] : llvm::enumerate(ranks))
       createRank(builder, op.getLoc(), number, state);
@@ -354,6 +401,20 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     if (auto send = dyn_cast<SendOp>(op))
       return send.getTransport().value_or(Transport::Push);
     return cast<ReduceOp>(op).getTransport().value_or(Transport::Push);
+  }
+
+  /// Fails if a send is not pushed.
+  static LogicalResult requirePushes(ScheduleOp op,
+                                     const std::vector<PlannedStep> &steps) {
+    for (const PlannedStep &step : steps)
+      for (const auto &[send, transport] : step)
+        if (transport != Transport::Push)
+          return op.emitOpError()
+                 << "moves chunk " << send.chunk << " from rank " << send.src
+                 << " to rank " << send.dst << " by "
+                 << stringifyTransport(transport)
+                 << ", but packets are always pushed";
+    return success();
   }
 
   /// Fails if a rank sends what it has not received before the step. Anything

@@ -46,6 +46,15 @@ static bool onlyWritesScratch(ChannelOp channel) {
   });
 }
 
+/// The lowest position in a segment of the chunks that `channel` sends.
+static unsigned firstPosition(ChannelOp channel, unsigned perSegment) {
+  unsigned first = perSegment;
+  for (Operation &op : channel.getBody().getOps())
+    if (std::optional<Transfer> transfer = getTransfer(&op))
+      first = std::min(first, transfer->chunk % perSegment);
+  return first;
+}
+
 /// The waits for ready that a program with alternating scratch can do without:
 /// the rank hears of its peer in every launch, by other ways than readies,
 /// before it writes the same half again (check H3).
@@ -63,10 +72,10 @@ static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program) {
     return failure();
   std::vector<WaitOp> needless;
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
-    VectorClock end = clocks.endOf(rank);
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       if (onlyWritesScratch(channel) &&
-          clocks.knowsLaunch(end, channel.getPeer()))
+          clocks.hearsOf(rank, channel.getPeer(),
+                         firstPosition(channel, clocks.chunksPerSegment())))
         for (WaitOp wait : channel.getBody().getOps<WaitOp>())
           if (isReady(wait) && wait.getPeer() == channel.getPeer())
             needless.push_back(wait);

@@ -45,6 +45,10 @@ public:
                   llvm::cl::desc("Use two halves of scratch by turns, to spare "
                                  "handshakes"),
                   llvm::cl::sub(command)),
+        packets("packets",
+                llvm::cl::desc("Send words of data and launch number, in place "
+                               "of flags: for small messages"),
+                llvm::cl::sub(command)),
         shape("code-shape", llvm::cl::desc("unrolled, table or auto"),
               llvm::cl::init("auto"), llvm::cl::sub(command)),
         identical("identical",
@@ -64,6 +68,7 @@ public:
         steps || transport == "dma" || llvm::any_of(options.links, isDMA);
     options.throughScratch = throughScratch;
     options.alternate = alternate;
+    options.packets = packets;
     options.shape = shape;
     options.identical = identical;
     return options;
@@ -89,7 +94,7 @@ private:
   llvm::cl::opt<std::string> transport;
   llvm::cl::list<std::string> links;
   llvm::cl::opt<bool> explain;
-  llvm::cl::opt<bool> steps, throughScratch, alternate;
+  llvm::cl::opt<bool> steps, throughScratch, alternate, packets;
   llvm::cl::opt<std::string> shape;
   llvm::cl::opt<bool> identical;
 };

@@ -40,7 +40,7 @@ struct ProgramInfo {
   unsigned chunksPerSegment = 1;
   unsigned blocks = 1; ///< per channel
   /// By rank: slots of scratch, each of chunkStride() bytes; both halves of
-  /// scratch that alternates are counted.
+  /// scratch that alternates are counted, and a slot of packets counts as two.
   std::vector<unsigned> scratchSlots;
   /// By rank: bytes of control memory.
   std::vector<uint64_t> controlBytes;
@@ -51,7 +51,8 @@ struct ProgramInfo {
   unsigned steps = 0;
   /// By step: what copy engines do beside the functions.
   std::vector<std::vector<EngineCopy>> copies;
-  /// Chunks that all ranks together read and write: the traffic of a launch.
+  /// Chunks that all ranks together read and write: the traffic of a launch. In
+  /// packets a chunk counts twice.
   uint64_t chunksMoved = 0;
   /// Whether ranks read their peers' send buffers, or write or read their
   /// receive buffers. If not, only scratch and control need be shared.

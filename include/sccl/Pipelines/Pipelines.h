@@ -41,7 +41,10 @@ struct LoweringOptions {
   bool explain = false; ///< print the reason of each transport
   bool steps = false;       ///< a kernel per step, in place of one with flags
   bool throughScratch = false; ///< let peers touch nothing but scratch
-  bool alternate = false;     ///< two halves of scratch by turns, fewer readies
+  bool alternate = false; ///< two halves of scratch by turns, fewer readies
+  /// Words of data and launch number in scratch, in place of arrivals: for
+  /// small messages. Implies the two options above.
+  bool packets = false;
   std::string shape = "auto"; ///< of the code: unrolled, table or auto
   /// Fail unless all ranks end with bit-identical reductions.
   bool identical = false;

@@ -170,6 +170,10 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
 
     With `alternate` each rank has its scratch twice, and launches take turns.
 
+    With `packets`, which implies both, scratch holds packets. A result that is
+    sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
+    on sends that are not pushed. See docs/Rationale/Packets.md.
+
     After this pass no `coll.schedule` remains. The programs have no signals and
     no waits yet: `coll-insert-flag-sync` or `coll-insert-step-barriers` adds
     them. Schedules are taken to be right; run `coll-check-schedule` first.
@@ -184,6 +188,8 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
            "Let peers touch nothing but scratch">,
     Option<"alternate", "alternate", "bool", "false",
            "Take turns between two halves of scratch">,
+    Option<"packets", "packets", "bool", "false",
+           "Keep packets in scratch, in place of arrivals">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -226,7 +232,8 @@ def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
       - a rank's local channel ends by waiting for all arrivals, so that the
         kernel returns only when the output is complete and nobody reads the
         rank's buffers any more.
-    `coll-remove-redundant-sync` removes what of this is implied by the rest.
+    `coll-remove-redundant-sync` removes what of this is implied by the rest. In
+    a program with packets only the first of these is inserted.
 
     Expects a program in which no location is written twice, as
     `coll-lower-schedule` leaves it. A program that has a signal, a wait or a

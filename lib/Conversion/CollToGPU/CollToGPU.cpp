@@ -184,12 +184,16 @@ struct ConvertCollToGPUPass
     if (!codeShape)
       return program.emitError(codeShape.error());
     options.hasTables = *codeShape == CodeShape::Table;
+    options.packets = packetShapes(program);
     if (hasCombine(program)) {
       Result<ElementOp> combine =
           makeElementOp(element, reduction, /*convertsHalves=*/true);
       if (!combine)
         return program.emitError(combine.error());
       options.combine = *combine;
+      if (std::optional<std::string> reason = whyNoPackets(*combine);
+          reason && program.getPackets())
+        return program.emitError(*reason);
     }
     OpBuilder builder(program);
     auto module = gpu::GPUModuleOp::create(builder, program.getLoc(),

@@ -250,6 +250,7 @@ static constexpr llvm::StringLiteral execute = R"mlir(
         WORD(chunk_count, 14)
         REDUCE_OR_TRANSFER
       } else {
+      PACKETS_OR_ELSE
         WORD(first, 1)
         WORD(flag_count, 2)
         %flag_bytes = arith.constant ROW_BYTES : i32
@@ -264,6 +265,7 @@ static constexpr llvm::StringLiteral execute = R"mlir(
           llvm.call @coll_wait(%rows, %flag_count, %control, %block, %launch, %abort)
               : (PTR, i32, PTR, i32, i64, PTR) -> ()
         }
+      END_OF_PACKETS
       }
     }
     llvm.return
@@ -328,6 +330,58 @@ CALL_TRANSFER
         }
 )mlir";
 
+// Rows with packets, see CodeRow.
+static constexpr llvm::StringLiteral callPackets = R"mlir(
+      %first_shape = arith.constant FIRST_SHAPE : i32
+      %has_packets = arith.cmpi uge, %opcode, %first_shape : i32
+      scf.if %has_packets {
+        SLOT(dst, 1)
+        SLOT(src0, 5)
+        SLOT(src1, 9)
+        WORD(position, 13)
+        WORD(chunk_count, 14)
+        READ_DIVISOR
+        SHAPES
+      } else {
+)mlir";
+
+static constexpr llvm::StringLiteral callShape = R"mlir(
+        %shapeNUMBER = arith.constant NUMBER : i32
+        %isNUMBER = arith.cmpi eq, %opcode, %shapeNUMBER : i32
+        scf.if %isNUMBER {
+          llvm.call @HELPER(%dst, %dst_segment, %dst_chunk, %src0,
+              %src0_segment, %src0_chunk, SECOND%position, %chunk_count,
+              %segment, %chunks, %block, %blocks, %launch32, %abortDIVIDE)
+              : (PTR, i32, i32, PTR, i32, i32, TYPES_OF_2ND i32, i32, i64, i32,
+                 i32, i32, i32, PTRTYPE_OF_DIVIDE) -> ()
+        } else {
+OTHERS
+        }
+)mlir";
+
+/// The calls of all helpers that have to do with packets, each within the else
+/// of another: then nothing has to be kept across a call.
+static std::string shapesText(const HelperOptions &options) {
+  std::string text;
+  for (const PacketShape &shape : options.packets) {
+    bool divides = shape.combines && options.averages();
+    std::string call = callShape.str();
+    for (auto [hole, part] :
+         {std::pair<const char *, std::string>(
+              "NUMBER", std::to_string(CodeRow::Packets + shape.number())),
+          {"HELPER",
+           (shape.combines ? "coll_reduce" : "coll_transfer") + shape.suffix()},
+          {"SECOND",
+           shape.combines ? "%src1, %src1_segment, %src1_chunk, " : ""},
+          {"TYPES_OF_2ND", shape.combines ? "PTR, i32, i32," : ""},
+          {"TYPE_OF_DIVIDE", divides ? ", i32" : ""},
+          {"DIVIDE", divides ? ", %divisor" : ""}})
+      call = replaceAll(std::move(call), hole, part);
+    text = replaceAll(std::move(call), "OTHERS", text);
+  }
+  return text;
+}
+
 static std::string wordText(llvm::StringRef name, unsigned word) {
   return replaceAll(replaceAll(wordOfRow.str(), "NAME", name), "BYTE",
                     std::to_string(word * sizeof(int32_t)));
@@ -362,6 +416,14 @@ static std::string executeText(const HelperOptions &options) {
       options.combine ? callReduceOrTransfer.str() : callTransfer.str();
   text = replaceAll(std::move(text), "REDUCE_OR_TRANSFER",
                     replaceAll(call, "CALL_TRANSFER", callTransfer));
+  bool hasPackets = !options.packets.empty();
+  for (auto [hole, part] :
+       {std::pair<const char *, std::string>("PACKETS_OR_ELSE",
+                                             hasPackets ? callPackets : ""),
+        {"SHAPES", shapesText(options)},
+        {"FIRST_SHAPE", std::to_string(CodeRow::Packets)},
+        {"END_OF_PACKETS", hasPackets ? "}" : ""}})
+    text = replaceAll(std::move(text), hole, part);
   bool averages = options.averages();
   for (auto [hole, part] : {std::pair("READ_DIVISOR", "WORD(divisor, 15)"),
                             {"DIVISOR_OPERAND", ", %divisor"},

@@ -30,7 +30,7 @@ using namespace sccl::coll;
 static constexpr llvm::StringLiteral geometry = R"mlir(
   llvm.func internal @NAME(BUFFERS
       %position32: i32, %count32: i32, %segment: i64, %chunks32: i32,
-      %block32: i32, %blocks32: i32DIVISOR) attributes {no_inline} {
+      %block32: i32, %blocks32: i32LAUNCHDIVISOR) attributes {no_inline} {
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
@@ -93,8 +93,20 @@ static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
 )mlir";
 
+/// The same in packets, which take twice the bytes; the number of the chunk
+/// counts that already.
+static constexpr llvm::StringLiteral packetAddress = R"mlir(
+    %NAME_chunk64 = arith.extui %NAME_chunk : i32 to i64
+    %NAME_bytes1 = arith.muli %NAME_chunk64, %stride : i64
+    %NAME_bytes2 = arith.addi %NAME_bytes1, %skip : i64
+    %NAME_bytes3 = arith.addi %NAME_bytes2, %skip : i64
+    %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
+    %NAME_piece = arith.addi %piece, %piece : i64
+)mlir";
+
 static constexpr llvm::StringLiteral callOfAction =
-    "        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()";
+    "        llvm.call @ACTION(POINTERS, %lengthMORE) : (TYPES, i64MORE_TYPES) "
+    "-> ()";
 
 /// On the host, what does not fit in the cache bypasses it.
 static constexpr llvm::StringLiteral callsOfStream = R"mlir(
@@ -111,41 +123,74 @@ static constexpr llvm::StringLiteral callsOfStream = R"mlir(
 static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
         %divides = arith.cmpi ne, %divisor, %c0_i32 : i32
         scf.if %divides {
-          llvm.call @coll_average(POINTERS, %length, %divisor)
-              : (TYPES, i64, i32) -> ()
+          llvm.call @coll_averageSUFFIX(POINTERS, %lengthMORE, %divisor)
+              : (TYPES, i64MORE_TYPES, i32) -> ()
         } else {
 CALLS_OF_OTHERS
         }
 )mlir";
 
-/// A function that does `action` with chunks of `buffers`.
+/// The calls that do what `shape` says with a slice.
+static std::string callsText(const HelperOptions &options,
+                             const PacketShape &shape) {
+  bool streams = options.streamStride != 0 && !shape.any();
+  std::string others = streams ? callsOfStream.str() : callOfAction.str();
+  bool averages = shape.combines && options.averages();
+  std::string text = averages ? callsOfAverage.str() : others;
+  std::string suffix = shape.any() ? shape.suffix() : "";
+  for (auto [hole, part] :
+       {std::pair<const char *, std::string>("CALLS_OF_OTHERS", others),
+        {"STREAM_STRIDE", std::to_string(options.streamStride)},
+        {"MORE_TYPES", shape.any() ? ", i32, PTR" : ""},
+        {"MORE", shape.any() ? ", %launch, %abort" : ""},
+        {"ACTION", (shape.combines ? "coll_combine" : "coll_copy") + suffix},
+        {"SUFFIX", suffix}})
+    text = replaceAll(std::move(text), hole, part);
+  return text + "\n";
+}
+
+namespace {
+/// An operand of @coll_transfer or @coll_reduce.
+struct BufferOperand {
+  llvm::StringRef name;
+  bool isPacket;
+};
+} // namespace
+
+/// A function that moves or combines chunks, as `shape` says.
 static std::string geometryFunction(const HelperOptions &options,
-                                    llvm::StringRef name,
-                                    llvm::StringRef action,
-                                    llvm::ArrayRef<llvm::StringRef> buffers,
-                                    bool averages = false) {
-  // Repeats `part` for each buffer, in place of NAME.
-  auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
-    return llvm::join(llvm::map_range(buffers,
-                                      [&](llvm::StringRef buffer) {
-                                        return replaceAll(part.str(), "NAME",
-                                                          buffer);
-                                      }),
-                      separator);
+                                    const PacketShape &shape) {
+  llvm::SmallVector<BufferOperand, 3> buffers = {{"dst", shape.dst},
+                                                 {"src0", shape.src0}};
+  if (shape.combines)
+    buffers.push_back({"src1", shape.src1});
+  // Repeats `part`, or `packetPart`, for each buffer, in place of NAME.
+  auto eachOf = [&](llvm::StringRef part, llvm::StringRef packetPart,
+                    llvm::StringRef separator) {
+    return llvm::join(
+        llvm::map_range(buffers,
+                        [&](const BufferOperand &buffer) {
+                          return replaceAll(
+                              (buffer.isPacket ? packetPart : part).str(),
+                              "NAME", buffer.name);
+                        }),
+        separator);
   };
+  auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
+    return eachOf(part, part, separator);
+  };
+  std::string suffix = shape.any() ? shape.suffix() : "";
   std::string text = geometry.str();
   auto fill = [&](llvm::StringRef hole, const std::string &part) {
     text = replaceAll(std::move(text), hole, part);
   };
-  fill("NAME", name.str());
+  fill("NAME", (shape.combines ? "coll_reduce" : "coll_transfer") + suffix);
+  fill("LAUNCH", shape.any() ? ", %launch: i32, %abort: PTR" : "");
+  bool averages = shape.combines && options.averages();
   fill("DIVISOR", averages ? ", %divisor: i32" : "");
-  std::string calls =
-      options.streamStride == 0 ? callOfAction.str() : callsOfStream.str();
-  fill("CALLS\n", (averages ? callsOfAverage.str() : calls) + "\n");
-  fill("CALLS_OF_OTHERS", calls);
-  fill("STREAM_STRIDE", std::to_string(options.streamStride));
+  fill("CALLS\n", callsText(options, shape));
   // In place, a chunk may be where it is to be copied to.
-  bool copies = buffers.size() == 2;
+  bool copies = !shape.combines && !shape.any();
   fill("DIFFER",
        copies ? "    %differ = llvm.icmp \"ne\" %dst_first, %src0_first : PTR"
               : "");
@@ -154,25 +199,26 @@ static std::string geometryFunction(const HelperOptions &options,
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
-  fill("ADDRESSES", each(chunkAddress, ""));
+  fill("ADDRESSES", eachOf(chunkAddress, packetAddress, ""));
   fill("RESULTS", std::to_string(buffers.size() + 1));
   fill("BINDINGS", each("%NAME_at = %NAME_first", ", "));
   fill("POINTERS", each("%NAME_at", ", "));
-  fill("ADVANCES", each("      %NAME_next = llvm.getelementptr "
-                        "%NAME_at[%piece] : (PTR, i64) -> PTR, i8",
-                        "\n"));
+  fill("ADVANCES", eachOf("      %NAME_next = llvm.getelementptr "
+                          "%NAME_at[%piece] : (PTR, i64) -> PTR, i8",
+                          "      %NAME_next = llvm.getelementptr "
+                          "%NAME_at[%NAME_piece] : (PTR, i64) -> PTR, i8",
+                          "\n"));
   fill("YIELDS", each("%NAME_next", ", "));
   fill("TYPES", each("PTR", ", "));
-  fill("ACTION", action.str());
   return text;
 }
 
 static std::string geometryText(const HelperOptions &options) {
-  std::string text =
-      geometryFunction(options, "coll_transfer", "coll_copy", {"dst", "src0"});
+  std::string text = geometryFunction(options, {});
   if (options.combine)
-    text += geometryFunction(options, "coll_reduce", "coll_combine",
-                             {"dst", "src0", "src1"}, options.averages());
+    text += geometryFunction(options, {.combines = true});
+  for (const PacketShape &shape : options.packets)
+    text += geometryFunction(options, shape) + packetLoopsText(options, shape);
   return text;
 }
 

@@ -20,6 +20,10 @@
 //   @coll_wait      returns when flags have reached their values, or on abort
 //   @coll_begin     the number of this launch, from the block's epoch word
 //   @coll_end       stores it there
+//   @coll_transfer_XY, @coll_copy_XY, @coll_reduce_XYZ, @coll_combine_XYZ,
+//   @coll_average_XYZ
+//                   the same with packets: the destination X and the sources
+//                   are packets (p) or plain memory (m)
 //   @coll_execute   does all of this as the rows of a table say
 //
 //===----------------------------------------------------------------------===//
@@ -28,8 +32,10 @@
 #define SCCL_LIB_CONVERSION_COMMON_HELPERS_H
 
 #include "ElementOps.h"
+#include "PacketHelpers.h"
 
 #include <optional>
+#include <set>
 #include <string>
 
 namespace sccl::coll {
@@ -48,6 +54,8 @@ struct HelperOptions {
   /// On the host, chunks of so many bytes and more bypass the cache; 0 means
   /// that none do.
   uint64_t streamStride = 0;
+  /// Of the copies and combines that have to do with packets.
+  std::set<PacketShape> packets = {};
 
   bool averages() const { return combine && combine->averages(); }
 };

@@ -18,22 +18,44 @@ static constexpr int32_t maxFlags = 64;
 std::array<int32_t, CodeRow::words> CodeRow::encode() const {
   if (opcode == Signal || opcode == Wait)
     return {opcode, firstFlag, count};
-  return {opcode,         dst.where,  dst.segment,  dst.chunk,
+  int32_t number = shape.any() ? Packets + int32_t(shape.number()) : opcode;
+  return {number,         dst.where,  dst.segment,  dst.chunk,
           dst.oddChunks,  src0.where, src0.segment, src0.chunk,
           src0.oddChunks, src1.where, src1.segment, src1.chunk,
           src1.oddChunks, position,   count,        divisor};
 }
 
+static PacketShape shapeOf(ProgramOp program, const Transfer &transfer) {
+  PacketShape shape;
+  shape.combines = transfer.reads.size() == 2;
+  shape.dst = holdsPackets(program, transfer.write);
+  shape.src0 = holdsPackets(program, transfer.reads[0]);
+  shape.src1 = shape.combines && holdsPackets(program, transfer.reads[1]);
+  return shape;
+}
+
+std::set<PacketShape> coll::packetShapes(ProgramOp program) {
+  std::set<PacketShape> shapes;
+  program.walk([&](Operation *op) {
+    if (std::optional<Transfer> transfer = getTransfer(op))
+      if (PacketShape shape = shapeOf(program, *transfer); shape.any())
+        shapes.insert(shape);
+  });
+  return shapes;
+}
+
 ProgramCode::ProgramCode(ProgramOp program, const Collective &collective,
                          bool averages)
-    : collective(collective), hasDivisors(averages),
+    : program(program), collective(collective), hasDivisors(averages),
       perSegment(collective.chunksPerSegment()), table(program) {
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     auto channels = rank.getBody().getOps<ChannelOp>();
     layouts.push_back(
         {uint64_t(std::distance(channels.begin(), channels.end())),
          table.numFlags(rank.getRank()), program.getBlocks()});
-    oddChunks.push_back(program.getAlternating() ? rank.getScratch() : 0);
+    oddChunks.push_back(!program.getAlternating() ? 0
+                        : program.getPackets()    ? 2 * rank.getScratch()
+                                                  : rank.getScratch());
   }
 }
 
@@ -44,7 +66,7 @@ CodeSlot ProgramCode::encodeSlot(const SlotRange &range, unsigned rank) const {
   CodeSlot slot;
   slot.where = range.rank == rank ? ~field : range.rank * fields + field;
   if (range.buffer == Buffer::Scratch) { // one long segment
-    slot.chunk = range.slot;
+    slot.chunk = holdsPackets(program, range) ? 2 * range.slot : range.slot;
     slot.oddChunks = oddChunks[range.rank];
     return slot;
   }
@@ -61,6 +83,7 @@ CodeRow ProgramCode::encodeTransfer(const Transfer &transfer,
   row.src0 = encodeSlot(transfer.reads[0], rank);
   if (combines)
     row.src1 = encodeSlot(transfer.reads[1], rank);
+  row.shape = shapeOf(program, transfer);
   row.position = transfer.chunk % perSegment;
   row.count = transfer.count;
   if (hasDivisors && transfer.isFinal)

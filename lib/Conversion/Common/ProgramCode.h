@@ -15,11 +15,14 @@
 #ifndef SCCL_LIB_CONVERSION_COMMON_PROGRAMCODE_H
 #define SCCL_LIB_CONVERSION_COMMON_PROGRAMCODE_H
 
+#include "PacketHelpers.h"
+
 #include "sccl/Analysis/Program.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Model/Collective.h"
 
 #include <array>
+#include <set>
 
 namespace sccl::coll {
 
@@ -45,7 +48,14 @@ struct CodeSlot {
 
 /// One call of a helper.
 struct CodeRow {
-  enum Opcode : int32_t { Transfer = 0, Reduce = 1, Signal = 2, Wait = 3 };
+  /// What is not below `Packets` is `Packets` and the number of a PacketShape.
+  enum Opcode : int32_t {
+    Transfer = 0,
+    Reduce = 1,
+    Signal = 2,
+    Wait = 3,
+    Packets = 4
+  };
   static constexpr unsigned words = 16;
 
   Opcode opcode;
@@ -54,9 +64,13 @@ struct CodeRow {
   int32_t count = 0;        ///< of chunks, or of flags
   int32_t firstFlag = 0;    ///< row in the table of flags
   int32_t divisor = 0;      ///< of a final reduction, if it is an average
+  PacketShape shape;        ///< of a transfer or a reduction
 
   std::array<int32_t, words> encode() const;
 };
+
+/// The shapes with packets that the transfers of `program` have.
+std::set<PacketShape> packetShapes(ProgramOp program);
 
 /// Makes the rows of one program.
 class ProgramCode {
@@ -81,6 +95,7 @@ private:
   CodeSlot encodeSlot(const SlotRange &range, unsigned rank) const;
   FlagRow encodeFlag(const FlagId &flag, unsigned value) const;
 
+  ProgramOp program;
   const Collective &collective;
   bool hasDivisors;
   unsigned perSegment;

@@ -123,9 +123,16 @@ void ProgramEmitter::emitTransfer(const CodeRow &row) {
   operands.append({constant32(row.position), constant32(row.count),
                    arguments.segment, constant32(code.chunksPerSegment()),
                    block, constant32(code.blocks())});
+  std::string helper = combines ? "coll_reduce" : "coll_transfer";
+  if (row.shape.any()) {
+    helper += row.shape.suffix();
+    operands.append(
+        {arith::TruncIOp::create(builder, loc, builder.getI32Type(), launch),
+         arguments.abort});
+  }
   if (combines && code.averages())
     operands.push_back(constant32(row.divisor));
-  call(combines ? "coll_reduce" : "coll_transfer", operands);
+  call(helper, operands);
 }
 
 void ProgramEmitter::emitFlags(const CodeRow &row, StringRef flagTable) {

@@ -27,8 +27,13 @@ static unsigned countBarriers(ProgramOp program) {
 /// Notes what `transfer`, executed by `rank`, moves, and what it does with
 /// buffers of peers.
 static void noteAccess(ProgramInfo &info, const Transfer &transfer,
-                       unsigned rank) {
-  info.chunksMoved += transfer.count * (transfer.reads.size() + 1);
+                       unsigned rank, bool packets) {
+  auto traffic = [&](const SlotRange &range) {
+    bool isDouble = packets && range.buffer == Buffer::Scratch;
+    info.chunksMoved += range.count * (isDouble ? 2 : 1);
+  };
+  llvm::for_each(transfer.reads, traffic);
+  traffic(transfer.write);
   for (const SlotRange &read : transfer.reads) {
     info.peersReadInput |= read.rank != rank && read.buffer == Buffer::Input;
     info.peersTouchOutput |= read.rank != rank && read.buffer == Buffer::Output;
@@ -74,14 +79,15 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
         std::optional<Transfer> transfer = getTransfer(&op);
         if (!transfer)
           continue;
-        noteAccess(info, *transfer, rank);
+        noteAccess(info, *transfer, rank, program.getPackets());
         if (isDMA(&op))
           info.copies[passed - 1].push_back(makeCopy(info, *transfer, rank));
       }
     }
     info.channels.push_back(channels);
     info.scratchSlots.push_back(rankOp.getScratch() *
-                                (program.getAlternating() ? 2 : 1));
+                                (program.getAlternating() ? 2 : 1) *
+                                (program.getPackets() ? 2 : 1));
     info.controlBytes.push_back(
         ControlLayout{channels, flags.numFlags(rank), info.blocks}
             .controlBytes());

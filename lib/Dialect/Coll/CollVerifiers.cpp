@@ -179,6 +179,52 @@ static LogicalResult verifyBarriers(ProgramOp program) {
   return success();
 }
 
+/// Packets travel one way only, and are told apart only in scratch.
+static LogicalResult verifyPacketOp(Operation *op) {
+  bool announces = TypeSwitch<Operation *, bool>(op)
+                       .Case<SignalOp, WaitOp>([](auto flag) {
+                         return flag.getFlag() == Flag::Arrival;
+                       })
+                       .Default(false);
+  if (announces)
+    return op->emitOpError("is about an arrival, which packets tell by "
+                           "themselves");
+  if (isa<GetOp, GetCombineOp>(op) || isDMA(op))
+    return op->emitOpError("does not push, as packets have to");
+  bool reachesPeer = TypeSwitch<Operation *, bool>(op)
+                         .Case<PutOp, CombinePutOp>([](auto put) {
+                           return put.getDstBuffer() != Buffer::Scratch;
+                         })
+                         .Default(false);
+  if (reachesPeer)
+    return op->emitOpError("writes the output of a peer, where no packets are");
+  bool readsOutput = TypeSwitch<Operation *, bool>(op)
+                         .Case<PutOp, CopyOp>([](auto op) {
+                           return op.getSrcBuffer() == Buffer::Output;
+                         })
+                         .Case<CombineOp, CombinePutOp>([](auto op) {
+                           return op.getSrcBuffer() == Buffer::Output ||
+                                  op.getRhsBuffer() == Buffer::Output;
+                         })
+                         .Default(false);
+  if (readsOutput)
+    return op->emitOpError("reads an output, where no packets are");
+  return success();
+}
+
+static LogicalResult verifyPackets(ProgramOp program) {
+  if (!program.getPackets())
+    return success();
+  if (!program.getAlternating()) // program_c10
+    return program.emitOpError("has packets, but scratch does not alternate");
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      for (Operation &op : channel.getBody().getOps())
+        if (failed(verifyPacketOp(&op))) // program_c11
+          return failure();
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(
           verifyBodyHolds<RankOp>(*this, getBody(), "coll.rank"))) // program_c2
@@ -191,7 +237,9 @@ LogicalResult ProgramOp::verifyRegions() {
   for (RankOp rank : getBody().getOps<RankOp>())
     if (failed(verifyChannels(rank, next))) // program_c5
       return failure();
-  return verifyBarriers(*this);
+  if (failed(verifyBarriers(*this)))
+    return failure();
+  return verifyPackets(*this);
 }
 
 LogicalResult RankOp::verifyRegions() {

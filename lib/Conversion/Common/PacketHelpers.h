@@ -1,0 +1,60 @@
+//===- PacketHelpers.h - Moving and combining packets -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A packet is a word of 64 bits: 4 bytes of data below, the low half of the
+// launch's number above. Each thread polls the words that it takes part in
+// itself, so that no thread waits for its block.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_CONVERSION_COMMON_PACKETHELPERS_H
+#define SCCL_LIB_CONVERSION_COMMON_PACKETHELPERS_H
+
+#include "ElementOps.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace sccl::coll {
+
+struct HelperOptions;
+
+/// Which operands of a copy or a combine are packets.
+struct PacketShape {
+  bool combines = false;
+  bool dst = false, src0 = false, src1 = false;
+
+  auto operator<=>(const PacketShape &) const = default;
+  bool any() const { return dst || src0 || src1; }
+  unsigned sources() const { return combines ? 2 : 1; }
+  /// A number below `count`.
+  unsigned number() const {
+    return unsigned(combines) << 3 | unsigned(dst) << 2 | unsigned(src0) << 1 |
+           unsigned(src1);
+  }
+  static constexpr unsigned count = 16;
+  /// What the names of the helpers end with: a letter for the destination and
+  /// one for each source, p for packets and m for plain memory: "_pmp".
+  std::string suffix() const;
+};
+
+/// Bytes of data in a packet.
+inline constexpr unsigned packetDataBytes = 4;
+
+/// Why elements do not fit into packets, or nothing if they do.
+std::optional<std::string> whyNoPackets(const ElementOp &op);
+
+/// The text of @coll_copy and @coll_combine, and for averages @coll_average,
+/// with the suffix of `shape`. Pointers have the type PTR.
+std::string packetLoopsText(const HelperOptions &options,
+                            const PacketShape &shape);
+
+} // namespace sccl::coll
+
+#endif // SCCL_LIB_CONVERSION_COMMON_PACKETHELPERS_H
