@@ -5,7 +5,8 @@ usage: kernel-gates.py [--ptxas=PATH] FILE.ptx|FILE.s...
 
 The files are what `sccl compile` writes. Prints a table for each; fails if a
 gate does not hold or if a file holds no kernel. docs/KernelQuality.md explains
-the gates. Registers are only known where there is a ptxas.
+the gates. Registers are only known where there is a ptxas, and the order of
+signals and waits only for PTX.
 """
 import argparse
 import pathlib
@@ -16,7 +17,11 @@ import sys
 import tempfile
 
 LOOPS = {"coll_copy": 8, "coll_combine": 4}  # loads before the first store
-PAYLOAD = *LOOPS, "coll_transfer", "coll_reduce"
+PAYLOAD = *LOOPS, "coll_transfer", "coll_reduce", "coll_execute"
+# What the rows of a table of code stand for, by their first word; see CodeRow in
+# lib/Conversion/Common/ProgramCode.h.
+HELPERS = "coll_transfer", "coll_reduce", "coll_signal", "coll_wait"
+ROW_WORDS = 16
 TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
 GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
 MAX_REGISTERS, MAX_VGPRS = 64, 128  # two blocks of 512 threads
@@ -129,39 +134,101 @@ def check_loop(report, function, is_ptx):
     report.gate("K3", name, f"{adds} adds, {pairs} stores", "<= 1.5 each", ratio <= 1.5)
 
 
-def channels(kernel):
-    """The helpers that each channel of a kernel calls, in order."""
-    calls = [m[0] for _, args in kernel.code for m in [re.search(r"coll_\w+", args)] if m]
-    result = []
-    for helper in calls:
-        if helper == "coll_begin":
-            result.append([])
-        result[-1].append(helper)
+def read_tables(text):
+    """The words of each table of code in PTX, by its name."""
+    result = {}
+    for name, size, data in re.findall(r"\.b8 (\w+_code)\[(\d+)\] = \{([^}]*)\}", text):
+        values = [int(byte) for byte in data.split(",")]
+        values += [0] * (int(size) - len(values))  # the assembler adds zeros
+        result[name] = [
+            int.from_bytes(bytes(values[i : i + 4]), "little", signed=True)
+            for i in range(0, len(values), 4)
+        ]
     return result
 
 
-def per_step(kernels):
-    """The most releases that follow one group of transfers, the most waits
-    before one, and the most releases before any."""
-    releases = waits = opening = 0
-    for kernel in kernels:
-        for calls in channels(kernel):
-            signalled = waited = 0
-            moved = False
-            for helper in calls + ["coll_transfer"]:
-                if helper in ("coll_transfer", "coll_reduce"):
-                    if moved:
-                        releases = max(releases, signalled)
-                    else:
-                        opening = max(opening, signalled)
-                    waits = max(waits, waited)
-                    moved, signalled, waited = True, 0, 0
-                signalled += helper == "coll_signal"
-                waited += helper == "coll_wait"
-    return releases, waits, opening
+def rows_of(table, offset, count):
+    """The helpers that a part of a table stands for, with their flags."""
+    rows = []
+    for row in range(count):
+        word = offset // 4 + row * ROW_WORDS
+        helper = HELPERS[table[word]]
+        is_flag = helper in ("coll_signal", "coll_wait")
+        rows.append((helper, table[word + 2] if is_flag else 0))
+    return rows
 
 
-def check_protocol(report, functions, is_ptx):
+def channels(kernel, tables):
+    """What each channel of a kernel calls, in order: helper and number of flags.
+    What stands in a table counts as if it was called."""
+    addresses, parameters, result = {}, {}, [[]]
+    for op, operands in kernel.code:
+        words = operands.split(", ")
+        if op == "mov.b64" and words[-1] in tables:
+            addresses[words[0]] = words[1], 0
+        elif op == "add.s64" and words[1] in addresses:
+            table, offset = addresses[words[1]]
+            addresses[words[0]] = table, offset + int(words[2])
+        elif op.startswith("st.param"):
+            parameters[words[0]] = words[1]
+        match = re.search(r"coll_\w+", operands) if op.startswith("call") else None
+        if not match:
+            continue
+        if match[0] == "coll_begin":
+            result.append([])
+        if match[0] == "coll_execute":
+            table, offset = addresses[parameters["[param0]"]]
+            result[-1] += rows_of(tables[table], offset, int(parameters["[param1]"]))
+        else:
+            is_flag = match[0] in ("coll_signal", "coll_wait")
+            result[-1].append((match[0], int(parameters["[param1]"]) if is_flag else 0))
+    return result
+
+
+class StepCounts:
+    """How often the blocks of all kernels stop for flags, at most: releases
+    after one group of transfers, releases before any, waits before a group;
+    and how many flags one of them is for."""
+
+    def __init__(self, kernels, tables):
+        self.releases = self.opening = self.waits = self.flags = 0
+        self.moves = 0
+        for kernel in kernels:
+            for calls in channels(kernel, tables):
+                self.count(calls)
+
+    def count(self, calls):
+        signalled = waited = 0
+        moved = False
+        for helper, flags in calls + [("", 0)]:
+            self.flags = max(self.flags, flags)
+            if helper in ("coll_transfer", "coll_reduce", ""):
+                if moved:
+                    self.releases = max(self.releases, signalled)
+                else:
+                    self.opening = max(self.opening, signalled)
+                self.waits = max(self.waits, waited)
+                self.moves += helper != ""
+                moved, signalled, waited = True, 0, 0
+            signalled += helper == "coll_signal"
+            waited += helper == "coll_wait"
+
+
+def check_steps(report, kernels, text):
+    """K4 and K5 for the kernels."""
+    tables = read_tables(text)
+    steps = StepCounts(kernels, tables)
+    value = f"{steps.releases} after a step"
+    report.gate("K4", "kernels", value, "<= 1", steps.releases <= 1)
+    value = f"{steps.opening} before the first"
+    report.gate("K4", "kernels", value, "<= 1", steps.opening <= 1)
+    value = f"{steps.waits} waits for a step"
+    report.gate("K5", "kernels", value, "<= 1", steps.waits <= 1)
+    shape = "a table" if tables else "unrolled"
+    print(f"      {steps.moves} transfers, {shape}; up to {steps.flags} flags at once")
+
+
+def check_protocol(report, functions, text, is_ptx):
     """K4, K5, K6, K8."""
     release = r"st\.release|fence\.|membar" if is_ptx else r"global_store"
     barrier = r"bar\.|barrier\." if is_ptx else r"s_barrier"
@@ -173,11 +240,7 @@ def check_protocol(report, functions, is_ptx):
         count = signal.count(release)
         report.gate("K4", "coll_signal", f"{count} release", "1", count == 1)
         if is_ptx:
-            releases, waits, opening = per_step(kernels)
-            value = f"{releases} after a step"
-            report.gate("K4", "kernels", value, "<= 1", releases <= 1)
-            print(f"      a launch opens with up to {opening} ready signals of a block")
-            print(f"      a step has up to {waits} waits, for a peer each")
+            check_steps(report, kernels, text)
         count = signal.count(barrier), wait.count(barrier)
         value = f"{count[0]} + {count[1]} barriers"
         report.gate("K5", "signal + wait", value, "<= 2", sum(count) <= 2)
@@ -253,7 +316,7 @@ def main():
         for name in LOOPS:
             if name in functions:
                 check_loop(report, functions[name], is_ptx)
-        check_protocol(report, functions, is_ptx)
+        check_protocol(report, functions, text, is_ptx)
         if is_ptx:
             check_registers(report, path, text, options.ptxas)
         else:

@@ -28,4 +28,13 @@ def Coll_Flag : I32EnumAttr<"Flag", "what a flag announces", [
 }
 def Coll_FlagAttr : EnumAttr<Coll_Dialect, Coll_Flag, "flag">;
 
+def Coll_Transport : I32EnumAttr<"Transport", "who moves a chunk", [
+    I32EnumAttrCase<"Push", 0, "push">,
+    I32EnumAttrCase<"Pull", 1, "pull">,
+    I32EnumAttrCase<"DMA", 2, "dma">]> {
+  let cppNamespace = "::sccl::coll";
+  let genSpecializedAttr = 0;
+}
+def Coll_TransportAttr : EnumAttr<Coll_Dialect, Coll_Transport, "transport">;
+
 #endif // COLL_ENUMS

@@ -29,12 +29,21 @@ def Coll_ProgramOp : Coll_Op<"program", [
     takes the b-th part of each chunk, so blocks of different number never
     depend on each other.
 
+    With `alternating` each rank has its scratch twice, and a launch uses one or
+    the other in turn.
+
     **Constraints**
     - (program_c1) the topology and the collective exist, and fit each other;
     - (program_c2) the body holds one `coll.rank` for each rank, in order;
     - (program_c3) slots exist in the buffers they name;
-    - (program_c4) signals of arrival on a channel carry the values 1, 2, ...;
-    - (program_c5) a channel leads to the rank itself or to another rank, once.
+    - (program_c4) the arrivals that a channel signals to one rank carry the
+      values 1, 2, ...;
+    - (program_c5) a channel leads to the rank itself or to another rank, once;
+    - (program_c6) all channels have the same number of `coll.barrier`;
+    - (program_c7) a chunk stands in input and output at its own place in a
+      segment, so that its bytes are those of the slot for any count (check B1);
+    - (program_c8) where there are barriers, everything else is between them;
+    - (program_c9) scratch alternates only in programs without barriers.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -64,12 +73,13 @@ def Coll_ProgramOp : Coll_Op<"program", [
                        Coll_CollectiveRef:$collective,
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root,
-                       ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<64>]>:$blocks);
+                       ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<64>]>:$blocks,
+                       UnitAttr:$alternating);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
     `chunks` `=` $chunks (`root` `=` $root^)? `blocks` `=` $blocks
-    attr-dict-with-keyword $body
+    (`alternating` $alternating^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -105,7 +115,8 @@ def Coll_ChannelOp : Coll_Op<"channel", [
     waits for all that arrives.
 
     **Constraints**
-    - (channel_c1) the body holds only transfers, `coll.signal` and `coll.wait`.
+    - (channel_c1) the body holds only transfers, `coll.signal`, `coll.wait` and
+      `coll.barrier`.
 
     The example of `coll.program` shows three.
   }];
@@ -115,63 +126,117 @@ def Coll_ChannelOp : Coll_Op<"channel", [
   let hasRegionVerifier = 1;
 }
 
-class Coll_BlockTransferOp<string mnemonic>
-    : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
-  let arguments = (ins I32Attr:$chunk,
-      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
-      Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
-      Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
-      ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
-  let assemblyFormat = [{
+defvar Coll_transferSlots = (ins I32Attr:$chunk,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
+    Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
+    Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
+    ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
+defvar Coll_transferFormat = [{
     `chunk` $chunk (`count` `=` $count^)? `from` custom<BufferSlot>($src_buffer, $src_slot)
     `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
-  }];
+}];
+
+class Coll_RemoteTransferOp<string mnemonic>
+    : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
+  let arguments = !con((ins UnitAttr:$dma), Coll_transferSlots);
+  let assemblyFormat = !strconcat("(`dma` $dma^)? ", Coll_transferFormat);
 }
 
 defvar Coll_transferText = [{
-    `count` chunks of one segment that lie side by side in both buffers move as
+    `count` chunks of one segment that lie side by side in all buffers move as
     one. `step` is the step of the schedule that asked for the transfer.
 }];
 
-def Coll_PutOp : Coll_BlockTransferOp<"put"> {
+defvar Coll_dmaText = [{
+    With `dma` the host asks a copy engine to do it, and no thread takes part.
+}];
+
+def Coll_PutOp : Coll_RemoteTransferOp<"put"> {
   let summary = "Write chunks into the peer's buffer (push)";
-  let description = [{
+  let description = !strconcat([{
     Copies from a buffer of this rank to a buffer of the channel's peer.
-  }] # Coll_transferText # [{
+  }], Coll_transferText, Coll_dmaText, [{
     **Constraints**
     - (put_c1) the channel leads to another rank;
-    - (put_c2) the destination is not the peer's input.
+    - (put_c2) the destination is not the peer's input;
+    - (put_c3) `dma` stands only in programs without signals and waits.
 
     The example of `coll.program` shows one.
-  }];
+  }]);
 }
 
-def Coll_GetOp : Coll_BlockTransferOp<"get"> {
+def Coll_GetOp : Coll_RemoteTransferOp<"get"> {
   let summary = "Read chunks from the peer's buffer (pull)";
-  let description = [{
+  let description = !strconcat([{
     Copies from a buffer of the channel's peer to a buffer of this rank.
-  }] # Coll_transferText # [{
+  }], Coll_transferText, Coll_dmaText, [{
     **Constraints**
     - (get_c1) the channel leads to another rank;
-    - (get_c2) the destination is not this rank's input.
-  }];
+    - (get_c2) the destination is not this rank's input;
+    - (get_c3) `dma` stands only in programs without signals and waits.
+
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+    }
+    coll.program @bc of broadcast on @one_way chunks = 1 root = 0 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 0 {
+          coll.signal ready to 1 value = 1
+          coll.copy chunk 0 from input[0] to output[0] step = 0
+          coll.wait arrival from 1 value = 1
+        }
+      }
+      coll.rank 1 scratch = 0 {
+        coll.channel to 0 {
+          coll.wait ready from 0 value = 1
+          coll.get chunk 0 from input[0] to output[0] step = 0
+          coll.signal arrival to 0 value = 1
+        }
+      }
+    }
+    ```
+  }]);
 }
 
-def Coll_CopyOp : Coll_BlockTransferOp<"copy"> {
+def Coll_CopyOp : Coll_Op<"copy", [HasParent<"ChannelOp">]> {
   let summary = "Copy chunks between two buffers of this rank";
-  let description = Coll_transferText # [{
+  let description = !strconcat(Coll_transferText, [{
     **Constraints**
     - (copy_c1) the destination is not the input.
 
     The example of `coll.program` shows one.
+  }]);
+  let arguments = Coll_transferSlots;
+  let assemblyFormat = Coll_transferFormat;
+}
+
+class Coll_CombiningOp<string mnemonic>
+    : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
+  let arguments = (ins I32Attr:$chunk,
+      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
+      Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
+      Coll_BufferAttr:$rhs_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$rhs_slot,
+      Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
+      ConfinedAttr<I32Attr, [IntNonNegative]>:$step,
+      UnitAttr:$final);
+  let assemblyFormat = [{
+    `chunk` $chunk (`count` `=` $count^)?
+    `from` custom<BufferSlot>($src_buffer, $src_slot) `,`
+    custom<BufferSlot>($rhs_buffer, $rhs_slot)
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step
+    (`final` $final^)? attr-dict
   }];
 }
 
-def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
+def Coll_CombineOp : Coll_CombiningOp<"combine"> {
   let summary = "Combine chunks of two buffers of this rank into a third";
-  let description = [{
-    The destination becomes the reduction of the two sources.
-  }] # Coll_transferText # [{
+  let description = !strconcat([{
+    The destination becomes the reduction of the two sources. It is `final` if
+    it makes the chunks complete: they hold the contribution of every rank that
+    has one. An average divides there, and nowhere else; `coll-check-program`
+    checks the attribute.
+  }], Coll_transferText, [{
     **Constraints**
     - (combine_c1) the destination is not the input;
     - (combine_c2) the collective is a combining one.
@@ -183,7 +248,7 @@ def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
     coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
       coll.rank 0 scratch = 1 {
         coll.channel to 0 {
-          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
         }
       }
       coll.rank 1 scratch = 0 {
@@ -193,33 +258,91 @@ def Coll_CombineOp : Coll_Op<"combine", [HasParent<"ChannelOp">]> {
       }
     }
     ```
-  }];
-  let arguments = (ins I32Attr:$chunk,
-      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
-      Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
-      Coll_BufferAttr:$rhs_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$rhs_slot,
-      Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
-      ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
-  let assemblyFormat = [{
-    `chunk` $chunk (`count` `=` $count^)?
-    `from` custom<BufferSlot>($src_buffer, $src_slot) `,`
-    custom<BufferSlot>($rhs_buffer, $rhs_slot)
-    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
-  }];
+  }]);
+}
+
+def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
+  let summary = "Combine chunks and write the result into the peer's buffer";
+  let description = !strconcat([{
+    A `coll.combine` and the `coll.put` that passes its result on, in one: the
+    reduction goes from registers straight to the channel's peer, and this rank
+    keeps none of it. `final` is as for `coll.combine`.
+  }], Coll_transferText, [{
+    **Constraints**
+    - (combine_put_c1) the channel leads to another rank;
+    - (combine_put_c2) the destination is not the peer's input;
+    - (combine_put_c3) the collective is a combining one.
+
+    ```mlir
+    coll.topology @line3 ranks = 3 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 2 bandwidth = 1
+    }
+    coll.program @sum of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 1 {
+          coll.put chunk 0 from input[0] to scratch[0] step = 0
+        }
+      }
+      coll.rank 1 scratch = 1 {
+        coll.channel to 2 {
+          coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
+        }
+      }
+      coll.rank 2 scratch = 1 {
+        coll.channel to 2 {
+          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+        }
+      }
+    }
+    ```
+  }]);
+}
+
+def Coll_GetCombineOp : Coll_CombiningOp<"get_combine"> {
+  let summary = "Read chunks from the peer's buffer and combine them";
+  let description = !strconcat([{
+    A `coll.get` and the `coll.combine` of what it brings, in one: the second
+    source is a buffer of the channel's peer, the first source and the
+    destination are buffers of this rank. `final` is as for `coll.combine`.
+  }], Coll_transferText, [{
+    **Constraints**
+    - (get_combine_c1) the channel leads to another rank;
+    - (get_combine_c2) the destination is not the input;
+    - (get_combine_c3) the collective is a combining one.
+
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 1 {
+          coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
+        }
+      }
+      coll.rank 1 scratch = 0 {
+        coll.channel to 1 {
+        }
+      }
+    }
+    ```
+  }]);
 }
 
 def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">]> {
   let summary = "Set a flag in a peer's memory, after everything before it";
   let description = [{
-    Publishes all earlier writes of this thread block, then sets a flag in the
-    memory of `peer`. Each flag has one writer and only grows: in launch e the
-    word becomes e * K + `value`, where K is the number of signals on that flag
-    in one launch. `arrival` says that chunks of this channel have arrived;
-    `ready` says that this rank's launch has begun, so its buffers may be
-    written.
+    Publishes all earlier accesses of this thread block, then sets a flag in the
+    memory of `peer`. Each flag has one writer and only grows (check D4): in
+    launch e the word becomes e * K + `value`, where K is the number of signals
+    on that flag in one launch. `arrival` says that the transfers of this channel
+    before it are done: chunks have arrived, or have been read. `ready` says that
+    this rank's launch has begun, so its buffers may be read and written. Signals
+    that follow each other are published together.
 
     **Constraints**
-    - (signal_c1) an arrival is signalled to the channel's own peer;
+    - (signal_c1) `ready` is signalled by the channel of the rank to itself;
     - (signal_c2) `value` is at least 1, and is 1 for `ready`.
 
     The example of `coll.program` shows two.
@@ -237,7 +360,8 @@ def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">]> {
   let description = [{
     Returns when the flag that `peer` sets in this rank's memory is at least
     e * K + `value` in launch e, and makes visible all that was written before
-    the signal.
+    the signal. The arrival is one that the channel of `peer` to rank `channel`
+    signals, by default to this rank. Waits that follow each other end together.
 
     **Constraints**
     - (wait_c1) `value` is at least 1, and is 1 for `ready`.
@@ -245,11 +369,50 @@ def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">]> {
     The example of `coll.program` shows two.
   }];
   let arguments = (ins Coll_FlagAttr:$flag, I32Attr:$peer,
+                       OptionalAttr<I32Attr>:$channel,
                        ConfinedAttr<I32Attr, [IntPositive]>:$value);
   let assemblyFormat = [{
-    custom<FlagKeyword>($flag) `from` $peer `value` `=` $value attr-dict
+    custom<FlagKeyword>($flag) `from` $peer (`channel` `=` $channel^)?
+    `value` `=` $value attr-dict
   }];
   let hasVerifier = 1;
+}
+
+def Coll_BarrierOp : Coll_Op<"barrier", [HasParent<"ChannelOp">]> {
+  let summary = "End a kernel: go on when all channels of all ranks are here";
+  let description = [{
+    Everything before it, on all ranks, happens before everything after it. A
+    program with barriers becomes one kernel for each part between two of them;
+    the host starts a part on any rank only when the part before it is done on
+    all ranks, and executes the `dma` transfers of a part beside its kernel.
+
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+    }
+    coll.program @bc of broadcast on @one_way chunks = 1 root = 0 blocks = 1 {
+      coll.rank 0 scratch = 0 {
+        coll.channel to 0 {
+          coll.barrier
+          coll.copy chunk 0 from input[0] to output[0] step = 0
+          coll.barrier
+        }
+        coll.channel to 1 {
+          coll.barrier
+          coll.put dma chunk 0 from input[0] to output[0] step = 0
+          coll.barrier
+        }
+      }
+      coll.rank 1 scratch = 0 {
+        coll.channel to 1 {
+          coll.barrier
+          coll.barrier
+        }
+      }
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // COLL_PROGRAM_OPS

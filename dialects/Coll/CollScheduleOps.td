@@ -96,33 +96,40 @@ def Coll_StepOp : Coll_Op<"step", [
 class Coll_TransferOp<string mnemonic>
     : Coll_Op<mnemonic, [HasParent<"StepOp">]> {
   let arguments = (ins UnitAttr:$from_input, I32Attr:$chunk, I32Attr:$src,
-                       I32Attr:$dst);
+                       I32Attr:$dst, OptionalAttr<Coll_TransportAttr>:$transport);
   let assemblyFormat = [{
-    (`input` $from_input^)? $chunk `over` $src `->` $dst attr-dict
+    (`input` $from_input^)? $chunk `over` $src `->` $dst
+    (`by` `` $transport^)? attr-dict
   }];
 }
 
+defvar Coll_transportText = [{
+    `by` says who moves the chunk, and changes nothing about what arrives:
+    `push` (the sender's threads write, the default), `pull` (the receiver's
+    threads read) or `dma` (a copy engine). `coll-choose-transport` sets it.
+}];
+
 def Coll_SendOp : Coll_TransferOp<"send"> {
   let summary = "Send a chunk over a link";
-  let description = [{
+  let description = !strconcat([{
     Copies `chunk` from rank `src` to rank `dst`. With `input` it is the
     sender's own input that goes out, not its current value; the two differ only
     in combining collectives.
-
+  }], Coll_transportText, [{
     **Constraints**
     - (send_c1) the chunk is one of the collective's;
     - (send_c2) the topology has the link.
 
     The example of `coll.schedule` shows one.
-  }];
+  }]);
 }
 
 def Coll_ReduceOp : Coll_TransferOp<"reduce"> {
   let summary = "Send a chunk over a link and combine it there";
-  let description = [{
+  let description = !strconcat([{
     Like `coll.send`, but the destination combines what arrives with its own
     value of the chunk by the collective's reduction.
-
+  }], Coll_transportText, [{
     **Constraints**
     - (reduce_c1) the chunk is one of the collective's;
     - (reduce_c2) the topology has the link.
@@ -137,7 +144,7 @@ def Coll_ReduceOp : Coll_TransferOp<"reduce"> {
       }
     }
     ```
-  }];
+  }]);
 }
 
 #endif // COLL_SCHEDULE_OPS

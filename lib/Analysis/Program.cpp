@@ -31,46 +31,86 @@ std::optional<Transfer> coll::getTransfer(Operation *op) {
                     {dstRank, transfer.getDstBuffer(), transfer.getDstSlot(),
                      transfer.getCount()}};
   };
+  auto buildCombine = [&](auto combine, unsigned rhsRank, unsigned dstRank) {
+    Transfer transfer = build(combine, rank, dstRank);
+    transfer.reads.push_back({rhsRank, combine.getRhsBuffer(),
+                              combine.getRhsSlot(), combine.getCount()});
+    transfer.isFinal = combine.getFinal();
+    return transfer;
+  };
   return TypeSwitch<Operation *, std::optional<Transfer>>(op)
       .Case<PutOp>(
           [&](PutOp put) { return build(put, rank, channel.getPeer()); })
       .Case<GetOp>(
           [&](GetOp get) { return build(get, channel.getPeer(), rank); })
       .Case<CopyOp>([&](CopyOp copy) { return build(copy, rank, rank); })
-      .Case<CombineOp>([&](CombineOp combine) {
-        Transfer transfer = build(combine, rank, rank);
-        transfer.reads.push_back({rank, combine.getRhsBuffer(),
-                                  combine.getRhsSlot(), combine.getCount()});
-        return transfer;
+      .Case<CombineOp>(
+          [&](CombineOp op) { return buildCombine(op, rank, rank); })
+      .Case<CombinePutOp>([&](CombinePutOp op) {
+        return buildCombine(op, rank, channel.getPeer());
+      })
+      .Case<GetCombineOp>([&](GetCombineOp op) {
+        return buildCombine(op, channel.getPeer(), rank);
       })
       .Default(std::nullopt);
 }
 
-SignalCounts::SignalCounts(ProgramOp program) {
-  auto ranks = program.getBody().getOps<RankOp>();
-  numRanks = std::distance(ranks.begin(), ranks.end());
-  counts.assign(size_t(numRanks) * numRanks, 0);
-  program.walk([&](SignalOp signal) {
-    if (signal.getFlag() != Flag::Arrival)
-      return;
-    auto channel = cast<ChannelOp>(signal->getParentOp());
-    ++counts[getRank(channel) * numRanks + signal.getPeer()];
-  });
+bool coll::isSynchronized(ProgramOp program) {
+  return program
+      ->walk([](Operation *op) {
+        return isa<SignalOp, WaitOp, BarrierOp>(op) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
+
+FlagId coll::getFlag(SignalOp signal) {
+  auto channel = cast<ChannelOp>(signal->getParentOp());
+  return {signal.getFlag(), getRank(channel), channel.getPeer(),
+          signal.getPeer()};
+}
+
+FlagId coll::getFlag(WaitOp wait) {
+  unsigned rank = getRank(cast<ChannelOp>(wait->getParentOp()));
+  unsigned src = wait.getPeer();
+  unsigned byDefault = wait.getFlag() == Flag::Ready ? src : rank;
+  return {wait.getFlag(), src, wait.getChannel().value_or(byDefault), rank};
+}
+
+FlagTable::FlagTable(ProgramOp program) {
+  auto ranks = program.getBody().getOps<RankOp>();
+  flagsOfRank.assign(std::distance(ranks.begin(), ranks.end()), 0);
+  // Numbered by who polls, so that a block's flags share cache lines.
+  auto number = [&](const FlagId &id) -> Entry & {
+    auto [it, isNew] = flags.try_emplace(id);
+    if (isNew)
+      it->second.index = flagsOfRank[id.dst]++;
+    return it->second;
+  };
+  program.walk([&](WaitOp wait) { number(getFlag(wait)); });
+  program.walk([&](SignalOp signal) { ++number(getFlag(signal)).signals; });
+}
+
+unsigned FlagTable::signals(const FlagId &flag) const {
+  auto it = flags.find(flag);
+  return it == flags.end() ? 0 : it->second.signals;
+}
+
+unsigned FlagTable::index(const FlagId &flag) const {
+  return flags.at(flag).index;
+}
+
+unsigned FlagTable::numFlags(unsigned rank) const { return flagsOfRank[rank]; }
 
 namespace {
 /// Runs the channels of a program as far as their waits allow.
 class Simulation {
 public:
-  explicit Simulation(ProgramOp program) : counts(program), program(program) {
-    for (RankOp rank : program.getBody().getOps<RankOp>()) {
-      ++numRanks;
+  explicit Simulation(ProgramOp program) : flags(program) {
+    for (RankOp rank : program.getBody().getOps<RankOp>())
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
         cursors.push_back({channel, channel.getBody().op_begin(),
                            channel.getBody().op_end()});
-    }
-    values[0].assign(size_t(numRanks) * numRanks, 0);
-    values[1] = values[0];
   }
 
   LogicalResult run(function_ref<void(ChannelOp, Operation *)> visit) {
@@ -81,8 +121,8 @@ public:
         while (cursor.next != cursor.end && canExecute(cursor)) {
           Operation *op = &*cursor.next++;
           if (auto signal = dyn_cast<SignalOp>(op))
-            value(signal.getFlag(), getRank(cursor.channel), signal.getPeer()) =
-                signal.getValue();
+            values[getFlag(signal)] = signal.getValue();
+          cursor.barriers += isa<BarrierOp>(op);
           visit(cursor.channel, op);
           progress = true;
         }
@@ -94,16 +134,22 @@ private:
   struct Cursor {
     ChannelOp channel;
     Region::OpIterator next, end;
+    unsigned barriers = 0; ///< passed so far
   };
 
-  unsigned &value(Flag flag, unsigned src, unsigned dst) {
-    return values[unsigned(flag)][size_t(src) * numRanks + dst];
+  bool canExecute(const Cursor &cursor) {
+    if (auto wait = dyn_cast<WaitOp>(*cursor.next))
+      return values[getFlag(wait)] >= wait.getValue();
+    return !isa<BarrierOp>(*cursor.next) || allReached(cursor.barriers);
   }
 
-  bool canExecute(Cursor &cursor) {
-    auto wait = dyn_cast<WaitOp>(*cursor.next);
-    return !wait || value(wait.getFlag(), wait.getPeer(),
-                          getRank(cursor.channel)) >= wait.getValue();
+  /// True if every channel has passed `barriers` barriers, and has come to the
+  /// next one or passed it, too.
+  bool allReached(unsigned barriers) {
+    return llvm::all_of(cursors, [&](const Cursor &other) {
+      bool isAtBarrier = other.next != other.end && isa<BarrierOp>(*other.next);
+      return other.barriers + isAtBarrier > barriers;
+    });
   }
 
   /// Emits an error if a channel has not come to its end. A wait that nobody
@@ -113,53 +159,35 @@ private:
     for (Cursor &cursor : cursors) {
       if (cursor.next == cursor.end)
         continue;
-      auto wait = cast<WaitOp>(*cursor.next);
-      unsigned rank = getRank(cursor.channel);
-      if (!isEverSignalled(wait, rank))
-        return reportUnserved(wait, rank);
+      auto wait = dyn_cast<WaitOp>(*cursor.next);
+      if (!wait)
+        continue; // at a barrier, which some wait keeps others from
+      if (flags.signals(getFlag(wait)) < wait.getValue())
+        return reportUnserved(wait);
       if (!stuck)
         stuck = wait;
     }
     if (!stuck)
       return success();
-    return stuck->emitOpError()
-           << "never ends on rank "
-           << getRank(cast<ChannelOp>((*stuck)->getParentOp()))
-           << ": it is in a deadlock (D1)";
+    return stuck->emitOpError() << "never ends on rank " << getFlag(*stuck).dst
+                                << ": it is in a deadlock (D1)";
   }
 
-  /// True if the program has the signal that `wait` waits for.
-  bool isEverSignalled(WaitOp wait, unsigned rank) {
-    if (wait.getFlag() == Flag::Arrival)
-      return counts.arrivals(wait.getPeer(), rank) >= wait.getValue();
-    return program
-        ->walk([&](SignalOp signal) {
-          auto channel = cast<ChannelOp>(signal->getParentOp());
-          bool serves = signal.getFlag() == Flag::Ready &&
-                        signal.getPeer() == rank &&
-                        getRank(channel) == wait.getPeer();
-          return serves ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
-  }
-
-  LogicalResult reportUnserved(WaitOp wait, unsigned rank) {
-    auto diag = wait.emitOpError() << "never ends on rank " << rank << ": ";
-    if (wait.getFlag() == Flag::Ready)
-      return diag << "rank " << wait.getPeer()
-                  << " does not announce that it is ready to rank " << rank
+  LogicalResult reportUnserved(WaitOp wait) {
+    FlagId flag = getFlag(wait);
+    auto diag = wait.emitOpError() << "never ends on rank " << flag.dst << ": ";
+    if (flag.kind == Flag::Ready)
+      return diag << "rank " << flag.src
+                  << " does not announce that it is ready to rank " << flag.dst
                   << " (D2)";
-    return diag << "rank " << wait.getPeer() << " signals "
-                << counts.arrivals(wait.getPeer(), rank)
-                << " arrivals to rank " << rank << ", not " << wait.getValue()
-                << " (D2)";
+    return diag << "rank " << flag.src << " signals " << flags.signals(flag)
+                << " arrivals to rank " << flag.dst << ", not "
+                << wait.getValue() << " (D2)";
   }
 
-  SignalCounts counts;
-  ProgramOp program;
-  unsigned numRanks = 0;
+  FlagTable flags;
   std::vector<Cursor> cursors;
-  std::vector<unsigned> values[2];
+  std::map<FlagId, unsigned> values;
 };
 } // namespace
 

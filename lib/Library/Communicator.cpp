@@ -278,6 +278,19 @@ Status Communicator::mapHostMemory() {
 // Choices by size
 //===----------------------------------------------------------------------===//
 
+Communicator::Choice Communicator::makeChoice(const Program &program,
+                                              plan::Path path,
+                                              uint64_t pieceBytes,
+                                              const char *reason) const {
+  Choice choice{&program, nullptr, path, pieceBytes, reason};
+  for (const Program &other : programs)
+    if (other.info->schedule == program.info->schedule &&
+        other.info->blocks == program.info->blocks && !other.touchesPeers() &&
+        !choice.aloof)
+      choice.aloof = &other;
+  return choice;
+}
+
 /// Takes the choices of `table` that this device can execute.
 bool Communicator::resolveTable(const plan::SizeTable &table,
                                 const char *reason) {
@@ -295,7 +308,8 @@ bool Communicator::resolveTable(const plan::SizeTable &table,
     if (!best)
       continue;
     uint64_t first = choices.empty() ? 0 : entry.firstByte;
-    choices.push_back({first, {best, entry.path, entry.pieceBytes, reason}});
+    choices.push_back(
+        {first, makeChoice(*best, entry.path, entry.pieceBytes, reason)});
   }
   return !choices.empty();
 }
@@ -310,7 +324,8 @@ void Communicator::resolveTables() {
     if (table.source == "model" &&
         resolveTable(table, "cheapest in the cost model"))
       return;
-  choices = {{0, {&programs.front(), plan::Path::Auto, 0, "the only one"}}};
+  choices = {
+      {0, makeChoice(programs.front(), plan::Path::Auto, 0, "the only one")}};
 }
 
 const Communicator::Choice &Communicator::choiceFor(uint64_t bytes) const {
@@ -353,8 +368,8 @@ Status Communicator::setChoice(const scclChoice *choice) {
       if (unsigned(choice->path) > unsigned(scclPathBounce))
         return invalid("path is " + std::to_string(int(choice->path)) +
                        ", expected 0 to 2");
-      forced = {&program, plan::Path(choice->path), choice->pieceBytes,
-                "set by the caller"};
+      forced = makeChoice(program, plan::Path(choice->path), choice->pieceBytes,
+                          "set by the caller");
       return {};
     }
   return {scclErrorUnsupported, "program " + std::to_string(choice->program) +

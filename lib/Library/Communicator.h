@@ -75,6 +75,8 @@ private:
   /// What to execute.
   struct Choice {
     const Program *program = nullptr;
+    /// Of the same schedule, but leaves the caller's buffers alone; or null.
+    const Program *aloof = nullptr;
     plan::Path path = plan::Path::Auto;
     uint64_t pieceBytes = 0; ///< 0: the default
     const char *reason = "";
@@ -116,11 +118,15 @@ private:
   uint64_t fitPiece() const;
   void resolveTables();
   bool resolveTable(const plan::SizeTable &table, const char *reason);
+  Choice makeChoice(const Program &program, plan::Path path,
+                    uint64_t pieceBytes, const char *reason) const;
 
   // Launches.
   Status check(const LaunchRequest &request, Flight &flight) const;
   Status checkBuffers(Flight &flight) const;
   Status choose(Flight &flight) const;
+  Status findFunction(Flight &flight) const;
+  Status stepBack(Flight &flight) const;
   const Choice &choiceFor(uint64_t bytes) const;
   Status execute(Flight &flight);
   Status meetPeers(Flight &flight, bool &direct);

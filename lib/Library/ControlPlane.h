@@ -1,4 +1,5 @@
-//===- ControlPlane.h - What ranks tell each other ---------------*- C++ -*-===//
+//===- ControlPlane.h - What ranks tell each other ---------------*- C++
+//-*-===//
 //-*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.

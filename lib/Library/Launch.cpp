@@ -140,25 +140,39 @@ Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
   return checkBuffers(flight);
 }
 
-Status Communicator::choose(Flight &flight) const {
-  Choice choice = choiceFor(manifest.sendSegments * flight.segmentBytes);
+Status Communicator::findFunction(Flight &flight) const {
   flight.function =
-      choice.program->find(flight.request.type, flight.request.op);
-  if (!flight.function)
-    return {scclErrorUnsupported, std::string("the plan cannot reduce ") +
-                                      dataTypeName(flight.request.type) + " " +
-                                      reductionName(flight.request.op) +
-                                      "; it has: " + listReductions(manifest)};
-  uint64_t segments = 0;
-  for (const plan::RankLayout &layout : manifest.layout)
-    segments = std::max<uint64_t>(segments, layout.outputSegments);
-  if (choice.path == plan::Path::Auto)
-    choice.path = choice.program->touchesPeers() &&
-                          segments * flight.segmentBytes <= smallBytes
-                      ? plan::Path::Bounce
-                      : plan::Path::Direct;
-  flight.choice = choice;
-  return {};
+      flight.choice.program->find(flight.request.type, flight.request.op);
+  if (flight.function)
+    return {};
+  return {scclErrorUnsupported, std::string("the plan cannot reduce ") +
+                                    dataTypeName(flight.request.type) + " " +
+                                    reductionName(flight.request.op) +
+                                    "; it has: " + listReductions(manifest)};
+}
+
+/// From a program whose ranks access the caller's buffers to another one, or to
+/// the communicator's buffers.
+Status Communicator::stepBack(Flight &flight) const {
+  flight.choice.path = plan::Path::Bounce;
+  if (!flight.choice.aloof)
+    return {};
+  flight.choice.program = flight.choice.aloof;
+  flight.choice.path = plan::Path::Direct;
+  return findFunction(flight);
+}
+
+Status Communicator::choose(Flight &flight) const {
+  flight.choice = choiceFor(manifest.sendSegments * flight.segmentBytes);
+  Choice &choice = flight.choice;
+  if (choice.path == plan::Path::Auto) {
+    choice.path = plan::Path::Direct;
+    if (choice.program->touchesPeers() &&
+        mostSegments * flight.segmentBytes <= smallBytes)
+      if (Status status = stepBack(flight); !status.ok())
+        return status;
+  }
+  return findFunction(flight);
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,7 +269,7 @@ bool Communicator::locateBuffers(const Flight &flight) {
                                  layout.outputSegments * segment, outputs);
   }
   return (inputs || !info.peersReadInput) &&
-         (outputs || !info.peersWriteOutput);
+         (outputs || !info.peersTouchOutput);
 }
 
 //===----------------------------------------------------------------------===//
@@ -378,7 +392,7 @@ Status Communicator::run(const Flight &flight, const Route &route) {
   bool own = !route.peersUseBuffers;
   bool stageIn =
       (own && info.peersReadInput) || (cut && layout.inputSegments > 1);
-  bool stageOut = (own && info.peersWriteOutput) ||
+  bool stageOut = (own && info.peersTouchOutput) ||
                   (cut && layout.outputSegments > 1) ||
                   (flight.isInPlace && !info.inPlace);
   unsigned slot = programSlot(*flight.choice.program);
@@ -439,9 +453,13 @@ void Communicator::leaveTogether() {
 
 Status Communicator::execute(Flight &flight) {
   bool direct = flight.choice.path == plan::Path::Direct;
-  if (direct && flight.choice.program->touchesPeers())
+  if (direct && flight.choice.program->touchesPeers()) {
     if (Status status = meetPeers(flight, direct); !status.ok())
       return status;
+    if (!direct)
+      if (Status status = stepBack(flight); !status.ok())
+        return status;
+  }
   return run(flight, routeFor(flight, direct));
 }
 

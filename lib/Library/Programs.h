@@ -32,7 +32,7 @@ struct Program {
   }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {
-    return info->peersReadInput || info->peersWriteOutput;
+    return info->peersReadInput || info->peersTouchOutput;
   }
 };
 

@@ -294,3 +294,36 @@ std::optional<unsigned> Collective::outputSlot(unsigned rank,
                                                unsigned chunk) const {
   return slotIn(after, rank, chunk);
 }
+
+/// The difference of a shared chunk's slots, or nothing if there is none.
+static std::optional<int64_t> firstOffset(const Collective &collective,
+                                          unsigned rank) {
+  for (unsigned chunk : collective.pre().chunksOf(rank))
+    if (std::optional<unsigned> output = collective.outputSlot(rank, chunk))
+      return int64_t(*output) - *collective.inputSlot(rank, chunk);
+  return std::nullopt;
+}
+
+bool Collective::hasInPlaceLayout() const {
+  for (unsigned rank = 0; rank < numRanks(); ++rank) {
+    if (inputSlots(rank) == 0 || outputSlots(rank) == 0)
+      continue;
+    std::optional<int64_t> offset = firstOffset(*this, rank);
+    if (!offset || *offset % chunksPerSegment() != 0)
+      return false;
+    unsigned shared = 0;
+    for (unsigned chunk : pre().chunksOf(rank))
+      if (std::optional<unsigned> output = outputSlot(rank, chunk)) {
+        if (int64_t(*output) - *inputSlot(rank, chunk) != *offset)
+          return false;
+        ++shared;
+      }
+    if (shared != std::min(inputSlots(rank), outputSlots(rank)))
+      return false;
+  }
+  return true;
+}
+
+int64_t Collective::inPlaceOffset(unsigned rank) const {
+  return firstOffset(*this, rank).value_or(0);
+}

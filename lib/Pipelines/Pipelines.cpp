@@ -16,41 +16,50 @@ using namespace mlir;
 using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
-  return llvm::formatv("coll-check-schedule,coll-lower-schedule{{blocks={0}},"
-                       "coll-insert-flag-sync,coll-check-program",
-                       options.blocks);
+  return llvm::formatv(
+      "coll-check-schedule,"
+      "coll-choose-transport{{transport={0} bytes={1} engines={2}},"
+      "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5}},"
+      "coll-fuse-combines,{6},coll-check-program{{identical={7}}",
+      options.transport, options.bytes, options.steps, options.blocks,
+      options.throughScratch, options.alternate,
+      options.steps ? "coll-insert-step-barriers"
+                    : "coll-insert-flag-sync,coll-remove-redundant-sync",
+      options.identical);
 }
 
-/// From programs on; `vendor` is "nvvm" or "rocdl".
+/// `vendor` is "nvvm" or "rocdl".
 static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
                                StringRef attachOptions,
                                StringRef convertOptions) {
   return llvm::formatv(
-      "{0},convert-coll-to-gpu{{target={1} block-size={2} element={3} "
-      "reduction={4}},{1}-attach-target{{{5}},"
-      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{1}{6},"
+      "convert-coll-to-gpu{{target={0} block-size={1} element={2} "
+      "reduction={3} shape={4}},{0}-attach-target{{{5}},"
+      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{0}{6},"
       "canonicalize,reconcile-unrealized-casts)",
-      loweringPipeline(options), vendor, options.blockSize, options.element,
-      options.reduction, attachOptions, convertOptions);
+      vendor, options.blockSize, options.element, options.reduction,
+      options.shape, attachOptions, convertOptions);
 }
 
-std::string sccl::nvvmPipeline(const LoweringOptions &options, StringRef chip) {
+std::string sccl::nvvmConversionPipeline(const LoweringOptions &options,
+                                         StringRef chip) {
   // Without features LLVM takes the oldest PTX version that has the chip.
   return gpuPipeline(options, "nvvm", ("chip=" + chip + " O=3").str(), "");
 }
 
-std::string sccl::rocdlPipeline(const LoweringOptions &options,
-                                StringRef chip) {
+std::string sccl::rocdlConversionPipeline(const LoweringOptions &options,
+                                          StringRef chip) {
   return gpuPipeline(options, "rocdl", ("chip=" + chip + " O=3 abi=500").str(),
                      ("{chipset=" + chip + " runtime=HIP}").str());
 }
 
 std::string sccl::hostConversionPipeline(const LoweringOptions &options) {
   return llvm::formatv(
-      "convert-coll-to-host{{element={0} reduction={1}},canonicalize,cse,"
+      "convert-coll-to-host{{element={0} reduction={1} shape={2} "
+      "cache-bytes={3}},canonicalize,cse,"
       "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
       "reconcile-unrealized-casts",
-      options.element, options.reduction);
+      options.element, options.reduction, options.shape, options.cacheBytes);
 }
 
 std::string sccl::hostPipeline(const LoweringOptions &options) {
@@ -76,11 +85,43 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                               llvm::cl::desc("Element type of reductions"),
                               llvm::cl::init(LoweringOptions().element)};
   Option<std::string> reduction{*this, "reduction",
-                                llvm::cl::desc("sum, prod, min or max"),
+                                llvm::cl::desc("sum, prod, min, max or avg"),
                                 llvm::cl::init(LoweringOptions().reduction)};
 
+  Option<std::string> transport{*this, "transport",
+                                llvm::cl::desc("push, pull, dma or auto"),
+                                llvm::cl::init(LoweringOptions().transport)};
+  Option<bool> steps{*this, "steps",
+                     llvm::cl::desc("A kernel per step, as with dma"),
+                     llvm::cl::init(false)};
+  Option<bool> throughScratch{
+      *this, "through-scratch",
+      llvm::cl::desc("Let peers touch nothing but scratch"),
+      llvm::cl::init(false)};
+  Option<bool> alternate{
+      *this, "alternate",
+      llvm::cl::desc("Take turns between two halves of scratch"),
+      llvm::cl::init(false)};
+  Option<std::string> shape{*this, "shape",
+                            llvm::cl::desc("auto, unrolled or table"),
+                            llvm::cl::init(LoweringOptions().shape)};
+  Option<bool> identical{
+      *this, "identical",
+      llvm::cl::desc("Require bit-identical reductions on all ranks")};
+
   LoweringOptions lowering() const {
-    return {blocks, blockSize, element, reduction};
+    LoweringOptions options;
+    options.blocks = blocks;
+    options.blockSize = blockSize;
+    options.element = element;
+    options.reduction = reduction;
+    options.transport = transport;
+    options.steps = steps || transport == "dma";
+    options.throughScratch = throughScratch;
+    options.alternate = alternate;
+    options.shape = shape;
+    options.identical = identical;
+    return options;
   }
 };
 } // namespace
@@ -109,13 +150,15 @@ void sccl::registerPipelines() {
                    });
   registerPipeline("sccl-to-nvvm", "Schedules to kernels in the NVVM dialect",
                    [](const PipelineOptions &options) {
-                     return nvvmPipeline(options.lowering(),
-                                         chipOr(options, "sm_90"));
+                     return loweringPipeline(options.lowering()) + "," +
+                            nvvmConversionPipeline(options.lowering(),
+                                                   chipOr(options, "sm_90"));
                    });
   registerPipeline("sccl-to-rocdl", "Schedules to kernels in the ROCDL dialect",
                    [](const PipelineOptions &options) {
-                     return rocdlPipeline(options.lowering(),
-                                          chipOr(options, "gfx942"));
+                     return loweringPipeline(options.lowering()) + "," +
+                            rocdlConversionPipeline(options.lowering(),
+                                                    chipOr(options, "gfx942"));
                    });
   registerPipeline("sccl-to-host", "Schedules to functions for this machine",
                    [](const PipelineOptions &options) {

@@ -75,7 +75,7 @@ json::Value writeProgram(const ProgramInfo &program) {
       {"variant", program.variant},
       {"blocks", program.blocks},
       {"peersReadInput", program.peersReadInput},
-      {"peersWriteOutput", program.peersWriteOutput},
+      {"peersTouchOutput", program.peersTouchOutput},
       {"inPlace", program.inPlace},
       {"announcesReady", program.announcesReady},
       {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
@@ -320,7 +320,7 @@ private:
     program.variant = name(object, "variant");
     program.blocks = number(object, "blocks", 1, Limits::blocks);
     program.peersReadInput = flag(object, "peersReadInput");
-    program.peersWriteOutput = flag(object, "peersWriteOutput");
+    program.peersTouchOutput = flag(object, "peersTouchOutput");
     program.inPlace = flag(object, "inPlace");
     program.announcesReady = flag(object, "announcesReady");
     program.ranks = list<RankNeeds>(

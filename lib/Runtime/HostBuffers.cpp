@@ -18,7 +18,6 @@
 using namespace sccl;
 
 static constexpr unsigned char guardByte = 0xA5;
-static constexpr unsigned char poisonByte = 0xDB;
 static constexpr uint64_t alignment = 128;
 
 void GuardedBuffer::Free::operator()(unsigned char *pointer) const {
@@ -36,8 +35,6 @@ GuardedBuffer::GuardedBuffer(uint64_t bytes) : bytes(bytes) {
   std::memset(memory.get() + guardBytes, 0, bytes);
   std::memset(memory.get() + guardBytes + bytes, guardByte, guardBytes);
 }
-
-void GuardedBuffer::poison() const { std::memset(data(), poisonByte, bytes); }
 
 bool GuardedBuffer::guardsIntact() const {
   auto intact = [](const unsigned char *zone) {

@@ -17,10 +17,8 @@ namespace sccl {
 class GuardedBuffer {
 public:
   explicit GuardedBuffer(uint64_t bytes);
-  void *data() const { return memory.get() + guardBytes; }
+  unsigned char *data() const { return memory.get() + guardBytes; }
   uint64_t size() const { return bytes; }
-  /// Overwrites the contents with a pattern that no test data has.
-  void poison() const;
   /// False if something was written just before or after the buffer.
   bool guardsIntact() const;
 

@@ -16,6 +16,7 @@
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -28,34 +29,27 @@ using Clock = std::chrono::steady_clock;
 class RunMemory {
 public:
   RunMemory(const HostPlan &plan, const RunOptions &options)
-      : collective(plan.collective()), layout{collective.numRanks(),
-                                              /*blocks=*/1} {
-    uint64_t perSegment = collective.chunksPerSegment();
-    uint64_t stride = chunkStride(options.segmentBytes, perSegment);
+      : collective(plan.collective()) {
+    const ProgramInfo &info = plan.info();
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-      inputs.emplace_back(collective.inputSlots(rank) / perSegment *
-                          options.segmentBytes);
-      outputs.emplace_back(collective.outputSlots(rank) / perSegment *
-                           options.segmentBytes);
-      scratch.emplace_back(plan.scratchSlots(rank) * stride);
-      controls.emplace_back(layout.controlBytes());
-    }
-    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
-      peers.push_back({inputs[rank].data(), outputs[rank].data(),
+      addUserBuffers(rank, options);
+      scratch.emplace_back(info.scratchBytes(rank, options.segmentBytes));
+      controls.emplace_back(info.controlBytes[rank]);
+      peers.push_back({sends[rank].address, receives[rank].address,
                        scratch[rank].data(), controls[rank].data()});
+    }
   }
 
   /// The bytes that a run of `plan` allocates.
   static uint64_t bytesNeeded(const HostPlan &plan, const RunOptions &options) {
     const Collective &collective = plan.collective();
     uint64_t perSegment = collective.chunksPerSegment();
-    uint64_t slots = 0, scratchSlots = 0;
+    uint64_t slots = 0, scratchBytes = 0;
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
       slots += collective.inputSlots(rank) + collective.outputSlots(rank);
-      scratchSlots += plan.scratchSlots(rank);
+      scratchBytes += plan.info().scratchBytes(rank, options.segmentBytes);
     }
-    return slots / perSegment * options.segmentBytes +
-           scratchSlots * chunkStride(options.segmentBytes, perSegment);
+    return slots / perSegment * options.segmentBytes + scratchBytes;
   }
 
   /// The name of a buffer whose guard zones were written, or an empty string.
@@ -75,12 +69,49 @@ public:
     return "";
   }
 
+  /// A send or receive buffer, which may be a part of a guarded one.
+  struct UserBuffer {
+    unsigned char *address;
+    uint64_t bytes;
+  };
+
   const Collective &collective;
-  ControlLayout layout;
-  std::vector<GuardedBuffer> inputs, outputs, scratch, controls;
+  std::vector<UserBuffer> sends, receives; ///< by rank
+  std::vector<GuardedBuffer> scratch, controls;
   std::vector<PeerEntry> peers;
   alignas(64) std::atomic<uint64_t> abort = 0;
+
+private:
+  /// Adds the send and the receive buffer of `rank`: two, or in place one for
+  /// both.
+  void addUserBuffers(unsigned rank, const RunOptions &options) {
+    uint64_t perSegment = collective.chunksPerSegment();
+    auto bytesOf = [&](int64_t slots) {
+      return slots / int64_t(perSegment) * int64_t(options.segmentBytes);
+    };
+    uint64_t send = bytesOf(collective.inputSlots(rank));
+    uint64_t receive = bytesOf(collective.outputSlots(rank));
+    if (!options.inPlace) {
+      inputs.emplace_back(send);
+      outputs.emplace_back(receive);
+      sends.push_back({inputs.back().data(), send});
+      receives.push_back({outputs.back().data(), receive});
+      return;
+    }
+    int64_t offset = bytesOf(collective.inPlaceOffset(rank));
+    outputs.emplace_back(std::max(send, receive));
+    unsigned char *base = outputs.back().data();
+    sends.push_back({base + std::max<int64_t>(offset, 0), send});
+    receives.push_back({base + std::max<int64_t>(-offset, 0), receive});
+  }
+
+  std::vector<GuardedBuffer> inputs, outputs;
 };
+
+/// Fills a receive buffer with what no launch leaves there by chance.
+void poison(const RunMemory::UserBuffer &buffer) {
+  std::memset(buffer.address, 0xDB, buffer.bytes);
+}
 
 /// Runs the launches of all ranks and gathers what they report.
 class HostRun {
@@ -90,7 +121,8 @@ public:
         data(plan.collective(), options.element, options.reduction,
              options.segmentBytes),
         finished(plan.collective().numRanks()),
-        start(plan.collective().numRanks()) {}
+        start(plan.collective().numRanks()),
+        stepDone(plan.collective().numRanks()) {}
 
   RunReport run() {
     std::vector<std::thread> threads;
@@ -111,8 +143,8 @@ private:
 
   void runRank(unsigned rank) {
     for (unsigned launch = 0; launch < options.iterations; ++launch) {
-      data.fillInput(rank, launch, memory.inputs[rank].data());
-      memory.outputs[rank].poison();
+      poison(memory.receives[rank]);
+      data.fillInput(rank, launch, memory.sends[rank].address);
       execute(rank);
       if (memory.abort.load())
         break;
@@ -127,16 +159,52 @@ private:
   }
 
   void execute(unsigned rank) {
-    plan.function(rank)(memory.inputs[rank].data(), memory.outputs[rank].data(),
-                        memory.scratch[rank].data(),
-                        memory.controls[rank].data(), memory.peers.data(),
-                        reinterpret_cast<uint64_t *>(&memory.abort),
-                        options.segmentBytes);
+    unsigned steps = plan.info().steps;
+    if (steps == 0)
+      return callFunction(rank, 0);
+    // Nobody starts a step, nor the next launch, before all are done with the
+    // last one.
+    stepDone.arrive_and_wait();
+    for (unsigned step = 0; step < steps; ++step) {
+      callFunction(rank, step);
+      for (const EngineCopy &copy : plan.info().copies[step])
+        if (copy.executor == rank)
+          copyChunks(copy);
+      stepDone.arrive_and_wait();
+    }
+  }
+
+  void callFunction(unsigned rank, unsigned step) {
+    plan.function(rank, step)(
+        memory.sends[rank].address, memory.receives[rank].address,
+        memory.scratch[rank].data(), memory.controls[rank].data(),
+        memory.peers.data(), reinterpret_cast<uint64_t *>(&memory.abort),
+        options.segmentBytes);
+  }
+
+  /// What a copy engine would do.
+  void copyChunks(const EngineCopy &copy) {
+    unsigned perSegment = plan.info().chunksPerSegment;
+    uint64_t stride = chunkStride(options.segmentBytes, perSegment);
+    uint64_t start = std::min(copy.position * stride, options.segmentBytes);
+    uint64_t bytes =
+        std::min(copy.count * stride, options.segmentBytes - start);
+    auto address = [&](unsigned rank, unsigned buffer, unsigned slot) {
+      const PeerEntry &entry = memory.peers[rank];
+      void *bases[] = {entry.input, entry.output, entry.scratch};
+      uint64_t at = buffer == 2 ? slot * stride
+                                : slot / perSegment * options.segmentBytes +
+                                      slot % perSegment * stride;
+      return static_cast<char *>(bases[buffer]) + at;
+    };
+    if (bytes != 0)
+      std::memcpy(address(copy.dstRank, copy.dstBuffer, copy.dstSlot),
+                  address(copy.srcRank, copy.srcBuffer, copy.srcSlot), bytes);
   }
 
   void verify(unsigned rank, unsigned launch) {
     OutputComparison result =
-        data.compareOutput(rank, launch, memory.outputs[rank].data());
+        data.compareOutput(rank, launch, memory.receives[rank].address);
     std::lock_guard lock(mutex);
     report.elements += result.elements;
     report.wrong += result.wrong;
@@ -194,6 +262,7 @@ private:
   TestData data;
   std::vector<std::atomic<unsigned>> finished;
   std::barrier<> start;
+  std::barrier<> stepDone;
   std::mutex mutex;
   std::condition_variable allDone;
   size_t ranksDone = 0;
@@ -203,12 +272,10 @@ private:
 
 Result<RunReport> sccl::runOnHost(const HostPlan &plan,
                                   const RunOptions &options) {
-  if (elementBytes(options.element) == 0)
-    return Error{"unknown element type '" + options.element + "'"};
-  if (options.reduction != "sum" && options.reduction != "prod" &&
-      options.reduction != "min" && options.reduction != "max")
-    return Error{"unknown reduction '" + options.reduction +
-                 "', expected sum, prod, min or max"};
+  if (options.inPlace && !plan.allowsInPlace())
+    return Error{
+        "this schedule does not work in place; coll-check-program with "
+        "in-place tells why"};
   uint64_t needed = RunMemory::bytesNeeded(plan, options);
   uint64_t available = availableMemoryBytes();
   if (needed > available)

@@ -9,6 +9,7 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Transforms/Passes.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -17,6 +18,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"
+
+#include <unistd.h>
 
 using namespace mlir;
 using namespace sccl;
@@ -66,24 +69,27 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   if (failed(problem))
     return failure();
   HostPlan plan(std::move(problem->collective));
-  for (auto rank : program->getBody().getOps<coll::RankOp>())
-    plan.scratch.push_back(rank.getScratch());
-  std::string name = program->getSymName().str();
-
+  plan.programInfo = describeProgram(*program, plan.theCollective);
+  plan.inPlace = coll::allowsInPlace(*program, plan.theCollective);
+  LoweringOptions here = options;
+  if (long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0)
+    here.cacheBytes = bytes;
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, hostConversionPipeline(options))) ||
+  if (failed(appendPipeline(manager, hostConversionPipeline(here))) ||
       failed(manager.run(module)))
     return failure();
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);
   if (failed(engine))
     return failure();
-  for (unsigned rank = 0; rank < plan.scratch.size(); ++rank) {
-    llvm::Expected<void *> symbol =
-        (*engine)->lookup(name + "_rank" + std::to_string(rank));
-    if (!symbol)
-      return module.emitError() << llvm::toString(symbol.takeError());
-    plan.functions.push_back(reinterpret_cast<RankFunction>(*symbol));
-  }
+  const ProgramInfo &info = plan.programInfo;
+  for (unsigned step = 0; step < std::max(info.steps, 1u); ++step)
+    for (unsigned rank = 0; rank < info.numRanks; ++rank) {
+      llvm::Expected<void *> symbol =
+          (*engine)->lookup(info.functionName(rank, step));
+      if (!symbol)
+        return module.emitError() << llvm::toString(symbol.takeError());
+      plan.functions.push_back(reinterpret_cast<RankFunction>(*symbol));
+    }
   plan.engine = std::move(*engine);
   return plan;
 }

@@ -9,8 +9,6 @@
 
 #include "TestData.h"
 
-#include "sccl/Runtime/HostExecutor.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -27,25 +25,34 @@ Result<Collective> sccl::collectiveOf(const plan::Manifest &manifest) {
   return Collective::make(*kind, manifest.ranks, chunks, manifest.root);
 }
 
-static std::optional<scclDataType> dataTypeOf(llvm::StringRef name) {
-  static constexpr std::pair<const char *, scclDataType> types[] = {
-      {"i8", scclInt8},      {"u8", scclUint8},    {"i32", scclInt32},
-      {"u32", scclUint32},   {"i64", scclInt64},   {"u64", scclUint64},
-      {"f16", scclFloat16},  {"f32", scclFloat32}, {"f64", scclFloat64},
-      {"bf16", scclBfloat16}};
-  for (auto [known, type] : types)
-    if (name == known)
+static std::optional<scclDataType> dataTypeOf(const ElementType &element) {
+  static constexpr std::pair<llvm::StringLiteral, scclDataType> types[] = {
+      {"i8", scclInt8},           {"u8", scclUint8},
+      {"i32", scclInt32},         {"u32", scclUint32},
+      {"i64", scclInt64},         {"u64", scclUint64},
+      {"f16", scclFloat16},       {"f32", scclFloat32},
+      {"f64", scclFloat64},       {"bf16", scclBfloat16},
+      {"f8e4m3", scclFloat8e4m3}, {"f8e5m2", scclFloat8e5m2}};
+  for (auto [name, type] : types)
+    if (name == element.name)
       return type;
   return std::nullopt;
 }
 
-static std::optional<scclRedOp> reductionOf(llvm::StringRef name) {
-  static constexpr std::pair<const char *, scclRedOp> reductions[] = {
-      {"sum", scclSum}, {"prod", scclProd}, {"min", scclMin}, {"max", scclMax}};
-  for (auto [known, op] : reductions)
-    if (name == known)
-      return op;
-  return std::nullopt;
+static scclRedOp reductionOf(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+    return scclSum;
+  case Reduction::Prod:
+    return scclProd;
+  case Reduction::Min:
+    return scclMin;
+  case Reduction::Max:
+    return scclMax;
+  case Reduction::Avg:
+    return scclAvg;
+  }
+  return scclSum;
 }
 
 /// The last error of libsccl on this thread.
@@ -206,15 +213,14 @@ Result<double> PlanRank::time(const MeasureRequest &request,
 
 Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
   std::optional<scclDataType> type = dataTypeOf(request.element);
-  std::optional<scclRedOp> op = reductionOf(request.reduction);
-  if (!type || !op || elementBytes(request.element) == 0)
-    return Error{"unknown element type '" + request.element +
-                 "' or reduction '" + request.reduction + "'"};
+  if (!type)
+    return Error{std::string("libsccl has no element type ") +
+                 request.element.name};
   Buffers buffers;
   buffers.type = *type;
-  buffers.op = *op;
+  buffers.op = reductionOf(request.reduction);
   Result<bool> allocated =
-      allocate(request, request.count * elementBytes(request.element), buffers);
+      allocate(request, request.count * request.element.bytes, buffers);
   if (!allocated) {
     release(buffers);
     return Error{allocated.error()};

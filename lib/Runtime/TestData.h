@@ -7,15 +7,18 @@
 //
 // Every element is a function of the segment it belongs to, its index there,
 // the launch and, in combining collectives, the rank that contributes it.
-// Copies are compared bit for bit; reductions use small integers, which all
-// element types add exactly.
+// Everything is compared bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_LIB_RUNTIME_TESTDATA_H
 #define SCCL_LIB_RUNTIME_TESTDATA_H
 
+#include "ElementValues.h"
+
 #include "sccl/Model/Collective.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <string>
@@ -25,14 +28,13 @@ namespace sccl {
 struct OutputComparison {
   uint64_t elements = 0;
   uint64_t wrong = 0;
-  std::string first; ///< "output element 17 is 0x3, expected 0x4"
+  std::string first; ///< "output element 17 is 3, expected 4"
 };
 
 class TestData {
 public:
-  /// `element` must be known to elementBytes().
-  TestData(const Collective &collective, const std::string &element,
-           const std::string &reduction, uint64_t segmentBytes);
+  TestData(const Collective &collective, const ElementType &element,
+           Reduction reduction, uint64_t segmentBytes);
 
   /// Writes the input of `rank` in launch number `launch`.
   void fillInput(unsigned rank, unsigned launch, void *input) const;
@@ -41,8 +43,20 @@ public:
                                  const void *output) const;
 
 private:
+  /// What a contribution, or the result of some, is at an index of a segment.
+  uint64_t contribution(unsigned rank, uint64_t segment, unsigned launch,
+                        uint64_t index) const;
+  uint64_t reduction(llvm::ArrayRef<unsigned> contributors, uint64_t segment,
+                     unsigned launch, uint64_t index) const;
+  /// Compares a segment of an output, which begins with element `base` of it.
+  template <typename Word>
+  void compareSegment(const Word *out, uint64_t base,
+                      llvm::function_ref<uint64_t(uint64_t)> expect,
+                      OutputComparison &result) const;
+
   const Collective &collective;
-  std::string element, reduction;
+  ElementType element;
+  ElementValues values;
   uint64_t segmentElements;
 };
 

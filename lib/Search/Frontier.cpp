@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <mutex>
 
 using namespace sccl;
@@ -148,20 +149,38 @@ private:
     return candidates;
   }
 
+  bool meetsBound(unsigned s, const Candidate &candidate) const {
+    return bounds[s] && candidate.bandwidth() == *bounds[s]->value;
+  }
+
+  /// The candidates that meet the bound; the smallest are the easiest.
+  std::vector<Candidate> meetingAt(unsigned s) const {
+    constexpr size_t maxTried = 3;
+    std::vector<Candidate> meeting;
+    for (const Candidate &candidate : candidatesAt(s))
+      if (meeting.size() < maxTried && meetsBound(s, candidate))
+        meeting.push_back(candidate);
+    return meeting;
+  }
+
   std::optional<FrontierPoint> searchAt(unsigned s) {
     std::vector<Candidate> candidates = candidatesAt(s);
     if (options.k)
-      return searchInOrder(s, candidates);
-    // What meets the bound settles the matter; the smallest are the easiest.
+      return searchInOrder(s, candidates, options.engine);
+    // What meets the bound settles the matter.
     Clock::time_point began = Clock::now();
-    std::vector<Candidate> meeting, others;
-    for (const Candidate &candidate : candidates)
-      (bounds[s] && candidate.bandwidth() == *bounds[s]->value ? meeting
-                                                               : others)
-          .push_back(candidate);
-    meeting.resize(std::min<size_t>(meeting.size(), 3));
-    if (std::optional<FrontierPoint> point = searchInOrder(s, meeting))
+    std::vector<Candidate> meeting = meetingAt(s), others;
+    if (std::optional<FrontierPoint> point = searchQuickly(s, meeting))
       return point;
+    if (std::optional<FrontierPoint> point = searchBriefly(s, meeting))
+      return point;
+    if (!options.thorough && canMeetThroughputAfter(s))
+      return std::nullopt;
+    if (std::optional<FrontierPoint> point =
+            searchInOrder(s, meeting, options.engine))
+      return point;
+    std::ranges::copy_if(candidates, std::back_inserter(others),
+                         [&](const Candidate &c) { return !meetsBound(s, c); });
     // Otherwise from the easy side, as far as time allows; of equal ones the
     // smallest first, as before.
     std::stable_sort(others.begin(), others.end(),
@@ -175,19 +194,71 @@ private:
         break;
       if (best && best->bandwidth() <= candidate.bandwidth())
         continue;
-      if (auto point = tryCandidate(s, candidate))
+      if (auto point =
+              tryCandidate(s, candidate, options.engine, options.solver))
         best = std::move(point);
     }
     return best;
   }
 
+  /// The first of `candidates` that can be packed from trees. Other engines
+  /// find an all_reduce only after a long search, if at all, and may spend it
+  /// on a candidate whose multiple is easy; for trees from one root they are
+  /// faster where all steps have a single round.
+  std::optional<FrontierPoint>
+  searchQuickly(unsigned s, const std::vector<Candidate> &candidates) {
+    bool isTree = family.kind == CollectiveKind::Broadcast ||
+                  family.kind == CollectiveKind::Reduce;
+    bool isPacked = isTree || family.kind == CollectiveKind::AllReduce;
+    if (options.engine != "auto" || !isPacked || !canPack(s))
+      return std::nullopt;
+    if (candidates.empty() || (isTree && candidates.front().rounds == s))
+      return std::nullopt;
+    return searchInOrder(s, candidates, packing);
+  }
+
+  /// True if the engine is there and takes the topology.
+  bool canPack(unsigned s) const {
+    Result<Collective> broadcast =
+        Collective::make(CollectiveKind::Broadcast, topology.numRanks(), 1, 0);
+    return std::ranges::any_of(
+        solverBackends(), [&](const std::unique_ptr<SolverBackend> &backend) {
+          return backend->name() == packing && broadcast &&
+                 backend->whyNot({topology, *broadcast, s, s}).empty();
+        });
+  }
+
+  /// True if packing finds a schedule of more steps that meets the bandwidth
+  /// bound, so that the frontier has an end in any case.
+  bool canMeetThroughputAfter(unsigned s) {
+    if (!frontier.throughput || !frontier.throughput->value)
+      return false;
+    while (++s <= options.maxSteps)
+      if (bounds[s] && bounds[s]->value == frontier.throughput->value)
+        return searchQuickly(s, meetingAt(s)).has_value();
+    return false;
+  }
+
+  /// The smallest of `candidates`, if it has a schedule that takes no long
+  /// search.
+  std::optional<FrontierPoint>
+  searchBriefly(unsigned s, const std::vector<Candidate> &candidates) {
+    SolverOptions brief = options.solver;
+    brief.maxTurns = 2;
+    if (candidates.empty() || family.kind != CollectiveKind::AllReduce)
+      return std::nullopt;
+    return tryCandidate(s, candidates.front(), options.engine, brief);
+  }
+
   /// The first of `candidates` that has a schedule.
   std::optional<FrontierPoint>
-  searchInOrder(unsigned s, const std::vector<Candidate> &candidates) {
+  searchInOrder(unsigned s, const std::vector<Candidate> &candidates,
+                std::string_view engine) {
     for (const Candidate &candidate : candidates) {
       if (timeIsOver())
         break;
-      if (std::optional<FrontierPoint> point = tryCandidate(s, candidate))
+      if (std::optional<FrontierPoint> point =
+              tryCandidate(s, candidate, engine, options.solver))
         return point;
     }
     return std::nullopt;
@@ -195,7 +266,9 @@ private:
 
   /// A schedule for `candidate`, unless fewer steps do as well.
   std::optional<FrontierPoint> tryCandidate(unsigned s,
-                                            const Candidate &candidate) {
+                                            const Candidate &candidate,
+                                            std::string_view engine,
+                                            SolverOptions solver) {
     if (auto known = cheapest(); known && *known <= candidate.bandwidth())
       return std::nullopt;
     Result<Collective> collective = Collective::make(
@@ -206,9 +279,8 @@ private:
         Instance::make(topology, std::move(*collective), s, candidate.rounds);
     if (!instance)
       return std::nullopt;
-    SolverOptions solver = options.solver;
     solver.timeoutSeconds = std::min(options.probeSeconds, remainingSeconds());
-    SynthesisResult result = synthesize(*instance, solver, options.engine);
+    SynthesisResult result = synthesize(*instance, solver, engine);
     if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
       return makePoint(s, candidate, std::move(satisfied->schedule), result);
     if (auto *failed = std::get_if<Failed>(&result.outcome))
@@ -304,6 +376,8 @@ private:
     std::chrono::duration<double> used = Clock::now() - begin;
     return options.timeoutSeconds > 0 && used.count() >= options.timeoutSeconds;
   }
+
+  static constexpr std::string_view packing = "packing";
 
   const Topology &topology;
   const CollectiveFamily &family;

@@ -29,6 +29,9 @@ std::unique_ptr<SolverBackend> createSatBackend();
 /// that combine. The others are those that `synthesize` calls `partEngine`.
 std::unique_ptr<SolverBackend>
 createCombiningBackend(std::string_view partEngine = "auto");
+/// Trees packed by linear programs, for broadcast and all_reduce. Only built
+/// with SCCL_HAVE_CBC.
+std::unique_ptr<SolverBackend> createPackingBackend();
 /// Clauses for everything that combines, all_reduce above all. Only built with
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createDirectAllReduceBackend();

@@ -29,6 +29,7 @@
 
 #include "Backends.h"
 #include "Deadline.h"
+#include "Quotient.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Model/Transforms.h"
 
@@ -97,32 +98,6 @@ Implementation Oracle::implementation(unsigned steps, unsigned rounds) const {
   Schedule schedule = std::get<Satisfied>(known.result.outcome).schedule;
   schedule.steps.back().rounds += rounds - known.rounds;
   return {collective, std::move(schedule)};
-}
-
-/// True if turning all links round changes nothing, so that what is known of
-/// one direction is known of the other.
-static bool isOwnReverse(const Topology &topology) {
-  using Limit = std::pair<std::vector<unsigned>, unsigned>;
-  std::vector<Limit> limits, reversed;
-  for (const BandwidthLimit &limit : topology.limits()) {
-    std::vector<unsigned> images;
-    for (unsigned index : limit.links) {
-      const Link &link = topology.links()[index];
-      std::optional<unsigned> image = topology.findLink(link.dst, link.src);
-      if (!image)
-        return false;
-      images.push_back(*image);
-    }
-    std::ranges::sort(images);
-    limits.push_back({limit.links, limit.bandwidth});
-    reversed.push_back({std::move(images), limit.bandwidth});
-  }
-  for (const Link &link : topology.links())
-    if (!topology.findLink(link.dst, link.src))
-      return false;
-  std::ranges::sort(limits);
-  std::ranges::sort(reversed);
-  return limits == reversed;
 }
 
 //===----------------------------------------------------------------------===//

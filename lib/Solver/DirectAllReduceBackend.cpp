@@ -201,7 +201,11 @@ Outcome DirectRun::answer() {
   planSearches();
   // The largest budget, times the largest weight, must stay below 2^31.
   constexpr int firstBudget = 1000, maxBudget = 1 << 20;
+  unsigned turns = 0;
   for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
+    if (options.maxTurns > 0 && turns++ == options.maxTurns)
+      return Unknown{"gave up after " + std::to_string(options.maxTurns) +
+                     " turns"};
     bool anyLeft = false;
     for (Search &search : searches) {
       if (search.isOver)

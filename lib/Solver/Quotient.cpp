@@ -87,3 +87,27 @@ sccl::quotientGroups(const Instance &instance, unsigned perOrder) {
   }
   return result;
 }
+
+bool sccl::isOwnReverse(const Topology &topology) {
+  using Limit = std::pair<std::vector<unsigned>, unsigned>;
+  std::vector<Limit> limits, reversed;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    std::vector<unsigned> images;
+    for (unsigned index : limit.links) {
+      const Link &link = topology.links()[index];
+      std::optional<unsigned> image = topology.findLink(link.dst, link.src);
+      if (!image)
+        return false;
+      images.push_back(*image);
+    }
+    std::ranges::sort(images);
+    limits.push_back({limit.links, limit.bandwidth});
+    reversed.push_back({std::move(images), limit.bandwidth});
+  }
+  for (const Link &link : topology.links())
+    if (!topology.findLink(link.dst, link.src))
+      return false;
+  std::ranges::sort(limits);
+  std::ranges::sort(reversed);
+  return limits == reversed;
+}

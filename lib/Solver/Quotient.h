@@ -67,6 +67,10 @@ private:
 std::vector<std::vector<Permutation>> quotientGroups(const Instance &instance,
                                                      unsigned perOrder);
 
+/// True if turning all links round changes nothing, so that what is known of
+/// one direction is known of the other.
+bool isOwnReverse(const Topology &topology);
+
 } // namespace sccl
 
 #endif // SCCL_LIB_SOLVER_QUOTIENT_H

@@ -41,6 +41,9 @@ const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
     list.push_back(createSatBackend());
 #endif
     list.push_back(createCombiningBackend());
+#ifdef SCCL_HAVE_CBC
+    list.push_back(createPackingBackend());
+#endif
 #ifdef SCCL_HAVE_CADICAL
     list.push_back(createDirectAllReduceBackend());
 #endif

@@ -173,6 +173,16 @@ private:
     return true;
   }
 
+  /// True if `load` may be executed again, or after a poll, before the block
+  /// joins. What is loaded before the polls, such as where they are, is not.
+  bool comesAgain(const Instruction &load) const {
+    auto isThis = [&](const Instruction &op) { return &op == &load; };
+    return after(load, isBarrier, isThis) ||
+           llvm::any_of(function.code, [&](const Instruction &op) {
+             return isCoherentLoad(op) && after(op, isBarrier, isThis);
+           });
+  }
+
   void checkWait() {
     auto isPoll = [&](const Instruction &op) { return acquires(op); };
     if (llvm::none_of(function.code, isPoll))
@@ -180,7 +190,7 @@ private:
                      llvm::join(invalidations(), ", "));
     requireAcquire(isPoll, isLoad, isBarrier);
     for (const Instruction &op : function.code) {
-      if (isLoad(op) && !isCoherentLoad(op))
+      if (isLoad(op) && !isCoherentLoad(op) && comesAgain(op))
         report(op, "a load that caches may answer is no poll");
       if (acquires(op) && !op.opcode.ends_with("dwordx2"))
         report(op, "flags are words of 64 bits");

@@ -157,8 +157,14 @@ private:
     if (llvm::none_of(function.code, acquires))
       reportFunction("polls no flag with acquire");
     requireAcquire(acquires, isRelaxedLoad, isBarrier);
-    requireFromEntry(isBarrier, isPlainLoad,
-                     "a load before the block barrier is no poll");
+    // What is loaded before the polls, such as where they are, may be plain.
+    for (const Instruction &op : function.code)
+      if (isAcquire(op) || isRelaxedLoad(op))
+        if (const Instruction *load = after(op, isBarrier, isPlainLoad)) {
+          report(*load, "a load between a poll and the block barrier is no "
+                        "poll");
+          break;
+        }
     requireFromEntry(isBarrier, isReturn,
                      "a thread may return without the block barrier");
     checkPolls(isReturn, "the function may return after the poll without a "

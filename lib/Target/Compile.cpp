@@ -63,6 +63,36 @@ static LogicalResult checkContents(ModuleOp module) {
          << "holds " << count << " schedules and programs, expected one";
 }
 
+static LogicalResult runPipeline(ModuleOp module, const std::string &text) {
+  PassManager manager(module.getContext());
+  if (failed(appendPipeline(manager, text)))
+    return failure();
+  return manager.run(module);
+}
+
+/// Fails if a rank has more blocks than are resident together: those that run
+/// would wait for those that do not (check D3). Kernels of a step never wait.
+static LogicalResult checkResidency(ModuleOp module, const Target &target,
+                                    unsigned residentBlocks) {
+  bool isGuess = residentBlocks == 0;
+  uint64_t limit = isGuess ? target.multiprocessors : residentBlocks;
+  for (auto program : module.getOps<coll::ProgramOp>())
+    for (auto rank : program.getBody().getOps<coll::RankOp>()) {
+      auto channels = rank.getBody().getOps<coll::ChannelOp>();
+      uint64_t blocks = std::distance(channels.begin(), channels.end()) *
+                        uint64_t(program.getBlocks());
+      bool waits =
+          rank->walk([](coll::WaitOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
+      if (waits && blocks > limit)
+        return rank.emitOpError()
+               << "needs " << blocks << " blocks resident together, but "
+               << target.chip << " holds " << (isGuess ? "no more than " : "")
+               << limit << (isGuess ? " for sure" : "") << " (D3)";
+    }
+  return success();
+}
+
 /// The `format` of gpu-module-to-binary that `kind` is made from.
 static StringRef binaryFormat(OutputKind kind) {
   switch (kind) {
@@ -78,10 +108,8 @@ static StringRef binaryFormat(OutputKind kind) {
 /// Replaces the gpu.module in `module` by its binary in `format`, and returns
 /// the bytes of that.
 static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
-  PassManager manager(module.getContext());
-  if (failed(appendPipeline(
-          manager, ("gpu-module-to-binary{format=" + format + "}").str())) ||
-      failed(manager.run(module)))
+  if (failed(runPipeline(
+          module, ("gpu-module-to-binary{format=" + format + "}").str())))
     return failure();
   auto binary = *module.getOps<gpu::BinaryOp>().begin();
   auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
@@ -119,12 +147,12 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
   forgetMissingToolkits();
   if (failed(checkKind(module, target, kind)) || failed(checkContents(module)))
     return failure();
-  PassManager manager(module.getContext());
-  if (failed(
-          appendPipeline(manager, target.vendor == Target::Vendor::NVIDIA
-                                      ? nvvmPipeline(options, target.chip)
-                                      : rocdlPipeline(options, target.chip))) ||
-      failed(manager.run(module)))
+  bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
+  if (failed(runPipeline(module, loweringPipeline(options))) ||
+      failed(checkResidency(module, target, options.residentBlocks)) ||
+      failed(runPipeline(
+          module, isNVIDIA ? nvvmConversionPipeline(options, target.chip)
+                           : rocdlConversionPipeline(options, target.chip))))
     return failure();
   if (kind == OutputKind::MLIR) {
     std::string text;

@@ -32,6 +32,16 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
   return std::nullopt;
 }
 
+std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
+  static constexpr PlanVariant variants[] = {{"push", "push", false},
+                                             {"pull", "pull", false},
+                                             {"scratch", "push", true}};
+  for (const PlanVariant &variant : variants)
+    if (name == variant.name)
+      return variant;
+  return std::nullopt;
+}
+
 /// The SHA-256 of what a topology is, whatever its name and the order in which
 /// it was written down.
 static std::string fingerprint(const Topology &topology) {
@@ -155,46 +165,56 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
        collective.chunksPerSegment(), cost.steps, schedule.rounds(),
        cost.bandwidth.str()});
   OwningOpRef<ModuleOp> module = extract(op);
-  for (unsigned blocks : blocksToBuild())
-    if (failed(addProgram(*module, blocks, collective)))
-      return failure();
+  for (const std::string &name : request.variants) {
+    std::optional<PlanVariant> variant = findVariant(name);
+    if (!variant)
+      return op.emitError() << "cannot be lowered as '" << name << "'";
+    LoweringOptions options = request.lowering;
+    options.transport = variant->transport;
+    options.throughScratch = options.alternate = variant->throughScratch;
+    for (unsigned blocks : blocksToBuild()) {
+      options.blocks = blocks;
+      if (failed(addProgram(*module, options, name, collective)))
+        return failure();
+    }
+  }
   return success();
 }
 
-LogicalResult PlanBuilder::addProgram(ModuleOp module, unsigned blocks,
+LogicalResult PlanBuilder::addProgram(ModuleOp module,
+                                      const LoweringOptions &options,
+                                      StringRef variant,
                                       const Collective &collective) {
   OwningOpRef<ModuleOp> lowered = module.clone();
   PassManager manager(module.getContext());
-  LoweringOptions options;
-  options.blocks = blocks;
   if (failed(appendPipeline(manager, loweringPipeline(options))) ||
       failed(manager.run(*lowered)))
     return failure();
-  plan::ProgramInfo &info = result.manifest.programs.emplace_back();
+  plan::ProgramInfo info =
+      planInfoOf(*lowered->getOps<coll::ProgramOp>().begin(), collective);
   info.schedule = result.manifest.schedules.size() - 1;
-  info.variant = "push";
-  if (failed(describeProgram(*lowered->getOps<coll::ProgramOp>().begin(),
-                             collective, info)))
-    return failure();
-  return addKernels(module, result.manifest.programs.size() - 1);
+  info.variant = variant.str();
+  result.manifest.programs.push_back(std::move(info));
+  return addKernels(module, options);
 }
 
-LogicalResult PlanBuilder::addKernels(ModuleOp module, unsigned program) {
+LogicalResult PlanBuilder::addKernels(ModuleOp module,
+                                      const LoweringOptions &options) {
   const plan::Manifest &manifest = result.manifest;
-  unsigned blocks = manifest.programs[program].blocks;
   for (const std::string &target : request.targets) {
     plan::KernelInfo kernel;
-    kernel.program = program;
+    kernel.program = manifest.programs.size() - 1;
     std::optional<std::string> cpu = findHostTarget(target);
     kernel.target = cpu.value_or(target);
-    kernel.blockSize = cpu ? 1 : request.blockSize;
-    if (cpu ? blocks != 1 : !llvm::is_contained(request.blocks, blocks))
+    kernel.blockSize = cpu ? 1 : options.blockSize;
+    if (cpu ? options.blocks != 1
+            : !llvm::is_contained(request.blocks, options.blocks))
       continue;
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
       kernel.symbols.push_back(manifest.schedules.back().name + "_rank" +
                                std::to_string(rank));
     if (!manifest.combining) {
-      if (failed(addKernel(module, kernel)))
+      if (failed(addKernel(module, options, kernel)))
         return failure();
       continue;
     }
@@ -202,16 +222,18 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module, unsigned program) {
       for (const std::string &reduction : request.reductions) {
         kernel.element = element;
         kernel.reduction = reduction;
-        if (failed(addKernel(module, kernel)))
+        if (failed(addKernel(module, options, kernel)))
           return failure();
       }
   }
   return success();
 }
 
-LogicalResult PlanBuilder::addKernel(ModuleOp module, plan::KernelInfo kernel) {
+LogicalResult PlanBuilder::addKernel(ModuleOp module,
+                                     const LoweringOptions &options,
+                                     plan::KernelInfo kernel) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  FailureOr<std::string> code = compile(*copy, kernel);
+  FailureOr<std::string> code = compile(*copy, options, kernel);
   if (failed(code))
     return failure();
   kernel.blob = result.blobs.size();
@@ -221,11 +243,8 @@ LogicalResult PlanBuilder::addKernel(ModuleOp module, plan::KernelInfo kernel) {
 }
 
 FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
+                                            LoweringOptions options,
                                             plan::KernelInfo &kernel) {
-  LoweringOptions options;
-  options.blocks = result.manifest.programs[kernel.program].blocks;
-  options.blockSize = request.blockSize;
-  options.audit = request.audit;
   if (!kernel.element.empty()) {
     options.element = kernel.element;
     options.reduction = kernel.reduction;

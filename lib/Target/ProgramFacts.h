@@ -17,11 +17,10 @@ namespace sccl {
 /// The buffers of every rank of `collective`.
 std::vector<plan::RankLayout> layoutOf(const Collective &collective);
 
-/// Fills in what a synchronized program needs and which user buffers its ranks
-/// touch at others. Emits an error and fails if the program gets stuck.
-llvm::LogicalResult describeProgram(coll::ProgramOp program,
-                                    const Collective &collective,
-                                    plan::ProgramInfo &info);
+/// What a plan says about a synchronized program without steps, but for its
+/// schedule and variant.
+plan::ProgramInfo planInfoOf(coll::ProgramOp program,
+                             const Collective &collective);
 
 } // namespace sccl
 

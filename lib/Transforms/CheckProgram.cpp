@@ -8,6 +8,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/VectorClock.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -15,7 +16,6 @@
 #include "llvm/ADT/BitVector.h"
 
 #include <map>
-#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -27,20 +27,13 @@ namespace sccl::coll {
 } // namespace sccl::coll
 
 namespace {
-/// For each channel, how many of its ops have happened before.
-using Clock = std::vector<uint32_t>;
-
-void join(Clock &into, const Clock &from) {
-  for (auto [a, b] : llvm::zip_equal(into, from))
-    a = std::max(a, b);
-}
-
 /// One access: the `time`-th op of a channel.
 struct Access {
   size_t channel;
   uint32_t time;
   Operation *op;
-  bool happensBefore(const Clock &clock) const {
+  const VectorClock *clock; ///< of the channel; valid while the op executes
+  bool happensBefore(const VectorClock &clock) const {
     return clock[channel] >= time;
   }
 };
@@ -49,78 +42,141 @@ struct Access {
 struct SlotState {
   std::optional<unsigned> chunk;
   llvm::BitVector contributions; ///< by rank; used if the collective combines
+  unsigned expression = 0;       ///< likewise, see Expressions
   std::optional<Access> writer;
   std::map<size_t, Access> readers; ///< the last read of each channel
+};
+
+/// The ways in which contributions were combined, each with a number of its
+/// own. Combining is commutative, but floats round: (a b) c is not a (b c).
+class Expressions {
+public:
+  /// The contribution of a rank, in any chunk, is the expression `rank`.
+  explicit Expressions(unsigned numRanks) : pairs(numRanks) {}
+
+  unsigned combine(unsigned a, unsigned b) {
+    std::pair<unsigned, unsigned> pair = std::minmax(a, b);
+    auto [it, isNew] = numbers.try_emplace(pair, pairs.size());
+    if (isNew)
+      pairs.push_back(pair);
+    return it->second;
+  }
+
+  /// "((0 1) 2)".
+  std::string toString(unsigned expression) const {
+    const auto &pair = pairs[expression];
+    if (!pair)
+      return std::to_string(expression);
+    return "(" + toString(pair->first) + " " + toString(pair->second) + ")";
+  }
+
+private:
+  std::map<std::pair<unsigned, unsigned>, unsigned> numbers;
+  std::vector<std::optional<std::pair<unsigned, unsigned>>> pairs;
 };
 
 /// Executes one program and reports the first thing that is wrong.
 class ProgramChecker {
 public:
-  ProgramChecker(ProgramOp program, const Collective &collective)
-      : program(program), collective(collective) {
-    for (RankOp rank : program.getBody().getOps<RankOp>())
-      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-        channelIndex.try_emplace(channel, channelIndex.size());
-    clocks.assign(channelIndex.size(), Clock(channelIndex.size(), 0));
+  /// With `inPlace`, the send and receive buffers of each rank overlap.
+  ProgramChecker(ProgramOp program, const Collective &collective,
+                 bool inPlace = false)
+      : program(program), collective(collective), inPlace(inPlace),
+        clocks(program), expressions(collective.numRanks()) {
     fillInputs();
   }
 
-  LogicalResult run() {
+  /// With `identical`, also compares how the ranks combined.
+  LogicalResult run(bool identical) {
     LogicalResult status = success();
     LogicalResult walked =
         walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
           if (succeeded(status))
             status = execute(channel, op);
         });
-    if (failed(walked) || failed(status))
+    if (failed(walked) || failed(status) || failed(checkAlternation()))
       return failure();
-    return checkOutputs();
+    if (failed(checkOutputs()))
+      return failure();
+    return success(!identical || succeeded(checkIdentical()));
   }
 
 private:
   using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
-  using FlagKey = std::tuple<Flag, unsigned, unsigned>; // src, dst
+
+  /// The state of one slot. In place, what is in both buffers is in the output.
+  SlotState &stateOf(const SlotRange &range, unsigned offset) {
+    unsigned slot = range.slot + offset;
+    int64_t output =
+        slot + (inPlace ? collective.inPlaceOffset(range.rank) : 0);
+    if (inPlace && range.buffer == Buffer::Input && output >= 0 &&
+        output < collective.outputSlots(range.rank))
+      return slots[{range.rank, Buffer::Output, unsigned(output)}];
+    return slots[{range.rank, range.buffer, slot}];
+  }
 
   void fillInputs() {
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
       for (auto [slot, chunk] :
            llvm::enumerate(collective.pre().chunksOf(rank))) {
-        SlotState &state = slots[{rank, Buffer::Input, unsigned(slot)}];
+        SlotState &state = stateOf({rank, Buffer::Input, unsigned(slot), 1}, 0);
         state.chunk = chunk;
         state.contributions.resize(collective.numRanks());
         state.contributions.set(rank);
+        state.expression = rank;
       }
   }
 
   LogicalResult execute(ChannelOp channel, Operation *op) {
-    size_t index = channelIndex.at(channel);
-    Clock &clock = clocks[index];
-    ++clock[index];
-    unsigned rank = getRank(channel);
-    if (auto signal = dyn_cast<SignalOp>(op)) {
-      signals[{signal.getFlag(), rank, signal.getPeer()}].push_back(clock);
+    clocks.advance(channel, op);
+    std::optional<Transfer> transfer = getTransfer(op);
+    if (!transfer)
       return success();
-    }
-    if (auto wait = dyn_cast<WaitOp>(op)) {
-      // The flag shows this value from the first signal that reaches it on.
-      join(
-          clock,
-          signals[{wait.getFlag(), wait.getPeer(), rank}][wait.getValue() - 1]);
-      if (wait.getFlag() == Flag::Ready)
-        readyPeers.insert({index, wait.getPeer()});
-      return success();
-    }
-    if (failed(requireReady(channel, op, index)))
+    if (failed(requireReady(channel, op, *transfer)))
       return failure();
-    return executeTransfer(op, *getTransfer(op), {index, clock[index], op});
+    size_t index = clocks.index(channel);
+    return executeTransfer(
+        op, *transfer,
+        {index, clocks.at(channel)[index], op, &clocks.at(channel)});
   }
 
-  /// A peer's buffers belong to this launch only after its READY (H3).
-  LogicalResult requireReady(ChannelOp channel, Operation *op, size_t index) {
-    if (!isa<PutOp, GetOp>(op) || readyPeers.count({index, channel.getPeer()}))
-      return success();
-    return op->emitOpError() << "touches buffers of rank " << channel.getPeer()
-                             << " without having waited for its ready (H3)";
+  /// A peer's buffers belong to this launch only after it has begun there (H3).
+  /// Scratch that alternates belongs to it from the start, as far as the rank
+  /// that owns it, and has begun this launch, is known to have done so when
+  /// this rank's next launch but one begins: see checkAlternation.
+  LogicalResult requireReady(ChannelOp channel, Operation *op,
+                             const Transfer &transfer) {
+    auto check = [&](const SlotRange &range) -> LogicalResult {
+      if (range.rank == getRank(channel) ||
+          clocks.knowsLaunch(channel, range.rank))
+        return success();
+      if (program.getAlternating() && range.buffer == Buffer::Scratch) {
+        unready.try_emplace({getRank(channel), range.rank}, op);
+        return success();
+      }
+      return op->emitOpError()
+             << "touches buffers of rank " << range.rank
+             << " without knowing that its launch has begun (H3)";
+    };
+    for (const SlotRange &read : transfer.reads)
+      if (failed(check(read)))
+        return failure();
+    return check(transfer.write);
+  }
+
+  /// What a rank writes in launch e into alternating scratch may be read until
+  /// the owner ends launch e. The rank writes there again in launch e + 2: it
+  /// must have heard, by the end of launch e + 1, of something that the owner
+  /// did in launch e + 1 (H3).
+  LogicalResult checkAlternation() {
+    SmallVector<RankOp> ranks(program.getBody().getOps<RankOp>());
+    for (auto [pair, op] : unready)
+      if (!clocks.knowsLaunch(clocks.endOf(ranks[pair.first]), pair.second))
+        return op->emitOpError()
+               << "writes scratch of rank " << pair.second << ", of which rank "
+               << pair.first
+               << " hears nothing before it writes there again (H3)";
+    return success();
   }
 
   LogicalResult executeTransfer(Operation *op, const Transfer &transfer,
@@ -130,22 +186,47 @@ private:
       for (const SlotRange &read : transfer.reads)
         if (failed(readSlot(op, read, i, transfer.chunk + i, access, result)))
           return failure();
+      if (transfer.reads.size() == 2 &&
+          failed(checkFinal(op, transfer, i, result)))
+        return failure();
+      // A chunk that is where it is to be copied to stays there.
+      if (isa<CopyOp>(op) &&
+          &stateOf(transfer.reads[0], i) == &stateOf(transfer.write, i))
+        continue;
       if (failed(writeSlot(op, transfer.write, i, access, std::move(result))))
         return failure();
     }
     return success();
   }
 
+  /// A combine is final if and only if it completes its chunks.
+  LogicalResult checkFinal(Operation *op, const Transfer &transfer,
+                           unsigned offset, const SlotState &result) {
+    unsigned chunk = transfer.chunk + offset;
+    for (unsigned contributor : collective.pre().ranksOf(chunk))
+      if (!result.contributions.test(contributor)) {
+        if (!transfer.isFinal)
+          return success();
+        return op->emitOpError()
+               << "is final without the contribution of rank " << contributor
+               << " to chunk " << chunk << " (A1)";
+      }
+    if (!transfer.isFinal)
+      return op->emitOpError()
+             << "makes chunk " << chunk << " complete, but is not final (A1)";
+    return success();
+  }
+
   LogicalResult readSlot(Operation *op, const SlotRange &range, unsigned offset,
                          unsigned chunk, const Access &access,
                          SlotState &result) {
-    SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
+    SlotState &state = stateOf(range, offset);
     auto name = [&](InFlightDiagnostic &&diag) -> InFlightDiagnostic {
       diag << stringifyBuffer(range.buffer) << '[' << range.slot + offset
            << "] of rank " << range.rank;
       return std::move(diag);
     };
-    if (state.writer && !state.writer->happensBefore(clocks[access.channel]))
+    if (state.writer && !state.writer->happensBefore(*access.clock))
       return reportRace(name(op->emitOpError() << "races: it reads "),
                         *state.writer);
     if (state.chunk != chunk)
@@ -160,6 +241,9 @@ private:
                                << firstCommon(result, state) << " to chunk "
                                << chunk << " twice (A1)";
     state.readers.insert_or_assign(access.channel, access);
+    result.expression =
+        result.chunk ? expressions.combine(result.expression, state.expression)
+                     : state.expression;
     result.chunk = chunk;
     result.contributions.resize(collective.numRanks());
     result.contributions |= state.contributions;
@@ -175,8 +259,8 @@ private:
   LogicalResult writeSlot(Operation *op, const SlotRange &range,
                           unsigned offset, const Access &access,
                           SlotState result) {
-    SlotState &state = slots[{range.rank, range.buffer, range.slot + offset}];
-    const Clock &clock = clocks[access.channel];
+    SlotState &state = stateOf(range, offset);
+    const VectorClock &clock = *access.clock;
     auto race = [&](const Access &other) {
       return reportRace(op->emitOpError() << "races: it writes "
                                           << stringifyBuffer(range.buffer)
@@ -205,9 +289,7 @@ private:
   LogicalResult checkOutputs() {
     for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
       unsigned rank = rankOp.getRank();
-      Clock end(clocks.size(), 0);
-      for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>())
-        join(end, clocks[channelIndex.at(channel)]);
+      VectorClock end = clocks.endOf(rankOp);
       for (auto [slot, chunk] :
            llvm::enumerate(collective.post().chunksOf(rank)))
         if (failed(checkOutput(rankOp, slot, chunk, end)))
@@ -220,7 +302,7 @@ private:
 
   /// Nobody reads a rank's buffers after it has returned: its next launch, or
   /// its caller, may overwrite them.
-  LogicalResult checkReaders(RankOp rankOp, const Clock &end) {
+  LogicalResult checkReaders(RankOp rankOp, const VectorClock &end) {
     unsigned rank = rankOp.getRank();
     for (auto it = slots.lower_bound({rank, Buffer::Input, 0});
          it != slots.end() && std::get<0>(it->first) == rank; ++it)
@@ -238,7 +320,7 @@ private:
   }
 
   LogicalResult checkOutput(RankOp rankOp, unsigned slot, unsigned chunk,
-                            const Clock &end) {
+                            const VectorClock &end) {
     unsigned rank = rankOp.getRank();
     const SlotState &state = slots[{rank, Buffer::Output, slot}];
     if (state.chunk != chunk)
@@ -248,7 +330,7 @@ private:
                              : std::string("nothing"))
              << " in output[" << slot << "], expected chunk " << chunk
              << " (A1)";
-    if (!state.writer->happensBefore(end)) {
+    if (state.writer && !state.writer->happensBefore(end)) {
       InFlightDiagnostic diag = rankOp.emitOpError()
                                 << "may return before output[" << slot
                                 << "] is written (H1)";
@@ -265,24 +347,95 @@ private:
     return success();
   }
 
+  /// All ranks that end with a chunk have combined it in the same way.
+  LogicalResult checkIdentical() {
+    if (!collective.combining())
+      return success(); // copies are always identical
+    for (unsigned chunk = 0; chunk < collective.chunks(); ++chunk) {
+      std::optional<std::pair<unsigned, unsigned>> first;
+      for (unsigned rank : collective.post().ranksOf(chunk)) {
+        unsigned slot = *collective.outputSlot(rank, chunk);
+        unsigned expression = slots[{rank, Buffer::Output, slot}].expression;
+        if (!first)
+          first = {rank, expression};
+        if (expression != first->second)
+          return program.emitOpError()
+                 << "combines chunk " << chunk << " in different orders: rank "
+                 << first->first << " ends with "
+                 << expressions.toString(first->second) << ", rank " << rank
+                 << " with " << expressions.toString(expression) << " (T1)";
+      }
+    }
+    return success();
+  }
+
   ProgramOp program;
   const Collective &collective;
-  llvm::DenseMap<Operation *, size_t> channelIndex; // looked up, not iterated
-  std::vector<Clock> clocks;
-  std::map<FlagKey, std::vector<Clock>> signals;
-  std::set<std::pair<size_t, unsigned>> readyPeers;
+  bool inPlace;
+  ProgramClocks clocks;
+  Expressions expressions;
+  /// The first op of a rank that touches scratch of another one without knowing
+  /// of its launch.
+  std::map<std::pair<unsigned, unsigned>, Operation *> unready;
   std::map<SlotKey, SlotState> slots;
 };
 
+/// Why a program does not work in place, and where.
+struct InPlaceFault {
+  Location loc;
+  std::string message;
+};
+} // namespace
+
+/// Executes `program` with buffers that overlap, and returns the first fault.
+static std::optional<InPlaceFault>
+findInPlaceFault(ProgramOp program, const Collective &collective) {
+  if (!collective.hasInPlaceLayout())
+    return InPlaceFault{program.getLoc(),
+                        "send and receive buffers have no places in common"};
+  std::optional<InPlaceFault> fault;
+  ScopedDiagnosticHandler handler(
+      program.getContext(), [&](Diagnostic &diagnostic) {
+        if (!fault)
+          fault = InPlaceFault{diagnostic.getLocation(), diagnostic.str()};
+        return success();
+      });
+  ProgramChecker checker(program, collective, /*inPlace=*/true);
+  if (failed(checker.run(/*identical=*/false)) && !fault)
+    fault = InPlaceFault{program.getLoc(), "the check fails"};
+  return fault;
+}
+
+bool coll::allowsInPlace(ProgramOp program, const Collective &collective) {
+  return !findInPlaceFault(program, collective);
+}
+
+namespace {
 struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
+  using CheckProgramBase::CheckProgramBase;
+
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      FailureOr<Problem> problem = importProblem(program);
-      if (failed(problem) ||
-          failed(ProgramChecker(program, problem->collective).run()))
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (failed(check(program)))
         return signalPassFailure();
-    }
     markAllAnalysesPreserved();
+  }
+
+  LogicalResult check(ProgramOp program) {
+    FailureOr<Problem> problem = importProblem(program);
+    if (failed(problem) ||
+        failed(ProgramChecker(program, problem->collective).run(identical)))
+      return failure();
+    if (!inPlace)
+      return success();
+    std::optional<InPlaceFault> fault =
+        findInPlaceFault(program, problem->collective);
+    if (!fault)
+      return success();
+    InFlightDiagnostic diag =
+        program.emitOpError("does not work in place (H4)");
+    diag.attachNote(fault->loc) << fault->message;
+    return diag;
   }
 };
 } // namespace

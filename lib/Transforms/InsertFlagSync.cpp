@@ -29,27 +29,37 @@ namespace {
 struct TransferOp {
   Operation *op;
   Transfer effect;
+  /// How many channels its data has passed in the step itself.
+  std::optional<unsigned> depth;
 };
 
-/// The transfers of one step in one channel; they share a signal.
+/// A place in the list of all channels, and one in a list of that channel.
+struct Place {
+  size_t channel;
+  size_t index;
+  auto operator<=>(const Place &) const = default;
+};
+
+/// Neighbouring transfers of one step and one depth in a channel. They share
+/// their waits and their signals; as transfers depend only on what has less
+/// depth or an earlier step, groups cannot wait for each other in a circle.
 struct StepGroup {
-  unsigned step;
   std::vector<TransferOp> transfers;
-  /// Arrivals to wait for before the first transfer: sender -> value.
-  std::map<unsigned, unsigned> waits;
+  /// What must have been done before the first transfer.
+  std::set<Place> producers;
+  /// The ranks that must know when the last one is done, with the value that
+  /// their flag shows then.
+  std::map<unsigned, unsigned> signals;
 };
 
 struct ChannelPlan {
   ChannelOp op;
   unsigned rank;
+  std::vector<TransferOp> transfers;
   std::vector<StepGroup> groups;
+  /// Arrivals signalled in all, by rank.
+  std::map<unsigned, unsigned> signalCounts;
   bool isLocal() { return op.getPeer() == rank; }
-};
-
-/// Which signal says that a slot is written: the n-th of channel src -> dst.
-struct Producer {
-  size_t channel;
-  unsigned value;
 };
 
 class FlagSync {
@@ -58,9 +68,16 @@ public:
 
   LogicalResult run() {
     addLocalChannels();
-    if (failed(collectGroups()) || failed(findProducers()))
+    collectTransfers();
+    if (failed(findWriters()))
       return failure();
-    findWaits();
+    for (ChannelPlan &plan : plans)
+      for (TransferOp &transfer : plan.transfers)
+        computeDepth(transfer, plan);
+    for (auto [index, plan] : llvm::enumerate(plans))
+      formGroups(index, plan);
+    connect();
+    numberSignals();
     for (ChannelPlan &plan : plans)
       insert(plan);
     return success();
@@ -86,61 +103,105 @@ private:
     }
   }
 
-  LogicalResult collectGroups() {
+  void collectTransfers() {
     for (RankOp rank : program.getBody().getOps<RankOp>())
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
         ChannelPlan &plan = plans.emplace_back();
         plan.op = channel;
         plan.rank = rank.getRank();
-        for (Operation &op : channel.getBody().getOps()) {
-          std::optional<Transfer> transfer = getTransfer(&op);
-          if (!transfer || isa<GetOp>(op))
-            return op.emitOpError(
-                "is not expected before coll-insert-flag-sync, which takes "
-                "push programs only");
-          if (plan.groups.empty() || plan.groups.back().step != transfer->step)
-            plan.groups.push_back({transfer->step, {}, {}});
-          plan.groups.back().transfers.push_back({&op, *transfer});
-        }
+        for (Operation &op : channel.getBody().getOps())
+          plan.transfers.push_back({&op, *getTransfer(&op), std::nullopt});
+      }
+  }
+
+  LogicalResult findWriters() {
+    for (auto [channel, plan] : llvm::enumerate(plans))
+      for (auto [index, transfer] : llvm::enumerate(plan.transfers)) {
+        const SlotRange &write = transfer.effect.write;
+        for (unsigned i = 0; i < write.count; ++i)
+          if (!writers
+                   .try_emplace({write.rank, write.buffer, write.slot + i},
+                                Place{channel, index})
+                   .second)
+            return transfer.op->emitOpError()
+                   << "writes " << stringifyBuffer(write.buffer) << '['
+                   << write.slot + i << "] of rank " << write.rank
+                   << " a second time";
       }
     return success();
   }
 
-  LogicalResult findProducers() {
-    for (auto [index, plan] : llvm::enumerate(plans))
-      for (auto [group, stepGroup] : llvm::enumerate(plan.groups))
-        for (const TransferOp &transfer : stepGroup.transfers) {
-          const SlotRange &write = transfer.effect.write;
-          for (unsigned i = 0; i < write.count; ++i)
-            if (!producers
-                     .try_emplace({write.rank, write.buffer, write.slot + i},
-                                  Producer{index, unsigned(group) + 1})
-                     .second)
-              return transfer.op->emitOpError()
-                     << "writes " << stringifyBuffer(write.buffer) << '['
-                     << write.slot + i << "] of rank " << write.rank
-                     << " a second time";
-        }
-    return success();
+  /// Calls `visit` with the place of each transfer whose result `transfer`
+  /// reads.
+  template <typename Visit>
+  void forEachWriter(const TransferOp &transfer, Visit visit) {
+    for (const SlotRange &read : transfer.effect.reads)
+      for (unsigned i = 0; i < read.count; ++i)
+        if (auto it = writers.find({read.rank, read.buffer, read.slot + i});
+            it != writers.end())
+          visit(it->second);
   }
 
-  /// Finds the arrivals that each group reads, and which local channels must
-  /// signal at all.
-  void findWaits() {
+  unsigned computeDepth(TransferOp &transfer, const ChannelPlan &plan) {
+    if (transfer.depth)
+      return *transfer.depth;
+    transfer.depth = 0; // ends a circle, which coll-check-program reports
+    unsigned depth = 0;
+    forEachWriter(transfer, [&](const Place &place) {
+      ChannelPlan &writerPlan = plans[place.channel];
+      TransferOp &writer = writerPlan.transfers[place.index];
+      if (writer.effect.step == transfer.effect.step)
+        depth = std::max(depth, computeDepth(writer, writerPlan) +
+                                    (&writerPlan != &plan));
+    });
+    transfer.depth = depth;
+    return depth;
+  }
+
+  void formGroups(size_t channel, ChannelPlan &plan) {
+    for (auto [index, transfer] : llvm::enumerate(plan.transfers)) {
+      if (plan.groups.empty() ||
+          plan.groups.back().transfers.back().effect.step !=
+              transfer.effect.step ||
+          plan.groups.back().transfers.back().depth != transfer.depth)
+        plan.groups.emplace_back();
+      plan.groups.back().transfers.push_back(transfer);
+      groupOf[{channel, index}] = plan.groups.size() - 1;
+    }
+  }
+
+  /// Finds which groups must precede which, and who must know of their end:
+  /// the ranks that read what a group writes, and the ranks that own a buffer
+  /// which it writes or reads.
+  void connect() {
     for (auto [index, plan] : llvm::enumerate(plans))
       for (StepGroup &group : plan.groups)
-        for (const TransferOp &transfer : group.transfers)
+        for (const TransferOp &transfer : group.transfers) {
           for (const SlotRange &read : transfer.effect.reads)
-            for (unsigned i = 0; i < read.count; ++i) {
-              auto it = producers.find({read.rank, read.buffer, read.slot + i});
-              if (it == producers.end() || it->second.channel == index)
-                continue;
-              ChannelPlan &producer = plans[it->second.channel];
-              unsigned &value = group.waits[producer.rank];
-              value = std::max(value, it->second.value);
-              if (producer.isLocal())
-                signallingLocals.insert(producer.rank);
-            }
+            tellOwner(plan, group, read.rank);
+          tellOwner(plan, group, transfer.effect.write.rank);
+          forEachWriter(transfer, [&](const Place &writer) {
+            if (writer.channel == index)
+              return;
+            Place producer{writer.channel, groupOf.at(writer)};
+            group.producers.insert(producer);
+            plans[producer.channel].groups[producer.index].signals[plan.rank] =
+                0;
+          });
+        }
+  }
+
+  static void tellOwner(const ChannelPlan &plan, StepGroup &group,
+                        unsigned owner) {
+    if (owner != plan.rank)
+      group.signals[owner] = 0;
+  }
+
+  void numberSignals() {
+    for (ChannelPlan &plan : plans)
+      for (StepGroup &group : plan.groups)
+        for (auto &[rank, value] : group.signals)
+          value = ++plan.signalCounts[rank];
   }
 
   void insert(ChannelPlan &plan) {
@@ -152,25 +213,27 @@ private:
     if (plan.isLocal())
       insertReadySignals(builder, plan);
     else
-      WaitOp::create(builder, *loc, Flag::Ready, plan.op.getPeer(), 1);
+      WaitOp::create(builder, *loc, Flag::Ready, plan.op.getPeer(), nullptr, 1);
 
-    std::map<unsigned, unsigned> waited;
-    bool signals = !plan.isLocal() || signallingLocals.count(plan.rank);
-    for (auto [index, group] : llvm::enumerate(plan.groups)) {
+    std::map<size_t, unsigned> waited;
+    for (StepGroup &group : plan.groups) {
       builder.setInsertionPoint(group.transfers.front().op);
-      for (auto [src, value] : group.waits)
-        insertArrivalWait(builder, src, value, waited);
+      for (const Place &producer : group.producers)
+        insertArrivalWait(
+            builder, plan.rank, producer.channel,
+            plans[producer.channel].groups[producer.index].signals[plan.rank],
+            waited);
       builder.setInsertionPointAfter(group.transfers.back().op);
-      if (signals)
-        SignalOp::create(builder, *loc, Flag::Arrival, plan.op.getPeer(),
-                         index + 1);
+      for (auto [rank, value] : group.signals)
+        SignalOp::create(builder, *loc, Flag::Arrival, rank, value);
     }
     if (!plan.isLocal())
       return;
     builder.setInsertionPointToEnd(&plan.op.getBody().front());
-    for (ChannelPlan &other : plans)
-      if (!other.isLocal() && other.op.getPeer() == plan.rank)
-        insertArrivalWait(builder, other.rank, other.groups.size(), waited);
+    for (auto [index, other] : llvm::enumerate(plans))
+      if (other.rank != plan.rank && other.signalCounts.count(plan.rank))
+        insertArrivalWait(builder, plan.rank, index,
+                          other.signalCounts[plan.rank], waited);
   }
 
   void insertReadySignals(OpBuilder &builder, ChannelPlan &plan) {
@@ -179,30 +242,24 @@ private:
         SignalOp::create(builder, *loc, Flag::Ready, other.rank, 1);
   }
 
-  void insertArrivalWait(OpBuilder &builder, unsigned src, unsigned value,
-                         std::map<unsigned, unsigned> &waited) {
-    if (waited[src] >= value)
+  void insertArrivalWait(OpBuilder &builder, unsigned rank, size_t producer,
+                         unsigned value, std::map<size_t, unsigned> &waited) {
+    if (waited[producer] >= value)
       return;
-    waited[src] = value;
-    WaitOp::create(builder, *loc, Flag::Arrival, src, value);
+    waited[producer] = value;
+    ChannelPlan &plan = plans[producer];
+    unsigned channel = plan.op.getPeer();
+    WaitOp::create(
+        builder, *loc, Flag::Arrival, plan.rank,
+        channel == rank ? nullptr : builder.getI32IntegerAttr(channel), value);
   }
 
   ProgramOp program;
   std::vector<ChannelPlan> plans;
-  std::map<SlotKey, Producer> producers;
-  std::set<unsigned> signallingLocals;
+  std::map<SlotKey, Place> writers;
+  std::map<Place, size_t> groupOf;
   std::optional<Location> loc;
 };
-
-/// True if somebody has put signals or waits into `program` already.
-bool isSynchronized(ProgramOp program) {
-  return program
-      ->walk([](Operation *op) {
-        return isa<SignalOp, WaitOp>(op) ? WalkResult::interrupt()
-                                         : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
 
 struct InsertFlagSyncPass : coll::impl::InsertFlagSyncBase<InsertFlagSyncPass> {
   void runOnOperation() override {

@@ -1,4 +1,4 @@
-//===- LowerSchedule.cpp - From schedules to push programs ----------------===//
+//===- LowerSchedule.cpp - From schedules to programs ---------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,9 @@
 // exists". The last version of a chunk that the rank must hold at the end lives
 // in the output, the others in scratch.
 //
+// Through scratch, peers touch nothing but scratch: what a peer pushes lands
+// there and is copied to the output, and what a peer pulls is put there first.
+//
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Transforms/Passes.h"
@@ -23,6 +26,8 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <map>
+#include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace sccl;
@@ -41,101 +46,177 @@ struct Slot {
   bool operator==(const Slot &) const = default;
 };
 
+/// What a channel does within a step, in this order: nothing that comes first
+/// waits for anything that comes later, on any rank.
+enum class Phase { Stage, Move, Combine, Deliver };
+
 /// A transfer that some channel will execute.
 struct PlannedTransfer {
   unsigned step;
+  Phase phase;
+  Transport transport; // of a move
   unsigned chunk;
   unsigned count;
   Slot src;
   std::optional<Slot> rhs; // of a combine
   Slot dst;
+  bool isFinal = false; // of a combine whose result has all contributions
 };
+
+/// A send of the schedule.
+struct PlannedSend {
+  Send send;
+  Transport transport;
+};
+using PlannedStep = std::vector<PlannedSend>;
 
 /// Where the chunks of one rank live.
 struct RankState {
+  /// Where each chunk of the rank's input is to be had.
+  std::map<unsigned, Slot> inputs;
   /// The newest version of each chunk that the rank has.
   std::map<unsigned, Slot> current;
+  /// The ranks whose contributions are in it.
+  std::map<unsigned, std::set<unsigned>> contributors;
   /// The number of arrivals of each chunk still to come.
   std::map<unsigned, unsigned> arrivalsLeft;
-  /// What the rank's channels execute, by peer, in the order of the steps.
+  /// The chunks that peers pull from the rank.
+  std::set<unsigned> pulled;
+  /// What the rank's channels execute, by peer.
   std::map<unsigned, std::vector<PlannedTransfer>> channels;
   unsigned scratchSlots = 0;
+
+  Slot newScratch() { return {Buffer::Scratch, scratchSlots++}; }
+};
+
+/// What a send brings.
+struct Payload {
+  Slot slot;
+  std::set<unsigned> contributors;
 };
 
 /// Plans the transfers of all ranks from a schedule.
 class Planner {
 public:
-  Planner(const Collective &collective, const Schedule &schedule)
-      : collective(collective), schedule(schedule),
+  Planner(const Collective &collective, const std::vector<PlannedStep> &steps,
+          bool throughScratch)
+      : collective(collective), steps(steps), throughScratch(throughScratch),
         ranks(collective.numRanks()) {}
 
   std::vector<RankState> plan() {
-    initialize();
-    for (auto [index, step] : llvm::enumerate(schedule.steps))
+    countSends();
+    for (unsigned rank = 0; rank < ranks.size(); ++rank)
+      enterInputs(rank);
+    for (auto [index, step] : llvm::enumerate(steps))
       planStep(index, step);
     for (RankState &rank : ranks)
       for (auto &[peer, transfers] : rank.channels)
-        mergeNeighbours(transfers);
+        orderAndMerge(transfers);
     return std::move(ranks);
   }
 
 private:
-  /// Enters the inputs, counts arrivals, and copies to the output what no
-  /// arrival will replace.
-  void initialize() {
-    for (const Step &step : schedule.steps)
-      for (const Send &send : step.sends)
+  void countSends() {
+    for (const PlannedStep &step : steps)
+      for (const auto &[send, transport] : step) {
         ++ranks[send.dst].arrivalsLeft[send.chunk];
-    for (unsigned rank = 0; rank < ranks.size(); ++rank) {
-      for (auto [slot, chunk] :
-           llvm::enumerate(collective.pre().chunksOf(rank))) {
-        Slot input{Buffer::Input, unsigned(slot)};
-        ranks[rank].current[chunk] = input;
-        std::optional<unsigned> output = collective.outputSlot(rank, chunk);
-        if (output && !ranks[rank].arrivalsLeft.count(chunk))
-          ranks[rank].channels[rank].push_back(
-              {0, chunk, 1, input, std::nullopt, {Buffer::Output, *output}});
+        if (transport == Transport::Pull)
+          ranks[send.src].pulled.insert(send.chunk);
       }
+  }
+
+  /// Enters the inputs, copies to the output what no arrival will replace, and
+  /// to scratch what peers pull from there.
+  void enterInputs(unsigned rank) {
+    RankState &state = ranks[rank];
+    for (auto [slot, chunk] :
+         llvm::enumerate(collective.pre().chunksOf(rank))) {
+      Slot input{Buffer::Input, unsigned(slot)};
+      std::optional<unsigned> output = collective.outputSlot(rank, chunk);
+      if (output && !state.arrivalsLeft.count(chunk))
+        addLocal(rank, 0, Phase::Stage, chunk, input,
+                 {Buffer::Output, *output});
+      if (throughScratch && state.pulled.count(chunk)) {
+        Slot staged = state.newScratch();
+        addLocal(rank, 0, Phase::Stage, chunk, input, staged);
+        input = staged;
+      }
+      state.inputs[chunk] = state.current[chunk] = input;
+      state.contributors[chunk] = {rank};
     }
   }
 
-  /// The slot for the version that the next arrival of `chunk` makes.
-  Slot nextVersion(unsigned rank, unsigned chunk) {
+  void addLocal(unsigned rank, unsigned step, Phase phase, unsigned chunk,
+                Slot src, Slot dst, std::optional<Slot> rhs = std::nullopt,
+                bool isFinal = false) {
+    ranks[rank].channels[rank].push_back(
+        {step, phase, Transport::Push, chunk, 1, src, rhs, dst, isFinal});
+  }
+
+  /// The slot for the version that the next arrival of `chunk` makes, and that
+  /// a peer writes if `byPeer`.
+  Slot nextVersion(unsigned rank, unsigned chunk, bool byPeer) {
     RankState &state = ranks[rank];
     std::optional<unsigned> output = collective.outputSlot(rank, chunk);
-    if (--state.arrivalsLeft[chunk] == 0 && output)
+    bool isLast = --state.arrivalsLeft[chunk] == 0 && output;
+    bool mustPass = throughScratch && (byPeer || state.pulled.count(chunk));
+    if (isLast && !mustPass)
       return {Buffer::Output, *output};
-    return {Buffer::Scratch, state.scratchSlots++};
+    Slot version = state.newScratch();
+    if (isLast)
+      deliveries.push_back({rank, chunk, version, {Buffer::Output, *output}});
+    return version;
   }
 
   Slot payloadOf(const Send &send) {
-    if (send.payload == SendPayload::Input)
-      return {Buffer::Input, *collective.inputSlot(send.src, send.chunk)};
-    return ranks[send.src].current.at(send.chunk);
+    RankState &src = ranks[send.src];
+    return (send.payload == SendPayload::Input ? src.inputs : src.current)
+        .at(send.chunk);
   }
 
-  void planStep(unsigned index, const Step &step) {
+  std::set<unsigned> contributorsOf(const Send &send) {
+    if (send.payload == SendPayload::Input)
+      return {send.src};
+    return ranks[send.src].contributors.at(send.chunk);
+  }
+
+  void planStep(unsigned index, const PlannedStep &step) {
     // All payloads are looked up before any version changes.
-    std::vector<Slot> payloads;
-    for (const Send &send : step.sends)
-      payloads.push_back(payloadOf(send));
-    for (auto [send, payload] : llvm::zip_equal(step.sends, payloads)) {
-      RankState &dst = ranks[send.dst];
-      bool combines =
-          send.action == SendAction::Reduce && dst.current.count(send.chunk);
-      Slot landing = combines ? Slot{Buffer::Scratch, dst.scratchSlots++}
-                              : nextVersion(send.dst, send.chunk);
-      ranks[send.src].channels[send.dst].push_back(
-          {index, send.chunk, 1, payload, std::nullopt, landing});
-      if (combines) {
-        Slot result = nextVersion(send.dst, send.chunk);
-        dst.channels[send.dst].push_back({index, send.chunk, 1,
-                                          dst.current.at(send.chunk), landing,
-                                          result});
-        landing = result;
-      }
-      dst.current[send.chunk] = landing;
+    std::vector<Payload> payloads;
+    for (const auto &[send, transport] : step)
+      payloads.push_back({payloadOf(send), contributorsOf(send)});
+    for (auto [planned, payload] : llvm::zip_equal(step, payloads))
+      planSend(index, planned.send, planned.transport, std::move(payload));
+    for (const Delivery &delivery : deliveries)
+      addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
+               delivery.version, delivery.output);
+    deliveries.clear();
+  }
+
+  void planSend(unsigned index, const Send &send, Transport transport,
+                Payload payload) {
+    RankState &dst = ranks[send.dst];
+    bool isPull = transport == Transport::Pull;
+    bool combines =
+        send.action == SendAction::Reduce && dst.current.count(send.chunk);
+    Slot landing = combines ? dst.newScratch()
+                            : nextVersion(send.dst, send.chunk, !isPull);
+    unsigned mover = isPull ? send.dst : send.src;
+    unsigned peer = isPull ? send.src : send.dst;
+    ranks[mover].channels[peer].push_back({index, Phase::Move, transport,
+                                           send.chunk, 1, payload.slot,
+                                           std::nullopt, landing});
+    if (combines) {
+      Slot result = nextVersion(send.dst, send.chunk, false);
+      payload.contributors.merge(dst.contributors.at(send.chunk));
+      bool isFinal = payload.contributors.size() ==
+                     collective.pre().ranksOf(send.chunk).size();
+      addLocal(send.dst, index, Phase::Combine, send.chunk,
+               dst.current.at(send.chunk), result, landing, isFinal);
+      landing = result;
     }
+    dst.current[send.chunk] = landing;
+    dst.contributors[send.chunk] = std::move(payload.contributors);
   }
 
   /// True if `b` continues `a` in memory and in the numbering of chunks.
@@ -144,14 +225,18 @@ private:
       return first.buffer == second.buffer &&
              first.index + a.count == second.index;
     };
-    return a.step == b.step && a.chunk + a.count == b.chunk &&
+    return a.step == b.step && a.phase == b.phase && a.isFinal == b.isFinal &&
+           a.transport == b.transport && a.chunk + a.count == b.chunk &&
            b.chunk % collective.chunksPerSegment() != 0 &&
            follows(a.src, b.src) && follows(a.dst, b.dst) &&
            a.rhs.has_value() == b.rhs.has_value() &&
            (!a.rhs || follows(*a.rhs, *b.rhs));
   }
 
-  void mergeNeighbours(std::vector<PlannedTransfer> &transfers) const {
+  void orderAndMerge(std::vector<PlannedTransfer> &transfers) const {
+    llvm::stable_sort(transfers, [](const auto &a, const auto &b) {
+      return std::tie(a.step, a.phase) < std::tie(b.step, b.phase);
+    });
     std::vector<PlannedTransfer> merged;
     for (const PlannedTransfer &transfer : transfers) {
       if (!merged.empty() && continues(merged.back(), transfer))
@@ -162,24 +247,38 @@ private:
     transfers = std::move(merged);
   }
 
+  /// A copy of a last version from scratch to the output.
+  struct Delivery {
+    unsigned rank, chunk;
+    Slot version, output;
+  };
+
   const Collective &collective;
-  const Schedule &schedule;
+  const std::vector<PlannedStep> &steps;
+  bool throughScratch;
   std::vector<RankState> ranks;
+  std::vector<Delivery> deliveries; ///< of the step in hand
 };
 } // namespace
 
-static void createTransfer(OpBuilder &builder, Location loc, bool isLocal,
+static void createTransfer(OpBuilder &builder, Location loc,
                            const PlannedTransfer &t) {
+  auto slots = [&](auto create) {
+    create(t.chunk, t.count, t.src.buffer, t.src.index, t.dst.buffer,
+           t.dst.index, t.step);
+  };
   if (t.rhs)
     CombineOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
                       t.rhs->buffer, t.rhs->index, t.dst.buffer, t.dst.index,
-                      t.step);
-  else if (isLocal)
-    CopyOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
-                   t.dst.buffer, t.dst.index, t.step);
+                      t.step, t.isFinal);
+  else if (t.phase != Phase::Move)
+    slots([&](auto... s) { CopyOp::create(builder, loc, s...); });
+  else if (t.transport == Transport::Pull)
+    slots([&](auto... s) { GetOp::create(builder, loc, false, s...); });
   else
-    PutOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
-                  t.dst.buffer, t.dst.index, t.step);
+    slots([&](auto... s) {
+      PutOp::create(builder, loc, t.transport == Transport::DMA, s...);
+    });
 }
 
 static void createRank(OpBuilder &builder, Location loc, unsigned number,
@@ -193,7 +292,7 @@ static void createRank(OpBuilder &builder, Location loc, unsigned number,
     OpBuilder::InsertionGuard channelGuard(builder);
     builder.createBlock(&channel.getBody());
     for (const PlannedTransfer &transfer : transfers)
-      createTransfer(builder, loc, peer == number, transfer);
+      createTransfer(builder, loc, transfer);
   }
 }
 
@@ -215,25 +314,46 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
 
   LogicalResult replace(ScheduleOp op) {
     FailureOr<Problem> problem = importProblem(op);
-    if (failed(problem))
-      return failure();
-    Schedule schedule = importSchedule(op);
-    schedule.normalize();
-    if (failed(requireSenders(op, problem->collective, schedule)))
+    if (failed(problem) ||
+        failed(requireSenders(op, problem->collective, importSchedule(op))))
       return failure();
     std::vector<RankState> ranks =
-        Planner(problem->collective, schedule).plan();
+        Planner(problem->collective, readSteps(op), throughScratch).plan();
 
     OpBuilder builder(op);
     auto program = ProgramOp::create(
         builder, op.getLoc(), op.getSymNameAttr(), op.getCollectiveAttr(),
         op.getTopologyAttr(), op.getChunksAttr(), op.getRootAttr(),
-        builder.getI32IntegerAttr(blocks));
+        builder.getI32IntegerAttr(blocks),
+        alternate ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
     for (auto [number, state] : llvm::enumerate(ranks))
       createRank(builder, op.getLoc(), number, state);
     op.erase();
     return success();
+  }
+
+  /// The sends of each step in a fixed order, with their transports.
+  static std::vector<PlannedStep> readSteps(ScheduleOp op) {
+    std::vector<PlannedStep> steps;
+    Schedule schedule = importSchedule(op);
+    for (auto [stepOp, step] :
+         llvm::zip_equal(op.getBody().getOps<StepOp>(), schedule.steps)) {
+      PlannedStep &planned = steps.emplace_back();
+      for (auto [child, send] :
+           llvm::zip_equal(stepOp.getBody().getOps(), step.sends))
+        planned.push_back({send, getTransport(&child)});
+      llvm::stable_sort(planned, [](const auto &a, const auto &b) {
+        return a.send < b.send;
+      });
+    }
+    return steps;
+  }
+
+  static Transport getTransport(Operation *op) {
+    if (auto send = dyn_cast<SendOp>(op))
+      return send.getTransport().value_or(Transport::Push);
+    return cast<ReduceOp>(op).getTransport().value_or(Transport::Push);
   }
 
   /// Fails if a rank sends what it has not received before the step. Anything

@@ -373,7 +373,7 @@ TEST_P(EitherWay, TellsWhatItChooses) {
                                        &choice);
               };
               int failed =
-                  check(query(1) == 0 && choice.path == scclPathBounce &&
+                  check(query(1) == 0 && choice.program == 2 &&
                             std::string(choice.reason) ==
                                 "cheapest in the cost model",
                         "small") +
@@ -391,10 +391,10 @@ TEST_P(EitherWay, TellsWhatItChooses) {
                         "forced");
               std::vector<float> a(100000), b(100000);
               failed += reduceOnce(member, end, a.data(), b.data(), a.size());
-              choice.program = 7;
+              choice.program = 77;
               return failed + check(scclCommSetChoice(member.comm, &choice) ==
                                         scclErrorUnsupported,
-                                    "program 7");
+                                    "program 77");
             }));
 }
 

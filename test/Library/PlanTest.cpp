@@ -31,7 +31,7 @@ static Plan makePlan() {
   program.schedule = 1;
   program.variant = "push";
   program.blocks = 4;
-  program.peersWriteOutput = true;
+  program.peersTouchOutput = true;
   program.announcesReady = false;
   program.ranks = {{2, 3, 640}, {1, 0, 1280}};
   manifest.programs = {program};

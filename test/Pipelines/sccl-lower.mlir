@@ -1,10 +1,15 @@
 // RUN: sccl-opt %s -sccl-lower | FileCheck %s
 // RUN: sccl-opt %s -sccl-lower=blocks=3 | FileCheck %s --check-prefix=BLOCKS
-// RUN: sccl-opt %s -coll-check-schedule -coll-lower-schedule -coll-insert-flag-sync -coll-check-program | FileCheck %s
+// RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-combines -coll-insert-flag-sync -coll-remove-redundant-sync -coll-check-program | FileCheck %s
+// RUN: sccl-opt %s -sccl-lower=steps | FileCheck %s --check-prefix=STEPS
+// RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-combines -coll-insert-step-barriers -coll-check-program | FileCheck %s --check-prefix=STEPS
+// RUN: sccl-opt %s -sccl-lower=transport=dma | FileCheck %s --check-prefix=DMA
+// RUN: sccl-opt %s -sccl-lower="transport=pull through-scratch alternate" | FileCheck %s --check-prefix=PULL
+// RUN: sccl-opt %s -sccl-lower=transport=auto | FileCheck %s
 // RUN: sccl-opt %s -sccl-lower | sccl-opt -sccl-lower | FileCheck %s
 
-// The pipeline is the row of its four passes, and keeps a program that is
-// lowered already.
+// The pipeline is the row of its passes, and keeps a program that is lowered
+// already. Copy engines imply a kernel for each step.
 
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
@@ -30,6 +35,18 @@ coll.topology @pair ranks = 2 {
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 // BLOCKS: coll.program @bc {{.*}} blocks = 3
+// STEPS:      coll.channel to 1 {
+// STEPS-NEXT: coll.barrier
+// STEPS-NEXT: coll.put chunk 0 from input[0] to output[0] step = 0
+// STEPS-NEXT: coll.barrier
+// STEPS-NOT:  coll.{{signal|wait}}
+// DMA:        coll.channel to 1 {
+// DMA-NEXT:   coll.barrier
+// DMA-NEXT:   coll.put dma chunk 0 from input[0] to output[0] step = 0
+// DMA-NEXT:   coll.barrier
+// PULL:       coll.program @bc {{.*}} alternating
+// PULL:       coll.wait arrival from 0 channel = 0 value = 1
+// PULL-NEXT:  coll.get chunk 0 from scratch[0] to output[0] step = 0
 coll.schedule @bc of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
     coll.send 0 over 0 -> 1

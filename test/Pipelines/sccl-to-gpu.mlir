@@ -18,13 +18,13 @@
 
 // GFX90A: llvm.fadd {{.*}} : vector<2xf64>
 
-// CHECK-LABEL: llvm.func internal @coll_signal
+// CHECK-LABEL: llvm.func hidden @coll_signal
 // NVVM:          nvvm.barrier
 // ROCDL:         llvm.fence release
 // ROCDL:         rocdl.s.waitcnt 3952
 // ROCDL:         rocdl.barrier
 // CHECK:         llvm.store {{.*}} atomic release
-// CHECK-LABEL: llvm.func internal @coll_wait
+// CHECK-LABEL: llvm.func hidden @coll_wait
 // CHECK:         llvm.load {{.*}} atomic acquire
 
 // NVVM-LABEL:  llvm.func @sum_rank0(

@@ -123,6 +123,26 @@ TEST(Frontier, Dgx1WithoutRoot) {
   expectFrontier(dgx1, {Kind::AllToAll}, {{2, {1, 3}}}, true);
 }
 
+TEST(Frontier, AllReduceOfBothMachines) {
+  expectFrontier(builtin("dgx1"), {Kind::AllReduce},
+                 {{2, 1}, {3, {1, 2}}, {4, {1, 3}}, {5, {7, 24}}}, true);
+  // Between S = 5 and S = 7 the bound is not met, and nothing cheaper is known.
+  expectFrontier(builtin("amd_z52"), {Kind::AllReduce},
+                 {{4, 2}, {5, {5, 4}}, {7, {7, 8}}}, false);
+}
+
+TEST(Frontier, ThoroughSearchOfTheOpenStep) {
+  FrontierOptions options;
+  options.thorough = true;
+  options.probeSeconds = 0.2;
+  options.stepSeconds = 0.2;
+  Frontier frontier = search(builtin("amd_z52"), {Kind::AllReduce}, options);
+  EXPECT_EQ(costsOf(frontier), (Costs{{4, 2}, {5, {5, 4}}, {7, {7, 8}}}));
+  EXPECT_FALSE(frontier.complete);
+  EXPECT_NE(frontier.why.find("at S = 6 there may be"), std::string::npos)
+      << frontier.why;
+}
+
 TEST(Frontier, Dgx1GatherAndScatterOfEveryRoot) {
   Topology dgx1 = builtin("dgx1");
   std::vector<unsigned> orbits = rankOrbits(automorphismGenerators(dgx1), 8);

@@ -199,9 +199,9 @@ coll.program @h1_overwritten_before_read of reduce on @pair chunks = 2 root = 0 
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
       // expected-error @+1 {{'coll.combine' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1
+      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
   }
   coll.rank 1 scratch = 0 {
@@ -230,9 +230,9 @@ coll.program @h1_overwritten_while_read of reduce on @pair chunks = 2 root = 0 b
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
       // expected-note @+1 {{the other access is here}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1
+      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
     coll.channel to 1 {
       coll.wait arrival from 1 value = 1
@@ -317,7 +317,7 @@ coll.program @h3_put_before_ready of broadcast on @pair chunks = 1 root = 0 bloc
       coll.copy chunk 0 from input[0] to output[0] step = 0
     }
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.put' op touches buffers of rank 1 without having waited for its ready (H3)}}
+      // expected-error @+1 {{'coll.put' op touches buffers of rank 1 without knowing that its launch has begun (H3)}}
       coll.put chunk 0 from input[0] to output[0] step = 0
       coll.signal arrival to 1 value = 1
     }
@@ -345,7 +345,7 @@ coll.program @h3_get_before_ready of broadcast on @pair chunks = 1 root = 0 bloc
   }
   coll.rank 1 scratch = 0 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.get' op touches buffers of rank 0 without having waited for its ready (H3)}}
+      // expected-error @+1 {{'coll.get' op touches buffers of rank 0 without knowing that its launch has begun (H3)}}
       coll.get chunk 0 from input[0] to output[0] step = 0
     }
   }
@@ -375,10 +375,11 @@ coll.topology @pair ranks = 2 {
   coll.link 1 -> 0
 }
 coll.program @a1_reads_wrong_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 {
-  coll.rank 0 scratch = 0 {
+  coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.copy' op reads chunk 1 from input[0] of rank 0, which holds chunk 0 then (A1)}}
-      coll.copy chunk 1 from input[0] to output[1] step = 0
+      coll.copy chunk 0 from input[0] to scratch[0] step = 0
+      // expected-error @+1 {{'coll.copy' op reads chunk 1 from scratch[0] of rank 0, which holds chunk 0 then (A1)}}
+      coll.copy chunk 1 from scratch[0] to output[1] step = 0
     }
   }
   coll.rank 1 scratch = 0 {
@@ -408,15 +409,21 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @a1_output_wrong_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 {
+coll.program @a1_output_wrong_chunk of all_gather on @pair chunks = 1 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op ends with chunk 1 in output[0], expected chunk 0 (A1)}}
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
+      coll.signal ready to 1 value = 1
       coll.copy chunk 0 from input[0] to output[1] step = 0
-      coll.copy chunk 1 from input[1] to output[0] step = 0
+      coll.wait arrival from 1 value = 1
     }
   }
   coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait ready from 0 value = 1
+      coll.put chunk 1 from input[0] to output[0] step = 0
+      coll.signal arrival to 0 value = 1
+    }
   }
 }
 
@@ -431,7 +438,7 @@ coll.program @a1_contribution_twice of reduce on @pair chunks = 1 root = 0 block
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0 final
       // expected-error @+1 {{'coll.combine' op combines the contribution of rank 1 to chunk 0 twice (A1)}}
       coll.combine chunk 0 from scratch[1], scratch[0] to output[0] step = 1
     }
@@ -465,6 +472,201 @@ coll.program @a1_contribution_missing of reduce on @pair chunks = 1 root = 0 blo
       coll.wait ready from 0 value = 1
       coll.put chunk 0 from input[0] to scratch[0] step = 0
       coll.signal arrival to 0 value = 1
+    }
+  }
+}
+
+// -----
+
+// A wait may name another channel of the peer; nobody signals in that one.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @d2_other_channel of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.wait ready from 1 value = 1
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 1 {
+      coll.signal ready to 0 value = 1
+      // expected-error @+1 {{'coll.wait' op never ends on rank 1: rank 0 signals 0 arrivals to rank 1, not 1 (D2)}}
+      coll.wait arrival from 0 channel = 0 value = 1
+    }
+  }
+}
+
+// -----
+
+// Scratch alternates, so rank 0 need not wait for ready; but in launch e + 2 it
+// writes the same half again, and rank 1 may still be in launch e.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h3_alternating_hears_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op writes scratch of rank 1, of which rank 0 hears nothing before it writes there again (H3)}}
+      coll.put chunk 0 from input[0] to scratch[0] step = 0
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    coll.channel to 1 {
+      coll.wait arrival from 0 value = 1
+      coll.copy chunk 0 from scratch[0] to output[0] step = 0
+    }
+  }
+}
+
+// -----
+
+// Only scratch alternates: outputs belong to the user, who may not have given
+// them yet.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h3_alternating_output of all_gather on @pair chunks = 1 blocks = 1 alternating {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+      coll.wait arrival from 1 value = 1
+    }
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op touches buffers of rank 1 without knowing that its launch has begun (H3)}}
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.put chunk 1 from input[0] to output[1] step = 0
+      coll.signal arrival to 0 value = 1
+    }
+    coll.channel to 1 {
+      coll.copy chunk 1 from input[0] to output[1] step = 0
+      coll.wait arrival from 0 value = 1
+    }
+  }
+}
+
+// -----
+
+// Rank 1 pulls from rank 0's scratch, and does not say when it is done: rank 0
+// may begin its next launch and overwrite it.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_returns_while_scratch_is_read of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  // expected-error @+1 {{'coll.rank' op may return before scratch[0] is read (H1)}}
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+      coll.copy chunk 0 from input[0] to scratch[0] step = 0
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait ready from 0 value = 1
+      coll.wait arrival from 0 channel = 0 value = 1
+      // expected-note @+1 {{it is read here}}
+      coll.get chunk 0 from scratch[0] to output[0] step = 0
+    }
+  }
+}
+
+// -----
+
+// The signal that tells the owner stands before the read, not after it.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_done_too_early of reduce on @pair chunks = 1 root = 1 blocks = 1 {
+  // expected-error @+1 {{'coll.rank' op may return before input[0] is read (H1)}}
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      coll.wait arrival from 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait ready from 0 value = 1
+      coll.signal arrival to 0 value = 1
+      // expected-note @+1 {{it is read here}}
+      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
+    }
+  }
+}
+
+// -----
+
+// A combine_put reads both of its sources: nothing orders the second one.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_combine_put_before_copy of reduce on @pair chunks = 1 root = 1 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-note @+1 {{the other access is here}}
+      coll.copy chunk 0 from input[0] to scratch[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.wait ready from 1 value = 1
+      // expected-error @+1 {{'coll.combine_put' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
+      coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    coll.channel to 1 {
+      coll.signal ready to 0 value = 1
+      coll.wait arrival from 0 value = 1
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+    }
+  }
+}
+
+// -----
+
+// Both in one part: nothing orders the kernel of rank 1 and that of rank 0.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_barrier_missing of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      coll.barrier
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+      // expected-note @+1 {{the other access is here}}
+      coll.copy chunk 0 from input[0] to scratch[0] step = 0
+      coll.barrier
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.barrier
+      // expected-error @+1 {{'coll.get' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
+      coll.get chunk 0 from scratch[0] to output[0] step = 0
+      coll.barrier
     }
   }
 }

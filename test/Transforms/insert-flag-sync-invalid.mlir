@@ -3,27 +3,11 @@
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
 }
-coll.program @pull of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
-  coll.rank 0 scratch = 0 {
-  }
-  coll.rank 1 scratch = 0 {
-    coll.channel to 0 {
-      // expected-error @+1 {{'coll.get' op is not expected before coll-insert-flag-sync, which takes push programs only}}
-      coll.get chunk 0 from input[0] to output[0] step = 0
-    }
-  }
-}
-
-// -----
-
-coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-}
 coll.program @two_writers of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
     coll.channel to 1 {
       coll.put chunk 0 from input[0] to output[0] step = 0
-      // expected-error @+1 {{'coll.put' op writes}}
+      // expected-error @+1 {{'coll.put' op writes output[0] of rank 1 a second time}}
       coll.put chunk 0 from input[0] to output[0] step = 1
     }
   }

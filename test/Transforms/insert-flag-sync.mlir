@@ -221,3 +221,121 @@ coll.program @by_hand of broadcast on @line3 chunks = 1 root = 1 blocks = 1 {
   coll.rank 2 scratch = 0 {
   }
 }
+
+// A pull: the reader waits for the ready of the owner, for the channel that made
+// what it reads, whoever that belongs to, and tells the owner when it has read.
+// The owner ends after that. What a rank's own channels need is signalled, too.
+// CHECK-LABEL: coll.program @pulled of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
+// CHECK-NEXT:    coll.rank 0 scratch = 0 {
+// CHECK-NEXT:      coll.channel to 0 {
+// CHECK-NEXT:        coll.signal ready to 1 value = 1
+// CHECK-NEXT:        coll.copy chunk 0 from input[0] to output[0] step = 0
+// CHECK-NEXT:        coll.wait arrival from 1 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    coll.rank 1 scratch = 1 {
+// CHECK-NEXT:      coll.channel to 0 {
+// CHECK-NEXT:        coll.wait ready from 0 value = 1
+// CHECK-NEXT:        coll.get chunk 0 from input[0] to scratch[0] step = 0
+// CHECK-NEXT:        coll.signal arrival to 0 value = 1
+// CHECK-NEXT:        coll.signal arrival to 1 value = 1
+// CHECK-NEXT:        coll.signal arrival to 2 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:      coll.channel to 1 {
+// CHECK-NEXT:        coll.signal ready to 2 value = 1
+// CHECK-NEXT:        coll.wait arrival from 1 channel = 0 value = 1
+// CHECK-NEXT:        coll.copy chunk 0 from scratch[0] to output[0] step = 0
+// CHECK-NEXT:        coll.wait arrival from 2 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    coll.rank 2 scratch = 0 {
+// CHECK-NEXT:      coll.channel to 2 {
+// CHECK-NEXT:        coll.wait arrival from 1 channel = 0 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:      coll.channel to 1 {
+// CHECK-NEXT:        coll.wait ready from 1 value = 1
+// CHECK-NEXT:        coll.wait arrival from 1 channel = 0 value = 1
+// CHECK-NEXT:        coll.get chunk 0 from scratch[0] to output[0] step = 1
+// CHECK-NEXT:        coll.signal arrival to 1 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+coll.program @pulled of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    coll.channel to 0 {
+      coll.get chunk 0 from input[0] to scratch[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.copy chunk 0 from scratch[0] to output[0] step = 0
+    }
+  }
+  coll.rank 2 scratch = 0 {
+    coll.channel to 1 {
+      coll.get chunk 0 from scratch[0] to output[0] step = 1
+    }
+  }
+}
+
+// Transfers of one step that need something of that step are a group behind those
+// that do not: else rank 0 and rank 1 would wait for each other.
+// CHECK-LABEL: coll.program @depth of all_reduce on @line3 chunks = 1 blocks = 1 {
+// CHECK-NEXT:    coll.rank 0 scratch = 1 {
+// CHECK-NEXT:      coll.channel to 0 {
+// CHECK-NEXT:        coll.signal ready to 1 value = 1
+// CHECK-NEXT:        coll.wait arrival from 1 value = 1
+// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+// CHECK-NEXT:        coll.signal arrival to 0 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:      coll.channel to 1 {
+// CHECK-NEXT:        coll.wait ready from 1 value = 1
+// CHECK-NEXT:        coll.put chunk 0 from input[0] to scratch[0] step = 0
+// CHECK-NEXT:        coll.signal arrival to 1 value = 1
+// CHECK-NEXT:        coll.wait arrival from 0 value = 1
+// CHECK-NEXT:        coll.put chunk 0 from output[0] to scratch[1] step = 0
+// CHECK-NEXT:        coll.signal arrival to 1 value = 2
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    coll.rank 1 scratch = 2 {
+// CHECK-NEXT:      coll.channel to 0 {
+// CHECK-NEXT:        coll.wait ready from 0 value = 1
+// CHECK-NEXT:        coll.put chunk 0 from input[0] to scratch[0] step = 0
+// CHECK-NEXT:        coll.signal arrival to 0 value = 1
+// CHECK-NEXT:      }
+// CHECK-NEXT:      coll.channel to 1 {
+// CHECK-NEXT:        coll.signal ready to 0 value = 1
+// CHECK-NEXT:        coll.wait arrival from 0 value = 1
+// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+// CHECK-NEXT:        coll.wait arrival from 0 value = 2
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    coll.rank 2 scratch = 0 {
+// CHECK-NEXT:      coll.channel to 2 {
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+coll.program @depth of all_reduce on @line3 chunks = 1 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.put chunk 0 from input[0] to scratch[0] step = 0
+      coll.put chunk 0 from output[0] to scratch[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 2 {
+    coll.channel to 0 {
+      coll.put chunk 0 from input[0] to scratch[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+    }
+  }
+  coll.rank 2 scratch = 0 {
+  }
+}

@@ -81,6 +81,8 @@ void registerTables();
 void registerBounds();
 void registerFrontiers();
 void registerScaling();
+/// Only with MLIR.
+void registerLowering();
 
 } // namespace sccl::bench
 

@@ -33,7 +33,10 @@ static std::string searchAndProve(const Case &which, const Topology &topology) {
 
 void bench::registerFrontiers() {
   std::vector<std::pair<Case, Topology>> all;
-  for (const Case &which : machineCases()) {
+  std::vector<Case> cases = machineCases();
+  for (const char *spec : {"dgx1", "amd_z52"})
+    cases.push_back({spec, CollectiveKind::AllReduce, 0});
+  for (const Case &which : cases) {
     Topology topology = unwrap(makeBuiltinTopology(which.topology));
     all.emplace_back(which, topology);
     add("frontier/" + which.name(),

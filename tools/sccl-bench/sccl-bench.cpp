@@ -137,6 +137,9 @@ int main(int argc, char **argv) {
   bench::registerBounds();
   bench::registerFrontiers();
   bench::registerScaling();
+#ifdef SCCL_ENABLE_MLIR
+  bench::registerLowering();
+#endif
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   rusage usage{};

@@ -49,6 +49,19 @@ static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
 
 bool driver::benchChosen() { return bool(command); }
 
+bool driver::checkTypes(const std::string &element,
+                        const std::string &reduction) {
+  Result<ElementType> type = findElementType(element);
+  Result<Reduction> op = findReduction(reduction);
+  if (!type || !op)
+    fail(type ? op.error() : type.error());
+  return type && op;
+}
+
+static unsigned elementBytes() {
+  return findElementType(std::string(dtype))->bytes;
+}
+
 uint64_t driver::segmentsOfSize(const plan::Manifest &manifest) {
   uint64_t most = 1;
   for (const plan::RankLayout &layout : manifest.layout)
@@ -182,9 +195,9 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
   uint64_t wrong = 0;
   for (uint64_t size : sizes) {
     MeasureRequest request;
-    request.count = size / segmentsOfSize(manifest) / elementBytes(dtype);
-    request.element = dtype;
-    request.reduction = reduction;
+    request.count = size / segmentsOfSize(manifest) / elementBytes();
+    request.element = *findElementType(std::string(dtype));
+    request.reduction = *findReduction(std::string(reduction));
     request.registered = buffers == "registered";
     request.batches = batches;
     request.launches = launches ? launches : launchesForSize(size);
@@ -203,7 +216,7 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
       continue;
     scclQueryChoice((*rank)->comm(), request.count, scclFloat32, scclSum,
                     &choice);
-    table.print(request.count * elementBytes(dtype) * segmentsOfSize(manifest),
+    table.print(request.count * elementBytes() * segmentsOfSize(manifest),
                 request.count, results[0], results[1], choice);
     for (const Measurement &result : results)
       if (result.wrong != 0)
@@ -224,8 +237,8 @@ int driver::benchMain() {
     return fail("--buffers is '" + buffers + "', expected registered or any");
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
-  if (elementBytes(dtype) == 0)
-    return fail("unknown element type '" + dtype + "'");
+  if (!checkTypes(dtype, reduction))
+    return BadInput;
   return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
     return benchRank(*plan, *sizes, end);
   });

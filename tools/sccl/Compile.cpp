@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "LoweringFlags.h"
 #include "Plans.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -34,16 +35,21 @@ static cl::list<unsigned> blocks("blocks-per-link",
                                  cl::sub(command));
 static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
                                    cl::init(256), cl::sub(command));
-static cl::list<std::string> elements("dtype", cl::desc("Element type (f32)"),
-                                      cl::sub(command));
-static cl::list<std::string> reductions("op", cl::desc("Reduction (sum)"),
-                                        cl::sub(command));
 static cl::opt<double> alpha("alpha",
                              cl::desc("Microseconds per step, for plans"),
                              cl::init(5), cl::sub(command));
 static cl::opt<double>
     bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1, for plans"),
               cl::init(25), cl::sub(command));
+static cl::opt<unsigned> residentBlocks(
+    "resident-blocks",
+    cl::desc("Blocks that the GPU holds at once, if more than its chip "
+             "guarantees"),
+    cl::init(0), cl::sub(command));
+static LoweringFlags lowering(command);
+static cl::list<std::string>
+    variants("variant", cl::desc("For plans: push, pull, scratch (all three)"),
+             cl::sub(command));
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
                              cl::sub(command));
@@ -63,11 +69,22 @@ static int compilePlan() {
   request.paths = {inputs.begin(), inputs.end()};
   request.output = output;
   request.plan.targets = {targets.begin(), targets.end()};
-  request.plan.elements = valuesOr<std::string>(elements, "f32");
-  request.plan.reductions = valuesOr<std::string>(reductions, "sum");
+  request.plan.elements = lowering.elements();
+  request.plan.reductions = lowering.reductions();
+  if (!variants.empty())
+    request.plan.variants = {variants.begin(), variants.end()};
   request.plan.blocks = valuesOr<unsigned>(blocks, 1);
-  request.plan.blockSize = blockSize;
-  request.plan.audit = !noAudit;
+  LoweringOptions &options = request.plan.lowering;
+  options = lowering.get();
+  options.blockSize = blockSize;
+  options.audit = !noAudit;
+  options.residentBlocks = residentBlocks;
+  if (options.steps)
+    return fail("plans have no programs with steps or copy engines");
+  for (const std::string &name : request.plan.variants)
+    if (!findVariant(name))
+      return fail("unknown variant '" + name +
+                  "', expected push, pull or scratch");
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
   if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
       !std::isfinite(bandwidth))
@@ -83,15 +100,17 @@ int driver::compileMain() {
   for (auto [option, count] : {std::pair{"input file", inputs.size()},
                                {"--target", targets.size()},
                                {"--blocks-per-link", blocks.size()},
-                               {"--dtype", elements.size()},
-                               {"--op", reductions.size()}})
+                               {"--dtype", lowering.elements().size()},
+                               {"--op", lowering.reductions().size()}})
     if (count > 1)
       return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
                   output + "' should end in .sccl");
-  return compileFile({inputs[0], targets[0], output,
-                      valuesOr<unsigned>(blocks, 1)[0], blockSize,
-                      valuesOr<std::string>(elements, "f32")[0],
-                      valuesOr<std::string>(reductions, "sum")[0], !noAudit});
+  LoweringOptions options = lowering.get();
+  options.blocks = valuesOr<unsigned>(blocks, 1)[0];
+  options.blockSize = blockSize;
+  options.audit = !noAudit;
+  options.residentBlocks = residentBlocks;
+  return compileFile({inputs[0], targets[0], output, options});
 }
 
 /// Runs `work` in a child process and returns its exit code. LLVM's back ends
@@ -123,9 +142,7 @@ static int compileHere(const CompileRequest &request, const Target &target,
   if (!module)
     return BadInput;
   mlir::FailureOr<std::string> bytes =
-      compileFor(*module, target, kind,
-                 {request.blocks, request.blockSize, request.element,
-                  request.reduction, request.audit});
+      compileFor(*module, target, kind, request.lowering);
   if (failed(bytes))
     return BadInput;
   return writeFile(request.output, *bytes) ? Done : BadInput;

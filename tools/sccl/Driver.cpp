@@ -154,17 +154,9 @@ std::string driver::scheduleText(const Instance &instance,
                                  const Schedule &schedule,
                                  llvm::StringRef certificate) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<coll::CollDialect>();
-  mlir::OpBuilder builder(&context);
-  mlir::Location loc = builder.getUnknownLoc();
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
-  builder.setInsertionPointToEnd(module->getBody());
-  auto topology = coll::exportTopology(builder, loc, instance.topology);
-  if (instance.collective.kind() == CollectiveKind::Custom)
-    coll::exportCollective(builder, loc, instance.collective);
-  coll::exportSchedule(builder, loc, scheduleName(instance.collective),
-                       topology.getSymName(), instance.collective, schedule,
-                       certificate);
+  auto module = coll::exportModule(context, scheduleName(instance.collective),
+                                   instance.topology, instance.collective,
+                                   schedule, certificate);
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << *module << '\n';

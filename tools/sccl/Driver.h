@@ -9,6 +9,7 @@
 #define SCCL_TOOLS_SCCL_DRIVER_H
 
 #include "sccl/Model/Instance.h"
+#include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Solver/Solver.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -90,11 +91,11 @@ std::string formatBytes(uint64_t bytes);
 struct RunRequest {
   std::string path;
   uint64_t bytes = 1 << 20;
-  std::string element = "f32";
-  std::string reduction = "sum";
+  LoweringOptions lowering = {}; ///< with the element type and the reduction
   unsigned iterations = 10;
   double timeoutSeconds = 60;
   bool json = false;
+  bool inPlace = false;
 };
 int runSchedule(const RunRequest &request);
 
@@ -126,9 +127,7 @@ int checkFile(llvm::StringRef path, bool json,
 
 struct CompileRequest {
   std::string path, target, output;
-  unsigned blocks = 1, blockSize = 256;
-  std::string element = "f32", reduction = "sum";
-  bool audit = true;
+  LoweringOptions lowering = {};
 };
 int compileFile(const CompileRequest &request);
 

@@ -71,7 +71,7 @@ static void printPrograms(const plan::Manifest &manifest) {
         control);
     llvm::outs() << "  peers " << (program.peersReadInput ? "read" : "leave")
                  << " the send buffer and "
-                 << (program.peersWriteOutput ? "write" : "leave")
+                 << (program.peersTouchOutput ? "write" : "leave")
                  << " the receive buffer; in place "
                  << (program.inPlace ? "as it is" : "by way of own buffers")
                  << '\n';

@@ -44,6 +44,10 @@ static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
                                cl::sub(command));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
                                    cl::init("auto"), cl::sub(command));
+static cl::opt<bool>
+    thorough("thorough",
+             cl::desc("Search for long even before a known end of a frontier"),
+             cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 static cl::opt<std::string>
@@ -216,6 +220,7 @@ int driver::paretoMain() {
   options.timeoutSeconds = timeout;
   options.jobs = jobs;
   options.engine = engine;
+  options.thorough = thorough;
   InterruptScope interrupt;
   options.solver.interrupt = interrupt.flag();
   int code = Done;

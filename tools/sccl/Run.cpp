@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoweringFlags.h"
 #include "Plans.h"
 
 #include "sccl/Runtime/HostExecutor.h"
@@ -20,10 +21,7 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
 static cl::opt<std::string>
     bytes("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
           cl::init("1MiB"), cl::sub(command));
-static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
-                                  cl::init("f32"), cl::sub(command));
-static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
-                                      cl::init("sum"), cl::sub(command));
+static LoweringFlags lowering(command);
 static cl::opt<unsigned> iterations("iterations",
                                     cl::desc("Launches, each of them verified"),
                                     cl::init(10), cl::sub(command));
@@ -34,6 +32,9 @@ static cl::opt<bool> processes("processes",
                                cl::sub(command));
 static cl::opt<std::string>
     launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+static cl::opt<bool>
+    inPlace("in-place", cl::desc("Use one buffer for sending and receiving"),
+            cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
 
@@ -53,8 +54,8 @@ int driver::runMain() {
     return fail("--timeout must be more than 0 seconds");
   if (iterations == 0)
     return fail("--iterations must be at least 1");
-  RunRequest request = {input,      *size,   dtype, reduction,
-                        iterations, timeout, json};
+  RunRequest request = {input,   *size, lowering.get(), iterations,
+                        timeout, json,  inPlace};
   bool isPlan = llvm::StringRef(input).ends_with(".sccl");
   if (!isPlan && !processes && launcher.empty())
     return runSchedule(request);
@@ -72,7 +73,7 @@ int driver::reportRun(const RunRequest &request, llvm::StringRef collective,
                         {"collective", collective},
                         {"ranks", ranks},
                         {"bytes", request.bytes},
-                        {"dtype", request.element},
+                        {"dtype", request.lowering.element},
                         {"iterations", request.iterations},
                         {"elements", run.elements},
                         {"wrong", run.wrong},
@@ -87,7 +88,7 @@ int driver::reportRun(const RunRequest &request, llvm::StringRef collective,
   llvm::outs() << llvm::formatv(
       "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
       "{6} elements",
-      collective, ranks, formatBytes(request.bytes), request.element,
+      collective, ranks, formatBytes(request.bytes), request.lowering.element,
       request.iterations, run.wrong, run.elements);
   if (run.failure.empty())
     llvm::outs() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s",
@@ -101,31 +102,29 @@ int driver::reportRun(const RunRequest &request, llvm::StringRef collective,
 }
 
 int driver::runSchedule(const RunRequest &request) {
-  unsigned elementSize = elementBytes(request.element);
-  if (elementSize == 0)
-    return fail(
-        "unknown element type '" + request.element +
-        "', expected f16, bf16, f32, f64, i8, u8, i32, u32, i64 or u64");
+  Result<ElementType> element = findElementType(request.lowering.element);
+  if (!element)
+    return fail(element.error());
+  Result<Reduction> reduction = findReduction(request.lowering.reduction);
+  if (!reduction)
+    return fail(reduction.error());
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
     return BadInput;
-  LoweringOptions lowering;
-  lowering.reduction = request.reduction;
-  lowering.element = request.element;
-  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, lowering);
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, request.lowering);
   if (failed(plan))
     return BadInput;
 
   const Collective &collective = plan->collective();
   uint64_t segments = collective.chunks() / collective.chunksPerSegment();
-  if (request.bytes % (segments * elementSize) != 0)
+  if (request.bytes % (segments * element->bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
-                " is not a whole number of " + request.element + " in " +
-                llvm::Twine(segments) + " segments");
+                " is not a whole number of " + request.lowering.element +
+                " in " + llvm::Twine(segments) + " segments");
   Result<RunReport> run = runOnHost(
-      *plan, {request.bytes / segments, request.element, request.reduction,
-              request.iterations, request.timeoutSeconds});
+      *plan, {request.bytes / segments, *element, *reduction,
+              request.iterations, request.timeoutSeconds, request.inPlace});
   if (!run)
     return fail(run.error());
   return reportRun(request, collective.name(), collective.numRanks(), *run);

@@ -44,10 +44,9 @@ static std::optional<std::string> planBytes(const RunRequest &request) {
   }
   PlanRequest plan;
   plan.targets = {"host"};
-  plan.elements = {request.element};
-  plan.reductions = {request.reduction};
-  plan.blocks = {1};
-  plan.model = {5, 1 / 25e3};
+  plan.elements = {request.lowering.element};
+  plan.reductions = {request.lowering.reduction};
+  plan.lowering = request.lowering;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   PlanBuilder builder(plan);
@@ -74,10 +73,11 @@ static int runRank(const RunRequest &request, llvm::StringRef bytes,
     run.failure = rank.error();
   } else {
     MeasureRequest measure;
+    measure.element = *findElementType(request.lowering.element);
+    measure.reduction = *findReduction(request.lowering.reduction);
     measure.count =
-        request.bytes / manifest.sendSegments / elementBytes(request.element);
-    measure.element = request.element;
-    measure.reduction = request.reduction;
+        request.bytes / manifest.sendSegments / measure.element.bytes;
+    measure.inPlace = request.inPlace;
     measure.registered = false;
     measure.verified = request.iterations;
     measure.batches = std::min(request.iterations, timedLaunches);
@@ -94,9 +94,12 @@ static int runRank(const RunRequest &request, llvm::StringRef bytes,
 }
 
 int driver::runPlan(const RunRequest &request, RanksAs kind) {
-  unsigned elementSize = elementBytes(request.element);
-  if (elementSize == 0)
-    return fail("unknown element type '" + request.element + "'");
+  Result<ElementType> element = findElementType(request.lowering.element);
+  if (!element)
+    return fail(element.error());
+  Result<Reduction> reduction = findReduction(request.lowering.reduction);
+  if (!reduction)
+    return fail(reduction.error());
   std::optional<std::string> bytes = planBytes(request);
   if (!bytes)
     return BadInput;
@@ -104,9 +107,9 @@ int driver::runPlan(const RunRequest &request, RanksAs kind) {
   if (!view)
     return fail(view.error());
   const plan::Manifest &manifest = view->manifest;
-  if (request.bytes % (uint64_t(manifest.sendSegments) * elementSize) != 0)
+  if (request.bytes % (uint64_t(manifest.sendSegments) * element->bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
-                " is not a whole number of " + request.element + " in " +
+                " is not a whole number of " + element->name + " in " +
                 llvm::Twine(manifest.sendSegments) + " segments");
   return startRanks(manifest.ranks, kind, [&](const RankEnd &end) {
     return runRank(request, *bytes, manifest, end);

@@ -53,6 +53,10 @@ static cl::opt<bool> quiet("quiet", cl::desc("Do not show progress"),
 
 bool driver::tuneChosen() { return bool(command); }
 
+static unsigned elementBytes() {
+  return findElementType(std::string(dtype))->bytes;
+}
+
 namespace {
 /// Measures on one rank; all ranks take the same way through this.
 class Tuner {
@@ -88,7 +92,7 @@ private:
     std::vector<plan::SizeChoice> result;
     for (unsigned program = 0; program < manifest.programs.size(); ++program) {
       const plan::ProgramInfo &info = manifest.programs[program];
-      bool touchesPeers = info.peersReadInput || info.peersWriteOutput;
+      bool touchesPeers = info.peersReadInput || info.peersTouchOutput;
       for (plan::Path path : {plan::Path::Bounce, plan::Path::Direct})
         for (uint64_t piece : {0, 32 << 10, 128 << 10, 512 << 10, 1 << 20}) {
           bool matters = piece < segmentBytes;
@@ -101,12 +105,12 @@ private:
 
   std::string findBest(uint64_t size, std::optional<plan::SizeChoice> &best) {
     MeasureRequest request;
-    request.element = dtype;
-    request.reduction = reduction;
-    request.count = size / manifest.sendSegments / elementBytes(dtype);
+    request.element = *findElementType(std::string(dtype));
+    request.reduction = *findReduction(std::string(reduction));
+    request.count = size / manifest.sendSegments / elementBytes();
     request.batches = batches;
     request.launches = launchesForSize(size);
-    uint64_t segmentBytes = request.count * elementBytes(dtype);
+    uint64_t segmentBytes = request.count * elementBytes();
     std::vector<plan::SizeChoice> all = candidates(segmentBytes);
     std::vector<double> seconds(all.size(), 0);
     for (unsigned round = 0; round < rounds; ++round)
@@ -218,11 +222,11 @@ int driver::tuneMain() {
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!plan || !sizes || !kind)
     return BadInput;
-  if (batches == 0 || !(timeout > 0) || elementBytes(dtype) == 0)
-    return fail("--batches must be at least 1, --timeout more than 0, and "
-                "--dtype known");
-  uint64_t least =
-      uint64_t(plan->view.manifest.sendSegments) * elementBytes(dtype);
+  if (batches == 0 || !(timeout > 0))
+    return fail("--batches must be at least 1 and --timeout more than 0");
+  if (!checkTypes(dtype, reduction))
+    return BadInput;
+  uint64_t least = uint64_t(plan->view.manifest.sendSegments) * elementBytes();
   llvm::erase_if(*sizes, [&](uint64_t size) { return size < least; });
   if (sizes->empty())
     return fail("--to is less than one element per segment, " +

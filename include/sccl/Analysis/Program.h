@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What passes and conversions need to know about a program: which locations an
-// op reads and writes, how many signals a flag gets, and an order in which the
+// op reads and writes, which flag it sets or polls, and an order in which the
 // whole program can run.
 //
 //===----------------------------------------------------------------------===//
@@ -17,6 +17,8 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <map>
 
 namespace sccl::coll {
 
@@ -33,28 +35,54 @@ struct Transfer {
   unsigned chunk;
   unsigned count;
   unsigned step;
-  llvm::SmallVector<SlotRange, 2> reads;
+  llvm::SmallVector<SlotRange, 2> reads; ///< two if it combines
   SlotRange write;
+  bool isFinal = false; ///< of a combine, see coll.combine
 };
 
-/// The transfer that `op` performs, or nothing if it is a signal or a wait.
+/// The transfer that `op` performs, or nothing if it is no transfer.
 std::optional<Transfer> getTransfer(mlir::Operation *op);
+
+/// True if `program` has a signal, a wait or a barrier.
+bool isSynchronized(ProgramOp program);
 
 /// The rank that executes `channel`.
 unsigned getRank(ChannelOp channel);
 
-/// The number of arrivals that each channel signals in one launch.
-class SignalCounts {
+/// A word in the memory of rank `dst` that only the channel of rank `src` to
+/// rank `channel` writes.
+struct FlagId {
+  Flag kind;
+  unsigned src;
+  unsigned channel;
+  unsigned dst;
+  auto operator<=>(const FlagId &) const = default;
+};
+
+/// The flag that an op sets or polls.
+FlagId getFlag(SignalOp signal);
+FlagId getFlag(WaitOp wait);
+
+/// All flags of a program.
+class FlagTable {
 public:
-  explicit SignalCounts(ProgramOp program);
-  /// K of the flag that rank `src` sets in the memory of rank `dst`.
-  unsigned arrivals(unsigned src, unsigned dst) const {
-    return counts[src * numRanks + dst];
-  }
+  explicit FlagTable(ProgramOp program);
+  /// The number of signals on a flag in one launch, K of the epoch protocol; 0
+  /// if there are none.
+  unsigned signals(const FlagId &flag) const;
+  /// The number of a flag of the program among those in the memory of its
+  /// `dst`. Flags that one channel polls have neighbouring numbers.
+  unsigned index(const FlagId &flag) const;
+  /// The number of flags in the memory of `rank`.
+  unsigned numFlags(unsigned rank) const;
 
 private:
-  unsigned numRanks;
-  std::vector<unsigned> counts;
+  struct Entry {
+    unsigned index = 0;
+    unsigned signals = 0;
+  };
+  std::map<FlagId, Entry> flags;
+  std::vector<unsigned> flagsOfRank;
 };
 
 /// Calls `visit` on every op of every channel, in an order in which the program

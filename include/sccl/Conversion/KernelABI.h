@@ -13,15 +13,21 @@
 //
 //   void *input         the rank's send buffer
 //   void *output        the rank's receive buffer
-//   void *scratch       scratchBytes() of the rank's own memory
-//   void *control       controlBytes() of the rank's own memory, zeroed once
-//   PeerEntry *peers    one entry per rank, addresses as seen by this rank
+//   void *scratch       ProgramInfo::scratchBytes() of the rank's own memory
+//   void *control       ProgramInfo::controlBytes of it, zeroed once
+//   PeerEntry *peers    one entry per rank, the rank itself included, with
+//                       addresses as seen by this rank
 //   uint64_t *abort     a word that is 0 until the launch is to be given up
 //   uint64_t segment    bytes of one segment, see Collective::chunksPerSegment
 //
+// A program with barriers has a function for each part between two of them,
+// NAME_rankN_stepK with K from 0; the host starts a part when the one before is
+// done on all ranks. Nothing but its control memory tells a rank which launch
+// it is in, so nobody resets anything between launches.
+//
 // On a GPU the function is a kernel whose grid has blocks-per-channel blocks
-// for each channel of the rank. Control memory must be coherent between peers
-// while kernels run; nobody resets it between launches.
+// for each channel of the rank. Control memory, and all memory that peers write
+// while kernels run, must be coherent between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,37 +46,32 @@ struct PeerEntry {
   void *control;
 };
 
-/// Byte offsets in a rank's control memory, for `numRanks` ranks and `blocks`
-/// blocks per channel:
+/// Byte offsets in the control memory of a rank with `numChannels` channels of
+/// `blocks` blocks, and `numFlags` flags that peers and channels set:
 ///  - epoch words: the number of launches that a block has finished;
-///  - arrival flags: set by the rank's peers, one per (sender, block);
-///  - ready flags: set by the rank's peers, one per (receiver, block).
+///  - flags: one per block for each flag of the program.
 /// Flags have a cache line each, so that pollers do not disturb each other.
 struct ControlLayout {
-  uint64_t numRanks;
+  uint64_t numChannels;
+  uint64_t numFlags;
   uint64_t blocks;
 
   static constexpr uint64_t lineBytes = 128;
   static constexpr uint64_t wordBytes = 8;
 
-  /// Epoch word of block 0 of the channel to `peer`; the others follow.
-  constexpr uint64_t epoch(uint64_t peer) const {
-    return peer * blocks * wordBytes;
+  /// Epoch word of block 0 of a channel; the others follow.
+  constexpr uint64_t epoch(uint64_t channel) const {
+    return channel * blocks * wordBytes;
   }
-  /// Flag of block 0 that `src` sets in this rank; the others follow, a line
-  /// each.
-  constexpr uint64_t arrival(uint64_t src) const {
-    return epochBytes() + src * blocks * lineBytes;
+  /// Word of block 0 of a flag; the others follow, a line each.
+  constexpr uint64_t flag(uint64_t index) const {
+    return epochBytes() + index * blocks * lineBytes;
   }
-  /// Like `arrival`, for the ready flag that the receiver `dst` sets.
-  constexpr uint64_t ready(uint64_t dst) const {
-    return arrival(numRanks) + dst * blocks * lineBytes;
-  }
-  constexpr uint64_t controlBytes() const { return ready(numRanks); }
+  constexpr uint64_t controlBytes() const { return flag(numFlags); }
 
 private:
   constexpr uint64_t epochBytes() const {
-    return (epoch(numRanks) + lineBytes - 1) / lineBytes * lineBytes;
+    return (epoch(numChannels) + lineBytes - 1) / lineBytes * lineBytes;
   }
 };
 

@@ -12,11 +12,17 @@ include "mlir/Pass/PassBase.td"
 
 defvar Coll_elementOption =
     Option<"element", "element", "std::string", "\"f32\"",
-           "Element type of combining programs: f32, f64, i8, u8, i32, u32, "
-           "i64 or u64">;
+           "Element type of combining programs: f16, bf16, f32, f64, i8, u8, "
+           "i32, u32, i64, u64, f8e4m3 or f8e5m2">;
 defvar Coll_reductionOption =
     Option<"reduction", "reduction", "std::string", "\"sum\"",
-           "Reduction of combining programs: sum, prod, min or max">;
+           "Reduction of combining programs: sum, prod, min, max or avg">;
+
+defvar Coll_shapeOption =
+    Option<"shape", "shape", "std::string", "\"auto\"",
+           "Code as calls one after the other (unrolled), as a table that a loop "
+           "reads (table), or as a table where a rank has more than 64 ops "
+           "(auto)">;
 
 def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Convert programs to GPU kernels, one per rank";
@@ -27,12 +33,19 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
     inlined, so that code grows by one call per op. `KernelABI.h` documents the
     arguments.
 
-    A signal is: block barrier, then one thread stores the flag with release at
-    system scope. For `target=rocdl` every thread fences and waits for its
-    stores before the barrier, because on gfx90a and gfx942 LLVM 22 joins a block
-    without doing so. A wait is: one thread polls with acquire at system scope,
-    then block barrier. Flags never use read-modify-write atomics, which LLVM 22
-    lowers without order or scope on NVPTX.
+    Signals that follow each other are: block barrier, then a thread for each of
+    them stores its flag with release at system scope. For `target=rocdl` every
+    thread fences and waits for its stores before the barrier, because on gfx90a
+    and gfx942 LLVM 22 joins a block without doing so. Waits are: a thread for
+    each polls with acquire at system scope, then block barrier. Flags never use
+    read-modify-write atomics, which LLVM 22 lowers without order or scope on
+    NVPTX.
+
+    A program with barriers becomes a kernel for each rank and step,
+    `@p_rankN_stepK`. What a copy engine does is not in it.
+
+    For `reduction=avg` a `final` combine also divides by the number of ranks that
+    contribute. docs/Rationale/ElementTypes.md has the rules for every type.
 
     Expects programs with signals and waits. After this pass no op of the coll
     dialect remains.
@@ -44,7 +57,7 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
            "Whose memory model to serve: nvvm or rocdl">,
     Option<"blockSize", "block-size", "unsigned", "256",
            "Threads of a block, a multiple of 64 up to 1024">,
-    Coll_elementOption, Coll_reductionOption
+    Coll_elementOption, Coll_reductionOption, Coll_shapeOption
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -60,14 +73,21 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
     be run by one thread. The channels of a rank are interleaved in an order in
     which the program can execute, so that one thread per rank is enough. Flags
     are words in shared memory, stored with release and polled with acquire; a
-    waiting thread yields.
+    waiting thread yields. Where the buffers of all ranks together do not fit in
+    the cache, copies bypass it.
+
+    Element types and reductions are those of `convert-coll-to-gpu`. f16 and bf16
+    are converted with integers, so that the code needs no run-time library.
 
     Expects programs with signals and waits and one block per channel. After this
     pass no op of the coll dialect remains.
 
     Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
   }];
-  let options = [Coll_elementOption, Coll_reductionOption];
+  let options = [Coll_elementOption, Coll_reductionOption, Coll_shapeOption,
+    Option<"cacheBytes", "cache-bytes", "uint64_t", "32 << 20",
+           "Bytes of the cache that all ranks share: launches whose buffers take "
+           "more bypass it">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect"

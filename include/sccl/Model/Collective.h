@@ -152,6 +152,14 @@ public:
   std::optional<unsigned> inputSlot(unsigned rank, unsigned chunk) const;
   /// Slot of `chunk` in the receive buffer of `rank`, if it must end there.
   std::optional<unsigned> outputSlot(unsigned rank, unsigned chunk) const;
+  /// True if the send buffer of each rank can be a part of its receive buffer,
+  /// or the reverse: the chunks that are in both have the same places in both,
+  /// but for an offset of whole segments, and are all that one of them holds.
+  /// This is what NCCL calls in place; all_to_all cannot be so.
+  bool hasInPlaceLayout() const;
+  /// With such a layout, the place of the send buffer minus that of the receive
+  /// buffer of `rank`, in slots.
+  int64_t inPlaceOffset(unsigned rank) const;
   /// Chunks in the send / receive buffer of `rank`.
   unsigned inputSlots(unsigned rank) const { return before.count(rank); }
   unsigned outputSlots(unsigned rank) const { return after.count(rank); }

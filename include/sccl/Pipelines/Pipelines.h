@@ -32,16 +32,32 @@ struct LoweringOptions {
   std::string element = "f32";
   std::string reduction = "sum";
   bool audit = true; ///< read the assembly again, see Audit.h
+  /// Who moves chunks: push, pull, dma or auto. With dma, steps.
+  std::string transport = "push";
+  uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
+  bool steps = false;       ///< a kernel per step, in place of one with flags
+  bool throughScratch = false; ///< let peers touch nothing but scratch
+  bool alternate = false;     ///< two halves of scratch by turns, fewer readies
+  std::string shape = "auto"; ///< of the code: unrolled, table or auto
+  /// Fail unless all ranks end with bit-identical reductions.
+  bool identical = false;
+  /// Blocks that the GPU holds at once; 0 means what its chip guarantees.
+  unsigned residentBlocks = 0;
+  /// Of the cache that the ranks on a CPU share.
+  uint64_t cacheBytes = 32 << 20;
 };
 
-/// Schedules to synchronized, checked programs:
-/// check-schedule, lower-schedule, insert-flag-sync, check-program.
+/// Schedules to synchronized, checked programs: check-schedule,
+/// choose-transport, lower-schedule, fuse-combines, then insert-flag-sync and
+/// remove-redundant-sync or insert-step-barriers, and check-program.
 std::string loweringPipeline(const LoweringOptions &options);
-/// Schedules or programs to a gpu.module in the NVVM dialect, for an NVIDIA
-/// chip such as "sm_90".
-std::string nvvmPipeline(const LoweringOptions &options, llvm::StringRef chip);
+/// Programs to a gpu.module in the NVVM dialect, for an NVIDIA chip such as
+/// "sm_90".
+std::string nvvmConversionPipeline(const LoweringOptions &options,
+                                   llvm::StringRef chip);
 /// The same in the ROCDL dialect, for an AMD chip such as "gfx942".
-std::string rocdlPipeline(const LoweringOptions &options, llvm::StringRef chip);
+std::string rocdlConversionPipeline(const LoweringOptions &options,
+                                    llvm::StringRef chip);
 /// Schedules or programs to functions in the LLVM dialect for this machine.
 std::string hostPipeline(const LoweringOptions &options);
 /// The last part of it, from synchronized programs on.

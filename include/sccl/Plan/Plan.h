@@ -79,7 +79,7 @@ struct ProgramInfo {
   std::string variant;   ///< "push", ...
   unsigned blocks = 1;   ///< thread blocks per channel
   bool peersReadInput = false;
-  bool peersWriteOutput = false;
+  bool peersTouchOutput = false;
   bool inPlace = false; ///< still right when the user's buffers are one
   /// Ranks tell their peers that a launch has begun. Otherwise all must have
   /// finished a launch before one of another size or program may begin.

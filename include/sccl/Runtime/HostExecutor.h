@@ -8,11 +8,11 @@
 #ifndef SCCL_RUNTIME_HOSTEXECUTOR_H
 #define SCCL_RUNTIME_HOSTEXECUTOR_H
 
+#include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/ElementType.h"
 #include "sccl/Model/Result.h"
 #include "sccl/Pipelines/Pipelines.h"
-
-#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <memory>
@@ -41,25 +41,31 @@ public:
   ~HostPlan();
 
   const Collective &collective() const { return theCollective; }
-  RankFunction function(unsigned rank) const { return functions[rank]; }
-  /// Slots of scratch memory that `rank` needs.
-  unsigned scratchSlots(unsigned rank) const { return scratch[rank]; }
+  const ProgramInfo &info() const { return programInfo; }
+  /// True if send and receive buffers may overlap.
+  bool allowsInPlace() const { return inPlace; }
+  /// The function of `rank`; of step `step` if the program has steps.
+  RankFunction function(unsigned rank, unsigned step = 0) const {
+    return functions[step * programInfo.numRanks + rank];
+  }
 
 private:
   explicit HostPlan(Collective collective);
   Collective theCollective;
-  std::vector<unsigned> scratch;
+  ProgramInfo programInfo;
+  bool inPlace = false;
   std::vector<RankFunction> functions;
   std::unique_ptr<mlir::ExecutionEngine> engine;
 };
 
 /// One measurement.
 struct RunOptions {
-  uint64_t segmentBytes;       ///< see Collective::chunksPerSegment
-  std::string element = "f32"; ///< element type of the data
-  std::string reduction = "sum";
+  uint64_t segmentBytes; ///< see Collective::chunksPerSegment
+  ElementType element;   ///< what the plan was compiled for, as the next
+  Reduction reduction;
   unsigned iterations = 10;   ///< launches, every one of them verified
   double timeoutSeconds = 60; ///< for all launches together
+  bool inPlace = false;       ///< one buffer for sending and receiving
 };
 
 /// What came out.
@@ -77,13 +83,10 @@ struct RunReport {
 /// follow each other without any reset or barrier in between, with other data
 /// each time, and every element of every output is compared; a few more
 /// launches are timed. Buffers have guard zones whose overwriting is reported.
-/// A launch that does not end in time is aborted. Fails if the element type is
-/// unknown or the buffers do not fit in memory.
+/// A launch that does not end in time is aborted. Fails if the plan does not work
+/// in place and is to, if the buffers do not
+/// fit in memory.
 Result<RunReport> runOnHost(const HostPlan &plan, const RunOptions &options);
-
-/// Bytes of an element of type `element`, 0 if the name is unknown: f16 bf16
-/// f32 f64 i8 u8 i32 u32 i64 u64.
-unsigned elementBytes(llvm::StringRef element);
 
 } // namespace sccl
 

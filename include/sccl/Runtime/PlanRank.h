@@ -9,6 +9,7 @@
 #define SCCL_RUNTIME_PLANRANK_H
 
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/ElementType.h"
 #include "sccl/Model/Result.h"
 #include "sccl/Plan/Plan.h"
 #include "sccl/Runtime/Ranks.h"
@@ -24,7 +25,8 @@ Result<Collective> collectiveOf(const plan::Manifest &manifest);
 
 struct MeasureRequest {
   uint64_t count; ///< elements per segment
-  std::string element = "f32", reduction = "sum";
+  ElementType element = *findElementType("f32");
+  Reduction reduction = Reduction::Sum;
   bool inPlace = false;
   bool registered = true; ///< buffers from scclMemAlloc
   unsigned verified = 1;  ///< launches whose outputs are compared

@@ -50,6 +50,10 @@ struct FrontierOptions {
   /// Wall time for all (C, R) of one number of steps, once those that meet the
   /// bound have been tried.
   double stepSeconds = 20;
+  /// Searches for long between two points of an all_reduce even if the second
+  /// one meets the bandwidth bound. Else a short search must do there, and what
+  /// it leaves open is said to be open.
+  bool thorough = false;
   /// Searches that run at once.
   unsigned jobs = 1;
   std::string engine = "auto";

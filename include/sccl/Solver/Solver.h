@@ -60,6 +60,9 @@ struct SolverOptions {
   double timeoutSeconds = 0;            ///< wall time; 0 means no limit
   unsigned memoryMiB = 0;               ///< 0 means no limit
   unsigned seed = 0;
+  /// How often engines that search in turns start over with larger turns; 0
+  /// means no limit. Unlike time it does not depend on the machine.
+  unsigned maxTurns = 0;
   /// Set from another thread or a signal handler to give up early.
   const std::atomic<bool> *interrupt = nullptr;
 };

@@ -32,12 +32,25 @@ struct PlanRequest {
   std::vector<std::string> targets;    ///< "host", "sm_90", "gfx942", ...
   std::vector<std::string> elements;   ///< of combining collectives
   std::vector<std::string> reductions; ///< each with each element
-  std::vector<unsigned> blocks;        ///< per channel; CPUs have one
-  unsigned blockSize = 256;
-  bool audit = true;
-  CostModel model;       ///< chooses schedules by size until somebody measures
+  std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
+  std::vector<std::string> variants = {"push", "pull", "scratch"};
+  LoweringOptions lowering; ///< all that is not said here
+  CostModel model = {
+      5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
   std::string generator; ///< goes into the plan
 };
+
+/// Ways to lower a schedule, for the tuner to choose from:
+///  - push: peers write receive buffers;
+///  - pull: ranks read their peers' send buffers;
+///  - scratch: peers write scratch memory only, two halves of it by turns.
+struct PlanVariant {
+  const char *name;
+  const char *transport;
+  bool throughScratch;
+};
+/// The variant of this name; nothing if there is none.
+std::optional<PlanVariant> findVariant(llvm::StringRef name);
 
 /// The CPU that a target name stands for: itself, or for "host" the one that
 /// sccl compiles for by default. Nothing if it is no CPU.
@@ -60,11 +73,17 @@ private:
   llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
   llvm::LogicalResult checkProblem(coll::ScheduleOp schedule,
                                    const coll::Problem &problem);
-  llvm::LogicalResult addProgram(mlir::ModuleOp module, unsigned blocks,
+  llvm::LogicalResult addProgram(mlir::ModuleOp module,
+                                 const LoweringOptions &options,
+                                 llvm::StringRef variant,
                                  const Collective &collective);
-  llvm::LogicalResult addKernels(mlir::ModuleOp module, unsigned program);
-  llvm::LogicalResult addKernel(mlir::ModuleOp module, plan::KernelInfo kernel);
+  llvm::LogicalResult addKernels(mlir::ModuleOp module,
+                                 const LoweringOptions &options);
+  llvm::LogicalResult addKernel(mlir::ModuleOp module,
+                                const LoweringOptions &options,
+                                plan::KernelInfo kernel);
   mlir::FailureOr<std::string> compile(mlir::ModuleOp module,
+                                       LoweringOptions options,
                                        plan::KernelInfo &kernel);
   std::vector<unsigned> blocksToBuild() const;
 

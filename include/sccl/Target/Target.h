@@ -30,6 +30,10 @@ struct Target {
   Vendor vendor;
   std::string chip;        ///< "sm_90", "gfx942"
   std::string description; ///< one line
+  /// Multiprocessors (compute units) of the smallest product with this chip
+  /// that is made for machines with several GPUs. Each holds one block at least,
+  /// whatever registers it takes: so many blocks are resident together.
+  unsigned multiprocessors;
   /// False for chips that today's ptxas no longer assembles for.
   bool hasAssembler;
 };
@@ -56,8 +60,9 @@ std::optional<OutputKind> outputKindOf(llvm::StringRef path);
 
 /// Lowers the schedule in `module` for `target` and returns the bytes of the
 /// output. `module` is consumed. Emits an error and fails if the module does
-/// not hold exactly one schedule or program, a pass fails, the kind does not
-/// fit the target, the audit of the assembly finds something, or a tool is
+/// not hold exactly one schedule or program, a pass fails, a rank needs more
+/// blocks than are resident together (check D3), the kind does not fit the
+/// target, the audit of the assembly finds something, or a tool is
 /// missing or fails. An error inside LLVM's back
 /// end ends the process; `findTarget` has excluded the known ones.
 mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module,

@@ -12,7 +12,18 @@
 
 #include <memory>
 
+namespace sccl {
+class Collective;
+} // namespace sccl
+
 namespace sccl::coll {
+
+class ProgramOp;
+
+/// True if `program`, which must have passed coll-check-program, is right also
+/// when send and receive buffers overlap, see Collective::hasInPlaceLayout
+/// (check H4). Emits nothing.
+bool allowsInPlace(ProgramOp program, const Collective &collective);
 
 #define GEN_PASS_DECL
 #include "sccl/Transforms/Passes.h.inc"

@@ -112,20 +112,67 @@ def Compose : Pass<"coll-compose", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
+def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
+  let summary = "Choose push, pull or a copy engine for each send";
+  let description = [{
+    Sets `by` of every `coll.send` and `coll.reduce`, per link, in this order:
+      - as `links` says for the link;
+      - as `transport` says, if it is push, pull or dma;
+      - with `transport=auto`, by the estimated time of the schedule with all
+        transfers pushed, pulled, or done by copy engines, for send buffers of
+        `bytes` bytes. The model has a latency for each step and a bandwidth for
+        each link, relative to those of a push: a pull has 0.93 of the bandwidth,
+        a copy engine 1.06 but the latency of a kernel per step. Ties go to push.
+        Without `engines` only push and pull are candidates: copy engines set no
+        flags, so they are for programs of a kernel per step.
+
+    With `explain` each choice is printed as a remark, with its reason.
+
+    Example: test/Transforms/choose-transport.mlir. Source of the figures: the
+    SCCL paper, section 4 (copy engines about 10 % above kernel copies, push up to
+    10 % above pull), and /docs/Rationale/Transport.md.
+  }];
+  let options = [
+    Option<"transport", "transport", "std::string", "\"push\"",
+           "push, pull, dma or auto">,
+    ListOption<"links", "links", "std::string",
+               "Choice for one link, as SRC-DST:TRANSPORT">,
+    Option<"bytes", "bytes", "uint64_t", "1 << 20",
+           "Size of a send buffer in bytes, for auto">,
+    Option<"alpha", "alpha", "double", "0.7",
+           "Microseconds of a step that pushes, for auto">,
+    Option<"beta", "beta", "double", "4e-5",
+           "Microseconds per byte of a push over a link of bandwidth 1, for "
+           "auto">,
+    Option<"engines", "engines", "bool", "true",
+           "Let auto choose copy engines">,
+    Option<"explain", "explain", "bool", "false",
+           "Print the reason of each choice">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
 def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
-  let summary = "Lower schedules to one fused program per collective (push)";
+  let summary = "Lower schedules to one fused program per collective";
   let description = [{
     Replaces each `coll.schedule` by a `coll.program` in which every rank has one
     channel per link it uses, and one to itself for local work. A send becomes a
     `coll.put` by the sender, straight into the receiver's output where the chunk
-    belongs there, else into scratch. A reduce becomes a put into scratch and a
-    `coll.combine` by the receiver. No location is written twice in one launch,
-    so only true dependencies remain. Neighbouring chunks that one step moves
-    between the same ranks become one transfer.
+    belongs there, else into scratch; if it is to be pulled, a `coll.get` by the
+    receiver. A reduce brings the chunk to scratch, where the receiver's
+    `coll.combine` takes it, `final` where it makes the chunk complete. No location is written twice in one launch, so only
+    true dependencies remain. Neighbouring chunks that one step moves between the
+    same ranks become one transfer.
+
+    With `through-scratch` no rank touches a peer's input or output: a put lands
+    in scratch, from where the receiver copies to its output, and what a peer
+    gets is copied to scratch first. Only scratch must be shared then.
+
+    With `alternate` each rank has its scratch twice, and launches take turns.
 
     After this pass no `coll.schedule` remains. The programs have no signals and
-    no waits yet: `coll-insert-flag-sync` adds them. Schedules are taken to be
-    right; run `coll-check-schedule` first.
+    no waits yet: `coll-insert-flag-sync` or `coll-insert-step-barriers` adds
+    them. Schedules are taken to be right; run `coll-check-schedule` first.
 
     Example: test/Transforms/lower-schedule.mlir. Source: the SCCL paper, section
     4, "Code Generation".
@@ -133,6 +180,33 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"blocks", "blocks", "unsigned", "1",
            "Thread blocks per channel, between 1 and 64">,
+    Option<"throughScratch", "through-scratch", "bool", "false",
+           "Let peers touch nothing but scratch">,
+    Option<"alternate", "alternate", "bool", "false",
+           "Take turns between two halves of scratch">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def FuseCombines : Pass<"coll-fuse-combines", "::mlir::ModuleOp"> {
+  let summary = "Combine from and to the peer without a stop in memory";
+  let description = [{
+    Joins what a program without signals does with a chunk one after the other:
+      - a `coll.combine` whose result only one `coll.put` reads, and that put,
+        become a `coll.combine_put`: the result goes from registers to the peer;
+      - a `coll.get` whose chunk only one `coll.combine` reads, and that combine,
+        become a `coll.get_combine`: the chunk is combined as it is read.
+    Scratch that nobody uses any more is given back.
+
+    Expects programs as `coll-lower-schedule` leaves them. The statistics count
+    what was joined.
+
+    Example: test/Transforms/fuse-combines.mlir.
+  }];
+  let statistics = [
+    Statistic<"numPuts", "combine-puts", "combines joined with a put">,
+    Statistic<"numGets", "get-combines", "gets joined with a combine">,
+    Statistic<"numSlots", "scratch-slots", "slots of scratch given back">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -143,18 +217,69 @@ def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
     Makes a `coll.program` safe to run concurrently and again and again without
     a reset by the host:
       - a rank's local channel begins with `coll.signal ready` to every rank that
-        writes to it, and a channel waits for it before its first put;
-      - after the puts of one step a channel signals one arrival;
+        reads or writes its buffers, and a channel waits for it before its first
+        transfer;
+      - after the transfers of one step a channel signals one arrival to each
+        rank that reads what they wrote, or owns what they wrote or read;
       - before the transfers of one step a channel waits for the arrivals they
         read, unless it has already waited for them;
       - a rank's local channel ends by waiting for all arrivals, so that the
-        kernel returns only when the output is complete.
+        kernel returns only when the output is complete and nobody reads the
+        rank's buffers any more.
+    `coll-remove-redundant-sync` removes what of this is implied by the rest.
 
-    Expects a push program in which no location is written twice, as
-    `coll-lower-schedule` leaves it. A program that has a signal or a wait
-    already is left as it is.
+    Expects a program in which no location is written twice, as
+    `coll-lower-schedule` leaves it. A program that has a signal, a wait or a
+    barrier already is left as it is.
 
     Example: test/Transforms/insert-flag-sync.mlir.
+  }];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def RemoveRedundantSync
+    : Pass<"coll-remove-redundant-sync", "::mlir::ModuleOp"> {
+  let summary = "Remove signals and waits that others imply";
+  let description = [{
+    A transitive reduction of the order of events: removes
+      - waits for what the channel knows by earlier waits, its own or those of
+        the channels that it has heard of, or by the waits next to them;
+      - waits for a peer's ready where the channel has already heard, or hears by
+        the waits next to them, of something that the peer did in this launch;
+      - waits at the end of a rank for what its other channels wait for;
+      - in a program with alternating scratch, waits for ready that guard nothing
+        but scratch, where the rank hears of its peer in every launch anyway;
+      - signals that no wait is left for.
+    Values are numbered anew. The statistics count what was removed.
+
+    Expects a program with signals and waits that can run: it fails, like
+    `coll-check-program`, on a deadlock.
+
+    Example: test/Transforms/remove-redundant-sync.mlir.
+  }];
+  let statistics = [
+    Statistic<"numWaits", "waits", "waits removed">,
+    Statistic<"numSignals", "signals", "signals removed">,
+    Statistic<"numReadies", "readies",
+              "waits for ready removed because scratch alternates">,
+  ];
+}
+
+def InsertStepBarriers
+    : Pass<"coll-insert-step-barriers", "::mlir::ModuleOp"> {
+  let summary = "Cut programs into one kernel per step";
+  let description = [{
+    The alternative to `coll-insert-flag-sync`: puts `coll.barrier` into all
+    channels, at the beginning, at the end and wherever a transfer needs the
+    result of another channel. Between two barriers no channel depends on
+    another one, so that a part can be a kernel, or a set of copies by `dma`
+    engines, that the host starts when the part before it is done everywhere.
+
+    Expects a program in which no location is written twice, as
+    `coll-lower-schedule` leaves it. A program that has a signal, a wait or a
+    barrier already is left as it is.
+
+    Example: test/Transforms/insert-step-barriers.mlir.
   }];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -167,17 +292,32 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a wait that never ends: nobody signals (D2), or a cycle of waits (D1);
       - two accesses to one slot, one of them a write, that no chain of signals
         and waits orders (H1);
-      - a put into a peer that has not announced its launch (H3);
+      - a transfer that touches a peer of whose launch nothing is known, or its
+        alternating scratch without hearing of it in each launch (H3);
       - a slot that is read before anything is in it, a contribution combined
         twice, or an output that ends without the chunk it must hold (A1);
+      - a combine that is `final` without making its chunks complete, or that
+        makes them complete and is not `final` (A1);
       - a rank that may return before its output is complete, or while another
-        rank reads its buffers (H1).
+        rank reads its buffers (H1);
+      - with `identical`, a chunk that two ranks end with after combining it in
+        different orders, so that floats may differ (T1). See
+        docs/Rationale/ElementTypes.md;
+      - with `in-place`, any of this when the send and the receive buffer of each
+        rank overlap as in NCCL's collectives in place, or that they have no such
+        overlap, as in an all_to_all (H4).
 
     Flags only grow and have one writer each, so all executions order the same
     accesses: checking one is enough.
 
     Example: test/Transforms/check-program.mlir.
   }];
+  let options = [
+    Option<"identical", "identical", "bool", "false",
+           "Require that all ranks combine each chunk in the same order">,
+    Option<"inPlace", "in-place", "bool", "false",
+           "Require that the program works in place">,
+  ];
 }
 
 #endif // SCCL_TRANSFORMS_PASSES

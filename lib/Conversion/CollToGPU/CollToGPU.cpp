@@ -26,51 +26,125 @@ namespace sccl::coll {
 #include "sccl/Conversion/Passes.h.inc"
 } // namespace sccl::coll
 
-/// One kernel per rank, built around a switch over its channels.
-static void emitKernel(OpBuilder &builder, const ProgramContext &context,
-                       RankOp rank, unsigned blockSize) {
-  Location loc = rank.getLoc();
-  SmallVector<ChannelOp> channels(rank.getBody().getOps<ChannelOp>());
-  int32_t gridSize = channels.size() * context.layout.blocks;
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext(), 1);
-  auto kernel = gpu::GPUFuncOp::create(
-      builder, loc, context.functionName(rank.getRank()),
-      builder.getFunctionType(KernelArguments::types(pointer), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  kernel.setKnownBlockSize(ArrayRef<int32_t>{int32_t(blockSize), 1, 1});
-  kernel.setKnownGridSize(ArrayRef<int32_t>{gridSize, 1, 1});
-
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&kernel.getBody().front());
-  Value index = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-  Value blocks =
-      arith::ConstantIndexOp::create(builder, loc, context.layout.blocks);
-  Value channel = arith::DivUIOp::create(builder, loc, index, blocks);
-  Value blockIndex = arith::RemUIOp::create(builder, loc, index, blocks);
-  Value block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
-                                           blockIndex);
-  auto cases = llvm::to_vector(llvm::seq<int64_t>(0, channels.size()));
-  auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange{}, channel,
-                                           cases, cases.size());
-  gpu::ReturnOp::create(builder, loc);
-  KernelArguments arguments =
-      KernelArguments::of(kernel.getBody().getArguments());
-  for (auto [op, region] : llvm::zip_equal(channels, choice.getCaseRegions())) {
-    builder.createBlock(&region);
-    ProgramEmitter emitter(builder, op.getLoc(), context, rank.getRank(),
-                           arguments, block);
-    emitter.begin(op.getPeer());
-    for (Operation &child : op.getBody().getOps())
-      emitter.emit(op, &child);
-    emitter.end();
-    scf::YieldOp::create(builder, loc);
-  }
-  builder.createBlock(&choice.getDefaultRegion());
-  scf::YieldOp::create(builder, loc);
-}
+/// Pointers to global memory.
+static constexpr unsigned addressSpace = 1;
 
 namespace {
+/// Emits the kernels of one program.
+class KernelEmitter {
+public:
+  KernelEmitter(OpBuilder &builder, ProgramOp program,
+                const Collective &collective, bool averages, CodeShape shape,
+                unsigned blockSize)
+      : builder(builder), info(describeProgram(program, collective)),
+        code(program, collective, averages), shape(shape),
+        blockSize(blockSize) {}
+
+  /// The kernels of `rank`: one, or one for each step.
+  void emit(RankOp rank) {
+    std::vector<ChannelParts> channels;
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      channels.push_back(splitAtBarriers(channel));
+    if (info.steps == 0)
+      return emitKernel(rank, info.functionName(rank.getRank()), channels, 0);
+    for (unsigned step = 0; step < info.steps; ++step)
+      emitKernel(rank, info.functionName(rank.getRank(), step), channels,
+                 step + 1);
+  }
+
+  /// The tables that the kernels refer to.
+  void emitTables(Location loc) {
+    createTable(builder, loc, flagTable(), tableWords(code.flagRows()),
+                addressSpace);
+    if (shape == CodeShape::Table)
+      createTable(builder, loc, codeTable(), tableWords(rows), addressSpace);
+  }
+
+private:
+  using ChannelParts = std::vector<SmallVector<Operation *>>;
+
+  std::string flagTable() const { return info.name + "_flags"; }
+  std::string codeTable() const { return info.name + "_code"; }
+
+  static ChannelParts splitAtBarriers(ChannelOp channel) {
+    ChannelParts parts(1);
+    for (Operation &op : channel.getBody().getOps()) {
+      if (isa<BarrierOp>(op))
+        parts.emplace_back();
+      else
+        parts.back().push_back(&op);
+    }
+    return parts;
+  }
+
+  gpu::GPUFuncOp createKernel(Location loc, StringRef name, unsigned channels) {
+    Type pointer =
+        LLVM::LLVMPointerType::get(builder.getContext(), addressSpace);
+    auto kernel = gpu::GPUFuncOp::create(
+        builder, loc, name,
+        builder.getFunctionType(KernelArguments::types(pointer), {}));
+    kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+    kernel.setKnownBlockSize(ArrayRef<int32_t>{int32_t(blockSize), 1, 1});
+    kernel.setKnownGridSize(
+        ArrayRef<int32_t>{int32_t(channels * info.blocks), 1, 1});
+    return kernel;
+  }
+
+  /// One kernel, built around a switch over the rank's channels.
+  void emitKernel(RankOp rank, StringRef name,
+                  const std::vector<ChannelParts> &channels, unsigned part) {
+    Location loc = rank.getLoc();
+    gpu::GPUFuncOp kernel = createKernel(loc, name, channels.size());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+    Value index = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+    Value blocks = arith::ConstantIndexOp::create(builder, loc, info.blocks);
+    Value channel = arith::DivUIOp::create(builder, loc, index, blocks);
+    Value blockIndex = arith::RemUIOp::create(builder, loc, index, blocks);
+    Value block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                             blockIndex);
+    auto cases = llvm::to_vector(llvm::seq<int64_t>(0, channels.size()));
+    auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange{}, channel,
+                                             cases, cases.size());
+    gpu::ReturnOp::create(builder, loc);
+    for (auto [number, region] : llvm::enumerate(choice.getCaseRegions())) {
+      builder.createBlock(&region);
+      ProgramEmitter emitter(
+          builder, loc, code,
+          KernelArguments::of(kernel.getBody().getArguments()), block);
+      emitChannel(emitter, rank.getRank(), number, channels[number][part]);
+      scf::YieldOp::create(builder, loc);
+    }
+    builder.createBlock(&choice.getDefaultRegion());
+    scf::YieldOp::create(builder, loc);
+  }
+
+  void emitChannel(ProgramEmitter &emitter, unsigned rank, unsigned channel,
+                   ArrayRef<Operation *> ops) {
+    std::vector<CodeRow> channelRows = code.encode(ops, rank);
+    bool countsLaunches = info.steps == 0;
+    if (countsLaunches)
+      emitter.begin(rank, channel);
+    if (shape == CodeShape::Unrolled) {
+      emitter.emitUnrolled(channelRows, flagTable());
+    } else {
+      emitter.emitTable(codeTable(), rows.size(), channelRows.size(),
+                        flagTable());
+      llvm::append_range(rows, channelRows);
+    }
+    if (countsLaunches)
+      emitter.end();
+  }
+
+  OpBuilder &builder;
+  ProgramInfo info;
+  ProgramCode code;
+  CodeShape shape;
+  unsigned blockSize;
+  std::vector<CodeRow> rows; ///< of all kernels, if kept as a table
+};
+
 struct ConvertCollToGPUPass
     : coll::impl::ConvertCollToGPUBase<ConvertCollToGPUPass> {
   using ConvertCollToGPUBase::ConvertCollToGPUBase;
@@ -105,22 +179,29 @@ struct ConvertCollToGPUPass
       return failure();
     HelperOptions options{target == "nvvm" ? HelperTarget::NVVM
                                            : HelperTarget::ROCDL,
-                          blockSize, std::nullopt};
+                          blockSize, std::nullopt, false, 0};
+    Result<CodeShape> codeShape = chooseCodeShape(shape, program);
+    if (!codeShape)
+      return program.emitError(codeShape.error());
+    options.hasTables = *codeShape == CodeShape::Table;
     if (hasCombine(program)) {
-      Result<ElementOp> combine = makeElementOp(element, reduction);
+      Result<ElementOp> combine =
+          makeElementOp(element, reduction, /*convertsHalves=*/true);
       if (!combine)
         return program.emitError(combine.error());
       options.combine = *combine;
     }
     OpBuilder builder(program);
-    std::string name = program.getSymName().str();
-    ProgramContext context(program, problem->collective);
-    auto module = gpu::GPUModuleOp::create(builder, program.getLoc(), name);
+    auto module = gpu::GPUModuleOp::create(builder, program.getLoc(),
+                                           program.getSymName());
     builder.setInsertionPointToStart(module.getBody());
     insertHelpers(*module.getBody(), options);
     builder.setInsertionPointToEnd(module.getBody());
+    KernelEmitter emitter(builder, program, problem->collective,
+                          options.averages(), *codeShape, blockSize);
     for (RankOp rank : program.getBody().getOps<RankOp>())
-      emitKernel(builder, context, rank, blockSize);
+      emitter.emit(rank);
+    emitter.emitTables(program.getLoc());
     program.erase();
     return success();
   }

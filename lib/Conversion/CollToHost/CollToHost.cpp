@@ -25,11 +25,8 @@ namespace sccl::coll {
 } // namespace sccl::coll
 
 namespace {
-/// One op in the order in which a rank's thread executes it.
-struct OrderedOp {
-  ChannelOp channel;
-  Operation *op;
-};
+/// By rank and part, what a rank's thread executes, in order.
+using RankParts = std::vector<SmallVector<Operation *>>;
 
 struct ConvertCollToHostPass
     : coll::impl::ConvertCollToHostBase<ConvertCollToHostPass> {
@@ -38,9 +35,11 @@ struct ConvertCollToHostPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
-    HelperOptions options{HelperTarget::Host, 1, std::nullopt};
+    HelperOptions options{HelperTarget::Host, 1, std::nullopt, false, 0};
     if (llvm::any_of(programs, hasCombine)) {
-      Result<ElementOp> combine = makeElementOp(element, reduction);
+      // LLVM would call a run-time library on a CPU without the instructions.
+      Result<ElementOp> combine =
+          makeElementOp(element, reduction, /*convertsHalves=*/false);
       if (!combine) {
         programs.front().emitError(combine.error());
         return signalPassFailure();
@@ -48,13 +47,13 @@ struct ConvertCollToHostPass
       options.combine = *combine;
     }
     for (ProgramOp program : programs)
-      if (failed(convert(program)))
+      if (failed(convert(program, options)))
         return signalPassFailure();
     eraseCollOps(module);
     insertHelpers(*module.getBody(), options);
   }
 
-  LogicalResult convert(ProgramOp program) {
+  LogicalResult convert(ProgramOp program, HelperOptions &options) {
     FailureOr<Problem> problem = importProblem(program);
     if (failed(problem))
       return failure();
@@ -62,40 +61,98 @@ struct ConvertCollToHostPass
       return program.emitOpError() << "has " << program.getBlocks()
                                    << " blocks per channel, but the host runs "
                                       "one thread per rank";
-    std::vector<std::vector<OrderedOp>> order(problem->collective.numRanks());
-    if (failed(walkInExecutionOrder(
-            program, [&](ChannelOp channel, Operation *op) {
-              order[getRank(channel)].push_back({channel, op});
-            })))
+    Result<CodeShape> codeShape = chooseCodeShape(shape, program);
+    if (!codeShape)
+      return program.emitError(codeShape.error());
+    options.hasTables |= *codeShape == CodeShape::Table;
+    ProgramInfo info = describeProgram(program, problem->collective);
+    options.streamStride = std::max(
+        options.streamStride,
+        std::max<uint64_t>(cacheBytes / countSlots(info, problem->collective),
+                           chunkAlignment));
+    FailureOr<std::vector<RankParts>> order = orderOps(program, info);
+    if (failed(order))
       return failure();
     OpBuilder builder(program);
-    ProgramContext context(program, problem->collective);
-    for (RankOp rank : program.getBody().getOps<RankOp>())
-      emitFunction(builder, context, rank, order[rank.getRank()]);
+    ProgramCode code(program, problem->collective, options.averages());
+    std::vector<CodeRow> rows;
+    for (unsigned rank = 0; rank < info.numRanks; ++rank)
+      emitRank(builder, program.getLoc(), info, code, rank, (*order)[rank],
+               *codeShape, rows);
+    createTable(builder, program.getLoc(), info.name + "_flags",
+                tableWords(code.flagRows()), 0);
+    if (*codeShape == CodeShape::Table)
+      createTable(builder, program.getLoc(), info.name + "_code",
+                  tableWords(rows), 0);
     program.erase();
     return success();
   }
 
-  void emitFunction(OpBuilder &builder, const ProgramContext &context,
-                    RankOp rank, ArrayRef<OrderedOp> order) {
-    Location loc = rank.getLoc();
+  /// The chunks that the buffers of all ranks hold together, at least 1.
+  static uint64_t countSlots(const ProgramInfo &info,
+                             const Collective &collective) {
+    uint64_t slots = 1;
+    for (unsigned rank = 0; rank < info.numRanks; ++rank)
+      slots += collective.inputSlots(rank) + collective.outputSlots(rank) +
+               info.scratchSlots[rank];
+    return slots;
+  }
+
+  /// An order in which one thread per rank can execute all channels.
+  static FailureOr<std::vector<RankParts>> orderOps(ProgramOp program,
+                                                    const ProgramInfo &info) {
+    // Nothing is before the first barrier or after the last one.
+    std::vector<RankParts> order(info.numRanks, RankParts(info.steps + 2));
+    llvm::DenseMap<Operation *, unsigned> part; // looked up, not iterated
+    if (failed(walkInExecutionOrder(
+            program, [&](ChannelOp channel, Operation *op) {
+              if (isa<BarrierOp>(op))
+                ++part[channel];
+              else
+                order[getRank(channel)][part[channel]].push_back(op);
+            })))
+      return failure();
+    return order;
+  }
+
+  void emitRank(OpBuilder &builder, Location loc, const ProgramInfo &info,
+                ProgramCode &code, unsigned rank, const RankParts &parts,
+                CodeShape codeShape, std::vector<CodeRow> &rows) {
+    bool countsLaunches = info.steps == 0;
+    for (unsigned step = 0; step < std::max(info.steps, 1u); ++step) {
+      std::vector<CodeRow> mine =
+          code.encode(parts[countsLaunches ? 0 : step + 1], rank);
+      ProgramEmitter emitter =
+          beginFunction(builder, loc, info.functionName(rank, step), code);
+      if (countsLaunches)
+        emitter.begin(rank, /*channel=*/0);
+      if (codeShape == CodeShape::Unrolled)
+        emitter.emitUnrolled(mine, info.name + "_flags");
+      else
+        emitter.emitTable(info.name + "_code", rows.size(), mine.size(),
+                          info.name + "_flags");
+      if (codeShape == CodeShape::Table)
+        llvm::append_range(rows, mine);
+      if (countsLaunches)
+        emitter.end();
+      LLVM::ReturnOp::create(builder, loc, ValueRange{});
+      builder.setInsertionPointAfter(builder.getBlock()->getParentOp());
+    }
+  }
+
+  /// Creates a function, and moves the builder into it.
+  ProgramEmitter beginFunction(OpBuilder &builder, Location loc, StringRef name,
+                               const ProgramCode &code) {
     Type pointer = LLVM::LLVMPointerType::get(&getContext());
     auto type =
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
                                     KernelArguments::types(pointer));
-    auto function = LLVM::LLVMFuncOp::create(
-        builder, loc, context.functionName(rank.getRank()), type);
-    OpBuilder::InsertionGuard guard(builder);
+    auto function = LLVM::LLVMFuncOp::create(builder, loc, name, type);
     Block *entry = function.addEntryBlock(builder);
     builder.setInsertionPointToStart(entry);
     Value block = arith::ConstantIntOp::create(builder, loc, 0, 32);
-    ProgramEmitter emitter(builder, loc, context, rank.getRank(),
-                           KernelArguments::of(entry->getArguments()), block);
-    emitter.begin(rank.getRank());
-    for (const OrderedOp &ordered : order)
-      emitter.emit(ordered.channel, ordered.op);
-    emitter.end();
-    LLVM::ReturnOp::create(builder, loc, ValueRange{});
+    return ProgramEmitter(builder, loc, code,
+                          KernelArguments::of(entry->getArguments()), block);
   }
 };
 } // namespace

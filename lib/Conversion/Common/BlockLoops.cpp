@@ -10,17 +10,24 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <functional>
+#include <map>
+
 using namespace sccl;
 using namespace sccl::coll;
 
 namespace {
 /// One width of access: `type` has `bytes` bytes; `unroll` accesses are in
-/// flight at once.
+/// flight at once. It holds `lanes` elements, see CombineWriter.
 struct Access {
   std::string type;
   unsigned bytes;
   unsigned unroll;
+  unsigned lanes = 0;
 };
+
+/// What a loop does with elements.
+enum class Action { Copy, Combine, Average };
 
 /// Writes loops in which the threads of a block walk over memory. With one
 /// source the loop copies, with two it combines.
@@ -32,11 +39,11 @@ class BlockLoopWriter {
 public:
   /// `lanes` threads side by side access memory side by side; the unrolled
   /// accesses of a thread are that far apart.
-  BlockLoopWriter(unsigned blockSize, unsigned lanes,
-                  const std::optional<ElementOp> &combine)
-      : blockSize(blockSize), lanes(lanes), combine(combine) {
+  BlockLoopWriter(unsigned blockSize, unsigned lanes, Action action,
+                  const std::optional<ElementOp> &op)
+      : blockSize(blockSize), lanes(lanes), action(action), op(op) {
     pointers = {"%dst", "%src0"};
-    if (combine)
+    if (combines())
       pointers.push_back("%src1");
   }
 
@@ -46,9 +53,15 @@ public:
   std::string function(llvm::StringRef name, const Access &wide,
                        const Access &narrow, const Access &unit) {
     text = "  llvm.func internal @" + name.str() + "(%dst: PTR, %src0: PTR, ";
-    text += combine ? "%src1: PTR, " : "";
-    text += "%bytes: i64) attributes {no_inline} {\n";
+    text += combines() ? "%src1: PTR, " : "";
+    text += "%bytes: i64";
+    text += action == Action::Average ? ", %divisor: i32" : "";
+    text += ") attributes {no_inline} {\n";
     prologue();
+    if (action == Action::Average)
+      for (const Access *access : {&wide, &narrow, &unit})
+        divisors.try_emplace(access->lanes,
+                             combineWriter(*access).divisor("%divisor"));
     aligned(wide, unit, /*elseBranch=*/[&] {
       if (narrow.bytes == unit.bytes)
         return units(unit);
@@ -60,6 +73,11 @@ public:
 
 private:
   using Names = llvm::SmallVector<std::string, 3>;
+
+  bool combines() const { return action != Action::Copy; }
+  CombineWriter combineWriter(const Access &access) {
+    return CombineWriter(*op, access.lanes, definer);
+  }
 
   std::string fresh() { return "%v" + std::to_string(next++); }
   void line(const std::string &s) { text += "    " + s + "\n"; }
@@ -127,7 +145,7 @@ private:
   void aligned(const Access &access, const Access &unit, Else elseBranch) {
     std::string mask = constant(access.bytes - 1, "i64");
     std::string differ = binary("xori", "%dst_int", "%src0_int", "i64");
-    if (combine)
+    if (combines())
       differ = binary("ori", differ,
                       binary("xori", "%dst_int", "%src1_int", "i64"), "i64");
     std::string low = binary("andi", differ, mask, "i64");
@@ -238,9 +256,9 @@ private:
         operands.push_back(define("llvm.load " + plus(base, apart * i) +
                                   suffix + "PTR -> " + access.type));
       values.push_back(operands.front());
-      if (combine)
-        values.back() = define(combine->mnemonic + " " + operands[0] + ", " +
-                               operands[1] + " : " + access.type);
+      if (combines())
+        values.back() = combineWriter(access).combine(operands[0], operands[1],
+                                                      divisors[access.lanes]);
     }
     for (unsigned i = 0; i < unroll; ++i)
       line("llvm.store " + values[i] + ", " + plus(bases.front(), apart * i) +
@@ -249,8 +267,12 @@ private:
 
   unsigned blockSize;
   unsigned lanes;
-  const std::optional<ElementOp> &combine;
-  Names pointers; ///< the destination first
+  Action action;
+  const std::optional<ElementOp> &op;
+  std::function<std::string(const std::string &)> definer =
+      [this](const std::string &s) { return define(s); };
+  std::map<unsigned, std::string> divisors; ///< by the lanes of an access
+  Names pointers;                           ///< the destination first
   std::string text;
   unsigned next = 0;
 };
@@ -259,6 +281,17 @@ private:
 /// Independent 16-byte loads of a thread before its first store (gate K2).
 static constexpr unsigned wideUnroll = 8;
 
+/// Accesses of a thread that a combination of 16 bytes leaves registers for.
+static unsigned combineUnroll(const ElementOp &op, Action action) {
+  const ElementType &element = op.element;
+  // Divisions are long, and those of integers are subroutines.
+  if (action == Action::Average)
+    return element.isFloat() && element.bytes >= 4 ? wideUnroll / 4 : 1;
+  // Small elements are unpacked to be combined, which takes registers.
+  bool isHalf = element.isFloat() && element.bytes == 2;
+  return isHalf || element.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
+}
+
 std::string coll::blockLoopsText(const HelperOptions &options) {
   // Offsets in an instruction of gfx9 have 13 bits: with the accesses of a
   // thread one wave apart most need no address of their own. On NVIDIA, where
@@ -266,17 +299,23 @@ std::string coll::blockLoopsText(const HelperOptions &options) {
   unsigned lanes =
       options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
   std::string text =
-      BlockLoopWriter(options.blockSize, lanes, std::nullopt)
+      BlockLoopWriter(options.blockSize, lanes, Action::Copy, options.combine)
           .function("coll_copy", {"vector<4xi32>", 16, wideUnroll},
                     {"i32", 4, wideUnroll}, {"i8", 1, 1});
   if (!options.combine)
     return text;
   const ElementOp &op = *options.combine;
-  std::string vector =
-      "vector<" + std::to_string(16 / op.bytes) + "x" + op.type + ">";
-  Access unit{op.type, op.bytes, 1};
-  // Bytes are unpacked to be combined, which takes registers.
-  unsigned unroll = op.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
-  return text + BlockLoopWriter(options.blockSize, lanes, options.combine)
-                    .function("coll_combine", {vector, 16, unroll}, unit, unit);
+  auto combineLoop = [&](llvm::StringRef name, Action action) {
+    unsigned elements = 16 / op.element.bytes;
+    std::string vector =
+        "vector<" + std::to_string(elements) + "x" + op.type() + ">";
+    Access wide{vector, 16, combineUnroll(op, action), elements};
+    Access unit{op.type(), op.element.bytes, 1};
+    return BlockLoopWriter(options.blockSize, lanes, action, options.combine)
+        .function(name, wide, unit, unit);
+  };
+  text += combineLoop("coll_combine", Action::Combine);
+  if (op.averages())
+    text += combineLoop("coll_average", Action::Average);
+  return text;
 }

@@ -13,7 +13,7 @@
 namespace sccl::coll {
 
 /// The text of @coll_copy for a GPU and, if the program combines, of
-/// @coll_combine. Pointers have the type PTR.
+/// @coll_combine, and for averages @coll_average. Pointers have the type PTR.
 std::string blockLoopsText(const HelperOptions &options);
 
 } // namespace sccl::coll

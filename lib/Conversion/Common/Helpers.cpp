@@ -8,22 +8,13 @@
 #include "Helpers.h"
 
 #include "BlockLoops.h"
-
-#include "sccl/Conversion/KernelABI.h"
+#include "FlagHelpers.h"
+#include "HostCombine.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace sccl;
 using namespace sccl::coll;
-
-/// Replaces every occurrence of `from` in `text`.
-static std::string replaceAll(std::string text, llvm::StringRef from,
-                              llvm::StringRef to) {
-  for (size_t at = 0; (at = text.find(from.str(), at)) != std::string::npos;
-       at += to.size())
-    text.replace(at, from.size(), to.str());
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // Geometry, the same on all targets
@@ -39,7 +30,7 @@ static std::string replaceAll(std::string text, llvm::StringRef from,
 static constexpr llvm::StringLiteral geometry = R"mlir(
   llvm.func internal @NAME(BUFFERS
       %position32: i32, %count32: i32, %segment: i64, %chunks32: i32,
-      %block32: i32, %blocks32: i32) attributes {no_inline} {
+      %block32: i32, %blocks32: i32DIVISOR) attributes {no_inline} {
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
@@ -74,12 +65,14 @@ static constexpr llvm::StringLiteral geometry = R"mlir(
     %most = arith.minsi %slice, %beyond : i64
     %ahead0 = arith.subi %bytes, %skip : i64
 ADDRESSES
+DIFFER
     %end:RESULTS = scf.for %p = %c0_i32 to %pieces step %c1_i32
         iter_args(%ahead = %ahead0, BINDINGS) -> (i64, TYPES) : i32 {
       %length = arith.minsi %ahead, %most : i64
       %some = arith.cmpi sgt, %length, %c0 : i64
-      scf.if %some {
-        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+MOVES
+      scf.if %SOME {
+CALLS
       }
       %ahead_next = arith.subi %ahead, %piece : i64
 ADVANCES
@@ -100,10 +93,37 @@ static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
 )mlir";
 
+static constexpr llvm::StringLiteral callOfAction =
+    "        llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()";
+
+/// On the host, what does not fit in the cache bypasses it.
+static constexpr llvm::StringLiteral callsOfStream = R"mlir(
+        %stream_stride = arith.constant STREAM_STRIDE : i64
+        %streams = arith.cmpi uge, %stride, %stream_stride : i64
+        scf.if %streams {
+          llvm.call @ACTION_stream(POINTERS, %length) : (TYPES, i64) -> ()
+        } else {
+          llvm.call @ACTION(POINTERS, %length) : (TYPES, i64) -> ()
+        }
+)mlir";
+
+/// The combine that makes a chunk complete has a divisor that is not 0.
+static constexpr llvm::StringLiteral callsOfAverage = R"mlir(
+        %divides = arith.cmpi ne, %divisor, %c0_i32 : i32
+        scf.if %divides {
+          llvm.call @coll_average(POINTERS, %length, %divisor)
+              : (TYPES, i64, i32) -> ()
+        } else {
+CALLS_OF_OTHERS
+        }
+)mlir";
+
 /// A function that does `action` with chunks of `buffers`.
-static std::string geometryFunction(llvm::StringRef name,
+static std::string geometryFunction(const HelperOptions &options,
+                                    llvm::StringRef name,
                                     llvm::StringRef action,
-                                    llvm::ArrayRef<llvm::StringRef> buffers) {
+                                    llvm::ArrayRef<llvm::StringRef> buffers,
+                                    bool averages = false) {
   // Repeats `part` for each buffer, in place of NAME.
   auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
     return llvm::join(llvm::map_range(buffers,
@@ -118,6 +138,19 @@ static std::string geometryFunction(llvm::StringRef name,
     text = replaceAll(std::move(text), hole, part);
   };
   fill("NAME", name.str());
+  fill("DIVISOR", averages ? ", %divisor: i32" : "");
+  std::string calls =
+      options.streamStride == 0 ? callOfAction.str() : callsOfStream.str();
+  fill("CALLS\n", (averages ? callsOfAverage.str() : calls) + "\n");
+  fill("CALLS_OF_OTHERS", calls);
+  fill("STREAM_STRIDE", std::to_string(options.streamStride));
+  // In place, a chunk may be where it is to be copied to.
+  bool copies = buffers.size() == 2;
+  fill("DIFFER",
+       copies ? "    %differ = llvm.icmp \"ne\" %dst_first, %src0_first : PTR"
+              : "");
+  fill("MOVES", copies ? "      %moves = arith.andi %some, %differ : i1" : "");
+  fill("%SOME", copies ? "%moves" : "%some");
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
@@ -134,160 +167,20 @@ static std::string geometryFunction(llvm::StringRef name,
   return text;
 }
 
-static std::string geometryText(bool combines) {
+static std::string geometryText(const HelperOptions &options) {
   std::string text =
-      geometryFunction("coll_transfer", "coll_copy", {"dst", "src0"});
-  if (combines)
-    text += geometryFunction("coll_reduce", "coll_combine",
-                             {"dst", "src0", "src1"});
+      geometryFunction(options, "coll_transfer", "coll_copy", {"dst", "src0"});
+  if (options.combine)
+    text += geometryFunction(options, "coll_reduce", "coll_combine",
+                             {"dst", "src0", "src1"}, options.averages());
   return text;
 }
 
 //===----------------------------------------------------------------------===//
-// Flags and epochs
+// Copying and combining on the host
 //===----------------------------------------------------------------------===//
 
-// A flag is a row of words in control memory, one line per block; the value is
-// relative to the number of the launch.
-static constexpr llvm::StringLiteral flagParameters =
-    "%control: PTR, %row: i32, %block: i32, %launch: i64, %per_launch: i32, "
-    "%step: i32";
-static constexpr llvm::StringLiteral flagAddress = R"mlir(
-    %line = arith.constant LINE_BYTES : i32
-    %skip = arith.muli %block, %line : i32
-    %at32 = arith.addi %row, %skip : i32
-    %at = arith.extui %at32 : i32 to i64
-    %flag = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
-    %per_launch64 = arith.extui %per_launch : i32 to i64
-    %before = arith.muli %launch, %per_launch64 : i64
-    %step64 = arith.extui %step : i32 to i64
-    %value = arith.addi %before, %step64 : i64
-)mlir";
-
-// A row of epoch words has no gaps: only the block itself touches its word.
-static constexpr llvm::StringLiteral epochParameters =
-    "%control: PTR, %row: i32, %block: i32";
-static constexpr llvm::StringLiteral epochAddress = R"mlir(
-    %width = arith.constant WORD_BYTES : i32
-    %skip = arith.muli %block, %width : i32
-    %at32 = arith.addi %row, %skip : i32
-    %at = arith.extui %at32 : i32 to i64
-    %epoch = llvm.getelementptr %control[%at] : (PTR, i64) -> PTR, i8
-)mlir";
-
-static constexpr llvm::StringLiteral epochBegin = R"mlir(
-  llvm.func internal @coll_begin(EPOCH_PARAMETERS) -> i64 attributes {no_inline} {
-EPOCH_ADDRESS
-    %one = arith.constant 1 : i64
-    %finished = llvm.load %epoch {alignment = 8 : i64} : PTR -> i64
-    %launch = arith.addi %finished, %one : i64
-    llvm.return %launch : i64
-  }
-)mlir";
-
-// The abort word is looked at every 64 polls.
-static constexpr llvm::StringLiteral deviceFlags = R"mlir(
-  llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
-FLAG_ADDRESS
-    FENCE
-    gpu.barrier
-    %zero = arith.constant 0 : index
-    %tid = gpu.thread_id x
-    %leads = arith.cmpi eq, %tid, %zero : index
-    scf.if %leads {
-      llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
-    }
-    llvm.return
-  }
-
-  llvm.func internal @coll_wait(FLAG_PARAMETERS, %abort: PTR) attributes {no_inline} {
-FLAG_ADDRESS
-    %zero = arith.constant 0 : index
-    %tid = gpu.thread_id x
-    %leads = arith.cmpi eq, %tid, %zero : index
-    scf.if %leads {
-      %none = arith.constant 0 : i64
-      %one = arith.constant 1 : i64
-      %often = arith.constant 63 : i64
-      %true = arith.constant true
-      scf.while (%polls = %none) : (i64) -> i64 {
-        %now = llvm.load %flag atomic acquire {alignment = 8 : i64} : PTR -> i64
-        %early = arith.cmpi ult, %now, %value : i64
-        %phase = arith.andi %polls, %often : i64
-        %look = arith.cmpi eq, %phase, %often : i64
-        %alive = scf.if %look -> (i1) {
-          %word = llvm.load %abort atomic monotonic {alignment = 8 : i64} : PTR -> i64
-          %fine = arith.cmpi eq, %word, %none : i64
-          scf.yield %fine : i1
-        } else {
-          scf.yield %true : i1
-        }
-        %again = arith.andi %early, %alive : i1
-        scf.condition(%again) %polls : i64
-      } do {
-      ^bb0(%polls: i64):
-        %more = arith.addi %polls, %one : i64
-        scf.yield %more : i64
-      }
-    }
-    gpu.barrier
-    llvm.return
-  }
-
-  llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
-EPOCH_ADDRESS
-    gpu.barrier
-    %zero = arith.constant 0 : index
-    %tid = gpu.thread_id x
-    %leads = arith.cmpi eq, %tid, %zero : index
-    scf.if %leads {
-      llvm.store %launch, %epoch {alignment = 8 : i64} : i64, PTR
-    }
-    llvm.return
-  }
-)mlir";
-
-// After some polls the waiting thread gives up its core: ranks may outnumber
-// cores.
-static constexpr llvm::StringLiteral hostFlags = R"mlir(
-  llvm.func @sched_yield() -> i32
-
-  llvm.func internal @coll_signal(FLAG_PARAMETERS) attributes {no_inline} {
-FLAG_ADDRESS
-    llvm.store %value, %flag atomic release {alignment = 8 : i64} : i64, PTR
-    llvm.return
-  }
-
-  llvm.func internal @coll_wait(FLAG_PARAMETERS, %abort: PTR) attributes {no_inline} {
-FLAG_ADDRESS
-    %none = arith.constant 0 : i64
-    %one = arith.constant 1 : i64
-    %patience = arith.constant 200 : i64
-    scf.while (%polls = %none) : (i64) -> i64 {
-      %now = llvm.load %flag atomic acquire {alignment = 8 : i64} : PTR -> i64
-      %early = arith.cmpi ult, %now, %value : i64
-      %word = llvm.load %abort atomic acquire {alignment = 8 : i64} : PTR -> i64
-      %alive = arith.cmpi eq, %word, %none : i64
-      %again = arith.andi %early, %alive : i1
-      scf.condition(%again) %polls : i64
-    } do {
-    ^bb0(%polls: i64):
-      %long = arith.cmpi ugt, %polls, %patience : i64
-      scf.if %long {
-        %ignored = llvm.call @sched_yield() : () -> i32
-      }
-      %more = arith.addi %polls, %one : i64
-      scf.yield %more : i64
-    }
-    llvm.return
-  }
-
-  llvm.func internal @coll_end(EPOCH_PARAMETERS, %launch: i64) attributes {no_inline} {
-EPOCH_ADDRESS
-    llvm.store %launch, %epoch {alignment = 8 : i64} : i64, PTR
-    llvm.return
-  }
-
+static constexpr llvm::StringLiteral hostCopy = R"mlir(
   llvm.func internal @coll_copy(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
     "llvm.intr.memcpy"(%dst, %src, %bytes) <{isVolatile = false}>
@@ -296,63 +189,103 @@ EPOCH_ADDRESS
   }
 )mlir";
 
-static constexpr llvm::StringLiteral hostCombine = R"mlir(
-  llvm.func internal @coll_combine(%dst: PTR, %lhs: PTR, %rhs: PTR, %bytes: i64)
+// Stores that bypass the cache spare it the reading of lines that are about to
+// be overwritten. On x86-64 a release does not order them, so that a fence ends
+// the function.
+static constexpr llvm::StringLiteral hostCopyStream = R"mlir(
+  llvm.func internal @coll_copy_stream(%dst: PTR, %src: PTR, %bytes: i64)
       attributes {no_inline} {
     %zero = arith.constant 0 : i64
-    %width = arith.constant BYTES : i64
-    scf.for %at = %zero to %bytes step %width : i64 {
+    %line_mask = arith.constant 63 : i64
+    %tile = arith.constant 256 : i64
+    %tile_mask = arith.constant -256 : i64
+    %dst_int = llvm.ptrtoint %dst : PTR to i64
+    %minus = arith.subi %zero, %dst_int : i64
+    %to_line = arith.andi %minus, %line_mask : i64
+    %head = arith.minui %to_line, %bytes : i64
+    "llvm.intr.memcpy"(%dst, %src, %head) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
+    %rest = arith.subi %bytes, %head : i64
+    %tiled = arith.andi %rest, %tile_mask : i64
+    %end = arith.addi %head, %tiled : i64
+    scf.for %at = %head to %end step %tile : i64 {
+      %from = llvm.getelementptr %src[%at] : (PTR, i64) -> PTR, i8
+      %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
+LOADS
+STORES
+    }
+    %left = arith.subi %bytes, %end : i64
+    %from_end = llvm.getelementptr %src[%end] : (PTR, i64) -> PTR, i8
+    %to_end = llvm.getelementptr %dst[%end] : (PTR, i64) -> PTR, i8
+    "llvm.intr.memcpy"(%to_end, %from_end, %left) <{isVolatile = false}>
+        : (PTR, PTR, i64) -> ()
+    FENCE
+    llvm.return
+  }
+)mlir";
+
+// Combines into a piece of the stack, which stays in the cache, and copies from
+// there.
+static constexpr llvm::StringLiteral hostCombineStream = R"mlir(
+  llvm.func internal @coll_combine_stream(%dst: PTR, %lhs: PTR, %rhs: PTR,
+      %bytes: i64) attributes {no_inline} {
+    %zero = arith.constant 0 : i64
+    %piece = arith.constant 16384 : i64
+    %tmp = llvm.alloca %piece x i8 {alignment = 64 : i64} : (i64) -> PTR
+    scf.for %at = %zero to %bytes step %piece : i64 {
+      %left = arith.subi %bytes, %at : i64
+      %length = arith.minui %left, %piece : i64
       %to = llvm.getelementptr %dst[%at] : (PTR, i64) -> PTR, i8
       %pa = llvm.getelementptr %lhs[%at] : (PTR, i64) -> PTR, i8
       %pb = llvm.getelementptr %rhs[%at] : (PTR, i64) -> PTR, i8
-      %a = llvm.load %pa : PTR -> TYPE
-      %b = llvm.load %pb : PTR -> TYPE
-      %c = MNEMONIC %a, %b : TYPE
-      llvm.store %c, %to : TYPE, PTR
+      llvm.call @coll_combine(%tmp, %pa, %pb, %length) : (PTR, PTR, PTR, i64) -> ()
+      llvm.call @coll_copy_stream(%to, %tmp, %length) : (PTR, PTR, i64) -> ()
     }
     llvm.return
   }
 )mlir";
 
-static std::string flagsText(const HelperOptions &options) {
-  if (options.target == HelperTarget::Host) {
-    std::string text = hostFlags.str();
-    if (!options.combine)
-      return text;
-    std::string combine = hostCombine.str();
-    combine =
-        replaceAll(combine, "BYTES", std::to_string(options.combine->bytes));
-    combine = replaceAll(combine, "TYPE", options.combine->type);
-    return text + replaceAll(combine, "MNEMONIC", options.combine->mnemonic);
+static std::string hostCopyStreamText() {
+  std::string loads, stores;
+  for (unsigned i = 0; i < 4; ++i) {
+    std::string n = std::to_string(i), byte = std::to_string(i * 64);
+    loads += "        %from" + n + " = llvm.getelementptr %from[" + byte +
+             "] : (PTR) -> PTR, i8\n        %line" + n + " = llvm.load %from" +
+             n + " {alignment = 1 : i64} : PTR -> vector<16xi32>\n";
+    stores += "        %to" + n + " = llvm.getelementptr %to[" + byte +
+              "] : (PTR) -> PTR, i8\n        llvm.store %line" + n + ", %to" +
+              n +
+              " {alignment = 64 : i64, nontemporal} : vector<16xi32>, PTR\n";
   }
-  // On gfx90a and gfx942, LLVM 22 joins a block without waiting for its stores,
-  // and drops the wait after a cache write-back where no store of the same
-  // function is pending: here always, because a function begins with a wait.
-  // A fence and an explicit wait by every thread before the barrier restore
-  // both. Remove them when LLVM PR 178316 is in the oldest LLVM supported.
-  // 3952 is vmcnt(0), on all of gfx9.
-  return replaceAll(deviceFlags.str(), "FENCE",
-                    options.target == HelperTarget::ROCDL
-                        ? "llvm.fence release\n    rocdl.s.waitcnt 3952"
-                        : "");
+  std::string text = replaceAll(hostCopyStream.str(), "LOADS", loads);
+  text = replaceAll(std::move(text), "STORES", stores);
+#if defined(__x86_64__)
+  llvm::StringRef fence =
+      "llvm.call_intrinsic \"llvm.x86.sse.sfence\"() : () -> ()";
+#else
+  llvm::StringRef fence = "llvm.fence release";
+#endif
+  return replaceAll(std::move(text), "FENCE", fence);
+}
+
+static std::string hostLoopsText(const HelperOptions &options) {
+  bool streams = options.streamStride != 0;
+  std::string text = hostCopy.str();
+  if (streams)
+    text += hostCopyStreamText();
+  if (options.combine)
+    text += hostCombineText(*options.combine);
+  if (options.combine && streams)
+    text += hostCombineStream.str();
+  return text;
 }
 
 std::string coll::helperModuleText(const HelperOptions &options) {
   bool isHost = options.target == HelperTarget::Host;
-  std::string text = geometryText(options.combine.has_value());
-  if (!isHost)
-    text += blockLoopsText(options);
-  std::string flags = epochBegin.str() + flagsText(options);
-  auto define = [&](llvm::StringRef name, llvm::StringRef body) {
-    flags = replaceAll(std::move(flags), name, body);
-  };
-  define("FLAG_PARAMETERS", flagParameters);
-  define("FLAG_ADDRESS", flagAddress);
-  define("EPOCH_PARAMETERS", epochParameters);
-  define("EPOCH_ADDRESS", epochAddress);
-  define("LINE_BYTES", std::to_string(ControlLayout::lineBytes));
-  define("WORD_BYTES", std::to_string(ControlLayout::wordBytes));
-  text += flags;
+  std::string text =
+      geometryText(options) +
+      (isHost ? hostLoopsText(options) : blockLoopsText(options)) +
+      flagHelpersText(options);
   return "module {\n" +
          replaceAll(text, "PTR", isHost ? "!llvm.ptr" : "!llvm.ptr<1>") + "}\n";
 }

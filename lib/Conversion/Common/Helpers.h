@@ -11,13 +11,16 @@
 //
 //   @coll_transfer  moves chunks of a segment: addresses, lengths, the part of
 //                   this block, then @coll_copy
-//   @coll_reduce    the same for a combine, then @coll_combine
+//   @coll_reduce    the same for a combine, then @coll_combine; for averages it
+//                   has one more operand, a divisor (0 is none)
 //   @coll_copy      copies bytes            } by all threads of a block,
 //   @coll_combine   combines elements       } or by the host thread
-//   @coll_signal    publishes what came before, then sets a flag
-//   @coll_wait      returns when a flag has reached a value, or on abort
+//   @coll_average   the same, and divides   }
+//   @coll_signal    publishes what came before, then sets flags
+//   @coll_wait      returns when flags have reached their values, or on abort
 //   @coll_begin     the number of this launch, from the block's epoch word
 //   @coll_end       stores it there
+//   @coll_execute   does all of this as the rows of a table say
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +43,13 @@ struct HelperOptions {
   unsigned blockSize = 1;
   /// Given if the program combines.
   std::optional<ElementOp> combine;
+  /// True if code is kept as tables.
+  bool hasTables = false;
+  /// On the host, chunks of so many bytes and more bypass the cache; 0 means
+  /// that none do.
+  uint64_t streamStride = 0;
+
+  bool averages() const { return combine && combine->averages(); }
 };
 
 /// The text of a module that holds the helpers.

@@ -26,19 +26,30 @@ SmallVector<Type> KernelArguments::types(Type pointer) {
   return result;
 }
 
-ProgramContext::ProgramContext(ProgramOp program, const Collective &collective)
-    : name(program.getSymName()), collective(collective),
-      signals(program), layout{collective.numRanks(), program.getBlocks()} {}
-
-std::string ProgramContext::functionName(unsigned rank) const {
-  return name + "_rank" + std::to_string(rank);
+Result<CodeShape> coll::chooseCodeShape(StringRef name, ProgramOp program) {
+  if (name == "unrolled")
+    return CodeShape::Unrolled;
+  if (name == "table")
+    return CodeShape::Table;
+  if (name != "auto")
+    return Error{"unknown code shape '" + name.str() +
+                 "', expected auto, unrolled or table"};
+  for (RankOp rank : program.getBody().getOps<RankOp>()) {
+    unsigned ops = 0;
+    rank.walk([&](ChannelOp channel) {
+      ops += channel.getBody().front().getOperations().size();
+    });
+    if (ops > autoTableRows)
+      return CodeShape::Table;
+  }
+  return CodeShape::Unrolled;
 }
 
 ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
-                               const ProgramContext &context, unsigned rank,
+                               const ProgramCode &code,
                                const KernelArguments &arguments, Value block)
-    : builder(builder), loc(loc), context(context), rank(rank),
-      arguments(arguments), block(block) {}
+    : builder(builder), loc(loc), code(code), arguments(arguments),
+      block(block) {}
 
 Value ProgramEmitter::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
@@ -57,34 +68,26 @@ void ProgramEmitter::call(StringRef helper, ValueRange operands) {
   LLVM::CallOp::create(builder, loc, TypeRange{}, helper, operands);
 }
 
-/// The `field`-th address of the peer's entry in the table of peers. It is
-/// loaded anew for each use: a register that holds it across calls costs more.
-Value ProgramEmitter::peerAddress(unsigned peer, unsigned field) {
+Value ProgramEmitter::addressOf(StringRef table, uint64_t bytes) {
+  Value address =
+      LLVM::AddressOfOp::create(builder, loc, arguments.peers.getType(), table);
+  return offset(address, constant(bytes));
+}
+
+/// The address of a buffer. That of a peer's is loaded anew for each use: a
+/// register that holds it across calls costs more.
+Value ProgramEmitter::buffer(int32_t where) {
+  if (where < 0)
+    return std::array{arguments.input, arguments.output,
+                      arguments.scratch}[~where];
   constexpr unsigned word = sizeof(void *);
-  Value entry = offset(arguments.peers,
-                       constant(peer * sizeof(PeerEntry) + field * word));
+  Value entry = offset(arguments.peers, constant(int64_t(where) * word));
   return LLVM::LoadOp::create(builder, loc, arguments.peers.getType(), entry,
                               /*alignment=*/word);
 }
 
-static constexpr unsigned controlField = 3;
-
-/// Pointer, segment and chunk of the first slot of `range`.
-std::array<Value, 3> ProgramEmitter::slotOperands(const SlotRange &range) {
-  // The fields of PeerEntry are in the order of the enumeration.
-  Value own[] = {arguments.input, arguments.output, arguments.scratch};
-  unsigned field = unsigned(range.buffer);
-  Value base = range.rank == rank ? own[field] : peerAddress(range.rank, field);
-  // Scratch is one long segment.
-  if (range.buffer == Buffer::Scratch)
-    return {base, constant32(0), constant32(range.slot)};
-  unsigned perSegment = context.collective.chunksPerSegment();
-  return {base, constant32(range.slot / perSegment),
-          constant32(range.slot % perSegment)};
-}
-
-void ProgramEmitter::begin(unsigned peer) {
-  epochRow = constant32(context.layout.epoch(peer));
+void ProgramEmitter::begin(unsigned rank, unsigned channel) {
+  epochRow = constant32(code.layout(rank).epoch(channel));
   launch = LLVM::CallOp::create(builder, loc, TypeRange{builder.getI64Type()},
                                 "coll_begin",
                                 ValueRange{arguments.control, epochRow, block})
@@ -95,46 +98,97 @@ void ProgramEmitter::end() {
   call("coll_end", {arguments.control, epochRow, block, launch});
 }
 
-void ProgramEmitter::emitTransfer(const Transfer &transfer) {
-  SmallVector<Value> operands;
-  llvm::append_range(operands, slotOperands(transfer.write));
-  for (const SlotRange &read : transfer.reads)
-    llvm::append_range(operands, slotOperands(read));
-  unsigned position = transfer.chunk % context.collective.chunksPerSegment();
-  operands.append({constant32(position), constant32(transfer.count),
-                   arguments.segment,
-                   constant32(context.collective.chunksPerSegment()), block,
-                   constant32(context.layout.blocks)});
-  call(transfer.reads.size() == 2 ? "coll_reduce" : "coll_transfer", operands);
-}
-
-/// Operands of a signal from `src` to `dst`, or of a wait for it.
-SmallVector<Value> ProgramEmitter::flagOperands(Value control, Flag flag,
-                                                unsigned src, unsigned dst,
-                                                unsigned value) {
-  bool isReady = flag == Flag::Ready;
-  uint64_t row =
-      isReady ? context.layout.ready(src) : context.layout.arrival(src);
-  unsigned perLaunch = isReady ? 1 : context.signals.arrivals(src, dst);
-  return {control, constant32(row),       block,
-          launch,  constant32(perLaunch), constant32(value)};
-}
-
-void ProgramEmitter::emit(ChannelOp channel, Operation *op) {
-  if (std::optional<Transfer> transfer = getTransfer(op))
-    return emitTransfer(*transfer);
-  if (auto signal = dyn_cast<SignalOp>(op)) {
-    unsigned peer = signal.getPeer();
-    Value control =
-        peer == rank ? arguments.control : peerAddress(peer, controlField);
-    return call("coll_signal", flagOperands(control, signal.getFlag(), rank,
-                                            peer, signal.getValue()));
+/// Address, segment and chunk.
+void ProgramEmitter::appendSlot(const CodeSlot &slot,
+                                SmallVectorImpl<Value> &operands) {
+  Value chunk = constant32(slot.chunk);
+  if (slot.oddChunks != 0) {
+    Value number =
+        arith::TruncIOp::create(builder, loc, builder.getI32Type(), launch);
+    Value isOdd = arith::AndIOp::create(builder, loc, number, constant32(1));
+    Value skip =
+        arith::MulIOp::create(builder, loc, isOdd, constant32(slot.oddChunks));
+    chunk = arith::AddIOp::create(builder, loc, chunk, skip);
   }
-  auto wait = cast<WaitOp>(op);
-  SmallVector<Value> operands = flagOperands(
-      arguments.control, wait.getFlag(), wait.getPeer(), rank, wait.getValue());
-  operands.push_back(arguments.abort);
-  call("coll_wait", operands);
+  operands.append({buffer(slot.where), constant32(slot.segment), chunk});
+}
+
+void ProgramEmitter::emitTransfer(const CodeRow &row) {
+  bool combines = row.opcode == CodeRow::Reduce;
+  SmallVector<Value> operands;
+  appendSlot(row.dst, operands);
+  appendSlot(row.src0, operands);
+  if (combines)
+    appendSlot(row.src1, operands);
+  operands.append({constant32(row.position), constant32(row.count),
+                   arguments.segment, constant32(code.chunksPerSegment()),
+                   block, constant32(code.blocks())});
+  if (combines && code.averages())
+    operands.push_back(constant32(row.divisor));
+  call(combines ? "coll_reduce" : "coll_transfer", operands);
+}
+
+void ProgramEmitter::emitFlags(const CodeRow &row, StringRef flagTable) {
+  Value rows = addressOf(flagTable, uint64_t(row.firstFlag) * FlagRow::words *
+                                        sizeof(int32_t));
+  Value count = constant32(row.count);
+  if (row.opcode == CodeRow::Signal)
+    return call("coll_signal", {rows, count, arguments.peers, block, launch});
+  call("coll_wait",
+       {rows, count, arguments.control, block, launch, arguments.abort});
+}
+
+void ProgramEmitter::emitUnrolled(ArrayRef<CodeRow> rows, StringRef flagTable) {
+  for (const CodeRow &row : rows) {
+    if (row.opcode == CodeRow::Transfer || row.opcode == CodeRow::Reduce)
+      emitTransfer(row);
+    else
+      emitFlags(row, flagTable);
+  }
+}
+
+void ProgramEmitter::emitTable(StringRef codeTable, unsigned first,
+                               unsigned count, StringRef flagTable) {
+  if (!launch)
+    launch = constant(0);
+  call(
+      "coll_execute",
+      {addressOf(codeTable, uint64_t(first) * CodeRow::words * sizeof(int32_t)),
+       constant32(count), addressOf(flagTable, 0), arguments.input,
+       arguments.output, arguments.scratch, arguments.control, arguments.peers,
+       arguments.abort, arguments.segment, constant32(code.chunksPerSegment()),
+       block, constant32(code.blocks()), launch});
+}
+
+void coll::createTable(OpBuilder &builder, Location loc, StringRef name,
+                       ArrayRef<int32_t> words, unsigned addressSpace) {
+  // A table without words has one, because arrays of none are not to be had.
+  SmallVector<int32_t> contents(words);
+  if (contents.empty())
+    contents.push_back(0);
+  auto type = LLVM::LLVMArrayType::get(builder.getI32Type(), contents.size());
+  auto value = DenseElementsAttr::get(
+      RankedTensorType::get({int64_t(contents.size())}, builder.getI32Type()),
+      ArrayRef<int32_t>(contents));
+  // Not constant: LLVM would read it through caches of its own on NVIDIA, which
+  // the audit forbids for all loads alike.
+  LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
+                         LLVM::Linkage::Internal, name, value, /*alignment=*/16,
+                         addressSpace);
+}
+
+std::vector<int32_t> coll::tableWords(ArrayRef<CodeRow> rows) {
+  std::vector<int32_t> words;
+  for (const CodeRow &row : rows)
+    llvm::append_range(words, row.encode());
+  return words;
+}
+
+std::vector<int32_t> coll::tableWords(ArrayRef<FlagRow> rows) {
+  std::vector<int32_t> words;
+  for (const FlagRow &row : rows)
+    words.insert(words.end(), {row.peer, row.offset, row.perLaunch, row.value});
+  return words;
 }
 
 void coll::insertHelpers(Block &body, const HelperOptions &options) {
@@ -152,6 +206,11 @@ void coll::eraseCollOps(ModuleOp module) {
 }
 
 bool coll::hasCombine(ProgramOp program) {
-  return program->walk([](CombineOp) { return WalkResult::interrupt(); })
+  return program
+      ->walk([](Operation *op) {
+        return isa<CombineOp, CombinePutOp, GetCombineOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }

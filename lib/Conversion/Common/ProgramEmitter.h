@@ -9,15 +9,10 @@
 #define SCCL_LIB_CONVERSION_COMMON_PROGRAMEMITTER_H
 
 #include "Helpers.h"
-
-#include "sccl/Analysis/Program.h"
-#include "sccl/Conversion/KernelABI.h"
-#include "sccl/Model/Collective.h"
+#include "ProgramCode.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-
-#include <array>
 
 namespace sccl::coll {
 
@@ -30,33 +25,38 @@ struct KernelArguments {
   static llvm::SmallVector<mlir::Type> types(mlir::Type pointer);
 };
 
-/// What is the same for all ranks of one program.
-struct ProgramContext {
-  explicit ProgramContext(ProgramOp program, const Collective &collective);
-
-  /// The symbol of the function of rank `rank`.
-  std::string functionName(unsigned rank) const;
-
-  std::string name;
-  const Collective &collective;
-  SignalCounts signals;
-  ControlLayout layout;
+/// How rows become code.
+enum class CodeShape {
+  Unrolled, ///< a call for each row
+  Table,    ///< a table, and a loop over it
 };
 
-/// Emits calls of the helpers for the ops of one rank, into one straight line
-/// of code: a channel of a GPU kernel, or a whole rank on the host.
+/// The shape that `name` ("auto", "unrolled" or "table") asks for. With "auto"
+/// it is a table if the longest function would have more than `autoTableRows`
+/// calls, for which `program` is measured. Fails on other names.
+Result<CodeShape> chooseCodeShape(llvm::StringRef name, ProgramOp program);
+inline constexpr unsigned autoTableRows = 64;
+
+/// Emits calls of the helpers into one straight line of code: a channel of a
+/// GPU kernel, or a whole rank on the host.
 class ProgramEmitter {
 public:
-  /// Code goes to the builder's insertion point. `block` is the number of the
-  /// thread block within its channel, as i32.
+  /// Code goes to the builder's insertion point, tables to the end of `module`.
+  /// `block` is the number of the thread block within its channel, as i32.
   ProgramEmitter(mlir::OpBuilder &builder, mlir::Location loc,
-                 const ProgramContext &context, unsigned rank,
-                 const KernelArguments &arguments, mlir::Value block);
+                 const ProgramCode &code, const KernelArguments &arguments,
+                 mlir::Value block);
 
-  /// Begins the launch by the epoch word of the channel to `peer`.
-  void begin(unsigned peer);
-  /// Emits one op of `channel`.
-  void emit(ChannelOp channel, mlir::Operation *op);
+  /// Begins the launch by the epoch word of channel number `channel` of
+  /// `rank`. Without it, launches are not counted, and flags are out of use.
+  void begin(unsigned rank, unsigned channel);
+  /// Emits a call for each row. `flagTable` is the symbol of the table of
+  /// flags.
+  void emitUnrolled(llvm::ArrayRef<CodeRow> rows, llvm::StringRef flagTable);
+  /// Emits one call that executes `count` rows, from number `first` on, of the
+  /// table `codeTable`.
+  void emitTable(llvm::StringRef codeTable, unsigned first, unsigned count,
+                 llvm::StringRef flagTable);
   /// Ends the launch.
   void end();
 
@@ -64,23 +64,30 @@ private:
   mlir::Value constant(int64_t value);
   mlir::Value constant32(int64_t value);
   mlir::Value offset(mlir::Value base, mlir::Value bytes);
-  mlir::Value peerAddress(unsigned peer, unsigned field);
-  std::array<mlir::Value, 3> slotOperands(const SlotRange &range);
-  llvm::SmallVector<mlir::Value> flagOperands(mlir::Value control, Flag flag,
-                                              unsigned src, unsigned dst,
-                                              unsigned value);
-  void emitTransfer(const Transfer &transfer);
+  mlir::Value addressOf(llvm::StringRef table, uint64_t bytes);
+  mlir::Value buffer(int32_t where);
+  void appendSlot(const CodeSlot &slot,
+                  llvm::SmallVectorImpl<mlir::Value> &operands);
+  void emitTransfer(const CodeRow &row);
+  void emitFlags(const CodeRow &row, llvm::StringRef flagTable);
   void call(llvm::StringRef helper, mlir::ValueRange arguments);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  const ProgramContext &context;
-  unsigned rank;
+  const ProgramCode &code;
   KernelArguments arguments;
   mlir::Value block;
   mlir::Value epochRow;
   mlir::Value launch;
 };
+
+/// Creates the table `name` of 32-bit words at the builder's insertion point.
+void createTable(mlir::OpBuilder &builder, mlir::Location loc,
+                 llvm::StringRef name, llvm::ArrayRef<int32_t> words,
+                 unsigned addressSpace);
+/// The words of all rows, one after the other.
+std::vector<int32_t> tableWords(llvm::ArrayRef<CodeRow> rows);
+std::vector<int32_t> tableWords(llvm::ArrayRef<FlagRow> rows);
 
 /// Parses the helper functions into `body`, at its end.
 void insertHelpers(mlir::Block &body, const HelperOptions &options);
@@ -89,7 +96,7 @@ void insertHelpers(mlir::Block &body, const HelperOptions &options);
 /// refers to topologies and collectives any more.
 void eraseCollOps(mlir::ModuleOp module);
 
-/// True if `program` has a coll.combine.
+/// True if `program` combines chunks.
 bool hasCombine(ProgramOp program);
 
 } // namespace sccl::coll

@@ -120,6 +120,13 @@ LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &) {
 // Program level
 //===----------------------------------------------------------------------===//
 
+bool coll::isDMA(Operation *op) {
+  if (auto put = dyn_cast<PutOp>(op))
+    return put.getDma();
+  auto get = dyn_cast<GetOp>(op);
+  return get && get.getDma();
+}
+
 /// Checks the peers of one rank's channels.
 static LogicalResult verifyChannels(RankOp rank, unsigned numRanks) {
   llvm::SmallDenseSet<unsigned> peers;
@@ -136,6 +143,42 @@ static LogicalResult verifyChannels(RankOp rank, unsigned numRanks) {
   return success();
 }
 
+/// All channels have the same number of barriers, and programs that copy
+/// engines take part in have no flags, which engines do not set.
+static LogicalResult verifyBarriers(ProgramOp program) {
+  std::optional<unsigned> expected;
+  bool hasFlags = program
+                      ->walk([](Operation *op) {
+                        return isa<SignalOp, WaitOp>(op)
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+      auto barriers = channel.getBody().getOps<BarrierOp>();
+      unsigned count = std::distance(barriers.begin(), barriers.end());
+      if (expected.value_or(count) != count) // program_c6
+        return channel.emitOpError()
+               << "has " << count << " barriers, but others have " << *expected;
+      expected = count;
+      if (count > 0 && program.getAlternating()) // program_c9
+        return program.emitOpError(
+            "has both barriers and scratch that alternates");
+      unsigned passed = 0;
+      for (Operation &op : channel.getBody().getOps()) {
+        passed += isa<BarrierOp>(op);
+        if (hasFlags && isDMA(&op)) // put_c3, get_c3
+          return op.emitOpError(
+              "needs a copy engine in a program with signals and waits");
+        if (count > 0 && !isa<BarrierOp>(op) &&
+            (passed == 0 || passed == count)) // program_c8
+          return op.emitOpError("stands outside of the barriers");
+      }
+    }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(
           verifyBodyHolds<RankOp>(*this, getBody(), "coll.rank"))) // program_c2
@@ -148,7 +191,7 @@ LogicalResult ProgramOp::verifyRegions() {
   for (RankOp rank : getBody().getOps<RankOp>())
     if (failed(verifyChannels(rank, next))) // program_c5
       return failure();
-  return success();
+  return verifyBarriers(*this);
 }
 
 LogicalResult RankOp::verifyRegions() {
@@ -157,20 +200,19 @@ LogicalResult RankOp::verifyRegions() {
 }
 
 LogicalResult ChannelOp::verifyRegions() {
-  if (failed(verifyBodyHolds<PutOp, GetOp, CopyOp, CombineOp, SignalOp, WaitOp>(
-          *this, getBody(), "transfers, signals and waits"))) // channel_c1
+  if (failed(verifyBodyHolds<PutOp, GetOp, CopyOp, CombineOp, CombinePutOp,
+                             GetCombineOp, SignalOp, WaitOp, BarrierOp>(
+          *this, getBody(),
+          "transfers, signals, waits and barriers"))) // channel_c1
     return failure();
-  unsigned next = 1;
+  llvm::SmallDenseMap<unsigned, unsigned> counts;
   for (SignalOp signal : getBody().getOps<SignalOp>()) {
     if (signal.getFlag() != Flag::Arrival)
       continue;
-    if (signal.getPeer() != getPeer()) // signal_c1
+    unsigned next = ++counts[signal.getPeer()];
+    if (signal.getValue() != next) // program_c4
       return signal.emitOpError()
-             << "announces an arrival at rank " << signal.getPeer()
-             << " in the channel to rank " << getPeer();
-    if (signal.getValue() != next++) // program_c4
-      return signal.emitOpError() << "carries value " << signal.getValue()
-                                  << ", expected " << next - 1;
+             << "carries value " << signal.getValue() << ", expected " << next;
   }
   return success();
 }
@@ -182,7 +224,15 @@ template <typename FlagOp> static LogicalResult verifyFlagValue(FlagOp op) {
            << "has value " << op.getValue() << " on a ready flag, expected 1";
   return success();
 }
-LogicalResult SignalOp::verify() { return verifyFlagValue(*this); }
+LogicalResult SignalOp::verify() {
+  auto channel = cast<ChannelOp>((*this)->getParentOp());
+  unsigned rank = cast<RankOp>(channel->getParentOp()).getRank();
+  if (getFlag() == Flag::Ready && channel.getPeer() != rank) // signal_c1
+    return emitOpError() << "announces that rank " << rank
+                         << " is ready in its channel to rank "
+                         << channel.getPeer();
+  return verifyFlagValue(*this);
+}
 LogicalResult WaitOp::verify() { return verifyFlagValue(*this); }
 
 /// The number of slots of one buffer of a rank.
@@ -199,6 +249,11 @@ static unsigned numSlots(Buffer buffer, unsigned rank, RankOp rankOp,
   llvm_unreachable("unknown buffer");
 }
 
+template <typename TransferOp>
+static constexpr bool combinesTwo = std::is_same_v<TransferOp, CombineOp> ||
+                                    std::is_same_v<TransferOp, CombinePutOp> ||
+                                    std::is_same_v<TransferOp, GetCombineOp>;
+
 namespace {
 /// The program that a transfer belongs to, as far as its verifier needs it.
 struct TransferContext {
@@ -209,9 +264,32 @@ struct TransferContext {
 };
 } // namespace
 
+/// A chunk stands in every buffer of segments where it stands in its own one:
+/// else its bytes, of which the last chunks of a segment have fewer, would not
+/// be those of the slot, for some count (check B1).
+template <typename TransferOp>
+static LogicalResult verifyPositions(TransferOp op, unsigned perSegment) {
+  auto check = [&](Buffer buffer, unsigned slot) -> LogicalResult {
+    if (buffer == Buffer::Scratch ||
+        slot % perSegment == op.getChunk() % perSegment)
+      return success();
+    return op.emitOpError() // program_c7
+           << "has chunk " << op.getChunk() << " in " << stringifyBuffer(buffer)
+           << '[' << slot << "], which is chunk " << slot % perSegment
+           << " of a segment, not " << op.getChunk() % perSegment << " (B1)";
+  };
+  if constexpr (combinesTwo<TransferOp>)
+    if (failed(check(op.getRhsBuffer(), op.getRhsSlot())))
+      return failure();
+  if (failed(check(op.getSrcBuffer(), op.getSrcSlot())))
+    return failure();
+  return check(op.getDstBuffer(), op.getDstSlot());
+}
+
 template <typename TransferOp>
 static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
-                                 unsigned srcRank, unsigned dstRank) {
+                                 unsigned srcRank, unsigned rhsRank,
+                                 unsigned dstRank) {
   auto check = [&](StringRef what, Buffer buffer, uint64_t slot,
                    unsigned rank) -> LogicalResult {
     unsigned slots =
@@ -223,13 +301,14 @@ static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
            << "] with count " << op.getCount() << " is outside the " << slots
            << " slots of rank " << rank;
   };
-  if constexpr (std::is_same_v<TransferOp, CombineOp>)
-    if (failed(check("source", op.getRhsBuffer(), op.getRhsSlot(), srcRank)))
+  if constexpr (combinesTwo<TransferOp>)
+    if (failed(check("source", op.getRhsBuffer(), op.getRhsSlot(), rhsRank)))
       return failure();
   if (failed(check("source", op.getSrcBuffer(), op.getSrcSlot(), srcRank)) ||
       failed(check("destination", op.getDstBuffer(), op.getDstSlot(), dstRank)))
     return failure();
-  if (op.getDstBuffer() == Buffer::Input) // put_c2, get_c2, copy_c1, combine_c1
+  // put_c2, get_c2, copy_c1, combine_c1, combine_put_c2, get_combine_c2
+  if (op.getDstBuffer() == Buffer::Input)
     return op.emitOpError() << "writes the input of rank " << dstRank;
   unsigned perSegment = context.collective.chunksPerSegment();
   uint64_t end = uint64_t(op.getChunk()) + op.getCount();
@@ -238,33 +317,33 @@ static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
     return op.emitOpError()
            << "moves chunks " << op.getChunk() << " to " << end - 1
            << ", which are not in one segment of " << perSegment << " chunks";
-  return success();
+  return verifyPositions(op, perSegment);
 }
 
 static LogicalResult verifyBlockTransfer(Operation *op,
                                          const TransferContext &context) {
-  auto local = [&](auto transfer) {
-    return verifySlots(transfer, context, context.rank, context.rank);
-  };
-  auto remote = [&](auto transfer, unsigned src,
-                    unsigned dst) -> LogicalResult {
-    if (context.rank == context.peer) // put_c1, get_c1
+  auto verify = [&](auto transfer, unsigned src, unsigned rhs, unsigned dst,
+                    bool isRemote) -> LogicalResult {
+    // put_c1, get_c1, combine_put_c1, get_combine_c1
+    if (isRemote && context.rank == context.peer)
       return transfer.emitOpError("stands in the channel of a rank to itself");
-    return verifySlots(transfer, context, src, dst);
+    // combine_c2, combine_put_c3, get_combine_c3
+    if (combinesTwo<decltype(transfer)> && !context.collective.combining())
+      return transfer.emitOpError()
+             << "in a program of " << context.collective.name()
+             << ", which does not combine";
+    return verifySlots(transfer, context, src, rhs, dst);
   };
+  unsigned rank = context.rank, peer = context.peer;
   return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<PutOp>(
-          [&](PutOp put) { return remote(put, context.rank, context.peer); })
-      .Case<GetOp>(
-          [&](GetOp get) { return remote(get, context.peer, context.rank); })
-      .Case<CopyOp>(local)
-      .Case<CombineOp>([&](CombineOp combine) -> LogicalResult {
-        if (!context.collective.combining()) // combine_c2
-          return combine.emitOpError()
-                 << "in a program of " << context.collective.name()
-                 << ", which does not combine";
-        return local(combine);
-      })
+      .Case<PutOp>([&](PutOp op) { return verify(op, rank, rank, peer, true); })
+      .Case<GetOp>([&](GetOp op) { return verify(op, peer, rank, rank, true); })
+      .Case<CopyOp, CombineOp>(
+          [&](auto op) { return verify(op, rank, rank, rank, false); })
+      .Case<CombinePutOp>(
+          [&](CombinePutOp op) { return verify(op, rank, rank, peer, true); })
+      .Case<GetCombineOp>(
+          [&](GetCombineOp op) { return verify(op, rank, peer, rank, true); })
       .Case<SignalOp, WaitOp>([&](auto flag) -> LogicalResult {
         if (flag.getPeer() < context.ranks.size())
           return success();

@@ -286,11 +286,30 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
     for (const Send &send : step.sends) {
       bool fromInput = send.payload == SendPayload::Input;
       if (send.action == SendAction::Copy)
-        SendOp::create(builder, loc, fromInput, send.chunk, send.src, send.dst);
+        SendOp::create(builder, loc, fromInput, send.chunk, send.src, send.dst,
+                       TransportAttr());
       else
         ReduceOp::create(builder, loc, fromInput, send.chunk, send.src,
-                         send.dst);
+                         send.dst, TransportAttr());
     }
   }
   return op;
+}
+
+OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
+                                         const Topology &topology,
+                                         const Collective &collective,
+                                         const Schedule &schedule,
+                                         StringRef certificate) {
+  context.loadDialect<CollDialect>();
+  OpBuilder builder(&context);
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  TopologyOp topologyOp = exportTopology(builder, loc, topology);
+  if (collective.kind() == CollectiveKind::Custom)
+    exportCollective(builder, loc, collective);
+  exportSchedule(builder, loc, name, topologyOp.getSymName(), collective,
+                 schedule, certificate);
+  return module;
 }

@@ -30,25 +30,40 @@ coll.topology @pair ranks = 2 {
 // CHECK:         arith.addf {{.*}} : vector<4xf32>
 // CHECK:         arith.addf {{.*}} : f32
 
-// A signal: on AMD every thread fences and waits; then all meet, and one stores.
-// CHECK-LABEL: llvm.func internal @coll_signal
+// A signal: each thread reads a row of the table of flags; on AMD every thread
+// fences and waits; then all meet, and those that have a flag store it.
+// CHECK-LABEL: llvm.func hidden @coll_signal
+// CHECK-SAME:    %[[ROWS:[a-z0-9]+]]: !llvm.ptr<1>, %[[COUNT:[a-z0-9]+]]: i32, %[[PEERS:[a-z0-9]+]]: !llvm.ptr<1>, %[[BLOCK:[a-z0-9]+]]: i32, %[[LAUNCH:[a-z0-9]+]]: i64) attributes {no_inline}
+// CHECK:         %[[MINE:.*]] = arith.cmpi ult, %{{.*}}, %[[COUNT]] : i32
+// CHECK:         arith.minui
+// CHECK:         llvm.getelementptr %[[ROWS]]
+// CHECK-COUNT-4: llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+// CHECK:         %[[BEFORE:.*]] = arith.muli %[[LAUNCH]],
+// CHECK-NEXT:    %[[VALUE:.*]] = arith.addi %[[BEFORE]],
+// CHECK:         llvm.getelementptr %[[PEERS]]
 // ROCDL:         llvm.fence release
 // ROCDL-NEXT:    rocdl.s.waitcnt 3952
 // CHECK:         gpu.barrier
-// CHECK:         scf.if
-// CHECK-NEXT:      llvm.store {{.*}} atomic release {alignment = 8 : i64} : i64
-// NVVM-LABEL:  llvm.func internal @coll_signal
+// CHECK-NEXT:    scf.if %[[MINE]] {
+// CHECK-NEXT:      llvm.store %[[VALUE]], %{{.*}} atomic release {alignment = 8 : i64} : i64
+// CHECK-NEXT:    }
+// CHECK-NEXT:    llvm.return
+// NVVM-LABEL:  llvm.func hidden @coll_signal
 // NVVM-NOT:      llvm.fence
 // NVVM-NOT:      rocdl
 // NVVM:          gpu.barrier
 // NVVM-NOT:      llvm.fence
 // NVVM:          atomic release
 
-// A wait: one thread polls, then all meet.
-// CHECK-LABEL: llvm.func internal @coll_wait
-// CHECK:         scf.if
+// A wait: a thread for each flag polls, then all meet.
+// CHECK-LABEL: llvm.func hidden @coll_wait
+// CHECK-SAME:    %{{[a-z0-9]+}}: !llvm.ptr<1>, %[[COUNT:[a-z0-9]+]]: i32
+// CHECK:         %[[MINE:.*]] = arith.cmpi ult, %{{.*}}, %[[COUNT]] : i32
+// CHECK:         scf.if %[[MINE]] {
+// CHECK-COUNT-4:   llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
 // CHECK:           scf.while
-// CHECK:             llvm.load {{.*}} atomic acquire {alignment = 8 : i64}
+// CHECK:             %[[NOW:.*]] = llvm.load {{.*}} atomic acquire {alignment = 8 : i64}
+// CHECK-NEXT:        arith.cmpi ult, %[[NOW]],
 // CHECK:             llvm.load {{.*}} atomic monotonic {alignment = 8 : i64}
 // CHECK:         gpu.barrier
 // CHECK-NEXT:    llvm.return
@@ -60,8 +75,12 @@ coll.topology @pair ranks = 2 {
 // CHECK:         scf.index_switch
 // CHECK:         case 0 {
 // CHECK:           %[[LAUNCH:.*]] = llvm.call @coll_begin
-// CHECK:           llvm.call @coll_signal
-// CHECK:           llvm.call @coll_wait(%[[CONTROL]], {{.*}}%[[LAUNCH]], {{.*}}%[[ABORT]])
+// CHECK:           %[[FLAGS:.*]] = llvm.mlir.addressof @sum_flags
+// CHECK:           %[[READY:.*]] = llvm.getelementptr %[[FLAGS]][%c0_i64]
+// CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:      llvm.call @coll_signal(%[[READY]], %[[ONE]], %[[PEERS]], %{{.*}}, %[[LAUNCH]])
+// CHECK:           %[[ARRIVAL:.*]] = llvm.getelementptr {{.*}}[%c16_i64]
+// CHECK:           llvm.call @coll_wait(%[[ARRIVAL]], {{.*}}, %[[CONTROL]], %{{.*}}, %[[LAUNCH]], %[[ABORT]])
 // CHECK:           llvm.call @coll_reduce(%[[OUTPUT]], {{.*}}%[[INPUT]], {{.*}}%[[SCRATCH]],
 // CHECK:           llvm.call @coll_end
 // CHECK-NEXT:      scf.yield
@@ -81,6 +100,11 @@ coll.topology @pair ranks = 2 {
 // CHECK:           llvm.call @coll_begin
 // CHECK-NOT:       llvm.call
 // CHECK:           llvm.call @coll_end
+
+// Rows of the table of flags: whose memory, byte offset there, signals per launch,
+// value. Both flags are the first of their owner, behind its epoch words.
+// CHECK: llvm.mlir.global internal @sum_flags(dense<[1, 128, 1, 1, 0, 128, 1, 1, 1, 128, 1, 1, 0, 128, 1, 1]> : tensor<16xi32>) {addr_space = 1 : i32, alignment = 16 : i64}
+// CHECK-NOT: @sum_code
 coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {

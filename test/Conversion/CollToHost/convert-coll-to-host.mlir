@@ -20,28 +20,36 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:    llvm.return
 
 // The channels of rank 1 become one sequence that can run: its ready signal to
-// rank 0 comes first, although the channel to rank 2 is written first.
+// rank 0 comes first, although the channel to rank 2 is written first. Waits that
+// follow each other are one call.
 // CHECK-LABEL: llvm.func @bc_rank1
 // CHECK:         llvm.call @coll_begin
 // CHECK-NOT:     llvm.call @coll_wait
 // CHECK:         llvm.call @coll_signal
-// CHECK:         llvm.call @coll_wait
-// CHECK:         llvm.call @coll_wait
+// CHECK:         %[[TWO:.*]] = arith.constant 2 : i32
+// CHECK-NEXT:    llvm.call @coll_wait(%{{.*}}, %[[TWO]],
+// CHECK-NOT:     llvm.call @coll_wait
 // CHECK:         llvm.call @coll_transfer
 // CHECK:         llvm.call @coll_signal
 // CHECK:         llvm.call @coll_wait
 // CHECK:         llvm.call @coll_end
 // CHECK-LABEL: llvm.func @bc_rank2
 
-// CHECK-LABEL: llvm.func internal @coll_signal
-// CHECK:         llvm.store {{.*}} atomic release {alignment = 8 : i64} : i64
-// CHECK-LABEL: llvm.func internal @coll_wait
-// CHECK:         scf.while
-// CHECK:           llvm.load {{.*}} atomic acquire {alignment = 8 : i64}
-// CHECK:           llvm.call @sched_yield
+// CHECK:       llvm.mlir.global internal @bc_flags
+// CHECK-NOT:   @bc_code
 // CHECK-LABEL: llvm.func internal @coll_copy
 // CHECK:         "llvm.intr.memcpy"
 // CHECK-NOT:   @coll_combine
+// CHECK-LABEL: llvm.func internal @coll_signal
+// CHECK:         scf.for
+// CHECK-COUNT-4:   llvm.load {{.*}} -> i32
+// CHECK:           llvm.store {{.*}} atomic release {alignment = 8 : i64} : i64
+// CHECK-LABEL: llvm.func internal @coll_wait
+// CHECK:         scf.for
+// CHECK:         scf.while
+// CHECK:           llvm.load {{.*}} atomic acquire {alignment = 8 : i64}
+// CHECK:           llvm.call @sched_yield
+// CHECK-NOT:   @coll_execute
 coll.program @bc of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {

@@ -7,7 +7,7 @@ coll.topology @pair ranks = 2 {
 coll.program @channel_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'arith.constant' op is not allowed in coll.channel, which holds only transfers, signals and waits}}
+      // expected-error @+1 {{'arith.constant' op is not allowed in coll.channel, which holds only transfers, signals, waits and barriers}}
       %0 = arith.constant 0 : i32
     }
   }
@@ -140,11 +140,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @signal_c1_other_peer of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @signal_c1_other_channel of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.signal' op announces an arrival at rank 0 in the channel to rank 1}}
-      coll.signal arrival to 0 value = 1
+      // expected-error @+1 {{'coll.signal' op announces that rank 0 is ready in its channel to rank 1}}
+      coll.signal ready to 1 value = 1
     }
   }
   coll.rank 1 scratch = 1 {
@@ -284,5 +284,147 @@ coll.program @unknown_flag of all_reduce on @pair chunks = 2 blocks = 1 {
     }
   }
   coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @combine_put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.combine_put' op stands in the channel of a rank to itself}}
+      coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @combine_put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.combine_put' op writes the input of rank 1}}
+      coll.combine_put chunk 0 from input[0], scratch[0] to input[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @combine_put_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.combine_put' op in a program of all_gather, which does not combine}}
+      coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @get_combine_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      // expected-error @+1 {{'coll.get_combine' op stands in the channel of a rank to itself}}
+      coll.get_combine chunk 0 from input[0], input[0] to scratch[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @get_combine_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get_combine' op writes the input of rank 0}}
+      coll.get_combine chunk 0 from scratch[0], input[0] to input[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @get_combine_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get_combine' op in a program of all_gather, which does not combine}}
+      coll.get_combine chunk 0 from input[0], scratch[0] to scratch[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @put_c3_beside_a_signal of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op needs a copy engine in a program with signals and waits}}
+      coll.put dma chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    coll.channel to 0 {
+      coll.signal arrival to 0 value = 1
+    }
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @get_c3_beside_a_wait of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get' op needs a copy engine in a program with signals and waits}}
+      coll.get dma chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    coll.channel to 0 {
+      coll.wait arrival from 0 value = 1
+    }
   }
 }

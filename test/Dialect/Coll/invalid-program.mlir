@@ -290,3 +290,241 @@ coll.program @rank_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 1 scratch = 1 {
   }
 }
+
+// -----
+
+// The sources of a combine_put are the rank's own, its destination is the peer's.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c3_combine_put_source of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.combine_put' op source scratch[1] with count 1 is outside the 1 slots of rank 0}}
+      coll.combine_put chunk 0 from input[0], scratch[1] to scratch[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 2 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c3_combine_put_destination of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 2 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.combine_put' op destination scratch[1] with count 1 is outside the 1 slots of rank 1}}
+      coll.combine_put chunk 0 from input[0], scratch[1] to scratch[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+// The second source of a get_combine is the peer's, the rest the rank's own.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c3_get_combine_source of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 2 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get_combine' op source scratch[1] with count 1 is outside the 1 slots of rank 1}}
+      coll.get_combine chunk 0 from scratch[1], scratch[1] to scratch[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c3_get_combine_destination of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get_combine' op destination scratch[1] with count 1 is outside the 1 slots of rank 0}}
+      coll.get_combine chunk 0 from scratch[0], scratch[1] to scratch[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 2 {
+  }
+}
+
+// -----
+
+// A channel counts the arrivals for each rank by themselves.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c4_other_rank of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      coll.signal arrival to 1 value = 1
+      // expected-error @+1 {{'coll.signal' op carries value 2, expected 1}}
+      coll.signal arrival to 0 value = 2
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c6_barrier_missing of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      coll.barrier
+      coll.barrier
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    // expected-error @+1 {{'coll.channel' op has 1 barriers, but others have 2}}
+    coll.channel to 0 {
+      coll.barrier
+    }
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c6_channel_without_barriers of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      coll.barrier
+      coll.barrier
+    }
+    // expected-error @+1 {{'coll.channel' op has 0 barriers, but others have 2}}
+    coll.channel to 1 {
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+// With 17 bytes, chunk 0 has 16 and chunk 1 has one.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c7_destination of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op has chunk 0 in output[1], which is chunk 1 of a segment, not 0 (B1)}}
+      coll.put chunk 0 from input[0] to output[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c7_source of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get' op has chunk 1 in input[0], which is chunk 0 of a segment, not 1 (B1)}}
+      coll.get chunk 1 from input[0] to output[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c7_second_source of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.get_combine' op has chunk 1 in input[0], which is chunk 0 of a segment, not 1 (B1)}}
+      coll.get_combine chunk 1 from scratch[0], input[0] to output[1] step = 0
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c8_before_the_barriers of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op stands outside of the barriers}}
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.barrier
+      coll.barrier
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c8_after_the_barriers of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      coll.barrier
+      coll.barrier
+      // expected-error @+1 {{'coll.signal' op stands outside of the barriers}}
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+// expected-error @+1 {{'coll.program' op has both barriers and scratch that alternates}}
+coll.program @program_c9_alternating of all_reduce on @pair chunks = 2 blocks = 1 alternating {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 1 {
+      coll.barrier
+      coll.barrier
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}

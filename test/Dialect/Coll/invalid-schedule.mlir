@@ -138,3 +138,16 @@ coll.step rounds = 1 {
 
 // expected-error @+1 {{'coll.send' op expects parent op 'coll.step'}}
 coll.send 0 over 0 -> 1
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.schedule @unknown_transport of broadcast on @pair chunks = 1 root = 0 {
+  coll.step rounds = 1 {
+    // expected-error @+2 {{expected ::sccl::coll::Transport to be one of: push, pull, dma}}
+    // expected-error @+2 {{failed to parse}}
+    coll.send 0 over 0 -> 1 by mail
+  }
+}

@@ -95,3 +95,18 @@ coll.schedule @both of @ends on @line3 chunks = 1 {
 // CHECK-NEXT:  }
 coll.schedule @nothing of all_gather on @line3 chunks = 1 {
 }
+
+// CHECK-LABEL: coll.schedule @transports of @ends on @line3 chunks = 1 {
+// CHECK-NEXT:    coll.step rounds = 1 {
+// CHECK-NEXT:      coll.reduce 0 over 0 -> 1 by push
+// CHECK-NEXT:      coll.reduce input 0 over 2 -> 1 by dma {lane = 1 : i64}
+// CHECK-NEXT:      coll.send 0 over 1 -> 2 by pull
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+coll.schedule @transports of @ends on @line3 chunks = 1 {
+  coll.step rounds = 1 {
+    coll.reduce 0 over 0 -> 1 by push
+    coll.reduce input 0 over 2 -> 1 by dma {lane = 1 : i64}
+    coll.send 0 over 1 -> 2 by pull
+  }
+}

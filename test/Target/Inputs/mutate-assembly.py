@@ -40,6 +40,13 @@ PTX = [
     ("poll of 32 bits", "coll_wait", r"ld\.acquire\.sys\.global\.b64", "ld.acquire.sys.global.b32"),
     ("abort word at no scope", "coll_wait", r"ld\.relaxed\.sys", "ld"),
     ("poll after the barrier", "coll_wait", r"(\tbar\.sync.*\n)", r"\1\tld.acquire.sys.global.b64 %rd1, [%rd1];\n"),
+    ("thread without a flag skips the barrier of a signal", "coll_signal",
+     r"(\tbar\.sync.*\n)(\t@%p1 bra.*\n)", r"\2\1"),
+    ("thread without a flag skips the barrier of a wait", "coll_wait", r"@%p1 bra.*;", "@%p1 ret;"),
+    ("row read in the poll loop", "coll_wait", r"(\tld\.acquire.*\n)", r"\tld.global.b32 %r4, [%rd9+4];\n\1"),
+    ("row read after the poll", "coll_wait", r"(\tbar\.sync.*\n)", r"\tld.global.b32 %r4, [%rd9+4];\n\1"),
+    ("row of a wait through the read-only cache", "coll_wait", r"ld\.global\.b32", "ld.global.nc.b32"),
+    ("row of a signal through the read-only cache", "coll_signal", r"ld\.global\.b32", "ld.global.nc.b32"),
     ("epoch without barrier", "coll_end", r"\tbar\.sync.*\n", ""),
     ("copy through the read-only cache", "coll_copy", r"ld\.global\.v4", "ld.global.nc.v4"),
     ("copy by ldu", "coll_copy", r"ld\.global\.v4", "ldu.global.v4"),
@@ -56,6 +63,12 @@ BOTH_GCN = [
     ("flag by read-modify-write", "coll_signal", r"global_store_dwordx2", "global_atomic_add_x2"),
     ("wait without barrier", "coll_wait", r"\ts_barrier\n", ""),
     ("poll that waits for nothing", "coll_wait", r"\ts_waitcnt vmcnt\(0\)\n", ""),
+    ("thread without a flag skips the barrier of a signal", "coll_signal",
+     r"(\ts_barrier\n)((?:.*\n)*?)(\ts_cbranch_execz.*\n)", r"\2\3\1"),
+    ("row read in the poll loop", "coll_wait", r"(\tglobal_load_dwordx2 .*\n\ts_waitcnt vmcnt\(0\)\n\tbuffer)",
+     r"\tglobal_load_dword v40, v[0:1], off\n\1"),
+    ("row read after the poll", "coll_wait", r"(\ts_barrier\n)", r"\tglobal_load_dword v40, v[0:1], off\n\1"),
+    ("row through the scalar cache", "coll_wait", r"(\ts_and_saveexec.*\n)", r"\ts_load_dword s4, s[4:5], 0x0\n\1"),
     ("epoch without barrier", "coll_end", r"\ts_barrier\n", ""),
     ("copy through the scalar cache", "coll_copy", r"global_load_dwordx4 .*", "s_load_dwordx4 s[4:7], s[4:5], 0x0"),
 ]
@@ -98,7 +111,7 @@ def mutants(path, text):
 def body(path, text, function):
     """Where the function begins and ends."""
     if path.suffix == ".ptx":
-        pattern = rf"^\.func\b[^;{{}}]*\b{function}\([^;]*?^\{{.*?^\}}"
+        pattern = rf"^(?:\.visible )?\.func\b[^;{{}}]*\b{function}\([^;]*?^\{{.*?^\}}"
     else:
         pattern = rf"^{function}:.*?^\.Lfunc_end"
     match = re.search(pattern, text, re.S | re.M)

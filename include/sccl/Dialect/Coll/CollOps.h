@@ -24,4 +24,11 @@
 #define GET_OP_CLASSES
 #include "sccl/Dialect/Coll/CollOps.h.inc"
 
+namespace sccl::coll {
+
+/// True if `op` is a transfer that a copy engine performs.
+bool isDMA(mlir::Operation *op);
+
+} // namespace sccl::coll
+
 #endif // SCCL_DIALECT_COLL_COLLOPS_H

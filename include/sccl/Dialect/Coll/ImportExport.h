@@ -19,6 +19,8 @@
 #include "sccl/Model/Topology.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LLVM.h"
 
 #include <string>
@@ -63,6 +65,13 @@ ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,
                           const Collective &collective,
                           const Schedule &schedule,
                           llvm::StringRef certificate = "");
+
+/// A module with a topology, the collective if it is user-defined, and a
+/// schedule called `name`. Loads the dialect into `context`.
+mlir::OwningOpRef<mlir::ModuleOp>
+exportModule(mlir::MLIRContext &context, llvm::StringRef name,
+             const Topology &topology, const Collective &collective,
+             const Schedule &schedule, llvm::StringRef certificate = "");
 
 /// The symbol that `exportTopology` gives to a topology called `name`:
 /// "torus:4x4" becomes "torus_4x4".

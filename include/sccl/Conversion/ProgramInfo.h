@@ -1,0 +1,79 @@
+//===- ProgramInfo.h - What a launch of a program needs ---------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_CONVERSION_PROGRAMINFO_H
+#define SCCL_CONVERSION_PROGRAMINFO_H
+
+#include "sccl/Conversion/KernelABI.h"
+
+#include <string>
+#include <vector>
+
+namespace sccl {
+
+class Collective;
+
+namespace coll {
+class ProgramOp;
+} // namespace coll
+
+/// A copy that the host asks a copy engine for: chunks of a segment, from a
+/// slot of one buffer to a slot of another one. Buffers are numbered like the
+/// fields of PeerEntry: 0 input, 1 output, 2 scratch.
+struct EngineCopy {
+  unsigned executor; ///< the rank whose host asks for it
+  unsigned srcRank, srcBuffer, srcSlot;
+  unsigned dstRank, dstBuffer, dstSlot;
+  unsigned position; ///< of the first chunk in its segment
+  unsigned count;
+};
+
+/// What somebody who launches the functions of a program has to know about it;
+/// see KernelABI.h.
+struct ProgramInfo {
+  std::string name;
+  unsigned numRanks = 0;
+  unsigned chunksPerSegment = 1;
+  unsigned blocks = 1; ///< per channel
+  /// By rank: slots of scratch, each of chunkStride() bytes; both halves of
+  /// scratch that alternates are counted.
+  std::vector<unsigned> scratchSlots;
+  /// By rank: bytes of control memory.
+  std::vector<uint64_t> controlBytes;
+  /// By rank: channels, each of `blocks` blocks that must be resident together.
+  std::vector<unsigned> channels;
+  /// Functions per rank: 0 if all is in NAME_rankN, else the number of
+  /// NAME_rankN_stepK.
+  unsigned steps = 0;
+  /// By step: what copy engines do beside the functions.
+  std::vector<std::vector<EngineCopy>> copies;
+  /// Chunks that all ranks together read and write: the traffic of a launch.
+  uint64_t chunksMoved = 0;
+  /// Whether ranks read their peers' send buffers, or write or read their
+  /// receive buffers. If not, only scratch and control need be shared.
+  bool peersReadInput = false;
+  bool peersTouchOutput = false;
+
+  /// Bytes of scratch of `rank` for segments of `segmentBytes` bytes.
+  uint64_t scratchBytes(unsigned rank, uint64_t segmentBytes) const {
+    return scratchSlots[rank] * chunkStride(segmentBytes, chunksPerSegment);
+  }
+  /// The symbol of the function of `rank`; of step `step` if the program has
+  /// steps.
+  std::string functionName(unsigned rank, unsigned step = 0) const {
+    std::string symbol = name + "_rank" + std::to_string(rank);
+    return steps == 0 ? symbol : symbol + "_step" + std::to_string(step);
+  }
+};
+
+/// Reads what there is to know off a program of `collective`.
+ProgramInfo describeProgram(coll::ProgramOp program,
+                            const Collective &collective);
+
+} // namespace sccl
+
+#endif // SCCL_CONVERSION_PROGRAMINFO_H

@@ -1,0 +1,71 @@
+//===- ElementType.cpp - Element types and reductions ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/ElementType.h"
+
+#include <algorithm>
+#include <iterator>
+
+using namespace sccl;
+using enum ElementKind;
+
+static constexpr ElementType table[] = {
+    {"f16", nullptr, 2, Float, 5, 10, true},
+    {"bf16", nullptr, 2, Float, 8, 7, true},
+    {"f32", nullptr, 4, Float, 8, 23, true},
+    {"f64", nullptr, 8, Float, 11, 52, true},
+    {"i8", nullptr, 1, Signed},
+    {"u8", nullptr, 1, Unsigned},
+    {"i32", nullptr, 4, Signed},
+    {"u32", nullptr, 4, Unsigned},
+    {"i64", nullptr, 8, Signed},
+    {"u64", nullptr, 8, Unsigned},
+    {"f8e4m3", "fp8_e4m3", 1, Float, 4, 3, false},
+    {"f8e5m2", "fp8_e5m2", 1, Float, 5, 2, true},
+};
+
+std::span<const ElementType> sccl::elementTypes() { return table; }
+
+std::span<const Reduction> sccl::reductions() {
+  using enum Reduction;
+  static constexpr Reduction all[] = {Sum, Prod, Min, Max, Avg};
+  return all;
+}
+
+const char *sccl::toString(Reduction reduction) {
+  static constexpr const char *names[] = {"sum", "prod", "min", "max", "avg"};
+  return names[unsigned(reduction)];
+}
+
+/// "unknown WHAT 'NAME', expected A, B or C".
+template <typename Range, typename NameOf>
+static Error unknown(const char *what, std::string_view name,
+                     const Range &range, NameOf nameOf) {
+  std::string message = std::string("unknown ") + what + " '" +
+                        std::string(name) + "', expected ";
+  for (size_t i = 0; i < range.size(); ++i) {
+    if (i != 0)
+      message += i + 1 == range.size() ? " or " : ", ";
+    message += nameOf(range[i]);
+  }
+  return Error{message};
+}
+
+Result<ElementType> sccl::findElementType(std::string_view name) {
+  for (const ElementType &type : table)
+    if (name == type.name || (type.alias && name == type.alias))
+      return type;
+  return unknown("element type", name, elementTypes(),
+                 [](const ElementType &type) { return type.name; });
+}
+
+Result<Reduction> sccl::findReduction(std::string_view name) {
+  for (Reduction reduction : reductions())
+    if (name == toString(reduction))
+      return reduction;
+  return unknown("reduction", name, reductions(), toString);
+}

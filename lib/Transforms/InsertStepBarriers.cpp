@@ -1,0 +1,135 @@
+//===- InsertStepBarriers.cpp - One kernel per step -----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Transforms/Passes.h"
+
+#include "sccl/Analysis/Program.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_INSERTSTEPBARRIERS
+#include "sccl/Transforms/Passes.h.inc"
+} // namespace sccl::coll
+
+namespace {
+/// A transfer and the part of the program, from 0, that executes it.
+struct PlacedTransfer {
+  Operation *op;
+  ChannelOp channel;
+  Transfer effect;
+  unsigned part = 0;
+};
+
+class StepBarriers {
+public:
+  explicit StepBarriers(ProgramOp program) : program(program) {}
+
+  LogicalResult run() {
+    collect();
+    if (failed(place()))
+      return failure();
+    insert();
+    return success();
+  }
+
+private:
+  using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
+
+  void collect() {
+    program.walk([&](ChannelOp channel) {
+      for (Operation &op : channel.getBody().getOps()) {
+        Transfer effect = *getTransfer(&op);
+        const SlotRange &write = effect.write;
+        for (unsigned i = 0; i < write.count; ++i)
+          writers[{write.rank, write.buffer, write.slot + i}] =
+              transfers.size();
+        transfers.push_back({&op, channel, effect});
+      }
+    });
+  }
+
+  /// The first part in which `transfer` can be, given the parts of the others.
+  unsigned earliest(const PlacedTransfer &transfer) const {
+    unsigned part = 0;
+    for (const SlotRange &read : transfer.effect.reads)
+      for (unsigned i = 0; i < read.count; ++i) {
+        auto it = writers.find({read.rank, read.buffer, read.slot + i});
+        if (it == writers.end())
+          continue;
+        const PlacedTransfer &writer = transfers[it->second];
+        // Only the threads of one channel see what they did themselves.
+        bool isSameThreads = writer.channel == transfer.channel &&
+                             !isDMA(writer.op) && !isDMA(transfer.op);
+        part = std::max(part, writer.part + !isSameThreads);
+      }
+    return part;
+  }
+
+  /// Fails if transfers depend on each other in a circle.
+  LogicalResult place() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < transfers.size(); ++i) {
+        unsigned part = earliest(transfers[i]);
+        if (i > 0 && transfers[i - 1].channel == transfers[i].channel)
+          part = std::max(part, transfers[i - 1].part);
+        if (part > transfers.size())
+          return transfers[i].op->emitOpError(
+              "needs what it writes itself, by way of other transfers");
+        changed |= part != transfers[i].part;
+        transfers[i].part = part;
+        numParts = std::max(numParts, part + 1);
+      }
+    }
+    return success();
+  }
+
+  void insert() {
+    std::map<Operation *, unsigned> partOf; // looked up, not iterated
+    for (const PlacedTransfer &transfer : transfers)
+      partOf[transfer.op] = transfer.part;
+    program.walk([&](ChannelOp channel) {
+      OpBuilder builder(channel.getContext());
+      if (channel.getBody().empty())
+        builder.createBlock(&channel.getBody());
+      unsigned barriers = 0;
+      auto barriersUpTo = [&](unsigned count) {
+        for (; barriers < count; ++barriers)
+          BarrierOp::create(builder, channel.getLoc());
+      };
+      for (Operation &op : channel.getBody().getOps()) {
+        builder.setInsertionPoint(&op);
+        barriersUpTo(partOf.at(&op) + 1);
+      }
+      builder.setInsertionPointToEnd(&channel.getBody().front());
+      barriersUpTo(numParts + 1);
+    });
+  }
+
+  ProgramOp program;
+  std::vector<PlacedTransfer> transfers;
+  std::map<SlotKey, size_t> writers;
+  unsigned numParts = 0;
+};
+
+struct InsertStepBarriersPass
+    : coll::impl::InsertStepBarriersBase<InsertStepBarriersPass> {
+  void runOnOperation() override {
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (!isSynchronized(program) && failed(StepBarriers(program).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

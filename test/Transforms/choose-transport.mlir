@@ -1,0 +1,105 @@
+// RUN: sccl-opt %s -coll-choose-transport | FileCheck %s --check-prefixes=PUSH,CHECK
+// RUN: sccl-opt %s -coll-choose-transport=transport=pull | FileCheck %s --check-prefixes=PULL,CHECK
+// RUN: sccl-opt %s -coll-choose-transport=transport=dma | FileCheck %s --check-prefixes=DMA,CHECK
+// RUN: sccl-opt %s -coll-choose-transport="transport=pull links=0-1:push,1-2:dma" | FileCheck %s --check-prefixes=LINKS
+// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=0" | FileCheck %s --check-prefixes=PUSH
+// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=1000000000" | FileCheck %s --check-prefixes=DMA
+// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=1000000000 engines=false" | FileCheck %s --check-prefixes=PUSH
+
+// Why: the estimate is S * alpha + R/C * bytes * beta, here with S = 2 and
+// R/C = 2. With neither latency nor bandwidth all are equal, and push wins.
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto bytes=1000000000 links=1-0:pull explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not=remark:
+// EXPLAIN: choose-transport.mlir:[[# @LINE + 67]]:1: remark: link 0 -> 1 (2 sends): dma, estimated for 1000000000 bytes: push 80001.4 us, pull 86022.9 us, dma 75476.2 us
+// EXPLAIN: remark: link 1 -> 0 (1 send): pull, as the option for the link says
+// EXPLAIN: remark: link 1 -> 2 (1 send): dma, estimated
+// EXPLAIN: remark: link 2 -> 1 (2 sends): dma, estimated
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto alpha=0 beta=0 explain" 2>&1 | FileCheck %s --check-prefix=TIE
+// TIE: remark: link 0 -> 1 (2 sends): push, estimated for 1048576 bytes: push 0.0 us, pull 0.0 us, dma 0.0 us
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto alpha=10 beta=1 bytes=1 engines=false explain" 2>&1 | FileCheck %s --check-prefix=MODEL
+// MODEL: remark: link 0 -> 1 (2 sends): push, estimated for 1 bytes: push 22.0 us, pull 22.2 us{{$}}
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=pull explain" 2>&1 | FileCheck %s --check-prefix=NAMED
+// NAMED: remark: link 0 -> 1 (2 sends): pull, as the option says
+
+coll.topology @line3 ranks = 3 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+  coll.link 1 -> 2
+  coll.link 2 -> 1
+}
+
+// What the schedule said before does not matter.
+// PUSH-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// PUSH-NEXT:    coll.step rounds = 2 {
+// PUSH-NEXT:      coll.reduce 0 over 0 -> 1 by push
+// PUSH-NEXT:      coll.reduce 1 over 0 -> 1 by push
+// PUSH-NEXT:      coll.reduce 0 over 2 -> 1 by push
+// PUSH-NEXT:      coll.reduce 1 over 2 -> 1 by push
+// PUSH-NEXT:    }
+// PUSH-NEXT:    coll.step rounds = 2 {
+// PUSH-NEXT:      coll.send 0 over 1 -> 0 by push
+// PUSH-NEXT:      coll.send 0 over 1 -> 2 by push
+// PUSH-NEXT:    }
+// PUSH-NEXT:  }
+// PULL-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// PULL-NEXT:    coll.step rounds = 2 {
+// PULL-NEXT:      coll.reduce 0 over 0 -> 1 by pull
+// PULL-NEXT:      coll.reduce 1 over 0 -> 1 by pull
+// PULL-NEXT:      coll.reduce 0 over 2 -> 1 by pull
+// PULL-NEXT:      coll.reduce 1 over 2 -> 1 by pull
+// PULL-NEXT:    }
+// PULL-NEXT:    coll.step rounds = 2 {
+// PULL-NEXT:      coll.send 0 over 1 -> 0 by pull
+// PULL-NEXT:      coll.send 0 over 1 -> 2 by pull
+// PULL-NEXT:    }
+// PULL-NEXT:  }
+// DMA-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// DMA-NEXT:    coll.step rounds = 2 {
+// DMA-NEXT:      coll.reduce 0 over 0 -> 1 by dma
+// DMA-NEXT:      coll.reduce 1 over 0 -> 1 by dma
+// DMA-NEXT:      coll.reduce 0 over 2 -> 1 by dma
+// DMA-NEXT:      coll.reduce 1 over 2 -> 1 by dma
+// DMA-NEXT:    }
+// DMA-NEXT:    coll.step rounds = 2 {
+// DMA-NEXT:      coll.send 0 over 1 -> 0 by dma
+// DMA-NEXT:      coll.send 0 over 1 -> 2 by dma
+// DMA-NEXT:    }
+// DMA-NEXT:  }
+// LINKS-LABEL: coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+// LINKS-NEXT:    coll.step rounds = 2 {
+// LINKS-NEXT:      coll.reduce 0 over 0 -> 1 by push
+// LINKS-NEXT:      coll.reduce 1 over 0 -> 1 by push
+// LINKS-NEXT:      coll.reduce 0 over 2 -> 1 by pull
+// LINKS-NEXT:      coll.reduce 1 over 2 -> 1 by pull
+// LINKS-NEXT:    }
+// LINKS-NEXT:    coll.step rounds = 2 {
+// LINKS-NEXT:      coll.send 0 over 1 -> 0 by pull
+// LINKS-NEXT:      coll.send 0 over 1 -> 2 by dma
+// LINKS-NEXT:    }
+// LINKS-NEXT:  }
+coll.schedule @sum of all_reduce on @line3 chunks = 2 {
+  coll.step rounds = 2 {
+    coll.reduce 0 over 0 -> 1
+    coll.reduce 1 over 0 -> 1 by dma
+    coll.reduce 0 over 2 -> 1 by pull
+    coll.reduce 1 over 2 -> 1 by push
+  }
+  coll.step rounds = 2 {
+    coll.send 0 over 1 -> 0
+    coll.send 0 over 1 -> 2 by pull
+  }
+}
+
+// A program has been lowered; it stays.
+// CHECK-LABEL: coll.program @done
+// CHECK:         coll.put chunk 0 from input[0] to output[0] step = 0
+coll.program @done of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 1 {
+      coll.put chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 0 {
+  }
+  coll.rank 2 scratch = 0 {
+  }
+}

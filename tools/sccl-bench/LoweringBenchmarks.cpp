@@ -1,0 +1,198 @@
+//===- LoweringBenchmarks.cpp - From schedules to code and its runs -------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How long compilation takes for each target, and how near the CPU's execution
+// comes to the time in which its memory could be copied. The two are measured
+// by turns, because a machine that others use is not the same a second later.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Benchmarks.h"
+
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Runtime/HostExecutor.h"
+#include "sccl/Target/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+using namespace sccl;
+using namespace sccl::bench;
+
+namespace {
+/// A schedule that is measured, by default on dgx1.
+struct Row {
+  CollectiveKind kind;
+  unsigned chunks, steps, rounds;
+  std::string name() const {
+    return std::string(collectiveName(kind)) + "/" + std::to_string(chunks) +
+           "_" + std::to_string(steps) + "_" + std::to_string(rounds);
+  }
+};
+} // namespace
+
+static mlir::MLIRContext &context() {
+  static mlir::MLIRContext *const instance = [] {
+    registerPipelinePasses();
+    mlir::DialectRegistry registry;
+    registerPipelineDialects(registry);
+    auto *created = new mlir::MLIRContext(
+        registry, mlir::MLIRContext::Threading::DISABLED);
+    created->loadAllAvailableDialects();
+    return created;
+  }();
+  return *instance;
+}
+
+/// The text of a file with a schedule for `row`.
+static std::string synthesizeText(const Row &row) {
+  Instance instance = bench::makeInstance("dgx1", row.kind, row.chunks,
+                                          row.steps, row.rounds);
+  SynthesisResult result = synthesize(instance, SolverOptions());
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    die("no schedule for " + row.name());
+  auto module =
+      coll::exportModule(context(), "schedule", instance.topology,
+                         instance.collective, satisfied->schedule);
+  std::string text;
+  llvm::raw_string_ostream(text) << *module;
+  return text;
+}
+
+static mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context());
+  if (!module)
+    die("cannot read back a schedule");
+  return module;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+static void addCompilation(const Row &row, const std::string &chip,
+                           OutputKind kind, const std::string &shape) {
+  addPrepared("compile/" + row.name() + "/" + chip + "/" + shape, [=] {
+    auto text = std::make_shared<std::string>(synthesizeText(row));
+    Target target = unwrap(findTarget(chip));
+    return Body([=]() -> std::string {
+      LoweringOptions options;
+      options.shape = shape;
+      auto bytes = compileFor(*parse(*text), target, kind, options);
+      return succeeded(bytes) ? "" : "does not compile";
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+/// Copies memory with all cores, of as many bytes as fit in no cache.
+class MemoryCopy {
+public:
+  MemoryCopy() : threads(std::max(1u, std::thread::hardware_concurrency())) {
+    for (std::vector<char> *part : {&source, &target})
+      part->assign(threads * bytesPerThread, 1);
+  }
+
+  /// Seconds per byte that is read and written.
+  double secondsPerByte() {
+    auto begin = std::chrono::steady_clock::now();
+    std::vector<std::thread> workers;
+    for (unsigned i = 0; i < threads; ++i)
+      workers.emplace_back([this, i] {
+        std::memcpy(target.data() + i * bytesPerThread,
+                    source.data() + i * bytesPerThread, bytesPerThread);
+      });
+    for (std::thread &worker : workers)
+      worker.join();
+    std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
+    return time.count() / (2.0 * threads * bytesPerThread);
+  }
+
+private:
+  static constexpr size_t bytesPerThread = size_t(256) << 20;
+  unsigned threads;
+  std::vector<char> source, target;
+};
+
+/// One timed launch; dies if a result is wrong.
+static double timeLaunch(const HostPlan &plan, uint64_t bytes) {
+  const Collective &collective = plan.collective();
+  RunOptions options;
+  options.segmentBytes =
+      bytes / (collective.chunks() / collective.chunksPerSegment());
+  options.iterations = 1;
+  options.timeoutSeconds = 300;
+  RunReport report = unwrap(runOnHost(plan, options));
+  if (!report.ok())
+    die("wrong result: " + report.firstWrong + report.failure);
+  return report.bestSeconds;
+}
+
+static void measureExecution(benchmark::State &state, const Row &row,
+                             uint64_t bytes) {
+  mlir::FailureOr<HostPlan> plan =
+      HostPlan::compile(*parse(synthesizeText(row)), LoweringOptions());
+  if (failed(plan))
+    die("does not compile: " + row.name());
+  const Collective &collective = plan->collective();
+  double chunkBytes = double(bytes) / collective.chunks();
+  double traffic = plan->info().chunksMoved * chunkBytes;
+  MemoryCopy copy;
+  double bestLaunch = 0, bestCopy = 0;
+  auto keepBest = [](double &best, double time) {
+    if (best == 0 || time < best)
+      best = time;
+  };
+  for (auto _ : state) {
+    double seconds = timeLaunch(*plan, bytes);
+    keepBest(bestLaunch, seconds);
+    keepBest(bestCopy, copy.secondsPerByte());
+    state.SetIterationTime(seconds);
+  }
+  state.counters["best_ms"] = bestLaunch * 1e3;
+  state.counters["bound_ms"] = bestCopy * traffic * 1e3;
+  state.counters["of_bound"] = bestCopy * traffic / bestLaunch;
+}
+
+void bench::registerLowering() {
+  const Row rows[] = {{CollectiveKind::AllGather, 6, 3, 7},
+                      {CollectiveKind::AllReduce, 48, 6, 14},
+                      {CollectiveKind::AllToAll, 24, 2, 8},
+                      {CollectiveKind::Broadcast, 18, 5, 5}};
+  for (const Row &row : rows)
+    for (const char *shape : {"unrolled", "table"}) {
+      addCompilation(row, "sm_90", OutputKind::PTX, shape);
+      addCompilation(row, "gfx942", OutputKind::HSACO, shape);
+    }
+  // The row with the most sends.
+  Row largest{CollectiveKind::AllReduce, 48, 14, 14};
+  for (const char *shape : {"unrolled", "table"}) {
+    addCompilation(largest, "sm_90", OutputKind::PTX, shape);
+    addCompilation(largest, "gfx942", OutputKind::HSACO, shape);
+  }
+  for (const Row &row : llvm::ArrayRef(rows).take_front(3))
+    benchmark::RegisterBenchmark(
+        ("execute/" + row.name() + "/64MiB").c_str(),
+        [row](benchmark::State &state) {
+          measureExecution(state, row, uint64_t(64) << 20);
+        })
+        ->UseManualTime()
+        ->Iterations(8)
+        ->Unit(benchmark::kMillisecond);
+}

@@ -1,0 +1,85 @@
+//===- LoweringFlags.h - Options of lowering --------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
+#define SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
+
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace sccl::driver {
+
+/// The options of a subcommand that lowers schedules.
+class LoweringFlags {
+public:
+  explicit LoweringFlags(llvm::cl::SubCommand &command)
+      : elementNames("dtype", llvm::cl::desc("Element type (f32)"),
+                     llvm::cl::sub(command)),
+        reductionNames("op", llvm::cl::desc("Reduction (sum)"),
+                       llvm::cl::sub(command)),
+        transport("transport",
+                  llvm::cl::desc("Who moves chunks: push, pull, dma (with "
+                                 "--steps) or auto"),
+                  llvm::cl::init("push"), llvm::cl::sub(command)),
+        steps("steps",
+              llvm::cl::desc("A kernel per step, in place of one for all"),
+              llvm::cl::sub(command)),
+        throughScratch("through-scratch",
+                       llvm::cl::desc("Let ranks touch nothing of their peers "
+                                      "but scratch memory"),
+                       llvm::cl::sub(command)),
+        alternate("alternate",
+                  llvm::cl::desc("Use two halves of scratch by turns, to spare "
+                                 "handshakes"),
+                  llvm::cl::sub(command)),
+        shape("code-shape", llvm::cl::desc("unrolled, table or auto"),
+              llvm::cl::init("auto"), llvm::cl::sub(command)),
+        identical("identical",
+                  llvm::cl::desc("Fail unless all ranks get bit-identical "
+                                 "reductions"),
+                  llvm::cl::sub(command)) {}
+
+  LoweringOptions get() const {
+    LoweringOptions options;
+    options.element = elements().back();
+    options.reduction = reductions().back();
+    options.transport = transport;
+    options.steps = steps || transport == "dma";
+    options.throughScratch = throughScratch;
+    options.alternate = alternate;
+    options.shape = shape;
+    options.identical = identical;
+    return options;
+  }
+
+  /// All that were given, at least one; `get` takes the last.
+  std::vector<std::string> elements() const {
+    return valuesOr(elementNames, "f32");
+  }
+  std::vector<std::string> reductions() const {
+    return valuesOr(reductionNames, "sum");
+  }
+
+private:
+  static std::vector<std::string>
+  valuesOr(const llvm::cl::list<std::string> &option, const char *fallback) {
+    if (option.empty())
+      return {fallback};
+    return {option.begin(), option.end()};
+  }
+
+  llvm::cl::list<std::string> elementNames, reductionNames;
+  llvm::cl::opt<std::string> transport;
+  llvm::cl::opt<bool> steps, throughScratch, alternate;
+  llvm::cl::opt<std::string> shape;
+  llvm::cl::opt<bool> identical;
+};
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
