@@ -438,5 +438,9 @@ Status Communicator::copy(void *to, const void *from, size_t bytes) {
     return status;
   if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
     return status;
-  return settle(nullptr);
+  Status status = settle(nullptr);
+  // The memory may not be given back while something still copies.
+  if (!status.ok())
+    (void)settle(nullptr);
+  return status;
 }

@@ -18,12 +18,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <dlfcn.h>
 #include <fstream>
 #include <mutex>
-#include <numeric>
 #include <string>
+#include <thread>
 
 using namespace sccl;
 
@@ -81,7 +83,7 @@ struct Member {
 } // namespace
 
 /// A plan for the host that says it is one for a GPU.
-static std::string plan(const char *name, scclDeviceKind kind) {
+static std::string gpuPlan(const char *name, scclDeviceKind kind) {
   std::ifstream file(std::string(SCCL_TEST_PLANS "/") + name + ".sccl",
                      std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -173,7 +175,7 @@ protected:
   /// Joins with ranks as threads; all of them must get the same.
   void expectFailure(scclResult code, const std::string &message,
                      int devices = 2) {
-    std::string bytes = plan("pair-halves-all_reduce", kind);
+    std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
     EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
                 Member member;
                 return check(join(member, end, bytes, kind, 10, devices) ==
@@ -234,7 +236,7 @@ TEST_P(EitherGPU, CollectsAsThreads) {
        {std::tuple{"pair-halves-all_reduce", 2, false},
         {"pair-all_reduce", 2, false},
         {"ring4-all_gather", 4, true}}) {
-    std::string bytes = plan(name, kind);
+    std::string bytes = gpuPlan(name, kind);
     EXPECT_EQ(0, runRanks(ranks, RanksAs::Threads, [&](const RankEnd &end) {
                 return collectAll(end, bytes, kind, gathers, nullptr);
               }));
@@ -247,8 +249,8 @@ TEST_P(EitherGPU, CollectsAsThreads) {
 }
 
 TEST_P(EitherGPU, CollectsAsProcesses) {
-  std::string reduce = plan("pair-halves-all_reduce", kind);
-  std::string gather = plan("ring4-all_gather", kind);
+  std::string reduce = gpuPlan("pair-halves-all_reduce", kind);
+  std::string gather = gpuPlan("ring4-all_gather", kind);
   EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [&](const RankEnd &end) {
               return collectAll(end, reduce, kind, false, nullptr) +
                      check(fake.live() == 0, "nothing left");
@@ -260,7 +262,7 @@ TEST_P(EitherGPU, CollectsAsProcesses) {
 }
 
 TEST_P(EitherGPU, FollowsTheCallersStream) {
-  std::string bytes = plan("pair-halves-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
   auto *create = fake.get<int(void **, unsigned)>("cuStreamCreate",
                                                   "hipStreamCreateWithFlags");
   auto *destroy =
@@ -313,7 +315,7 @@ TEST_P(EitherGPU, FollowsTheCallersStream) {
 }
 
 TEST_P(EitherGPU, GivesUpOnALateRank) {
-  std::string bytes = plan("pair-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-all_reduce", kind);
   auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               Member member;
@@ -336,7 +338,7 @@ TEST_P(EitherGPU, GivesUpOnALateRank) {
 }
 
 TEST_P(EitherGPU, RefusesMemoryOfTheHost) {
-  std::string bytes = plan("pair-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-all_reduce", kind);
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               Member member;
               if (check(!join(member, end, bytes, kind), "join"))
@@ -363,13 +365,13 @@ TEST_P(EitherGPU, RefusesKernelsThatAreNotResident) {
 }
 
 TEST_P(EitherGPU, CountsTheRanksOfADevice) {
-  Setting small("SCCL_FAKE_SMS", "1"), one("SCCL_FAKE_BLOCKS", "1");
+  Setting small("SCCL_FAKE_SMS", "1"), few("SCCL_FAKE_BLOCKS", "3");
   expectFailure(scclErrorUnsupported,
-                "2 ranks share device 0000:00:00.0 and need 2 blocks at once, "
-                "and it holds 1",
+                "2 ranks share device 0000:00:00.0 and need 4 blocks at once, "
+                "and it holds 3",
                 /*devices=*/1);
   // On a device each they fit.
-  std::string bytes = plan("pair-halves-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               return collectAll(end, bytes, kind, false, nullptr);
             }));
@@ -399,16 +401,17 @@ TEST_P(EitherGPU, RefusesDevicesThatCannot) {
 
 TEST_P(EitherGPU, TakesFineGrainedMemoryIfThereIsNoUncached) {
   Setting never("SCCL_FAKE_NO_UNCACHED", "1");
-  std::string bytes = plan("pair-halves-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               return collectAll(end, bytes, kind, false, nullptr);
             }));
-  if (kind == scclDeviceHIP)
+  if (kind == scclDeviceHIP) {
     EXPECT_GT(fake.calls("", "fine-grained"), 0u);
+  }
 }
 
 TEST_P(EitherGPU, RefusesCodeThatIsNone) {
-  std::string bytes = plan("pair-halves-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
   plan::PlanView view = *plan::parse(bytes);
   plan::Plan broken{view.manifest, {}};
   for (size_t i = 0; i < view.blobs.size(); ++i)
@@ -473,17 +476,16 @@ static constexpr std::pair<const char *, const char *> fallible[] = {
     {"cuLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernel"}};
 
 TEST_P(EitherGPU, ReportsEveryCallThatFails) {
-  std::string bytes = plan("pair-halves-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
   for (auto [cuda, hip] : fallible)
     for (unsigned number : {1, 2}) {
       std::string name = fake.isCUDA ? cuda : hip;
       fake.reset();
-      // A failure of the first of two ways to get memory is none, and some
-      // calls are made again when a launch has failed.
-      bool hasOtherWay = name == "hipExtMallocWithFlags";
+      // Of two ways to get memory, only the failure of the last is one.
+      bool isLastWay = name == "hipExtMallocWithFlags";
       Setting noOther("SCCL_FAKE_NO_UNCACHED", "1");
-      Setting fail("SCCL_FAKE_FAIL",
-                   name + ":" + std::to_string(number + 2 * hasOtherWay));
+      Setting fail("SCCL_FAKE_FAIL", (isLastWay ? "fine-grained" : name) + ":" +
+                                         std::to_string(number));
       std::mutex mutex;
       unsigned failures = 0, naming = 0;
       auto begin = std::chrono::steady_clock::now();
@@ -508,7 +510,7 @@ TEST_P(EitherGPU, ReportsEveryCallThatFails) {
 TEST_P(EitherGPU, NeedsExportsBetweenProcessesOnly) {
   std::string name = fake.isCUDA ? "cuIpcGetMemHandle" : "hipIpcGetMemHandle";
   Setting fail("SCCL_FAKE_FAIL", name + ":1");
-  std::string bytes = plan("pair-halves-all_reduce", kind);
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               return int(useOnce(end, bytes, kind));
             }));

@@ -346,7 +346,8 @@ EXPORT int hipExtMallocWithFlags(void **memory, size_t bytes, unsigned flags) {
   COUNTED(hipExtMallocWithFlags, hipExtMallocWithFlags);
   if (flags != 1 && (flags != 3 || setting("SCCL_FAKE_NO_UNCACHED", 0)))
     return invalidValue;
-  enter(flags == 1 ? "fine-grained" : "uncached");
+  if (int code = enter(flags == 1 ? "fine-grained" : "uncached"))
+    return code;
   return makeBlock(memory, bytes);
 }
 #endif
@@ -456,16 +457,16 @@ EXPORT int NAME(cuStreamQuery, hipStreamQuery)(void *stream) {
   Stream *known = streamOf(stream);
   return !known ? invalidHandle : known->isIdle() ? 0 : notReady;
 }
-/// The null stream never has any work here.
+/// The null stream never has any work here. Told to fail, this waits all the
+/// same: it is how earlier work reports its errors.
 EXPORT int NAME(cuStreamSynchronize, hipStreamSynchronize)(void *stream) {
-  COUNTED(cuStreamSynchronize, hipStreamSynchronize);
-  if (!stream)
-    return currentDevice() < 0 ? noContext : 0;
+  if (!stream && currentDevice() < 0)
+    return noContext;
   Stream *known = streamOf(stream);
-  if (!known)
-    return invalidHandle;
-  known->drain();
-  return 0;
+  if (known)
+    known->drain();
+  COUNTED(cuStreamSynchronize, hipStreamSynchronize);
+  return stream && !known ? invalidHandle : 0;
 }
 EXPORT int NAME(cuMemsetD8Async, hipMemsetD8Async)(void *memory,
                                                    unsigned char value,
