@@ -221,10 +221,11 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * On a CPU `stream` must be null. On a GPU it is a CUstream or hipStream_t of
  * the device; the collective runs after what is in it. Null stands for a stream
  * of the communicator's own, after what is in the device's null stream. Ranks
- * that share a GPU must pass different streams, or null. The call returns when
- * this rank's part is
- * done: its receive buffer is complete, its send buffer may be reused. After an
- * error the contents of the receive buffer are undefined. Returns
+ * that share a GPU must pass different streams, or null.
+ *
+ * The call returns when this rank's part is done: its receive buffer is
+ * complete, its send buffer may be reused. After an error the contents of the
+ * receive buffer are undefined. Returns
  * scclErrorBusy while another thread launches on `comm`. Does not allocate
  * memory.
  */
@@ -235,7 +236,7 @@ SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
 /**
  * Collective. Memory for buffers that peers can access. Between processes such
  * buffers save the copies through the communicator's own memory; with ranks as
- * threads all memory is as good. Aligned to a page and zeroed. `bytes` must be
+ * threads all memory is as good, except on AMD GPUs. Aligned to a page and zeroed. `bytes` must be
  * the same on all ranks.
  */
 SCCL_API scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory);

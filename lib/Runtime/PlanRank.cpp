@@ -202,7 +202,7 @@ std::string PlanRank::verify(const MeasureRequest &request, Buffers &buffers,
     if (isHost)
       return place;
     uint64_t offset = place - static_cast<char *>(buffers.recvMemory);
-    if (offset <= buffers.bytes)
+    if (offset < buffers.bytes || address == buffers.recvMemory)
       return buffers.recvMirror.data() + offset;
     return buffers.sendMirror.data() +
            (place - static_cast<char *>(buffers.sendMemory));
