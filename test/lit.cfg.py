@@ -12,7 +12,7 @@
 #
 # ===------------------------------------------------------------------------===
 
-import ctypes.util
+import ctypes
 import os
 import shutil
 import sys
@@ -51,8 +51,16 @@ if "NVPTX" in config.llvm_targets:
 if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
     config.available_features.add("amdgpu")
 
+def can_load(library):
+    try:
+        return bool(ctypes.CDLL(library))
+    except OSError:
+        return False
+
+
 gpus = ["/dev/nvidiactl", "/dev/kfd"]
-if not any(map(os.path.exists, gpus)) and not ctypes.util.find_library("cuda"):
+drivers = ["libcuda.so.1", "libamdhip64.so"]
+if not any(map(os.path.exists, gpus)) and not any(map(can_load, drivers)):
     config.available_features.add("no-gpu")
 
 built_mpi = os.path.join(config.sccl_binary_dir, "lib", "libsccl-mpi.so")

@@ -459,7 +459,7 @@ static constexpr std::pair<const char *, const char *> fallible[] = {
     {"cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId"},
     {"cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer"},
     {"cuDevicePrimaryCtxRetain", "hipGetDevicePropertiesR0600"},
-    {"cuCtxPushCurrent_v2", "hipSetDevice"},
+    {"cuCtxPushCurrent_v2", "hipGetDevice"},
     {"cuCtxEnablePeerAccess", "hipDeviceEnablePeerAccess"},
     {"cuModuleLoadDataEx", "hipModuleLoadData"},
     {"cuModuleGetFunction", "hipModuleGetFunction"},
