@@ -7,10 +7,12 @@
 #
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), mpi
-# (the tools are built with it, and mpicc and mpirun are in PATH).
+# (the tools are built with it, and mpicc and mpirun are in PATH), no-gpu (neither a
+# GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
+import ctypes
 import os
 import shutil
 import sys
@@ -48,6 +50,18 @@ if "NVPTX" in config.llvm_targets:
         config.available_features.add("ptxas")
 if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
     config.available_features.add("amdgpu")
+
+def can_load(library):
+    try:
+        return bool(ctypes.CDLL(library))
+    except OSError:
+        return False
+
+
+gpus = ["/dev/nvidiactl", "/dev/kfd"]
+drivers = ["libcuda.so.1", "libamdhip64.so"]
+if not any(map(os.path.exists, gpus)) and not any(map(can_load, drivers)):
+    config.available_features.add("no-gpu")
 
 built_mpi = os.path.join(config.sccl_binary_dir, "lib", "libsccl-mpi.so")
 if os.path.exists(built_mpi) and find("mpicc") and find("mpirun"):

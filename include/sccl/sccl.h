@@ -102,8 +102,8 @@ typedef int (*scclAllGatherFn)(void *context, const void *mine, void *all,
 /** How a communicator behaves. Set it to SCCL_CONFIG_INITIALIZER first. */
 typedef struct scclConfig {
   size_t size; /**< sizeof(scclConfig), for later versions */
-  scclDeviceKind device;
-  int deviceIndex; /**< which GPU; CPUs have no index */
+  scclDeviceKind device; /**< its driver is loaded when it is asked for */
+  int deviceIndex;       /**< which GPU; CPUs have no index */
   /** Seconds that a launch may take before it is given up. */
   double timeoutSeconds;
   /** Bytes of scratch memory of this rank; 0: as much as the plan asks for. */
@@ -218,9 +218,14 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * All ranks must pass the same count, type and reduction. Differences are
  * reported where ranks access each other's buffers, and undefined elsewhere.
  *
- * On a CPU `stream` must be null, and the call returns when this rank's part is
- * done: its receive buffer is complete, its send buffer may be reused. After an
- * error the contents of the receive buffer are undefined. Returns
+ * On a CPU `stream` must be null. On a GPU it is a CUstream or hipStream_t of
+ * the device; the collective runs after what is in it. Null stands for a stream
+ * of the communicator's own, after what is in the device's null stream. Ranks
+ * that share a GPU must pass different streams, or null.
+ *
+ * The call returns when this rank's part is done: its receive buffer is
+ * complete, its send buffer may be reused. After an error the contents of the
+ * receive buffer are undefined. Returns
  * scclErrorBusy while another thread launches on `comm`. Does not allocate
  * memory.
  */
@@ -231,12 +236,18 @@ SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
 /**
  * Collective. Memory for buffers that peers can access. Between processes such
  * buffers save the copies through the communicator's own memory; with ranks as
- * threads all memory is as good. Aligned to a page and zeroed. `bytes` must be
+ * threads all memory is as good, except on AMD GPUs. Aligned to a page and zeroed. `bytes` must be
  * the same on all ranks.
  */
 SCCL_API scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory);
 /** Collective. Frees what the same scclMemAlloc call gave to all ranks. */
 SCCL_API scclResult scclMemFree(scclComm comm, void *memory);
+/**
+ * Copies between any two addresses of the host and the communicator's device,
+ * and returns when that is done. Waits for the device's null stream before.
+ */
+SCCL_API scclResult scclMemCopy(scclComm comm, void *to, const void *from,
+                                size_t bytes);
 
 /** Bytes of scratch and staging memory that this rank has. Thread-safe. */
 SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);

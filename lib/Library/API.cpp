@@ -251,6 +251,15 @@ scclResult scclMemFree(scclComm comm, void *memory) {
   });
 }
 
+scclResult scclMemCopy(scclComm comm, void *to, const void *from,
+                       size_t bytes) {
+  return guarded([&]() -> Status {
+    if (!comm || (bytes != 0 && (!to || !from)))
+      return isNull(!comm ? "comm" : to ? "from" : "to");
+    return comm->comm->copy(to, from, bytes);
+  });
+}
+
 scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
   return guarded([&]() -> Status {
     if (!comm || !bytes)

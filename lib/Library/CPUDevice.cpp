@@ -91,6 +91,7 @@ public:
       : name(__builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64") {}
 
   const std::string &target() const override { return name; }
+  const std::string &id() const override { return noId; }
 
   unsigned suitability(const plan::KernelInfo &kernel) const override {
     if (kernel.format != "elf")
@@ -128,12 +129,19 @@ public:
   Status load(llvm::StringRef image, const std::string &symbol, unsigned,
               unsigned, std::unique_ptr<DeviceFunction> &function) override;
 
+  uint64_t residentBlocks(const DeviceFunction &) const override {
+    return UINT64_MAX;
+  }
+  bool peersReachAnyMemory() const override { return true; }
+  Status checkBuffer(const void *, const char *) const override { return {}; }
+
   Status checkStream(void *stream) const override {
     if (stream)
       return invalid("stream is not null, but a CPU has no streams");
     return {};
   }
 
+  Status begin(void *) override { return {}; }
   Status launch(const DeviceFunction &function,
                 const LaunchArguments &arguments, void *) override {
     static_cast<const CPUFunction &>(function).entry(
@@ -147,10 +155,14 @@ public:
     return {};
   }
 
+  Status poll(void *, bool &done) override {
+    done = true;
+    return {};
+  }
   bool isSynchronous() const override { return true; }
 
 private:
-  std::string name;
+  std::string name, noId;
 };
 } // namespace
 
@@ -216,9 +228,8 @@ Status sccl::createDevice(const scclConfig &config,
     device = createCPUDevice();
     return {};
   case scclDeviceCUDA:
-    return {scclErrorUnsupported, "this libsccl has no CUDA device"};
   case scclDeviceHIP:
-    return {scclErrorUnsupported, "this libsccl has no HIP device"};
+    return createGPUDevice(config, device);
   }
   return invalid("device is " + std::to_string(int(config.device)) +
                  ", expected 0 to 2");

@@ -21,6 +21,7 @@ struct Hello {
   uint32_t rank, numRanks;
   char planHash[64];
   char target[32];
+  char deviceId[32];
   uint64_t maxPiece;
   uint64_t machine;
   ProcessId process;
@@ -174,6 +175,8 @@ Status Communicator::connect() {
   if (status.ok()) {
     std::strncpy(hello.target, device->target().c_str(),
                  sizeof(hello.target) - 1);
+    std::strncpy(hello.deviceId, device->id().c_str(),
+                 sizeof(hello.deviceId) - 1);
     hello.maxPiece = maxPiece;
     hello.control = plane.handle();
     hello.memory = memory[rank]->handle();
@@ -197,7 +200,32 @@ Status Communicator::connect() {
   return status;
 }
 
+/// Ranks wait for each other inside kernels, so those that share a device must
+/// all be resident at once.
+Status Communicator::checkResidency(const std::vector<Hello> &hellos) const {
+  if (device->id().empty())
+    return {};
+  for (const Program &program : programs) {
+    uint64_t blocks = 0, ranks = 0;
+    for (unsigned other = 0; other < numRanks; ++other)
+      if (device->id() == hellos[other].deviceId) {
+        blocks += program.info->blocks * program.info->ranks[other].channels;
+        ++ranks;
+      }
+    for (const auto &function : program.functions)
+      if (uint64_t most = function ? device->residentBlocks(*function) : blocks;
+          blocks > most)
+        return {scclErrorUnsupported,
+                std::to_string(ranks) + " ranks share device " + device->id() +
+                    " and need " + std::to_string(blocks) +
+                    " blocks at once, and it holds " + std::to_string(most)};
+  }
+  return {};
+}
+
 Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
+  if (Status status = checkResidency(hellos); !status.ok())
+    return status;
   isOneProcess = true;
   for (unsigned other = 0; other < numRanks; ++other) {
     processes.push_back(hellos[other].process);
@@ -401,4 +429,18 @@ Status Communicator::free(void *address) {
       return {};
     }
   return invalid("this address was not returned by scclMemAlloc, or is free");
+}
+
+Status Communicator::copy(void *to, const void *from, size_t bytes) {
+  if (bytes == 0)
+    return {};
+  if (Status status = device->begin(nullptr); !status.ok())
+    return status;
+  if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
+    return status;
+  Status status = settle(nullptr);
+  // The memory may not be given back while something still copies.
+  if (!status.ok())
+    (void)settle(nullptr);
+  return status;
 }

@@ -14,6 +14,7 @@
 #include "Watchdog.h"
 
 #include <memory>
+#include <new>
 #include <optional>
 
 namespace sccl {
@@ -27,6 +28,21 @@ struct LaunchRequest {
   scclRedOp op;
   void *stream;
 };
+
+/// Memory in whole pages, so that a device can map it and nothing else.
+template <typename T> struct PageAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t page{4096};
+  static constexpr size_t pagedBytes(size_t count) {
+    return (count * sizeof(T) + size_t(page) - 1) / size_t(page) * size_t(page);
+  }
+  T *allocate(size_t count) {
+    return static_cast<T *>(::operator new(pagedBytes(count), page));
+  }
+  void deallocate(T *memory, size_t) { ::operator delete(memory, page); }
+  bool operator==(const PageAllocator &) const = default;
+};
+using PeerTables = std::vector<PeerEntry, PageAllocator<PeerEntry>>;
 
 class Communicator {
 public:
@@ -42,6 +58,8 @@ public:
   /// Collective; see scclMemAlloc and scclMemFree.
   Status allocate(size_t bytes, void **memory);
   Status free(void *memory);
+  /// See scclMemCopy.
+  Status copy(void *to, const void *from, size_t bytes);
 
   void abort();
   /// Why the communicator is out of use; success if it is not.
@@ -93,6 +111,7 @@ private:
   // Creation.
   Status prepare();
   Status connect();
+  Status checkResidency(const std::vector<struct Hello> &hellos) const;
   Status mapPeers(const std::vector<struct Hello> &hellos);
   Status mapHostMemory();
   void fillBounceTables();
@@ -119,7 +138,8 @@ private:
   Status run(const Flight &flight, const Route &route);
   Status runPiece(const Flight &flight, const void *input, void *output,
                   unsigned table, uint64_t bytes);
-  Status separate(const Program &program, uint64_t bytes);
+  Status separate(const Program &program, uint64_t bytes, void *stream);
+  Status settle(void *stream);
   void advanceTable(uint64_t bytes);
   Status copySegments(char *to, uint64_t toPitch, const char *from,
                       uint64_t fromPitch, unsigned segments, uint64_t bytes,
@@ -144,6 +164,10 @@ private:
   scclConfig config;
 
   ControlPlane plane;
+  /// The tables of peers that functions get: one per program for own buffers,
+  /// and one that every direct launch fills in. The device may have mapped
+  /// them, so they outlive it.
+  PeerTables peerTables;
   std::vector<ProcessId> processes;
   bool isOneProcess = false;
   std::unique_ptr<Device> device;
@@ -157,9 +181,6 @@ private:
   std::vector<SizedChoice> choices;
   std::optional<Choice> forced;
 
-  /// The tables of peers that functions get: one per program for own buffers,
-  /// and one that every direct launch fills in.
-  std::vector<PeerEntry> peerTables;
   PeerEntry *mappedTables = nullptr; ///< as the device sees them
   std::vector<Call> calls;
   std::vector<Region> regions;

@@ -66,6 +66,9 @@ public:
   /// The name that tables of a plan know the device by: one of the targets that
   /// `suitability` accepts, the best.
   virtual const std::string &target() const = 0;
+  /// Tells devices of this machine apart whose blocks have to fit together;
+  /// empty if that is no concern. At most 31 bytes.
+  virtual const std::string &id() const = 0;
   /// 0 if the device cannot run the kernel; more is better.
   virtual unsigned suitability(const plan::KernelInfo &kernel) const = 0;
 
@@ -75,7 +78,8 @@ public:
   virtual Status import(const DeviceHandle &handle,
                         std::unique_ptr<DeviceBuffer> &buffer) = 0;
   /// Makes memory of the host accessible to functions; `mapped` is its address
-  /// there. Lasts until the device is destroyed.
+  /// there. Lasts until the device is destroyed. Pages of the memory must not
+  /// be mapped twice.
   virtual Status mapHostMemory(void *memory, uint64_t bytes, void **mapped) = 0;
 
   /// Loads `symbol` from an image. Fails if `blocks` blocks of `blockSize`
@@ -83,15 +87,26 @@ public:
   virtual Status load(llvm::StringRef image, const std::string &symbol,
                       unsigned blocks, unsigned blockSize,
                       std::unique_ptr<DeviceFunction> &function) = 0;
+  /// How many blocks of the function the device holds at once.
+  virtual uint64_t residentBlocks(const DeviceFunction &function) const = 0;
 
+  /// True if peers in this process may access memory that `allocate` did not
+  /// return.
+  virtual bool peersReachAnyMemory() const = 0;
+  /// Fails if functions cannot access the caller's memory.
+  virtual Status checkBuffer(const void *buffer, const char *name) const = 0;
   /// Null is a stream everywhere; fails on what is none.
   virtual Status checkStream(void *stream) const = 0;
+  /// What follows comes after all that the caller has enqueued.
+  virtual Status begin(void *stream) = 0;
   /// Runs the function, or enqueues it, with the blocks that `load` was told.
   virtual Status launch(const DeviceFunction &function,
                         const LaunchArguments &arguments, void *stream) = 0;
   /// Copies between any two addresses of host and device, in stream order.
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       void *stream) = 0;
+  /// Tells whether all that was enqueued is done, or how it failed.
+  virtual Status poll(void *stream, bool &done) = 0;
   /// True if `launch` and `copy` return when they are done.
   virtual bool isSynchronous() const = 0;
 };
@@ -100,8 +115,10 @@ public:
 /// machine or this build lacks it.
 Status createDevice(const scclConfig &config, std::unique_ptr<Device> &device);
 
-/// The part of it for CPUs.
+/// The parts of it for CPUs, and for GPUs.
 std::unique_ptr<Device> createCPUDevice();
+Status createGPUDevice(const scclConfig &config,
+                       std::unique_ptr<Device> &device);
 
 /// What a waiting thread of a rank does between polls. As long as every rank
 /// can have a core, giving it away costs more than keeping it.

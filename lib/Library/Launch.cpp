@@ -101,6 +101,11 @@ Status Communicator::checkBuffers(Flight &flight) const {
     if (bytes != 0 && address + bytes < address)
       return invalid(std::string(name) + " with " + std::to_string(bytes) +
                      " bytes goes beyond the end of memory");
+    if (bytes != 0)
+      if (Status status =
+              device->checkBuffer(reinterpret_cast<void *>(address), name);
+          !status.ok())
+        return status;
   }
   if (!overlap(send, sendBytes, recv, recvBytes))
     return {};
@@ -236,11 +241,12 @@ bool Communicator::locateBuffers(const Flight &flight) {
   const plan::ProgramInfo &info = *flight.choice.program->info;
   PeerEntry *own = tableOf(programSlot(*flight.choice.program));
   PeerEntry *table = tableOf(programs.size());
+  bool reachesAll = isOneProcess && device->peersReachAnyMemory();
   // The address that this rank has for a buffer; null if none.
   auto locate = [&](unsigned other, uint64_t region, uint64_t offset,
                     uint64_t bytes, bool &reachable) -> void * {
     if (region == Call::unregistered) {
-      reachable &= isOneProcess || bytes == 0;
+      reachable &= reachesAll || bytes == 0;
       return isOneProcess ? reinterpret_cast<void *>(offset) : nullptr;
     }
     if (region >= regions.size() || regions[region].parts.empty() ||
@@ -272,12 +278,15 @@ bool Communicator::locateBuffers(const Flight &flight) {
 
 /// A program whose ranks do not announce themselves may begin only when all are
 /// done with what came before, if that divides scratch memory otherwise.
-Status Communicator::separate(const Program &program, uint64_t bytes) {
+Status Communicator::separate(const Program &program, uint64_t bytes,
+                              void *stream) {
   bool same = program.signature == lastProgram && bytes == lastBytes;
   lastProgram = program.signature;
   lastBytes = bytes;
   if (same || program.info->announcesReady)
     return {};
+  if (Status status = settle(stream); !status.ok())
+    return status;
   Call call = {};
   call.signature = program.signature;
   call.segmentBytes = bytes;
@@ -286,10 +295,38 @@ Status Communicator::separate(const Program &program, uint64_t bytes) {
   return compareCalls(call);
 }
 
+/// Waits for what was enqueued. Once the launch is given up, kernels end by
+/// themselves; if they do not, the device is lost.
+Status Communicator::settle(void *stream) {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> deadline;
+  bool done = device->isSynchronous();
+  while (!done) {
+    if (Status status = device->poll(stream, done); !status.ok())
+      return status;
+    if (done)
+      break;
+    if (plane.abortWord().load(std::memory_order_relaxed) != 0) {
+      if (!deadline)
+        deadline = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(config.timeoutSeconds));
+      if (Clock::now() > *deadline)
+        return {scclErrorDevice,
+                "a kernel did not end after the launch was given up"};
+    }
+    Patience::pause();
+  }
+  progress.store(progress.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_relaxed);
+  return poison();
+}
+
 Status Communicator::runPiece(const Flight &flight, const void *input,
                               void *output, unsigned table, uint64_t bytes) {
   const Program &program = *flight.choice.program;
-  if (Status status = separate(program, bytes); !status.ok())
+  if (Status status = separate(program, bytes, flight.request.stream);
+      !status.ok())
     return status;
   const PeerEntry &own = tableOf(programSlot(program))[rank];
   LaunchArguments arguments{
@@ -383,10 +420,14 @@ Status Communicator::run(const Flight &flight, const Route &route) {
                            layout.outputSegments, bytes, request.stream);
           !status.ok())
         return status;
-    if (route.peersUseBuffers)
-      advanceTable(bytes);
+    if (!route.peersUseBuffers || at + bytes >= segment)
+      continue;
+    // The kernel reads the table.
+    if (Status status = settle(request.stream); !status.ok())
+      return status;
+    advanceTable(bytes);
   }
-  return {};
+  return settle(request.stream);
 }
 
 /// Moves the user's buffers in the table of direct launches on by `bytes`.
@@ -437,11 +478,15 @@ Status Communicator::launch(const LaunchRequest &request) {
   if (!status.ok())
     return status;
   Patience::begin(numRanks);
-  status = execute(flight);
+  status = device->begin(request.stream);
+  if (status.ok())
+    status = execute(flight);
   if (status.ok())
     return status;
   if (poison().ok())
     plane.raise({status.code(), rank, rank});
+  // What is enqueued may still access the caller's buffers.
+  (void)settle(request.stream);
   inFlight.leave();
   leaveTogether();
   return status;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 using namespace sccl;
 
@@ -67,6 +68,9 @@ struct PlanRank::Buffers {
   bool registered = false;
   void *send = nullptr, *recv = nullptr;
   uint64_t recvBytes = 0, segmentBytes = 0;
+  uint64_t bytes = 0; ///< of each block
+  /// What the host sees of the blocks where it cannot access them.
+  std::vector<char> sendMirror, recvMirror;
   scclDataType type = scclFloat32;
   scclRedOp op = scclSum;
 };
@@ -77,8 +81,8 @@ PlanRank::create(llvm::StringRef bytes, const plan::Manifest &manifest,
   Result<Collective> collective = collectiveOf(manifest);
   if (!collective)
     return Error{collective.error()};
-  std::unique_ptr<PlanRank> rank(
-      new PlanRank(std::move(*collective), manifest, end));
+  std::unique_ptr<PlanRank> rank(new PlanRank(
+      std::move(*collective), manifest, end, config.device == scclDeviceCPU));
   scclResult result =
       scclPlanLoadMemory(bytes.data(), bytes.size(), &rank->plan);
   if (result == scclSuccess)
@@ -131,6 +135,11 @@ Result<bool> PlanRank::allocate(const MeasureRequest &request,
   buffers.recvBytes = layout.outputSegments * segmentBytes;
   // In place the larger of the two buffers holds both.
   uint64_t bytes = segments * segmentBytes;
+  buffers.bytes = bytes;
+  if (!isHost) {
+    buffers.sendMirror.resize(bytes);
+    buffers.recvMirror.resize(bytes);
+  }
   std::string error;
   if (!getMemory(request.registered, bytes, &buffers.sendMemory) ||
       !getMemory(request.registered, bytes, &buffers.recvMemory))
@@ -162,20 +171,51 @@ scclResult PlanRank::launch(const MeasureRequest &request,
                     buffers.type, buffers.op, nullptr);
 }
 
+/// Launches between copies to the device and from it, if it has memory of its
+/// own.
+scclResult PlanRank::launchVerified(const MeasureRequest &request,
+                                    Buffers &buffers) {
+  if (isHost)
+    return launch(request, buffers);
+  scclResult code = scclMemCopy(theComm, buffers.sendMemory,
+                                buffers.sendMirror.data(), buffers.bytes);
+  if (code == scclSuccess)
+    code = scclMemCopy(theComm, buffers.recvMemory, buffers.recvMirror.data(),
+                       buffers.bytes);
+  if (code == scclSuccess)
+    code = launch(request, buffers);
+  if (code != scclSuccess)
+    return code;
+  return scclMemCopy(theComm, buffers.recvMirror.data(), buffers.recvMemory,
+                     buffers.bytes);
+}
+
 /// Launches with other data each time and compares; returns an error or "".
-std::string PlanRank::verify(const MeasureRequest &request,
-                             const Buffers &buffers, Measurement &result) {
+std::string PlanRank::verify(const MeasureRequest &request, Buffers &buffers,
+                             Measurement &result) {
   TestData data(theCollective, request.element, request.reduction,
                 buffers.segmentBytes);
   constexpr int poison = 0xDB;
+  // The same places in the mirrors as in the blocks.
+  auto onHost = [&](void *address) -> char * {
+    auto *place = static_cast<char *>(address);
+    if (isHost)
+      return place;
+    uint64_t offset = place - static_cast<char *>(buffers.recvMemory);
+    if (offset < buffers.bytes || address == buffers.recvMemory)
+      return buffers.recvMirror.data() + offset;
+    return buffers.sendMirror.data() +
+           (place - static_cast<char *>(buffers.sendMemory));
+  };
+  char *send = onHost(buffers.send), *recv = onHost(buffers.recv);
   for (unsigned launchNumber = 0; launchNumber < request.verified;
        ++launchNumber) {
-    std::memset(buffers.recv, poison, buffers.recvBytes);
-    data.fillInput(end.rank, launchNumber, buffers.send);
-    if (scclResult code = launch(request, buffers); code != scclSuccess)
+    std::memset(recv, poison, buffers.recvBytes);
+    data.fillInput(end.rank, launchNumber, send);
+    if (scclResult code = launchVerified(request, buffers); code != scclSuccess)
       return lastError(code);
     OutputComparison comparison =
-        data.compareOutput(end.rank, launchNumber, buffers.recv);
+        data.compareOutput(end.rank, launchNumber, recv);
     result.elements += comparison.elements;
     if (comparison.wrong != 0 && result.wrong == 0)
       result.firstWrong = "launch " + std::to_string(launchNumber) + ", rank " +

@@ -60,22 +60,25 @@ public:
 private:
   struct Buffers;
   PlanRank(Collective collective, const plan::Manifest &manifest,
-           const RankEnd &end)
-      : theCollective(std::move(collective)), manifest(manifest), end(end) {}
+           const RankEnd &end, bool isHost)
+      : theCollective(std::move(collective)), manifest(manifest), end(end),
+        isHost(isHost) {}
 
   Result<bool> allocate(const MeasureRequest &request, uint64_t segmentBytes,
                         Buffers &buffers);
   bool getMemory(bool registered, uint64_t bytes, void **memory);
   void release(Buffers &buffers);
   Result<bool> agree(const std::string &error) const;
-  std::string verify(const MeasureRequest &request, const Buffers &buffers,
+  std::string verify(const MeasureRequest &request, Buffers &buffers,
                      Measurement &result);
   Result<double> time(const MeasureRequest &request, const Buffers &buffers);
   scclResult launch(const MeasureRequest &request, const Buffers &buffers);
+  scclResult launchVerified(const MeasureRequest &request, Buffers &buffers);
 
   Collective theCollective;
   const plan::Manifest &manifest;
   RankEnd end;
+  bool isHost; ///< the device is the CPU
   scclPlan plan = nullptr;
   scclComm theComm = nullptr;
 };

@@ -1,0 +1,604 @@
+//===- Driver.cpp - A GPU driver on host memory, for tests ----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Built twice, as libcuda.so.1 and, with SCCL_FAKE_HIP, as libamdhip64.so.
+// Modules are shared objects for the host, and a launch calls their function on
+// a thread of the stream, so collectives really execute. It is strict where
+// real drivers crash or corrupt: contexts, handles and pointers are checked.
+//
+// Environment variables, read at every call:
+//   SCCL_FAKE_FAIL=NAME:N      call number N of NAME fails, counted from 1
+//   SCCL_FAKE_DEVICES=N        devices; 2 by default
+//   SCCL_FAKE_SMS=N            multiprocessors; 8
+//   SCCL_FAKE_BLOCKS=N         blocks per multiprocessor; 4
+//   SCCL_FAKE_NO_COOPERATIVE, SCCL_FAKE_NO_PEERS, SCCL_FAKE_NO_UNCACHED
+//
+//===----------------------------------------------------------------------===//
+
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+#ifdef SCCL_FAKE_HIP
+#define NAME(cuda, hip) hip
+static constexpr bool isCUDA = false;
+#else
+#define NAME(cuda, hip) cuda
+static constexpr bool isCUDA = true;
+#endif
+#define TEXT(name) #name
+#define QUOTE(name) TEXT(name)
+#define EXPORT extern "C" __attribute__((visibility("default")))
+/// Begins a function of the driver.
+#define COUNTED(cuda, hip)                                                     \
+  if (int code = enter(QUOTE(NAME(cuda, hip))))                                \
+  return code
+
+namespace {
+constexpr int invalidValue = 1, outOfMemory = 2, noDevice = 100,
+              invalidDevice = 101, noBinary = 209, noContext = 201,
+              invalidHandle = 400, notFound = 500, notReady = 600,
+              peerAlreadyEnabled = 704, tooLarge = 720, unknown = 999;
+
+/// A queue of work and the thread that does it.
+struct Stream {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> work;
+  bool busy = false, stopping = false;
+  std::thread thread{[this] { run(); }};
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [this] { return stopping || !work.empty(); });
+      if (work.empty())
+        return;
+      auto next = std::move(work.front());
+      work.pop_front();
+      busy = true;
+      lock.unlock();
+      next();
+      lock.lock();
+      busy = false;
+      changed.notify_all();
+    }
+  }
+  void push(std::function<void()> item) {
+    std::lock_guard lock(mutex);
+    work.push_back(std::move(item));
+    changed.notify_all();
+  }
+  bool isIdle() {
+    std::lock_guard lock(mutex);
+    return work.empty() && !busy;
+  }
+  void drain() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return work.empty() && !busy; });
+  }
+  ~Stream() {
+    {
+      std::lock_guard lock(mutex);
+      stopping = true;
+      changed.notify_all();
+    }
+    thread.join();
+  }
+};
+
+struct Block {
+  size_t bytes;
+  int fd;
+  bool isImported;
+};
+struct Context {
+  unsigned users = 0;
+};
+struct State {
+  std::mutex mutex;
+  std::map<std::string, unsigned> calls;
+  std::map<uintptr_t, Block> blocks;
+  std::map<void *, size_t> registered;
+  std::set<void *> modules, functions;
+  std::set<Stream *> streams;
+  std::set<std::pair<int, int>> peers;
+  Context contexts[8];
+};
+struct Handle {
+  int64_t pid, fd;
+  uint64_t bytes;
+  char rest[40];
+};
+static_assert(sizeof(Handle) == 64);
+} // namespace
+
+/// Never destroyed: threads may outlive main.
+static State &state() {
+  static State *made = new State;
+  return *made;
+}
+static thread_local std::deque<Context *> contextStack;
+static thread_local int hipDevice = 0;
+
+static long setting(const char *name, long standard) {
+  const char *text = std::getenv(name);
+  return text ? std::atol(text) : standard;
+}
+
+static int enter(const std::string &name) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  unsigned number = ++s.calls[name];
+  const char *fail = std::getenv("SCCL_FAKE_FAIL");
+  return fail && fail == name + ":" + std::to_string(number) ? unknown : 0;
+}
+
+static int currentDevice() {
+  if (!isCUDA)
+    return hipDevice;
+  return contextStack.empty() ? -1
+                              : int(contextStack.back() - state().contexts);
+}
+
+//===----------------------------------------------------------------------===//
+// What tests ask
+//===----------------------------------------------------------------------===//
+
+EXPORT void scclFakeReset() {
+  std::lock_guard lock(state().mutex);
+  state().calls.clear();
+}
+EXPORT unsigned scclFakeCalls(const char *name) {
+  std::lock_guard lock(state().mutex);
+  auto found = state().calls.find(name);
+  return found == state().calls.end() ? 0 : found->second;
+}
+/// Everything that was made and not given back.
+EXPORT unsigned scclFakeLive() {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  size_t live = s.blocks.size() + s.registered.size() + s.modules.size() +
+                s.streams.size();
+  for (const Context &context : s.contexts)
+    live += context.users;
+  return live;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+EXPORT int NAME(cuInit, hipInit)(unsigned) {
+  COUNTED(cuInit, hipInit);
+  return 0;
+}
+EXPORT int NAME(cuDeviceGetCount, hipGetDeviceCount)(int *count) {
+  COUNTED(cuDeviceGetCount, hipGetDeviceCount);
+  *count = setting("SCCL_FAKE_DEVICES", 2);
+  return *count == 0 && !isCUDA ? noDevice : 0;
+}
+EXPORT int NAME(cuDeviceGet, hipDeviceGet)(int *device, int index) {
+  COUNTED(cuDeviceGet, hipDeviceGet);
+  *device = index;
+  return index < setting("SCCL_FAKE_DEVICES", 2) ? 0 : invalidDevice;
+}
+EXPORT int NAME(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value,
+                                                             int which, int) {
+  COUNTED(cuDeviceGetAttribute, hipDeviceGetAttribute);
+  if (which == (isCUDA ? 16 : 63))
+    *value = setting("SCCL_FAKE_SMS", 8);
+  else if (which == (isCUDA ? 95 : 10))
+    *value = !setting("SCCL_FAKE_NO_COOPERATIVE", 0);
+  else if (which == (isCUDA ? 88 : 65))
+    *value = 0;
+  else if (isCUDA && (which == 75 || which == 76))
+    *value = which == 75 ? 9 : 0;
+  else
+    return invalidValue;
+  return 0;
+}
+EXPORT int NAME(cuDeviceGetPCIBusId, hipDeviceGetPCIBusId)(char *text, int size,
+                                                           int device) {
+  COUNTED(cuDeviceGetPCIBusId, hipDeviceGetPCIBusId);
+  std::snprintf(text, size, "0000:%02d:00.0", device);
+  return 0;
+}
+EXPORT int NAME(cuDeviceCanAccessPeer, hipDeviceCanAccessPeer)(int *can, int,
+                                                               int) {
+  COUNTED(cuDeviceCanAccessPeer, hipDeviceCanAccessPeer);
+  *can = !setting("SCCL_FAKE_NO_PEERS", 0);
+  return 0;
+}
+static int enablePeer(int peer) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  return s.peers.insert({currentDevice(), peer}).second ? 0
+                                                        : peerAlreadyEnabled;
+}
+
+#ifdef SCCL_FAKE_HIP
+EXPORT int hipGetDevice(int *device) {
+  COUNTED(hipGetDevice, hipGetDevice);
+  *device = hipDevice;
+  return 0;
+}
+EXPORT int hipSetDevice(int device) {
+  COUNTED(hipSetDevice, hipSetDevice);
+  hipDevice = device;
+  return 0;
+}
+EXPORT int hipGetDevicePropertiesR0600(char *properties, int) {
+  COUNTED(hipGetDevicePropertiesR0600, hipGetDevicePropertiesR0600);
+  std::strcpy(properties, "Fake gfx000 device");
+  std::strcpy(properties + 1160, "gfx942:sramecc+:xnack-");
+  return 0;
+}
+EXPORT int hipDeviceEnablePeerAccess(int peer, unsigned) {
+  COUNTED(hipDeviceEnablePeerAccess, hipDeviceEnablePeerAccess);
+  return enablePeer(peer);
+}
+EXPORT const char *hipGetErrorString(int code) {
+  return code == unknown ? "told to fail" : "some error";
+}
+#else
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  COUNTED(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain);
+  std::lock_guard lock(state().mutex);
+  Context &chosen = state().contexts[device];
+  ++chosen.users;
+  *context = &chosen;
+  return 0;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  COUNTED(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease_v2);
+  std::lock_guard lock(state().mutex);
+  Context &chosen = state().contexts[device];
+  if (chosen.users == 0)
+    return noContext;
+  --chosen.users;
+  return 0;
+}
+EXPORT int cuCtxPushCurrent_v2(void *context) {
+  COUNTED(cuCtxPushCurrent_v2, cuCtxPushCurrent_v2);
+  contextStack.push_back(static_cast<Context *>(context));
+  return 0;
+}
+EXPORT int cuCtxPopCurrent_v2(void **context) {
+  COUNTED(cuCtxPopCurrent_v2, cuCtxPopCurrent_v2);
+  if (contextStack.empty())
+    return noContext;
+  *context = contextStack.back();
+  contextStack.pop_back();
+  return 0;
+}
+EXPORT int cuCtxEnablePeerAccess(void *context, unsigned) {
+  COUNTED(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess);
+  return enablePeer(int(static_cast<Context *>(context) - state().contexts));
+}
+EXPORT int cuGetErrorString(int code, const char **text) {
+  *text = code == unknown ? "told to fail" : "some error";
+  return 0;
+}
+#endif
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static int mapBlock(int fd, size_t bytes, bool isImported, void **memory) {
+  void *made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (made == MAP_FAILED) {
+    close(fd);
+    return outOfMemory;
+  }
+  std::lock_guard lock(state().mutex);
+  state().blocks[uintptr_t(made)] = {bytes, fd, isImported};
+  *memory = made;
+  return 0;
+}
+
+static int makeBlock(void **memory, size_t bytes) {
+  if (currentDevice() < 0)
+    return noContext;
+  int fd = memfd_create("fake-gpu", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, bytes) != 0)
+    return outOfMemory;
+  if (int code = mapBlock(fd, bytes, false, memory))
+    return code;
+  // Real memory comes with what was there before.
+  std::memset(*memory, 0xa5, bytes);
+  return 0;
+}
+
+static int dropBlock(void *memory, bool isImported) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  auto found = s.blocks.find(uintptr_t(memory));
+  if (found == s.blocks.end() || found->second.isImported != isImported)
+    return invalidValue;
+  munmap(memory, found->second.bytes);
+  close(found->second.fd);
+  s.blocks.erase(found);
+  return 0;
+}
+
+#ifdef SCCL_FAKE_HIP
+EXPORT int hipExtMallocWithFlags(void **memory, size_t bytes, unsigned flags) {
+  COUNTED(hipExtMallocWithFlags, hipExtMallocWithFlags);
+  if (flags != 1 && (flags != 3 || setting("SCCL_FAKE_NO_UNCACHED", 0)))
+    return invalidValue;
+  if (int code = enter(flags == 1 ? "fine-grained" : "uncached"))
+    return code;
+  return makeBlock(memory, bytes);
+}
+#endif
+EXPORT int NAME(cuMemAlloc_v2, hipMalloc)(void **memory, size_t bytes) {
+  COUNTED(cuMemAlloc_v2, hipMalloc);
+  return makeBlock(memory, bytes);
+}
+EXPORT int NAME(cuMemFree_v2, hipFree)(void *memory) {
+  COUNTED(cuMemFree_v2, hipFree);
+  return dropBlock(memory, false);
+}
+EXPORT int NAME(cuIpcGetMemHandle, hipIpcGetMemHandle)(Handle *handle,
+                                                       void *memory) {
+  COUNTED(cuIpcGetMemHandle, hipIpcGetMemHandle);
+  std::lock_guard lock(state().mutex);
+  auto found = state().blocks.find(uintptr_t(memory));
+  if (found == state().blocks.end())
+    return invalidValue;
+  *handle = {getpid(), found->second.fd, found->second.bytes, {}};
+  return 0;
+}
+EXPORT int NAME(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle)(void **memory,
+                                                            Handle handle,
+                                                            unsigned flags) {
+  COUNTED(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle);
+  if (flags != 1 || handle.pid == getpid())
+    return invalidValue;
+  std::string path = "/proc/" + std::to_string(handle.pid) + "/fd/" +
+                     std::to_string(handle.fd);
+  int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  return fd < 0 ? invalidHandle : mapBlock(fd, handle.bytes, true, memory);
+}
+EXPORT int NAME(cuIpcCloseMemHandle, hipIpcCloseMemHandle)(void *memory) {
+  COUNTED(cuIpcCloseMemHandle, hipIpcCloseMemHandle);
+  return dropBlock(memory, true);
+}
+EXPORT int NAME(cuMemHostRegister_v2,
+                hipHostRegister)(void *memory, size_t bytes, unsigned flags) {
+  COUNTED(cuMemHostRegister_v2, hipHostRegister);
+  if (uintptr_t(memory) % 4096 != 0 || flags != 3)
+    return invalidValue;
+  std::lock_guard lock(state().mutex);
+  return state().registered.insert({memory, bytes}).second ? 0 : 712;
+}
+EXPORT int NAME(cuMemHostUnregister, hipHostUnregister)(void *memory) {
+  COUNTED(cuMemHostUnregister, hipHostUnregister);
+  std::lock_guard lock(state().mutex);
+  return state().registered.erase(memory) ? 0 : 713;
+}
+EXPORT int NAME(cuMemHostGetDevicePointer_v2,
+                hipHostGetDevicePointer)(void **mapped, void *memory,
+                                         unsigned) {
+  COUNTED(cuMemHostGetDevicePointer_v2, hipHostGetDevicePointer);
+  std::lock_guard lock(state().mutex);
+  if (!state().registered.count(memory))
+    return invalidValue;
+  *mapped = memory;
+  return 0;
+}
+EXPORT int NAME(cuPointerGetAttribute,
+                hipPointerGetAttribute)(unsigned *value, int which,
+                                        const void *pointer) {
+  COUNTED(cuPointerGetAttribute, hipPointerGetAttribute);
+  std::lock_guard lock(state().mutex);
+  *value = 2;
+  for (const auto &[begin, block] : state().blocks)
+    if (which == 2 && uintptr_t(pointer) - begin < block.bytes)
+      return 0;
+  return invalidValue;
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+static Stream *streamOf(void *stream) {
+  std::lock_guard lock(state().mutex);
+  auto *known = static_cast<Stream *>(stream);
+  return state().streams.count(known) ? known : nullptr;
+}
+
+EXPORT int NAME(cuStreamCreate, hipStreamCreateWithFlags)(void **stream,
+                                                          unsigned) {
+  COUNTED(cuStreamCreate, hipStreamCreateWithFlags);
+  if (currentDevice() < 0)
+    return noContext;
+  auto *made = new Stream;
+  std::lock_guard lock(state().mutex);
+  state().streams.insert(made);
+  *stream = made;
+  return 0;
+}
+EXPORT int NAME(cuStreamDestroy_v2, hipStreamDestroy)(void *stream) {
+  COUNTED(cuStreamDestroy_v2, hipStreamDestroy);
+  Stream *known = streamOf(stream);
+  if (!known)
+    return invalidHandle;
+  {
+    std::lock_guard lock(state().mutex);
+    state().streams.erase(known);
+  }
+  delete known;
+  return 0;
+}
+EXPORT int NAME(cuStreamQuery, hipStreamQuery)(void *stream) {
+  COUNTED(cuStreamQuery, hipStreamQuery);
+  Stream *known = streamOf(stream);
+  return !known ? invalidHandle : known->isIdle() ? 0 : notReady;
+}
+/// The null stream never has any work here. Told to fail, this waits all the
+/// same: it is how earlier work reports its errors.
+EXPORT int NAME(cuStreamSynchronize, hipStreamSynchronize)(void *stream) {
+  if (!stream && currentDevice() < 0)
+    return noContext;
+  Stream *known = streamOf(stream);
+  if (known)
+    known->drain();
+  COUNTED(cuStreamSynchronize, hipStreamSynchronize);
+  return stream && !known ? invalidHandle : 0;
+}
+EXPORT int NAME(cuMemsetD8Async, hipMemsetD8Async)(void *memory,
+                                                   unsigned char value,
+                                                   size_t bytes, void *stream) {
+  COUNTED(cuMemsetD8Async, hipMemsetD8Async);
+  Stream *known = streamOf(stream);
+  if (!known)
+    return invalidHandle;
+  known->push([=] { std::memset(memory, value, bytes); });
+  return 0;
+}
+static int copyAsync(void *to, const void *from, size_t bytes, void *stream) {
+  Stream *known = streamOf(stream);
+  if (!known)
+    return invalidHandle;
+  known->push([=] { std::memmove(to, from, bytes); });
+  return 0;
+}
+#ifdef SCCL_FAKE_HIP
+EXPORT int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind,
+                          void *stream) {
+  COUNTED(hipMemcpyAsync, hipMemcpyAsync);
+  return kind == 4 ? copyAsync(to, from, bytes, stream) : invalidValue;
+}
+#else
+EXPORT int cuMemcpyAsync(void *to, const void *from, size_t bytes,
+                         void *stream) {
+  COUNTED(cuMemcpyAsync, cuMemcpyAsync);
+  return copyAsync(to, from, bytes, stream);
+}
+#endif
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// Bytes of a shared object as linkers write them: sections come last.
+static size_t imageBytes(const void *image) {
+  const auto *head = static_cast<const Elf64_Ehdr *>(image);
+  if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+    return 0;
+  return head->e_shoff + size_t(head->e_shnum) * head->e_shentsize;
+}
+
+static int loadObject(void **module, const void *image) {
+  size_t bytes = imageBytes(image);
+  if (currentDevice() < 0 || bytes == 0)
+    return bytes == 0 ? noBinary : noContext;
+  char path[] = "/tmp/sccl-fake-XXXXXX";
+  int fd = mkstemp(path);
+  bool written = fd >= 0 && write(fd, image, bytes) == ssize_t(bytes);
+  void *library = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (fd >= 0) {
+    close(fd);
+    unlink(path);
+  }
+  if (!library)
+    return noBinary;
+  std::lock_guard lock(state().mutex);
+  state().modules.insert(library);
+  *module = library;
+  return 0;
+}
+
+#ifdef SCCL_FAKE_HIP
+EXPORT int hipModuleLoadData(void **module, const void *image) {
+  COUNTED(hipModuleLoadData, hipModuleLoadData);
+  return loadObject(module, image);
+}
+#else
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
+                              int *options, void **values) {
+  COUNTED(cuModuleLoadDataEx, cuModuleLoadDataEx);
+  int code = loadObject(module, image);
+  for (unsigned i = 0; code != 0 && i < count; ++i)
+    if (options[i] == 5)
+      std::strcpy(static_cast<char *>(values[i]), "this is no object");
+  return code;
+}
+#endif
+EXPORT int NAME(cuModuleUnload, hipModuleUnload)(void *module) {
+  COUNTED(cuModuleUnload, hipModuleUnload);
+  std::lock_guard lock(state().mutex);
+  if (!state().modules.erase(module))
+    return invalidHandle;
+  dlclose(module);
+  return 0;
+}
+EXPORT int NAME(cuModuleGetFunction, hipModuleGetFunction)(void **function,
+                                                           void *module,
+                                                           const char *name) {
+  COUNTED(cuModuleGetFunction, hipModuleGetFunction);
+  *function = dlsym(module, name);
+  if (!*function)
+    return notFound;
+  std::lock_guard lock(state().mutex);
+  state().functions.insert(*function);
+  return 0;
+}
+EXPORT int NAME(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)(int *blocks,
+                                                                    void *, int,
+                                                                    size_t) {
+  COUNTED(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+          hipModuleOccupancyMaxActiveBlocksPerMultiprocessor);
+  *blocks = setting("SCCL_FAKE_BLOCKS", 4);
+  return 0;
+}
+EXPORT int NAME(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel)(
+    void *function, unsigned x, unsigned y, unsigned z, unsigned, unsigned,
+    unsigned, unsigned, void *stream, void **parameters) {
+  COUNTED(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel);
+  Stream *known = streamOf(stream);
+  {
+    std::lock_guard lock(state().mutex);
+    if (!known || !state().functions.count(function))
+      return invalidHandle;
+  }
+  if (x == 0 || y != 1 || z != 1)
+    return invalidValue;
+  if (x > setting("SCCL_FAKE_SMS", 8) * setting("SCCL_FAKE_BLOCKS", 4))
+    return tooLarge;
+  // Parameters are copied before the call returns.
+  uintptr_t values[7];
+  for (unsigned i = 0; i < 7; ++i)
+    std::memcpy(&values[i], parameters[i], sizeof(values[i]));
+  auto entry =
+      reinterpret_cast<void (*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                uintptr_t, uintptr_t, uintptr_t)>(function);
+  known->push([=] {
+    entry(values[0], values[1], values[2], values[3], values[4], values[5],
+          values[6]);
+  });
+  return 0;
+}
