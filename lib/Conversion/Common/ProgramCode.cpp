@@ -96,28 +96,51 @@ FlagRow ProgramCode::encodeFlag(const FlagId &flag, unsigned value) const {
           int32_t(table.signals(flag)), int32_t(value)};
 }
 
+/// True if `reads` and what `writes` holds have a slot in common.
+static bool overlap(ArrayRef<SlotRange> reads, ArrayRef<SlotRange> writes) {
+  return llvm::any_of(reads, [&](const SlotRange &read) {
+    return llvm::any_of(writes, [&](const SlotRange &write) {
+      return read.rank == write.rank && read.buffer == write.buffer &&
+             read.slot < write.slot + write.count &&
+             write.slot < read.slot + read.count;
+    });
+  });
+}
+
 std::vector<CodeRow> ProgramCode::encode(ArrayRef<Operation *> ops,
                                          unsigned rank) {
   std::vector<CodeRow> rows;
+  // What the threads of the block have written since they last joined.
+  SmallVector<SlotRange> written;
+  auto addGroup = [&](CodeRow::Opcode opcode) {
+    rows.push_back({opcode});
+    rows.back().firstFlag = flags.size();
+    written.clear();
+  };
   // Signals, and waits, that follow each other are one call.
   auto addFlag = [&](CodeRow::Opcode opcode, const FlagId &flag,
                      unsigned value) {
     if (rows.empty() || rows.back().opcode != opcode ||
-        rows.back().count == maxFlags) {
-      rows.push_back({opcode});
-      rows.back().firstFlag = flags.size();
-    }
+        rows.back().count == maxFlags)
+      addGroup(opcode);
     ++rows.back().count;
     flags.push_back(encodeFlag(flag, value));
   };
   for (Operation *op : ops) {
-    if (auto signal = dyn_cast<SignalOp>(op))
+    if (auto signal = dyn_cast<SignalOp>(op)) {
       addFlag(CodeRow::Signal, getFlag(signal), signal.getValue());
-    else if (auto wait = dyn_cast<WaitOp>(op))
+    } else if (auto wait = dyn_cast<WaitOp>(op)) {
       addFlag(CodeRow::Wait, getFlag(wait), wait.getValue());
-    else if (std::optional<Transfer> transfer = getTransfer(op);
-             transfer && !isDMA(op))
+    } else if (std::optional<Transfer> transfer = getTransfer(op);
+               transfer && !isDMA(op)) {
+      // Which thread handles which bytes depends on the alignment of buffers,
+      // so what one thread reads another may have written: a wait for nothing
+      // joins them.
+      if (overlap(transfer->reads, written))
+        addGroup(CodeRow::Wait);
       rows.push_back(encodeTransfer(*transfer, rank));
+      written.push_back(transfer->write);
+    }
   }
   return rows;
 }

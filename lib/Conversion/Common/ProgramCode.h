@@ -64,7 +64,7 @@ struct CodeRow {
   int32_t count = 0;        ///< of chunks, or of flags
   int32_t firstFlag = 0;    ///< row in the table of flags
   int32_t divisor = 0;      ///< of a final reduction, if it is an average
-  PacketShape shape;        ///< of a transfer or a reduction
+  PacketShape shape = {};   ///< of a transfer or a reduction
 
   std::array<int32_t, words> encode() const;
 };

@@ -139,6 +139,8 @@ void ProgramEmitter::emitFlags(const CodeRow &row, StringRef flagTable) {
   Value rows = addressOf(flagTable, uint64_t(row.firstFlag) * FlagRow::words *
                                         sizeof(int32_t));
   Value count = constant32(row.count);
+  if (!launch) // a step waits for nothing but its own threads
+    launch = constant(0);
   if (row.opcode == CodeRow::Signal)
     return call("coll_signal", {rows, count, arguments.peers, block, launch});
   call("coll_wait",
