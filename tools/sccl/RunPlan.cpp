@@ -46,6 +46,7 @@ static std::optional<std::string> planBytes(const RunRequest &request) {
   plan.targets = {"host"};
   plan.elements = {request.lowering.element};
   plan.reductions = {request.lowering.reduction};
+  plan.shapes = {request.lowering.shape};
   plan.lowering = request.lowering;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);

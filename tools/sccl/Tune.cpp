@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The empirical search of the SCCL paper: every schedule, as every program that
-// the plan has of it (variant, blocks per channel), is measured for every size,
-// and so is the way in which buffers reach it.
+// the plan has of it (variant, code shape, blocks per channel), is measured for
+// every size, and so is the way in which buffers reach it.
 //
 //===----------------------------------------------------------------------===//
 
