@@ -43,7 +43,8 @@ static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
 static cl::opt<std::string>
-    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
+             cl::sub(command));
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
                                  cl::init(20), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
