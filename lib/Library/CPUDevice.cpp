@@ -76,7 +76,7 @@ public:
 class CPUFunction : public DeviceFunction {
 public:
   using Entry = void (*)(void *, void *, void *, void *, PeerEntry *,
-                         uint64_t *, uint64_t);
+                         uint64_t *, uint64_t, uint64_t);
   ~CPUFunction() override {
     if (library)
       dlclose(library);
@@ -146,7 +146,8 @@ public:
                 const LaunchArguments &arguments, void *) override {
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
-        arguments.peers, arguments.abort, arguments.segmentBytes);
+        arguments.peers, arguments.abort, arguments.segmentBytes,
+        arguments.distanceBytes);
     return {};
   }
 

@@ -96,9 +96,10 @@ Status Communicator::prepare() {
                                       " bytes of memory, which is more than "
                                       "scratchBytes, or 64 MiB, allows"};
   }
-  for (const plan::RankLayout &layout : manifest.layout)
-    mostSegments =
-        std::max({mostSegments, layout.inputSegments, layout.outputSegments});
+  for (const plan::RankLayout &layout : manifest.layout) {
+    mostInputSegments = std::max(mostInputSegments, layout.inputSegments);
+    mostOutputSegments = std::max(mostOutputSegments, layout.outputSegments);
+  }
   for (unsigned other = 0; other < numRanks; ++other)
     layouts.emplace_back(manifest, programs, other, maxPiece);
   if (Status status = plane.create(rank, numRanks); !status.ok())

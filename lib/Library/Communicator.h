@@ -102,6 +102,18 @@ private:
     bool peersUseBuffers = false; ///< those of the caller
     uint64_t pieceBytes = 0;      ///< of a segment
   };
+  /// Which buffers are own ones, for this rank.
+  struct Staging {
+    bool input = false, output = false;
+    bool closesGaps = false; ///< segments of a piece follow each other
+  };
+  /// The part of all segments that one launch of the function is for.
+  struct Piece {
+    const char *input = nullptr;
+    char *output = nullptr;
+    uint64_t bytes = 0;    ///< of each segment
+    uint64_t distance = 0; ///< from segment to segment, bytes
+  };
   class InFlight;
 
   Communicator(std::shared_ptr<const LoadedPlan> plan, unsigned rank,
@@ -136,8 +148,8 @@ private:
   bool locateBuffers(const Flight &flight);
   Route routeFor(const Flight &flight, bool direct) const;
   Status run(const Flight &flight, const Route &route);
-  Status runPiece(const Flight &flight, const void *input, void *output,
-                  unsigned table, uint64_t bytes);
+  Staging stagingFor(const Flight &flight, const Route &route) const;
+  Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
   Status separate(const Program &program, uint64_t bytes, void *stream);
   Status settle(void *stream);
   void advanceTable(uint64_t bytes);
@@ -172,7 +184,7 @@ private:
   bool isOneProcess = false;
   std::unique_ptr<Device> device;
   std::vector<Program> programs;
-  unsigned mostSegments = 1; ///< of any buffer of any rank
+  unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
   uint64_t maxPiece = 0;     ///< bytes of a segment that own buffers can hold
   std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank
   std::vector<MemoryLayout> layouts;                 ///< by rank

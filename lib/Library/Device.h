@@ -57,6 +57,7 @@ struct LaunchArguments {
   PeerEntry *peers; ///< as the device sees it
   uint64_t *abort;  ///< likewise
   uint64_t segmentBytes;
+  uint64_t distanceBytes;
 };
 
 class Device {

@@ -438,7 +438,7 @@ Status GPUDevice::launch(const DeviceFunction &function,
   LaunchArguments values = arguments;
   void *parameters[] = {&values.input,       &values.output, &values.scratch,
                         &values.control,     &values.peers,  &values.abort,
-                        &values.segmentBytes};
+                        &values.segmentBytes, &values.distanceBytes};
   return driver.call(driver.launch, loaded.entry, loaded.blocks, 1u, 1u,
                      loaded.blockSize, 1u, 1u, 0u, streamOr(stream),
                      parameters);

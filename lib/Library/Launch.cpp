@@ -168,7 +168,8 @@ Status Communicator::choose(Flight &flight) const {
   if (choice.path == plan::Path::Auto) {
     choice.path = plan::Path::Direct;
     if (choice.program->touchesPeers() &&
-        mostSegments * flight.segmentBytes <= smallBytes)
+        std::max(mostInputSegments, mostOutputSegments) * flight.segmentBytes <=
+            smallBytes)
       if (Status status = stepBack(flight); !status.ok())
         return status;
   }
@@ -322,16 +323,21 @@ Status Communicator::settle(void *stream) {
   return poison();
 }
 
-Status Communicator::runPiece(const Flight &flight, const void *input,
-                              void *output, unsigned table, uint64_t bytes) {
+Status Communicator::runPiece(const Flight &flight, const Piece &piece,
+                              unsigned table) {
   const Program &program = *flight.choice.program;
-  if (Status status = separate(program, bytes, flight.request.stream);
+  if (Status status = separate(program, piece.bytes, flight.request.stream);
       !status.ok())
     return status;
   const PeerEntry &own = tableOf(programSlot(program))[rank];
-  LaunchArguments arguments{
-      const_cast<void *>(input), output,    own.scratch, own.control,
-      mappedTableOf(table),      abortWord, bytes};
+  LaunchArguments arguments{const_cast<char *>(piece.input),
+                            piece.output,
+                            own.scratch,
+                            own.control,
+                            mappedTableOf(table),
+                            abortWord,
+                            piece.bytes,
+                            piece.distance};
   if (Status status =
           device->launch(*flight.function, arguments, flight.request.stream);
       !status.ok())
@@ -359,14 +365,6 @@ Communicator::Route Communicator::routeFor(const Flight &flight,
   route.peersUseBuffers = touchesPeers && direct;
   route.pieceBytes = std::clamp(wanted / pieceAlignment * pieceAlignment,
                                 pieceAlignment, most);
-  bool cut = flight.segmentBytes > route.pieceBytes;
-  if (!cut || !route.peersUseBuffers || mostSegments == 1)
-    return route;
-  // Functions take the length of segments for their distance, so peers cannot
-  // access pieces of several segments where they are.
-  if (isBounded && flight.segmentBytes > most)
-    return routeFor(flight, /*direct=*/false);
-  route.pieceBytes = flight.segmentBytes;
   return route;
 }
 
@@ -381,42 +379,59 @@ Status Communicator::copySegments(char *to, uint64_t toPitch, const char *from,
   return {};
 }
 
-/// Executes piece after piece. Functions get own buffers where peers access
-/// them, or where pieces of several segments have to be brought together.
-Status Communicator::run(const Flight &flight, const Route &route) {
-  const LaunchRequest &request = flight.request;
+/// Decides which buffers functions get. Those of the caller have the segments
+/// of a piece at the distance of whole ones, own ones without gaps; functions
+/// know one distance. It may differ between ranks only where no buffer that
+/// peers access has several segments.
+Communicator::Staging Communicator::stagingFor(const Flight &flight,
+                                               const Route &route) const {
   const plan::ProgramInfo &info = *flight.choice.program->info;
   const plan::RankLayout &layout = manifest.layout[rank];
-  uint64_t segment = flight.segmentBytes;
-  bool cut = segment > route.pieceBytes;
   bool own = !route.peersUseBuffers;
-  bool stageIn =
-      (own && info.peersReadInput) || (cut && layout.inputSegments > 1);
-  bool stageOut = (own && info.peersTouchOutput) ||
-                  (cut && layout.outputSegments > 1) ||
-                  (flight.isInPlace && !info.inPlace);
+  Staging staging;
+  staging.input = own && info.peersReadInput;
+  staging.output =
+      (own && info.peersTouchOutput) || (flight.isInPlace && !info.inPlace);
+  staging.closesGaps = (staging.input && mostInputSegments > 1) ||
+                       (staging.output && mostOutputSegments > 1);
+  if (staging.closesGaps && flight.segmentBytes > route.pieceBytes) {
+    staging.input |= layout.inputSegments > 1;
+    staging.output |= layout.outputSegments > 1;
+  }
+  return staging;
+}
+
+/// Executes piece after piece.
+Status Communicator::run(const Flight &flight, const Route &route) {
+  const LaunchRequest &request = flight.request;
+  const plan::RankLayout &layout = manifest.layout[rank];
+  uint64_t segment = flight.segmentBytes;
+  Staging staging = stagingFor(flight, route);
   unsigned slot = programSlot(*flight.choice.program);
-  unsigned table = own ? slot : unsigned(programs.size());
+  unsigned table = route.peersUseBuffers ? unsigned(programs.size()) : slot;
   char *ownInput = static_cast<char *>(tableOf(slot)[rank].input);
   char *ownOutput = static_cast<char *>(tableOf(slot)[rank].output);
   const char *send = static_cast<const char *>(request.send);
   char *recv = static_cast<char *>(request.recv);
   for (uint64_t at = 0; at < segment; at += route.pieceBytes) {
     uint64_t bytes = std::min(route.pieceBytes, segment - at);
-    if (stageIn)
+    uint64_t distance = staging.closesGaps ? bytes : segment;
+    if (staging.input)
       if (Status status =
-              copySegments(ownInput, bytes, send + at, segment,
+              copySegments(ownInput, distance, send + at, segment,
                            layout.inputSegments, bytes, request.stream);
           !status.ok())
         return status;
-    const void *input = stageIn ? ownInput : send ? send + at : nullptr;
-    void *output = stageOut ? ownOutput : recv ? recv + at : nullptr;
-    if (Status status = runPiece(flight, input, output, table, bytes);
-        !status.ok())
+    Piece piece;
+    piece.input = staging.input ? ownInput : send ? send + at : nullptr;
+    piece.output = staging.output ? ownOutput : recv ? recv + at : nullptr;
+    piece.bytes = bytes;
+    piece.distance = distance;
+    if (Status status = runPiece(flight, piece, table); !status.ok())
       return status;
-    if (stageOut)
+    if (staging.output)
       if (Status status =
-              copySegments(recv + at, segment, ownOutput, bytes,
+              copySegments(recv + at, segment, ownOutput, distance,
                            layout.outputSegments, bytes, request.stream);
           !status.ok())
         return status;

@@ -179,7 +179,7 @@ private:
         memory.sends[rank].address, memory.receives[rank].address,
         memory.scratch[rank].data(), memory.controls[rank].data(),
         memory.peers.data(), reinterpret_cast<uint64_t *>(&memory.abort),
-        options.segmentBytes);
+        options.segmentBytes, options.segmentBytes);
   }
 
   /// What a copy engine would do.

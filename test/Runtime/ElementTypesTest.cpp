@@ -159,7 +159,7 @@ static std::vector<Word> exchange(const HostPlan &plan,
   auto launch = [&](unsigned rank) {
     const PeerEntry &own = peers[rank];
     plan.function(rank)(own.input, own.output, own.scratch, own.control,
-                        peers.data(), &abort, bytes);
+                        peers.data(), &abort, bytes, bytes);
   };
   std::thread other(launch, 1);
   launch(0);

@@ -228,8 +228,8 @@ FLAG_ROW
 static constexpr llvm::StringLiteral execute = R"mlir(
   llvm.func LINKAGE @coll_execute(%code: PTR, %count_any: i32, %flags: PTR,
       %input: PTR, %output: PTR, %scratch: PTR, %control: PTR, %peers: PTR,
-      %abort: PTR, %segment: i64, %chunks: i32, %block: i32, %blocks: i32,
-      %launch: i64) attributes {no_inline} {
+      %abort: PTR, %segment: i64, %distance: i64, %chunks: i32, %block: i32,
+      %blocks: i32, %launch: i64) attributes {no_inline} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c2 = arith.constant 2 : i32
@@ -311,8 +311,8 @@ static constexpr llvm::StringLiteral slotOfRow = R"mlir(
 static constexpr llvm::StringLiteral callTransfer = R"mlir(
         llvm.call @coll_transfer(%dst, %dst_segment, %dst_chunk, %src0,
             %src0_segment, %src0_chunk, %position, %chunk_count, %segment,
-            %chunks, %block, %blocks)
-            : (PTR, i32, i32, PTR, i32, i32, i32, i32, i64, i32, i32, i32) -> ()
+            %distance, %chunks, %block, %blocks)
+            : (PTR, i32, i32, PTR, i32, i32, i32, i32, i64, i64, i32, i32, i32) -> ()
 )mlir";
 
 static constexpr llvm::StringLiteral callReduceOrTransfer = R"mlir(
@@ -322,9 +322,10 @@ static constexpr llvm::StringLiteral callReduceOrTransfer = R"mlir(
           READ_DIVISOR
           llvm.call @coll_reduce(%dst, %dst_segment, %dst_chunk, %src0,
               %src0_segment, %src0_chunk, %src1, %src1_segment, %src1_chunk,
-              %position, %chunk_count, %segment, %chunks, %block, %blocksDIVISOR_OPERAND)
+              %position, %chunk_count, %segment, %distance, %chunks, %block,
+              %blocksDIVISOR_OPERAND)
               : (PTR, i32, i32, PTR, i32, i32, PTR, i32, i32, i32, i32, i64,
-                 i32, i32, i32DIVISOR_TYPE) -> ()
+                 i64, i32, i32, i32DIVISOR_TYPE) -> ()
         } else {
 CALL_TRANSFER
         }
@@ -351,9 +352,10 @@ static constexpr llvm::StringLiteral callShape = R"mlir(
         scf.if %isNUMBER {
           llvm.call @HELPER(%dst, %dst_segment, %dst_chunk, %src0,
               %src0_segment, %src0_chunk, SECOND%position, %chunk_count,
-              %segment, %chunks, %block, %blocks, %launch32, %abortDIVIDE)
-              : (PTR, i32, i32, PTR, i32, i32, TYPES_OF_2ND i32, i32, i64, i32,
-                 i32, i32, i32, PTRTYPE_OF_DIVIDE) -> ()
+              %segment, %distance, %chunks, %block, %blocks, %launch32,
+              %abortDIVIDE)
+              : (PTR, i32, i32, PTR, i32, i32, TYPES_OF_2ND i32, i32, i64, i64,
+                 i32, i32, i32, i32, PTRTYPE_OF_DIVIDE) -> ()
         } else {
 OTHERS
         }

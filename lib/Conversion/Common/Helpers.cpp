@@ -29,8 +29,9 @@ using namespace sccl::coll;
 // b-th slice of every chunk, so that a slice has the same blocks on every hop.
 static constexpr llvm::StringLiteral geometry = R"mlir(
   llvm.func internal @NAME(BUFFERS
-      %position32: i32, %count32: i32, %segment: i64, %chunks32: i32,
-      %block32: i32, %blocks32: i32LAUNCHDIVISOR) attributes {no_inline} {
+      %position32: i32, %count32: i32, %segment: i64,
+      %distance: i64, %chunks32: i32, %block32: i32,
+      %blocks32: i32LAUNCHDIVISOR) attributes {no_inline} {
     %c0 = arith.constant 0 : i64
     %c1 = arith.constant 1 : i64
     %c15 = arith.constant 15 : i64
@@ -86,7 +87,7 @@ ADVANCES
 static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_segment64 = arith.extui %NAME_segment : i32 to i64
     %NAME_chunk64 = arith.extui %NAME_chunk : i32 to i64
-    %NAME_bytes0 = arith.muli %NAME_segment64, %segment : i64
+    %NAME_bytes0 = arith.muli %NAME_segment64, %distance : i64
     %NAME_bytes1 = arith.muli %NAME_chunk64, %stride : i64
     %NAME_bytes2 = arith.addi %NAME_bytes0, %NAME_bytes1 : i64
     %NAME_bytes3 = arith.addi %NAME_bytes2, %skip : i64

@@ -17,12 +17,12 @@ using namespace sccl::coll;
 
 KernelArguments KernelArguments::of(ValueRange values) {
   return {values[0], values[1], values[2], values[3],
-          values[4], values[5], values[6]};
+          values[4], values[5], values[6], values[7]};
 }
 
 SmallVector<Type> KernelArguments::types(Type pointer) {
   SmallVector<Type> result(6, pointer);
-  result.push_back(IntegerType::get(pointer.getContext(), 64));
+  result.append(2, IntegerType::get(pointer.getContext(), 64));
   return result;
 }
 
@@ -121,8 +121,9 @@ void ProgramEmitter::emitTransfer(const CodeRow &row) {
   if (combines)
     appendSlot(row.src1, operands);
   operands.append({constant32(row.position), constant32(row.count),
-                   arguments.segment, constant32(code.chunksPerSegment()),
-                   block, constant32(code.blocks())});
+                   arguments.segment, arguments.distance,
+                   constant32(code.chunksPerSegment()), block,
+                   constant32(code.blocks())});
   std::string helper = combines ? "coll_reduce" : "coll_transfer";
   if (row.shape.any()) {
     helper += row.shape.suffix();
@@ -165,8 +166,9 @@ void ProgramEmitter::emitTable(StringRef codeTable, unsigned first,
       {addressOf(codeTable, uint64_t(first) * CodeRow::words * sizeof(int32_t)),
        constant32(count), addressOf(flagTable, 0), arguments.input,
        arguments.output, arguments.scratch, arguments.control, arguments.peers,
-       arguments.abort, arguments.segment, constant32(code.chunksPerSegment()),
-       block, constant32(code.blocks()), launch});
+       arguments.abort, arguments.segment, arguments.distance,
+       constant32(code.chunksPerSegment()), block, constant32(code.blocks()),
+       launch});
 }
 
 void coll::createTable(OpBuilder &builder, Location loc, StringRef name,

@@ -18,7 +18,7 @@ namespace sccl::coll {
 
 /// The arguments of a rank's function, in the order of KernelABI.h.
 struct KernelArguments {
-  mlir::Value input, output, scratch, control, peers, abort, segment;
+  mlir::Value input, output, scratch, control, peers, abort, segment, distance;
 
   static KernelArguments of(mlir::ValueRange values);
   /// Types of the arguments for pointers of type `pointer`.

@@ -208,30 +208,33 @@ def check_geometry(machine, combines, averages, kind, source):
     for segment, chunks, blocks in itertools.product(
         [0, 4, 100, 4096, 6148], [1, 3, 6], [1, 2, 3, 8]
     ):
+        # Segments may be apart.
+        distance = segment + source.choice([0, 16, 4 * source.randrange(1, 50)])
         stride = (-(-segment // chunks) + 15) // 16 * 16
         position = source.randrange(chunks)
         count = source.randrange(1, chunks - position + 1)
         begin = min(position * stride, segment)
         size = min((position + count) * stride, segment) - begin
-        left = kind.draw(source, 2 * segment // kind.size)
+        left = kind.draw(source, (distance + segment) // kind.size)
         right = kind.draw(source, segment // kind.size)
-        memory, start, dst = machine.buffer(3 * segment, 0)
-        _, _, lhs = keep = machine.buffer(2 * segment, 0, left)
+        memory, start, dst = machine.buffer(2 * distance + segment, 0)
+        _, _, lhs = keep = machine.buffer(distance + segment, 0, left)
         _, _, rhs = keep2 = machine.buffer(segment, 0, right)
         here = (1, position)
         for block in range(blocks):
-            tail = (position, count, ctypes.c_int64(segment), chunks, block, blocks)
+            tail = (position, count, ctypes.c_int64(segment),
+                    ctypes.c_int64(distance), chunks, block, blocks)
             operands = (dst, 2, position, lhs, *here)
             if combines:
                 operands += (rhs, 0, position)
                 tail += (DIVISOR,) if averages else ()
             machine.launch("coll_reduce" if combines else "coll_transfer",
                            *operands, *tail)
-        part = left[segment + begin : segment + begin + size]
+        part = left[distance + begin : distance + begin + size]
         if combines:
             divisor = DIVISOR if averages else 1
             part = kind.combine(part, right[begin : begin + size], divisor)
-        expected = bytes([GUARD]) * (2 * segment + begin) + part
+        expected = bytes([GUARD]) * (2 * distance + begin) + part
         machine.expect(memory, start, expected,
                        f"{count} of {chunks} chunks of {segment} by {blocks} blocks")
 

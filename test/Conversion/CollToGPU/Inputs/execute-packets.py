@@ -57,7 +57,8 @@ class Chain:
         for block in range(self.blocks):
             self.machine.launch(
                 name, *itertools.chain(*buffers), self.position, self.count,
-                ctypes.c_int64(self.segment), self.chunks, block, self.blocks,
+                ctypes.c_int64(self.segment), ctypes.c_int64(self.segment),
+                self.chunks, block, self.blocks,
                 ctypes.c_uint32(LAUNCH), ctypes.byref(self.abort),
             )
 
