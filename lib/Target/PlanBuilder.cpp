@@ -35,7 +35,8 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
 std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
   static constexpr PlanVariant variants[] = {{"push", "push", false},
                                              {"pull", "pull", false},
-                                             {"scratch", "push", true}};
+                                             {"scratch", "push", true},
+                                             {"dma", "dma", false}};
   for (const PlanVariant &variant : variants)
     if (name == variant.name)
       return variant;
@@ -172,6 +173,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     LoweringOptions options = request.lowering;
     options.transport = variant->transport;
     options.throughScratch = options.alternate = variant->throughScratch;
+    options.steps = options.transport == "dma";
     for (unsigned blocks : blocksToBuild()) {
       options.blocks = blocks;
       if (failed(addProgram(*module, options, name, collective)))
@@ -190,8 +192,11 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   if (failed(appendPipeline(manager, loweringPipeline(options))) ||
       failed(manager.run(*lowered)))
     return failure();
-  plan::ProgramInfo info =
-      planInfoOf(*lowered->getOps<coll::ProgramOp>().begin(), collective);
+  coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
+  if (options.steps && !leavesPeersToCopies(program))
+    return program.emitError("has functions that access memory of peers, "
+                             "beside copies by the host");
+  plan::ProgramInfo info = planInfoOf(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
   result.manifest.programs.push_back(std::move(info));

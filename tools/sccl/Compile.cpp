@@ -48,7 +48,7 @@ static cl::opt<unsigned> residentBlocks(
     cl::init(0), cl::sub(command));
 static LoweringFlags lowering(command);
 static cl::list<std::string>
-    variants("variant", cl::desc("For plans: push, pull, scratch (all three)"),
+    variants("variant", cl::desc("For plans: push, pull, scratch, dma (all four)"),
              cl::sub(command));
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
@@ -80,11 +80,11 @@ static int compilePlan() {
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
   if (options.steps)
-    return fail("plans have no programs with steps or copy engines");
+    return fail("plans have variants in place of --steps and --transport");
   for (const std::string &name : request.plan.variants)
     if (!findVariant(name))
       return fail("unknown variant '" + name +
-                  "', expected push, pull or scratch");
+                  "', expected push, pull, scratch or dma");
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
   if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
       !std::isfinite(bandwidth))
