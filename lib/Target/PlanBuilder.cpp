@@ -36,7 +36,8 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
 std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
   static constexpr PlanVariant variants[] = {{"push", "push", false},
                                              {"pull", "pull", false},
-                                             {"scratch", "push", true}};
+                                             {"scratch", "push", true},
+                                             {"dma", "dma", false}};
   for (const PlanVariant &variant : variants)
     if (name == variant.name)
       return variant;
@@ -173,6 +174,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     LoweringOptions options = request.lowering;
     options.transport = variant->transport;
     options.throughScratch = options.alternate = variant->throughScratch;
+    options.steps = options.transport == "dma";
     for (unsigned blocks : blocksToBuild())
       for (const std::string &shape : request.shapes) {
         options.blocks = blocks;
@@ -197,6 +199,9 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
   if (!shape)
     return program.emitError(shape.error());
+  if (options.steps && !leavesPeersToCopies(program))
+    return program.emitError("has functions that access memory of peers, "
+                             "beside copies by the host");
   plan::ProgramInfo info = planInfoOf(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();

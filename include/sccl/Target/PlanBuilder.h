@@ -33,7 +33,7 @@ struct PlanRequest {
   std::vector<std::string> elements;   ///< of combining collectives
   std::vector<std::string> reductions; ///< each with each element
   std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
-  std::vector<std::string> variants = {"push", "pull", "scratch"};
+  std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
   /// Of the code: "unrolled", "table", or "auto" for one of the two, by the
   /// number of operations.
   std::vector<std::string> shapes = {"auto"};
@@ -46,7 +46,9 @@ struct PlanRequest {
 /// Ways to lower a schedule, for the tuner to choose from:
 ///  - push: peers write receive buffers;
 ///  - pull: ranks read their peers' send buffers;
-///  - scratch: peers write scratch memory only, two halves of it by turns.
+///  - scratch: peers write scratch memory only, two halves of it by turns;
+///  - dma: hosts copy between ranks, by copy engines or the operating system,
+///    and functions run in between.
 struct PlanVariant {
   const char *name;
   const char *transport;
