@@ -90,6 +90,7 @@ json::Value writeProgram(const ProgramInfo &program) {
   return json::Object{
       {"schedule", program.schedule},
       {"variant", program.variant},
+      {"codeShape", program.codeShape},
       {"blocks", program.blocks},
       {"peersReadInput", program.peersReadInput},
       {"peersTouchOutput", program.peersTouchOutput},
@@ -337,6 +338,10 @@ private:
     program.schedule =
         number(object, "schedule", 0, manifest.schedules.size() - 1);
     program.variant = name(object, "variant");
+    program.codeShape = name(object, "codeShape");
+    if (program.codeShape != "unrolled" && program.codeShape != "table")
+      fail("'codeShape' is '" + program.codeShape +
+           "', expected unrolled or table");
     program.blocks = number(object, "blocks", 1, Limits::blocks);
     program.peersReadInput = flag(object, "peersReadInput");
     program.peersTouchOutput = flag(object, "peersTouchOutput");

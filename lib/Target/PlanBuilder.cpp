@@ -10,6 +10,7 @@
 #include "HostObject.h"
 #include "ProgramFacts.h"
 
+#include "../Conversion/Common/ProgramEmitter.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -174,11 +175,13 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     options.transport = variant->transport;
     options.throughScratch = options.alternate = variant->throughScratch;
     options.steps = options.transport == "dma";
-    for (unsigned blocks : blocksToBuild()) {
-      options.blocks = blocks;
-      if (failed(addProgram(*module, options, name, collective)))
-        return failure();
-    }
+    for (unsigned blocks : blocksToBuild())
+      for (const std::string &shape : request.shapes) {
+        options.blocks = blocks;
+        options.shape = shape;
+        if (failed(addProgram(*module, options, name, collective)))
+          return failure();
+      }
   }
   return success();
 }
@@ -196,11 +199,62 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   if (options.steps && !leavesPeersToCopies(program))
     return program.emitError("has functions that access memory of peers, "
                              "beside copies by the host");
+  Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
+  if (!shape)
+    return program.emitError(shape.error());
   plan::ProgramInfo info = planInfoOf(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
+  info.codeShape = *shape == coll::CodeShape::Table ? "table" : "unrolled";
   result.manifest.programs.push_back(std::move(info));
-  return addKernels(module, options);
+  if (failed(addKernels(module, options)))
+    return failure();
+  if (isRepeated())
+    dropProgram();
+  return success();
+}
+
+/// The kernels of program number `program`, which are next to each other.
+static llvm::ArrayRef<plan::KernelInfo>
+kernelsOf(const plan::Manifest &manifest, unsigned program) {
+  llvm::ArrayRef<plan::KernelInfo> kernels = manifest.kernels;
+  auto isOther = [&](const plan::KernelInfo &kernel) {
+    return kernel.program != program;
+  };
+  return kernels.drop_while(isOther).take_until(isOther);
+}
+
+/// True if an earlier program is the same as the last one, whatever the two are
+/// called: some options of lowering change nothing in some programs.
+bool PlanBuilder::isRepeated() const {
+  const plan::Manifest &manifest = result.manifest;
+  auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
+    return a.target == b.target && a.element == b.element &&
+           a.reduction == b.reduction && a.blockSize == b.blockSize &&
+           result.blobs[a.blob] == result.blobs[b.blob];
+  };
+  unsigned last = manifest.programs.size() - 1;
+  for (unsigned program = 0; program < last; ++program) {
+    plan::ProgramInfo info = manifest.programs[program];
+    info.variant = manifest.programs[last].variant;
+    info.codeShape = manifest.programs[last].codeShape;
+    if (info == manifest.programs[last] &&
+        llvm::equal(kernelsOf(manifest, program), kernelsOf(manifest, last),
+                    isSameCode))
+      return true;
+  }
+  return false;
+}
+
+/// Removes the last program and its kernels.
+void PlanBuilder::dropProgram() {
+  plan::Manifest &manifest = result.manifest;
+  manifest.programs.pop_back();
+  while (!manifest.kernels.empty() &&
+         manifest.kernels.back().program == manifest.programs.size()) {
+    manifest.kernels.pop_back();
+    result.blobs.pop_back();
+  }
 }
 
 LogicalResult PlanBuilder::addKernels(ModuleOp module,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The empirical search of the SCCL paper: every schedule, as every program that
-// the plan has of it (variant, blocks per channel), is measured for every size,
-// and so is the way in which buffers reach it.
+// the plan has of it (variant, code shape, blocks per channel), is measured for
+// every size, and so is the way in which buffers reach it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
 static cl::opt<std::string>
-    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
+             cl::sub(command));
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
                                  cl::init(20), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),

@@ -80,6 +80,7 @@ struct RankNeeds {
 struct ProgramInfo {
   unsigned schedule = 0; ///< index into Manifest::schedules
   std::string variant;   ///< "push", ...
+  std::string codeShape; ///< "unrolled" or "table"
   unsigned blocks = 1;   ///< thread blocks per channel
   bool peersReadInput = false;
   bool peersTouchOutput = false;

@@ -34,6 +34,9 @@ struct PlanRequest {
   std::vector<std::string> reductions; ///< each with each element
   std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
   std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
+  /// Of the code: "unrolled", "table", or "auto" for one of the two, by the
+  /// number of operations.
+  std::vector<std::string> shapes = {"auto"};
   LoweringOptions lowering; ///< all that is not said here
   CostModel model = {
       5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
@@ -65,7 +68,8 @@ public:
 
   /// Adds every schedule in `module`. Emits an error and fails if there is
   /// none, one is not of the same collective, root, ranks and topology as those
-  /// before it, or one cannot be compiled for all targets.
+  /// before it, or one cannot be compiled for all targets. Of programs with the
+  /// same code, the plan gets the first.
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// The plan, with the choices by size of the cost model.
@@ -87,6 +91,8 @@ private:
   mlir::FailureOr<std::string> compile(mlir::ModuleOp module,
                                        LoweringOptions options,
                                        plan::KernelInfo &kernel);
+  bool isRepeated() const;
+  void dropProgram();
   std::vector<unsigned> blocksToBuild() const;
 
   PlanRequest request;
