@@ -39,9 +39,15 @@ using LinkEnds = std::pair<unsigned, unsigned>;
 
 static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
 
+/// Most topologies are made in order, and some have millions of links.
+template <typename Value> static void sortIfNeeded(std::vector<Value> &values) {
+  if (!std::is_sorted(values.begin(), values.end()))
+    std::sort(values.begin(), values.end());
+}
+
 uint64_t sccl::fingerprint(const Topology &topology) {
   Hash hash;
-  auto addLinks = [&hash](std::vector<LinkEnds> links) {
+  auto addLinks = [&hash](const std::vector<LinkEnds> &links) {
     hash.add(links.size());
     for (auto [src, dst] : links) {
       hash.add(src);
@@ -52,22 +58,22 @@ uint64_t sccl::fingerprint(const Topology &topology) {
   std::vector<LinkEnds> links;
   for (const Link &link : topology.links())
     links.push_back(endsOf(link));
-  std::sort(links.begin(), links.end());
+  sortIfNeeded(links);
   hash.add(topology.numRanks());
-  addLinks(std::move(links));
+  addLinks(links);
 
   std::vector<std::pair<std::vector<LinkEnds>, unsigned>> limits;
   for (const BandwidthLimit &limit : topology.limits()) {
     std::vector<LinkEnds> set;
     for (unsigned link : limit.links)
       set.push_back(ends(link));
-    std::sort(set.begin(), set.end());
+    sortIfNeeded(set);
     limits.emplace_back(std::move(set), limit.bandwidth);
   }
   std::sort(limits.begin(), limits.end());
-  for (auto &[set, bandwidth] : limits) {
+  for (const auto &[set, bandwidth] : limits) {
     hash.add(bandwidth);
-    addLinks(std::move(set));
+    addLinks(set);
   }
   return hash.value();
 }
