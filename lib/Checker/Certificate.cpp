@@ -13,6 +13,7 @@
 #include "sccl/Checker/Certificate.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace sccl;
 
@@ -25,12 +26,23 @@ namespace {
 class Hash {
 public:
   void add(uint64_t number) {
-    for (unsigned byte = 0; byte < 8; ++byte, number >>= 8)
-      state = (state ^ (number & 0xff)) * 0x100000001b3;
+    unsigned zeros = 8;
+    for (; number != 0; number >>= 8, --zeros)
+      state = (state ^ (number & 0xff)) * prime;
+    // The leading zeros of a number are bytes like others, and most of them.
+    state *= powers[zeros];
   }
   uint64_t value() const { return state; }
 
 private:
+  static constexpr uint64_t prime = 0x100000001b3;
+  static constexpr std::array<uint64_t, 9> powers = [] {
+    std::array<uint64_t, 9> powers = {1};
+    for (unsigned i = 1; i < powers.size(); ++i)
+      powers[i] = powers[i - 1] * prime;
+    return powers;
+  }();
+
   uint64_t state = 0xcbf29ce484222325;
 };
 
