@@ -196,12 +196,12 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
       failed(manager.run(*lowered)))
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
-  Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
-  if (!shape)
-    return program.emitError(shape.error());
   if (options.steps && !leavesPeersToCopies(program))
     return program.emitError("has functions that access memory of peers, "
                              "beside copies by the host");
+  Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
+  if (!shape)
+    return program.emitError(shape.error());
   plan::ProgramInfo info = planInfoOf(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
