@@ -428,9 +428,12 @@ TEST_P(EitherWay, GivesUpOnALateRank) {
                   std::vector<float> a(count), b(count);
                   if (reduceOnce(member, end, a.data(), b.data(), count))
                     return 1;
-                  if (end.rank == 1)
-                    usleep(900000);
+                  // However busy the machine is, rank 1 is later than the
+                  // limit.
                   Stopwatch watch;
+                  while (end.rank == 1 && watch.seconds() < 20 &&
+                         scclCommGetError(member.comm) == scclSuccess)
+                    usleep(1000);
                   scclResult result = member.launch(a.data(), b.data(), count);
                   std::vector<int> all;
                   end.gather(0, all);
@@ -439,7 +442,7 @@ TEST_P(EitherWay, GivesUpOnALateRank) {
                                  messageHas("rank 1 did not begin a launch "
                                             "that rank 0 waited in for 0.3 s"),
                              "a late rank") +
-                         check(watch.seconds() < 2, "within the limit");
+                         check(watch.seconds() < 10, "within the limit");
                 }));
 }
 
