@@ -512,7 +512,7 @@ TEST_P(EitherWay, RefusesASecondLaunchInFlight) {
                 return 1;
               std::vector<float> a(10), b(10), c(10), d(10);
               std::vector<int> all;
-              int failed = 0;
+              std::atomic<int> failed = 0;
               if (end.rank == 0) {
                 // This launch waits for rank 1, which waits for the all-gather.
                 std::thread first([&] {
@@ -528,7 +528,7 @@ TEST_P(EitherWay, RefusesASecondLaunchInFlight) {
                 end.gather(0, all);
                 failed += reduceOnce(member, end, a.data(), b.data(), 10);
               }
-              return failed;
+              return failed.load();
             }));
 }
 
