@@ -48,7 +48,8 @@ static cl::opt<unsigned> residentBlocks(
     cl::init(0), cl::sub(command));
 static LoweringFlags lowering(command);
 static cl::list<std::string>
-    variants("variant", cl::desc("For plans: push, pull, scratch, dma (all four)"),
+    variants("variant",
+             cl::desc("For plans: push, pull, scratch, dma (all four)"),
              cl::sub(command));
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
@@ -68,7 +69,8 @@ static std::vector<T> valuesOr(const cl::list<T> &option, T fallback) {
 static std::optional<std::string> findMistake(const PlanRequest &plan) {
   for (const std::string &name : plan.variants)
     if (!findVariant(name))
-      return "unknown variant '" + name + "', expected push, pull, scratch or dma";
+      return "unknown variant '" + name +
+             "', expected push, pull, scratch or dma";
   for (const std::string &name : plan.shapes)
     if (name != "unrolled" && name != "table" && name != "auto")
       return "unknown code shape '" + name +
