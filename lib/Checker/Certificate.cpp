@@ -12,8 +12,9 @@
 
 #include "sccl/Checker/Certificate.h"
 
+#include "Hash.h"
+
 #include <algorithm>
-#include <array>
 
 using namespace sccl;
 
@@ -21,33 +22,7 @@ using namespace sccl;
 // Fingerprints and claims
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The 64-bit hash of Fowler, Noll and Vo over a row of numbers.
-class Hash {
-public:
-  void add(uint64_t number) {
-    unsigned zeros = 8;
-    for (; number != 0; number >>= 8, --zeros)
-      state = (state ^ (number & 0xff)) * prime;
-    // The leading zeros of a number are bytes like others, and most of them.
-    state *= powers[zeros];
-  }
-  uint64_t value() const { return state; }
-
-private:
-  static constexpr uint64_t prime = 0x100000001b3;
-  static constexpr std::array<uint64_t, 9> powers = [] {
-    std::array<uint64_t, 9> powers = {1};
-    for (unsigned i = 1; i < powers.size(); ++i)
-      powers[i] = powers[i - 1] * prime;
-    return powers;
-  }();
-
-  uint64_t state = 0xcbf29ce484222325;
-};
-
 using LinkEnds = std::pair<unsigned, unsigned>;
-} // namespace
 
 static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
 
@@ -222,5 +197,5 @@ std::string sccl::printCertificate(const Certificate &certificate) {
     text += "collective " + hexText(certificate.collectivePrint) + "\n";
   std::visit([&text](const auto &proof) { printProof(text, proof); },
              certificate.proof);
-  return text + "end\n";
+  return text + "end " + hexText(hashOf(text)) + "\n";
 }

@@ -315,9 +315,7 @@ Communicator::Choice Communicator::makeChoice(const Program &program,
       continue;
     if (!other.touchesPeers() && !choice.aloof)
       choice.aloof = &other;
-    // What combines needs scratch memory beside the copies, which is no faster
-    // than scratch memory alone.
-    if (other.hasCopies() && !manifest.combining && !choice.copying)
+    if (other.hasCopies() && !choice.copying)
       choice.copying = &other;
   }
   return choice;

@@ -77,7 +77,7 @@ private:
     const Program *program = nullptr;
     /// Of the same schedule, but leaves the caller's buffers alone; or null.
     const Program *aloof = nullptr;
-    /// Of the same schedule, with copies by hosts, if it only moves data.
+    /// Of the same schedule, with copies by hosts; or null.
     const Program *copying = nullptr;
     plan::Path path = plan::Path::Auto;
     uint64_t pieceBytes = 0; ///< 0: the default
