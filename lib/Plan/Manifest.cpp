@@ -89,6 +89,7 @@ json::Value writeKernel(const KernelInfo &kernel) {
                       {"reduction", kernel.reduction},
                       {"blockSize", kernel.blockSize},
                       {"symbols", json::Array(kernel.symbols)},
+                      {"virtualSymbol", kernel.virtualSymbol},
                       {"blob", kernel.blob}};
 }
 
@@ -345,6 +346,7 @@ private:
     kernel.reduction = name(object, "reduction");
     kernel.blockSize = number(object, "blockSize", 1, 1024);
     kernel.symbols = names(object, "symbols", manifest.ranks);
+    kernel.virtualSymbol = name(object, "virtualSymbol");
     if (blobs.empty())
       fail("there is a kernel, but no blob");
     else

@@ -10,6 +10,7 @@
 #include "HostObject.h"
 #include "ProgramFacts.h"
 
+#include "sccl/Conversion/KernelABI.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -213,6 +214,8 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
       kernel.symbols.push_back(manifest.schedules.back().name + "_rank" +
                                std::to_string(rank));
+    if (!cpu && request.lowering.virtualRanks)
+      kernel.virtualSymbol = manifest.schedules.back().name + virtualSuffix;
     if (!manifest.combining) {
       if (failed(addKernel(module, options, kernel)))
         return failure();

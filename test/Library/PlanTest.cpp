@@ -124,6 +124,8 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'blob' is 3, expected 0 to 2");
   EXPECT_EQ(errorAfter("\"a_rank0\",", ""),
             prefix + "'symbols' is no list of 2 strings");
+  EXPECT_EQ(errorAfter("\"virtualSymbol\":\"\"", "\"virtualSymbol\":1"),
+            prefix + "'virtualSymbol' is missing or no string");
   EXPECT_EQ(errorAfter("\"direct\"", "\"sideways\""),
             prefix + "'path' is neither auto, direct nor bounce");
   EXPECT_EQ(errorAfter("\"firstByte\":77", "\"firstByte\":0"),

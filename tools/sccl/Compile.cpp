@@ -46,6 +46,10 @@ static cl::opt<unsigned> residentBlocks(
     cl::desc("Blocks that the GPU holds at once, if more than its chip "
              "guarantees"),
     cl::init(0), cl::sub(command));
+static cl::opt<bool> virtualRanks(
+    "virtual-ranks",
+    cl::desc("Add a kernel that runs all ranks, for ranks that share a GPU"),
+    cl::sub(command));
 static LoweringFlags lowering(command);
 static cl::list<std::string>
     variants("variant", cl::desc("For plans: push, pull, scratch (all three)"),
@@ -79,6 +83,7 @@ static int compilePlan() {
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
+  options.virtualRanks = virtualRanks;
   if (options.steps)
     return fail("plans have no programs with steps or copy engines");
   for (const std::string &name : request.plan.variants)
@@ -110,6 +115,7 @@ int driver::compileMain() {
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
+  options.virtualRanks = virtualRanks;
   return compileFile({inputs[0], targets[0], output, options});
 }
 
