@@ -11,6 +11,7 @@
 #include "Bootstrap.h"
 #include "ControlPlane.h"
 #include "Programs.h"
+#include "VirtualRanks.h"
 #include "Watchdog.h"
 
 #include <memory>
@@ -94,6 +95,7 @@ private:
     LaunchRequest request;
     Choice choice;
     const DeviceFunction *function = nullptr;
+    const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
     uint64_t segmentBytes = 0;
     bool isInPlace = false;
   };
@@ -123,7 +125,7 @@ private:
   // Creation.
   Status prepare();
   Status connect();
-  Status checkResidency(const std::vector<struct Hello> &hellos) const;
+  Status shareDevice(const std::vector<struct Hello> &hellos);
   Status mapPeers(const std::vector<struct Hello> &hellos);
   Status mapHostMemory();
   void fillBounceTables();
@@ -143,6 +145,7 @@ private:
   Status execute(Flight &flight);
   Status meetPeers(Flight &flight, bool &direct);
   Status compareCalls(const Call &own);
+  static uint64_t callSignature(const Flight &flight);
   void describeBuffer(const void *buffer, uint64_t &region,
                       uint64_t &offset) const;
   bool locateBuffers(const Flight &flight);
@@ -150,6 +153,7 @@ private:
   Status run(const Flight &flight, const Route &route);
   Staging stagingFor(const Flight &flight, const Route &route) const;
   Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
+  Status launchTogether(const Flight &flight, const LaunchArguments &arguments);
   Status separate(const Program &program, uint64_t bytes, void *stream);
   Status settle(void *stream);
   void advanceTable(uint64_t bytes);
@@ -184,8 +188,9 @@ private:
   bool isOneProcess = false;
   std::unique_ptr<Device> device;
   std::vector<Program> programs;
+  std::unique_ptr<VirtualRanks> together; ///< null without a shared device
   unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
-  uint64_t maxPiece = 0;     ///< bytes of a segment that own buffers can hold
+  uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold
   std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank
   std::vector<MemoryLayout> layouts;                 ///< by rank
   uint64_t *abortWord = nullptr;                     ///< as the device sees it

@@ -43,24 +43,26 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
   const plan::Manifest &manifest = plan.view.manifest;
   program.functions.resize(manifest.combining ? numDataTypes * numReductions
                                               : 1);
-  std::vector<const plan::KernelInfo *> best(program.functions.size());
+  program.kernels.resize(program.functions.size());
+  program.virtualKernels.resize(program.functions.size());
   for (const plan::KernelInfo &kernel : manifest.kernels) {
     std::optional<unsigned> index = functionIndex(kernel);
     if (kernel.program != program.index || !index ||
         kernel.element.empty() == manifest.combining)
       continue;
-    const plan::KernelInfo *&entry = best[*index];
+    const plan::KernelInfo *&entry = program.kernels[*index];
     unsigned suits = device.suitability(kernel);
     if (suits > (entry ? device.suitability(*entry) : 0))
       entry = &kernel;
   }
   unsigned blocks = program.info->blocks * program.info->ranks[rank].channels;
-  for (size_t i = 0; i < best.size(); ++i) {
-    if (!best[i])
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    const plan::KernelInfo *kernel = program.kernels[i];
+    if (!kernel)
       continue;
     if (Status status =
-            device.load(plan.view.blobs[best[i]->blob], best[i]->symbols[rank],
-                        blocks, best[i]->blockSize, program.functions[i]);
+            device.load(plan.view.blobs[kernel->blob], kernel->symbols[rank],
+                        blocks, kernel->blockSize, program.functions[i]);
         !status.ok())
       return status;
   }

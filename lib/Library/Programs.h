@@ -22,13 +22,15 @@ struct Program {
   unsigned chunksPerSegment;
   /// Code by type and reduction; a program that only moves data has one entry.
   std::vector<std::unique_ptr<DeviceFunction>> functions;
+  /// By the same: what the plan says about it, and code for all ranks, where
+  /// this rank launches for others; see VirtualRanks.h.
+  std::vector<const plan::KernelInfo *> kernels;
+  std::vector<std::unique_ptr<DeviceFunction>> virtualKernels;
   bool combines;
   uint64_t signature; ///< tells programs apart in a Call
 
-  const DeviceFunction *find(scclDataType type, scclRedOp op) const {
-    return functions[combines ? unsigned(type) * numReductions + unsigned(op)
-                              : 0]
-        .get();
+  unsigned slot(scclDataType type, scclRedOp op) const {
+    return combines ? unsigned(type) * numReductions + unsigned(op) : 0;
   }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {

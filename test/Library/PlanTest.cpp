@@ -36,7 +36,7 @@ static Plan makePlan() {
   program.ranks = {{2, 3, 640}, {1, 0, 1280}};
   manifest.programs = {program};
   manifest.kernels = {
-      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1}};
+      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1, ""}};
   manifest.tables = {
       {"model", "", "", {{0, 0, Path::Auto, 0}}},
       {"measured",

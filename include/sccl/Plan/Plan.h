@@ -96,8 +96,8 @@ struct KernelInfo {
   std::string element, reduction; ///< both empty if it only moves data
   unsigned blockSize = 1;
   std::vector<std::string> symbols; ///< one per rank
-  std::string virtualSymbol; ///< of the kernel for all ranks; empty: none
   unsigned blob = 0;
+  std::string virtualSymbol; ///< of the kernel for all ranks; empty: none
   bool operator==(const KernelInfo &) const = default;
 };
 

@@ -9,6 +9,8 @@
 // Modules are shared objects for the host, and a launch calls their function on
 // a thread of the stream, so collectives really execute. It is strict where
 // real drivers crash or corrupt: contexts, handles and pointers are checked.
+// Host code has no virtual kernels; NAME_virtual is made from NAME_rankN here,
+// and runs a thread for each rank that is present.
 //
 // Environment variables, read at every call:
 //   SCCL_FAKE_FAIL=NAME:N      call number N of NAME fails, counted from 1
@@ -19,6 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -36,6 +39,7 @@
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #ifdef SCCL_FAKE_HIP
 #define NAME(cuda, hip) hip
@@ -113,12 +117,20 @@ struct Block {
 struct Context {
   unsigned users = 0;
 };
+using Arguments = std::array<uintptr_t, 8>;
+/// A function of a module; a virtual kernel has one for each rank.
+struct Kernel {
+  void *module;
+  bool isVirtual;
+  std::vector<void *> entries;
+};
 struct State {
   std::mutex mutex;
   std::map<std::string, unsigned> calls;
   std::map<uintptr_t, Block> blocks;
   std::map<void *, size_t> registered;
-  std::set<void *> modules, functions;
+  std::set<void *> modules;
+  std::map<std::string, Kernel> kernels; ///< by module and name
   std::set<Stream *> streams;
   std::set<std::pair<int, int>> peers;
   Context contexts[8];
@@ -552,18 +564,39 @@ EXPORT int NAME(cuModuleUnload, hipModuleUnload)(void *module) {
   std::lock_guard lock(state().mutex);
   if (!state().modules.erase(module))
     return invalidHandle;
+  std::erase_if(state().kernels, [&](const auto &entry) {
+    return entry.second.module == module;
+  });
   dlclose(module);
   return 0;
 }
+static Kernel findKernel(void *module, const std::string &name) {
+  if (void *entry = dlsym(module, name.c_str()))
+    return {module, false, {entry}};
+  Kernel kernel{module, true, {}};
+  size_t stem = name.rfind("_virtual");
+  if (stem == std::string::npos)
+    return kernel;
+  auto ofRank = [&](size_t rank) {
+    return dlsym(
+        module,
+        (name.substr(0, stem) + "_rank" + std::to_string(rank)).c_str());
+  };
+  while (void *entry = ofRank(kernel.entries.size()))
+    kernel.entries.push_back(entry);
+  return kernel;
+}
+
 EXPORT int NAME(cuModuleGetFunction, hipModuleGetFunction)(void **function,
                                                            void *module,
                                                            const char *name) {
   COUNTED(cuModuleGetFunction, hipModuleGetFunction);
-  *function = dlsym(module, name);
-  if (!*function)
+  Kernel kernel = findKernel(module, name);
+  if (kernel.entries.empty())
     return notFound;
+  std::string key = std::to_string(uintptr_t(module)) + " " + name;
   std::lock_guard lock(state().mutex);
-  state().functions.insert(*function);
+  *function = &state().kernels.insert({key, kernel}).first->second;
   return 0;
 }
 EXPORT int NAME(cuOccupancyMaxActiveBlocksPerMultiprocessor,
@@ -575,30 +608,54 @@ EXPORT int NAME(cuOccupancyMaxActiveBlocksPerMultiprocessor,
   *blocks = setting("SCCL_FAKE_BLOCKS", 4);
   return 0;
 }
+static const Kernel *kernelOf(void *function) {
+  std::lock_guard lock(state().mutex);
+  for (const auto &[name, kernel] : state().kernels)
+    if (&kernel == function)
+      return &kernel;
+  return nullptr;
+}
+
+static void call(void *entry, const Arguments &values) {
+  std::apply(
+      [entry](auto... each) {
+        reinterpret_cast<void (*)(decltype(each)...)>(entry)(each...);
+      },
+      values);
+}
+
+/// Ranks without control memory are elsewhere.
+static void runAll(const std::vector<void *> &entries, const Arguments *ranks) {
+  constexpr unsigned control = 3;
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < entries.size(); ++rank)
+    if (ranks[rank][control] != 0)
+      threads.emplace_back(call, entries[rank], ranks[rank]);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 EXPORT int NAME(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel)(
     void *function, unsigned x, unsigned y, unsigned z, unsigned, unsigned,
     unsigned, unsigned, void *stream, void **parameters) {
   COUNTED(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel);
   Stream *known = streamOf(stream);
-  {
-    std::lock_guard lock(state().mutex);
-    if (!known || !state().functions.count(function))
-      return invalidHandle;
-  }
+  const Kernel *kernel = kernelOf(function);
+  if (!known || !kernel)
+    return invalidHandle;
   if (x == 0 || y != 1 || z != 1)
     return invalidValue;
   if (x > setting("SCCL_FAKE_SMS", 8) * setting("SCCL_FAKE_BLOCKS", 4))
     return tooLarge;
   // Parameters are copied before the call returns.
-  uintptr_t values[7];
-  for (unsigned i = 0; i < 7; ++i)
+  if (kernel->isVirtual) {
+    const Arguments *ranks = *static_cast<const Arguments **>(parameters[0]);
+    known->push([entries = kernel->entries, ranks] { runAll(entries, ranks); });
+    return 0;
+  }
+  Arguments values;
+  for (unsigned i = 0; i < values.size(); ++i)
     std::memcpy(&values[i], parameters[i], sizeof(values[i]));
-  auto entry =
-      reinterpret_cast<void (*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                uintptr_t, uintptr_t, uintptr_t)>(function);
-  known->push([=] {
-    entry(values[0], values[1], values[2], values[3], values[4], values[5],
-          values[6]);
-  });
+  known->push([entry = kernel->entries[0], values] { call(entry, values); });
   return 0;
 }
