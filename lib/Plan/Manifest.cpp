@@ -78,6 +78,7 @@ json::Value writeProgram(const ProgramInfo &program) {
       {"peersTouchOutput", program.peersTouchOutput},
       {"inPlace", program.inPlace},
       {"announcesReady", program.announcesReady},
+      {"chunksMoved", int64_t(program.chunksMoved)},
       {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
 }
 
@@ -324,6 +325,7 @@ private:
     program.peersTouchOutput = flag(object, "peersTouchOutput");
     program.inPlace = flag(object, "inPlace");
     program.announcesReady = flag(object, "announcesReady");
+    program.chunksMoved = number(object, "chunksMoved", 0, Limits::moves);
     program.ranks = list<RankNeeds>(
         object, "ranks", manifest.ranks, manifest.ranks,
         [&](const json::Object &entry) {

@@ -172,7 +172,8 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
       return op.emitError() << "cannot be lowered as '" << name << "'";
     LoweringOptions options = request.lowering;
     options.transport = variant->transport;
-    options.throughScratch = options.alternate = variant->throughScratch;
+    options.throughScratch |= variant->throughScratch;
+    options.alternate |= variant->throughScratch;
     for (unsigned blocks : blocksToBuild()) {
       options.blocks = blocks;
       if (failed(addProgram(*module, options, name, collective)))
@@ -264,9 +265,14 @@ FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
   if (!target)
     return module.emitError(target.error());
   bool isNVIDIA = target->vendor == Target::Vendor::NVIDIA;
-  kernel.format = isNVIDIA ? "ptx" : "hsaco";
+  if (!isNVIDIA) {
+    kernel.format = "hsaco";
+    return compileFor(module, *target, OutputKind::HSACO, options);
+  }
+  kernel.format = request.assemble ? "cubin" : "ptx";
   return compileFor(module, *target,
-                    isNVIDIA ? OutputKind::PTX : OutputKind::HSACO, options);
+                    request.assemble ? OutputKind::Cubin : OutputKind::PTX,
+                    options);
 }
 
 plan::Plan PlanBuilder::finish() {

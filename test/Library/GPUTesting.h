@@ -8,6 +8,8 @@
 #ifndef SCCL_TEST_LIBRARY_GPUTESTING_H
 #define SCCL_TEST_LIBRARY_GPUTESTING_H
 
+#include "fake/Plan.h"
+
 #include "sccl/Plan/Plan.h"
 #include "sccl/Runtime/Ranks.h"
 #include "sccl/sccl.h"
@@ -78,22 +80,7 @@ inline std::string gpuPlan(const char *name, scclDeviceKind kind,
   std::ifstream file(std::string(SCCL_TEST_PLANS "/") + name + ".sccl",
                      std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  auto view = plan::parse(bytes);
-  if (!view)
-    return "";
-  plan::Plan changed;
-  changed.manifest = view->manifest;
-  for (plan::KernelInfo &kernel : changed.manifest.kernels) {
-    kernel.target = kind == scclDeviceCUDA ? "sm_90" : "gfx942";
-    kernel.format = kind == scclDeviceCUDA ? "cubin" : "hsaco";
-    const std::string &symbol = kernel.symbols.front(); // NAME_rank0
-    if (isVirtual)
-      kernel.virtualSymbol = symbol.substr(0, symbol.size() - 6) + "_virtual";
-  }
-  for (llvm::StringRef blob : view->blobs)
-    changed.blobs.push_back(blob.str());
-  auto written = plan::serialize(changed);
-  return written ? *written : "";
+  return fake::asGPUPlan(bytes, kind == scclDeviceCUDA, isVirtual);
 }
 
 inline scclResult join(Member &member, const RankEnd &end,

@@ -54,6 +54,10 @@ static LoweringFlags lowering(command);
 static cl::list<std::string>
     variants("variant", cl::desc("For plans: push, pull, scratch (all three)"),
              cl::sub(command));
+static cl::opt<bool> assemble(
+    "assemble",
+    cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),
+    cl::sub(command));
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
                              cl::sub(command));
@@ -78,6 +82,7 @@ static int compilePlan() {
   if (!variants.empty())
     request.plan.variants = {variants.begin(), variants.end()};
   request.plan.blocks = valuesOr<unsigned>(blocks, 1);
+  request.plan.assemble = assemble;
   LoweringOptions &options = request.plan.lowering;
   options = lowering.get();
   options.blockSize = blockSize;

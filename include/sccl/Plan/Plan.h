@@ -42,6 +42,7 @@ struct Limits {
   static constexpr unsigned chunks = 1 << 28;
   static constexpr unsigned blocks = 64; ///< per channel
   static constexpr unsigned slots = 1 << 24;
+  static constexpr uint64_t moves = uint64_t(1) << 40;
   static constexpr uint64_t controlBytes = uint64_t(1) << 32;
 };
 
@@ -84,6 +85,8 @@ struct ProgramInfo {
   /// Ranks tell their peers that a launch has begun. Otherwise all must have
   /// finished a launch before one of another size or program may begin.
   bool announcesReady = true;
+  /// Chunks that all ranks together read and write in a launch.
+  uint64_t chunksMoved = 0;
   std::vector<RankNeeds> ranks;
   bool operator==(const ProgramInfo &) const = default;
 };

@@ -35,6 +35,9 @@ struct PlanRequest {
   std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
   std::vector<std::string> variants = {"push", "pull", "scratch"};
   LoweringOptions lowering; ///< all that is not said here
+  /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips of
+  /// the same major version only. Needs ptxas.
+  bool assemble = false;
   CostModel model = {
       5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
   std::string generator; ///< goes into the plan

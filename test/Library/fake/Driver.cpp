@@ -21,148 +21,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include <array>
-#include <condition_variable>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <dlfcn.h>
-#include <elf.h>
-#include <fcntl.h>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
-#include <sys/mman.h>
-#include <thread>
-#include <unistd.h>
-#include <vector>
+#include "Driver.h"
 
-#ifdef SCCL_FAKE_HIP
-#define NAME(cuda, hip) hip
-static constexpr bool isCUDA = false;
-#else
-#define NAME(cuda, hip) cuda
-static constexpr bool isCUDA = true;
-#endif
-#define TEXT(name) #name
-#define QUOTE(name) TEXT(name)
-#define EXPORT extern "C" __attribute__((visibility("default")))
-/// Begins a function of the driver.
-#define COUNTED(cuda, hip)                                                     \
-  if (int code = enter(QUOTE(NAME(cuda, hip))))                                \
-  return code
+using namespace fake;
 
-namespace {
-constexpr int invalidValue = 1, outOfMemory = 2, noDevice = 100,
-              invalidDevice = 101, noBinary = 209, noContext = 201,
-              invalidHandle = 400, notFound = 500, notReady = 600,
-              peerAlreadyEnabled = 704, tooLarge = 720, unknown = 999;
-
-/// A queue of work and the thread that does it.
-struct Stream {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::function<void()>> work;
-  bool busy = false, stopping = false;
-  std::thread thread{[this] { run(); }};
-
-  void run() {
-    std::unique_lock lock(mutex);
-    while (true) {
-      changed.wait(lock, [this] { return stopping || !work.empty(); });
-      if (work.empty())
-        return;
-      auto next = std::move(work.front());
-      work.pop_front();
-      busy = true;
-      lock.unlock();
-      next();
-      lock.lock();
-      busy = false;
-      changed.notify_all();
-    }
-  }
-  void push(std::function<void()> item) {
-    std::lock_guard lock(mutex);
-    work.push_back(std::move(item));
-    changed.notify_all();
-  }
-  bool isIdle() {
-    std::lock_guard lock(mutex);
-    return work.empty() && !busy;
-  }
-  void drain() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return work.empty() && !busy; });
-  }
-  ~Stream() {
-    {
-      std::lock_guard lock(mutex);
-      stopping = true;
-      changed.notify_all();
-    }
-    thread.join();
-  }
-};
-
-struct Block {
-  size_t bytes;
-  int fd;
-  bool isImported;
-};
-struct Context {
-  unsigned users = 0;
-};
-using Arguments = std::array<uintptr_t, 8>;
-/// A function of a module; a virtual kernel has one for each rank.
-struct Kernel {
-  void *module;
-  bool isVirtual;
-  std::vector<void *> entries;
-};
-struct State {
-  std::mutex mutex;
-  std::map<std::string, unsigned> calls;
-  std::map<uintptr_t, Block> blocks;
-  std::map<void *, size_t> registered;
-  std::set<void *> modules;
-  std::map<std::string, Kernel> kernels; ///< by module and name
-  std::set<Stream *> streams;
-  std::set<std::pair<int, int>> peers;
-  Context contexts[8];
-};
-struct Handle {
-  int64_t pid, fd;
-  uint64_t bytes;
-  char rest[40];
-};
-static_assert(sizeof(Handle) == 64);
-} // namespace
-
-/// Never destroyed: threads may outlive main.
-static State &state() {
-  static State *made = new State;
-  return *made;
-}
-static thread_local std::deque<Context *> contextStack;
 static thread_local int hipDevice = 0;
-
-static long setting(const char *name, long standard) {
-  const char *text = std::getenv(name);
-  return text ? std::atol(text) : standard;
-}
-
-static int enter(const std::string &name) {
-  State &s = state();
-  std::lock_guard lock(s.mutex);
-  unsigned number = ++s.calls[name];
-  const char *fail = std::getenv("SCCL_FAKE_FAIL");
-  return fail && fail == name + ":" + std::to_string(number) ? unknown : 0;
-}
 
 static int currentDevice() {
   if (!isCUDA)
@@ -435,12 +298,6 @@ EXPORT int NAME(cuPointerGetAttribute,
 // Streams
 //===----------------------------------------------------------------------===//
 
-static Stream *streamOf(void *stream) {
-  std::lock_guard lock(state().mutex);
-  auto *known = static_cast<Stream *>(stream);
-  return state().streams.count(known) ? known : nullptr;
-}
-
 EXPORT int NAME(cuStreamCreate, hipStreamCreateWithFlags)(void **stream,
                                                           unsigned) {
   COUNTED(cuStreamCreate, hipStreamCreateWithFlags);
@@ -549,6 +406,10 @@ EXPORT int hipModuleLoadData(void **module, const void *image) {
   return loadObject(module, image);
 }
 #else
+EXPORT int cuModuleLoadData(void **module, const void *image) {
+  COUNTED(cuModuleLoadData, cuModuleLoadData);
+  return loadObject(module, image);
+}
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
                               int *options, void **values) {
   COUNTED(cuModuleLoadDataEx, cuModuleLoadDataEx);
