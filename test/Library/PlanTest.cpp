@@ -40,7 +40,7 @@ static Plan makePlan() {
   program.copies = {{}, {copy}};
   manifest.programs = {program};
   manifest.kernels = {
-      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1}};
+      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1, ""}};
   manifest.tables = {
       {"model", "", "", {{0, 0, Path::Auto, 0}}},
       {"measured",
@@ -128,6 +128,8 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'blob' is 3, expected 0 to 2");
   EXPECT_EQ(errorAfter("\"a_rank0\",", ""),
             prefix + "'symbols' is no list of 2 strings");
+  EXPECT_EQ(errorAfter("\"virtualSymbol\":\"\"", "\"virtualSymbol\":1"),
+            prefix + "'virtualSymbol' is missing or no string");
   EXPECT_EQ(errorAfter("\"direct\"", "\"sideways\""),
             prefix + "'path' is neither auto, direct nor bounce");
   EXPECT_EQ(errorAfter("\"firstByte\":77", "\"firstByte\":0"),
