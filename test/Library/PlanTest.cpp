@@ -7,8 +7,11 @@
 
 #include "sccl/Plan/Plan.h"
 
+#include "llvm/Support/SHA256.h"
+
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 using namespace sccl;
@@ -200,4 +203,51 @@ TEST(Plan, SurvivesDamagedManifests) {
     refused += !parseManifest(damaged, blobs);
   }
   EXPECT_GT(refused, 15000u);
+}
+
+/// Writes the hash that belongs to `bytes` into the header.
+static void repairHash(std::string &bytes) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(bytes).take_front(32));
+  hash.update(llvm::StringRef(bytes).drop_front(64));
+  std::array<uint8_t, 32> result = hash.final();
+  std::copy(result.begin(), result.end(), bytes.begin() + 32);
+}
+
+/// Flips bits of `bytes`, half of them in the header, or cuts the file off.
+static void damage(std::string &bytes, std::mt19937 &random) {
+  for (unsigned i = 0; i < 1 + random() % 3; ++i) {
+    size_t range = random() % 2 ? 32 : bytes.size();
+    bytes[random() % range] ^= char(1 << random() % 8);
+  }
+  if (random() % 4 == 0)
+    bytes.resize(64 + random() % (bytes.size() - 64));
+  // Half the time, the size in the header is that of the file.
+  if (random() % 2 == 0)
+    for (unsigned i = 0; i < 8; ++i)
+      bytes[24 + i] = char(bytes.size() >> 8 * i);
+}
+
+/// Damaged files under a right hash: what is read lies within them.
+TEST(Plan, SurvivesDamagedFiles) {
+  const std::string whole = *serialize(makePlan());
+  std::mt19937 random(1);
+  unsigned refused = 0, accepted = 0;
+  for (unsigned round = 0; round < 5000; ++round) {
+    std::string bytes = whole;
+    damage(bytes, random);
+    repairHash(bytes);
+    Result<PlanView> view = parse(bytes);
+    ++(view ? accepted : refused);
+    if (!view)
+      continue;
+    for (llvm::StringRef blob : view->blobs)
+      EXPECT_TRUE(blob.data() >= bytes.data() + 64 &&
+                  blob.end() <= bytes.data() + bytes.size());
+    for (const KernelInfo &kernel : view->manifest.kernels)
+      EXPECT_LT(kernel.blob, view->blobs.size());
+  }
+  // Flips in blobs are what is accepted.
+  EXPECT_GT(accepted, 500u);
+  EXPECT_GT(refused, 2500u);
 }
