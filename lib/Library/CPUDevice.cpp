@@ -66,6 +66,10 @@ Status Device::writeTo(const ProcessId &, uint64_t, const void *, uint64_t) {
   return {scclErrorUnsupported, "the device writes no memory of processes"};
 }
 
+Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
+  return {scclErrorUnsupported, target() + " has no virtual kernels"};
+}
+
 namespace {
 class CPUBuffer : public DeviceBuffer {
 public:
@@ -138,9 +142,6 @@ public:
   Status load(llvm::StringRef image, const std::string &symbol, unsigned,
               unsigned, std::unique_ptr<DeviceFunction> &function) override;
 
-  uint64_t residentBlocks(const DeviceFunction &) const override {
-    return UINT64_MAX;
-  }
   bool peersReachAnyMemory() const override { return true; }
   Status checkBuffer(const void *, const char *) const override { return {}; }
 
@@ -155,8 +156,8 @@ public:
                 const LaunchArguments &arguments, void *) override {
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
-        arguments.peers, arguments.abort, arguments.segmentBytes,
-        arguments.distanceBytes);
+        arguments.peers, arguments.abort, arguments.segment,
+        arguments.distance);
     return {};
   }
 

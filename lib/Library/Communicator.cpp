@@ -226,30 +226,29 @@ Status Communicator::probeProcesses(const std::vector<Hello> &hellos) {
 }
 
 /// Ranks wait for each other inside kernels, so those that share a device must
-/// all be resident at once.
-Status Communicator::checkResidency(const std::vector<Hello> &hellos) const {
+/// run at the same time.
+Status Communicator::shareDevice(const std::vector<Hello> &hellos) {
   if (device->id().empty())
     return {};
-  for (const Program &program : programs) {
-    uint64_t blocks = 0, ranks = 0;
-    for (unsigned other = 0; other < numRanks; ++other)
-      if (device->id() == hellos[other].deviceId) {
-        blocks += program.info->blocks * program.info->ranks[other].channels;
-        ++ranks;
-      }
-    for (const auto &function : program.functions)
-      if (uint64_t most = function ? device->residentBlocks(*function) : blocks;
-          blocks > most)
-        return {scclErrorUnsupported,
-                std::to_string(ranks) + " ranks share device " + device->id() +
-                    " and need " + std::to_string(blocks) +
-                    " blocks at once, and it holds " + std::to_string(most)};
+  std::vector<unsigned> members;
+  for (unsigned other = 0; other < numRanks; ++other) {
+    if (device->id() != hellos[other].deviceId)
+      continue;
+    if (!(hellos[other].process == hellos[rank].process))
+      return {scclErrorUnsupported,
+              "ranks " + std::to_string(std::min(rank, other)) + " and " +
+                  std::to_string(std::max(rank, other)) + " share device " +
+                  device->id() + ", and are not threads of one process"};
+    members.push_back(other);
   }
-  return {};
+  if (members.size() == 1)
+    return {};
+  together = std::make_unique<VirtualRanks>(plane, *device, std::move(members));
+  return together->load(*plan, programs);
 }
 
 Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
-  if (Status status = checkResidency(hellos); !status.ok())
+  if (Status status = shareDevice(hellos); !status.ok())
     return status;
   isOneProcess = true;
   for (unsigned other = 0; other < numRanks; ++other) {

@@ -11,6 +11,7 @@
 #include "Bootstrap.h"
 #include "ControlPlane.h"
 #include "Programs.h"
+#include "VirtualRanks.h"
 #include "Watchdog.h"
 
 #include <memory>
@@ -96,6 +97,7 @@ private:
     LaunchRequest request;
     Choice choice;
     const DeviceFunction *function = nullptr;
+    const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
     uint64_t segmentBytes = 0;
     bool isInPlace = false;
     bool someInPlace = false; ///< this rank or another one
@@ -132,7 +134,7 @@ private:
   // Creation.
   Status prepare();
   Status connect();
-  Status checkResidency(const std::vector<struct Hello> &hellos) const;
+  Status shareDevice(const std::vector<struct Hello> &hellos);
   Status mapPeers(const std::vector<struct Hello> &hellos);
   Status mapHostMemory();
   Status probeProcesses(const std::vector<struct Hello> &hellos);
@@ -153,6 +155,7 @@ private:
   Status execute(Flight &flight);
   Status meetPeers(Flight &flight, bool &direct);
   Status compareCalls(const Call &own);
+  static uint64_t callSignature(const Flight &flight);
   void describeBuffer(const void *buffer, uint64_t &region,
                       uint64_t &offset) const;
   bool locateBuffers(const Flight &flight);
@@ -163,6 +166,7 @@ private:
   Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
   LaunchArguments argumentsFor(const PeerEntry &own, const Piece &piece,
                                unsigned table) const;
+  Status launchTogether(const Flight &flight, const LaunchArguments &arguments);
   Status separate(const Program &program, uint64_t bytes, void *stream);
   Status meet(const Program &program, uint64_t bytes);
   Status runSteps(const Flight &flight, const Piece &piece, unsigned table);
@@ -210,6 +214,7 @@ private:
   bool reachesProcesses = false;
   std::unique_ptr<Device> device;
   std::vector<Program> programs;
+  std::unique_ptr<VirtualRanks> together; ///< null without a shared device
   unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
   uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold
   std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank

@@ -14,11 +14,11 @@ using namespace sccl;
 Status ControlPlane::create(unsigned rank, unsigned numRanks) {
   own = rank;
   parts.resize(numRanks);
-  return parts[rank].create((2 + 2 * uint64_t(numRanks)) * lineBytes);
+  return parts[rank].create((parcelLine() + 1) * lineBytes);
 }
 
-bool ControlPlane::awaitMail(const Word &number) const {
-  while (number.load(std::memory_order_acquire) < exchanges) {
+bool ControlPlane::await(const Word &word, uint64_t value) const {
+  while (word.load(std::memory_order_acquire) < value) {
     if (abortWord().load(std::memory_order_relaxed) != 0)
       return false;
     Patience::pause();
@@ -35,7 +35,7 @@ bool ControlPlane::exchange(const Call &call, Call *calls) {
   }
   for (unsigned peer = 0; peer < numRanks(); ++peer) {
     Mail &mail = box(own, peer, exchanges);
-    if (!awaitMail(mail.number))
+    if (!await(mail.number, exchanges))
       return false;
     calls[peer] = mail.call;
   }

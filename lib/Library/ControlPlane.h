@@ -10,6 +10,8 @@
 
 #include "SharedMemory.h"
 
+#include "sccl/Conversion/KernelABI.h"
+
 #include <atomic>
 #include <vector>
 
@@ -75,6 +77,22 @@ public:
     abortWord().compare_exchange_strong(none, cause.encode());
   }
 
+  /// What a rank passes to the one that launches for all ranks of a device, and
+  /// what that one answers.
+  struct Parcel {
+    Word number; ///< of the launch that the arguments are for
+    uint64_t signature;
+    RankArguments arguments;
+    Word finished; ///< launches that have ended
+  };
+  Parcel &parcel(unsigned rank) const {
+    return *reinterpret_cast<Parcel *>(parts[rank].data() +
+                                       parcelLine() * lineBytes);
+  }
+  /// Waits until `word` is at least `value`; false if the communicator was
+  /// aborted meanwhile.
+  bool await(const Word &word, uint64_t value) const;
+
   /// Sends `call` to all ranks and waits for theirs; returns false if the
   /// communicator was aborted meanwhile. `calls` has one entry per rank.
   bool exchange(const Call &call, Call *calls);
@@ -86,6 +104,7 @@ private:
     Call call;
   };
   static_assert(sizeof(Mail) <= lineBytes);
+  static_assert(sizeof(Parcel) <= lineBytes);
 
   Word &word(unsigned rank, uint64_t offset) const {
     return *reinterpret_cast<Word *>(parts[rank].data() + offset);
@@ -96,7 +115,8 @@ private:
     uint64_t line = 2 + 2 * uint64_t(from) + (number & 1);
     return *reinterpret_cast<Mail *>(parts[to].data() + line * lineBytes);
   }
-  bool awaitMail(const Word &number) const;
+  /// After the boxes.
+  uint64_t parcelLine() const { return 2 + 2 * uint64_t(numRanks()); }
 
   unsigned own = 0;
   uint64_t exchanges = 0;

@@ -48,17 +48,8 @@ public:
   virtual ~DeviceFunction();
 };
 
-/// The arguments of every function, see KernelABI.h.
-struct LaunchArguments {
-  void *input;
-  void *output;
-  void *scratch;
-  void *control;
-  PeerEntry *peers; ///< as the device sees it
-  uint64_t *abort;  ///< likewise
-  uint64_t segmentBytes;
-  uint64_t distanceBytes;
-};
+/// The arguments of every function, with addresses as the device sees them.
+using LaunchArguments = RankArguments;
 
 class Device {
 public:
@@ -88,8 +79,6 @@ public:
   virtual Status load(llvm::StringRef image, const std::string &symbol,
                       unsigned blocks, unsigned blockSize,
                       std::unique_ptr<DeviceFunction> &function) = 0;
-  /// How many blocks of the function the device holds at once.
-  virtual uint64_t residentBlocks(const DeviceFunction &function) const = 0;
 
   /// True if peers in this process may access memory that `allocate` did not
   /// return.
@@ -103,6 +92,10 @@ public:
   /// Runs the function, or enqueues it, with the blocks that `load` was told.
   virtual Status launch(const DeviceFunction &function,
                         const LaunchArguments &arguments, void *stream) = 0;
+  /// The same for a virtual kernel; `ranks` is memory of the device. Only
+  /// devices with an `id` have such kernels.
+  virtual Status launchVirtual(const DeviceFunction &function,
+                               RankArguments *ranks, void *stream);
   /// Copies between any two addresses of host and device, in stream order.
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       void *stream) = 0;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 using namespace sccl;
@@ -51,20 +52,30 @@ private:
   GPUHandle about;
 };
 
-class GPUFunction : public DeviceFunction {
-public:
-  explicit GPUFunction(std::shared_ptr<GPUContext> context)
-      : context(std::move(context)) {}
-  ~GPUFunction() override {
+/// Code on a GPU.
+struct GPUModule {
+  std::shared_ptr<GPUContext> context;
+  void *module = nullptr;
+  ~GPUModule() {
     if (!module)
       return;
     CurrentContext current(*context);
     context->driver.unloadModule.function(module);
   }
-  std::shared_ptr<GPUContext> context;
-  void *module = nullptr, *entry = nullptr;
+};
+
+class GPUFunction : public DeviceFunction {
+public:
+  std::shared_ptr<GPUModule> module;
+  void *entry = nullptr;
   unsigned blocks = 0, blockSize = 0;
-  uint64_t resident = 0;
+};
+
+/// A place for code that ranks of this process share. Whoever loads it holds
+/// the mutex.
+struct ModuleSlot {
+  std::mutex mutex;
+  std::weak_ptr<GPUModule> module;
 };
 } // namespace
 
@@ -84,6 +95,23 @@ static std::shared_ptr<GPUMemory> findInProcess(uint64_t address) {
   std::lock_guard lock(sharedMutex);
   auto found = sharedMemory.find(address);
   return found == sharedMemory.end() ? nullptr : found->second.lock();
+}
+
+/// Code of this process by vendor, device and image: drivers take seconds to
+/// compile PTX, and ranks that share a GPU have the same.
+using ModuleKey = std::tuple<std::string, int, std::string>;
+static std::map<ModuleKey, std::shared_ptr<ModuleSlot>> sharedModules;
+
+static std::shared_ptr<ModuleSlot> slotOf(const ModuleKey &key) {
+  std::lock_guard lock(sharedMutex);
+  // Only the map knows a slot that nobody is about to fill.
+  std::erase_if(sharedModules, [](const auto &entry) {
+    return entry.second.use_count() == 1 && entry.second->module.expired();
+  });
+  std::shared_ptr<ModuleSlot> &slot = sharedModules[key];
+  if (!slot)
+    slot = std::make_shared<ModuleSlot>();
+  return slot;
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,9 +140,6 @@ public:
   Status load(llvm::StringRef image, const std::string &symbol, unsigned blocks,
               unsigned blockSize,
               std::unique_ptr<DeviceFunction> &function) override;
-  uint64_t residentBlocks(const DeviceFunction &function) const override {
-    return static_cast<const GPUFunction &>(function).resident;
-  }
   /// AMD's caches keep what peers change in memory of hipMalloc.
   bool peersReachAnyMemory() const override { return driver.isCUDA(); }
   Status checkBuffer(const void *buffer, const char *name) const override;
@@ -122,6 +147,8 @@ public:
   Status begin(void *stream) override;
   Status launch(const DeviceFunction &function,
                 const LaunchArguments &arguments, void *stream) override;
+  Status launchVirtual(const DeviceFunction &function, RankArguments *ranks,
+                       void *stream) override;
   Status copy(void *to, const void *from, uint64_t bytes,
               void *stream) override;
   Status poll(void *stream, bool &done) override;
@@ -132,7 +159,11 @@ private:
   Status getMemory(uint64_t bytes, void **memory);
   Status enablePeer(int index);
   Status loadImage(const std::string &image, void **module);
-  Status countResident(GPUFunction &function) const;
+  Status loadShared(const std::string &image,
+                    std::shared_ptr<GPUModule> &module);
+  Status checkResident(const GPUFunction &function) const;
+  Status launchBlocks(const DeviceFunction &function, void **parameters,
+                      void *stream);
   void *streamOr(void *stream) const { return stream ? stream : ownStream; }
 
   std::shared_ptr<GPUContext> context;
@@ -356,21 +387,38 @@ Status GPUDevice::loadImage(const std::string &image, void **module) {
   return {status.code(), status.message() + ": " + log};
 }
 
-Status GPUDevice::countResident(GPUFunction &function) const {
+/// Loads an image, unless a rank of this process has done so.
+Status GPUDevice::loadShared(const std::string &image,
+                             std::shared_ptr<GPUModule> &module) {
+  std::shared_ptr<ModuleSlot> slot =
+      slotOf({driver.vendor, context->index, image});
+  std::lock_guard lock(slot->mutex);
+  module = slot->module.lock();
+  if (module)
+    return {};
+  auto made = std::make_shared<GPUModule>();
+  made->context = context;
+  if (Status status = loadImage(image, &made->module); !status.ok())
+    return status;
+  slot->module = module = std::move(made);
+  return {};
+}
+
+Status GPUDevice::checkResident(const GPUFunction &function) const {
   int perMultiprocessor = 0;
   if (Status status =
           driver.call(driver.occupancy, &perMultiprocessor, function.entry,
                       int(function.blockSize), size_t(0));
       !status.ok())
     return status;
-  function.resident = uint64_t(perMultiprocessor) * multiprocessors;
-  if (function.blocks <= function.resident)
+  uint64_t resident = uint64_t(perMultiprocessor) * multiprocessors;
+  if (function.blocks <= resident)
     return {};
   return {scclErrorUnsupported,
           "a kernel needs " + std::to_string(function.blocks) + " blocks of " +
               std::to_string(function.blockSize) +
               " threads at once, and this GPU holds " +
-              std::to_string(function.resident) + ": " +
+              std::to_string(resident) + ": " +
               std::to_string(perMultiprocessor) + " on each of " +
               std::to_string(multiprocessors) +
               " multiprocessors; compile with fewer --blocks-per-link or a "
@@ -383,17 +431,17 @@ Status GPUDevice::load(llvm::StringRef image, const std::string &symbol,
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  auto loaded = std::make_unique<GPUFunction>(context);
+  auto loaded = std::make_unique<GPUFunction>();
   loaded->blocks = blocks;
   loaded->blockSize = blockSize;
   // Drivers take PTX that ends with a null, and other code that is aligned.
-  if (Status status = loadImage(image.str(), &loaded->module); !status.ok())
+  if (Status status = loadShared(image.str(), loaded->module); !status.ok())
     return status;
   if (Status status = driver.call(driver.getFunction, &loaded->entry,
-                                  loaded->module, symbol.c_str());
+                                  loaded->module->module, symbol.c_str());
       !status.ok())
     return status;
-  if (Status status = countResident(*loaded); !status.ok())
+  if (Status status = checkResident(*loaded); !status.ok())
     return status;
   function = std::move(loaded);
   return {};
@@ -427,21 +475,32 @@ Status GPUDevice::begin(void *stream) {
   return driver.call(driver.waitForStream, static_cast<void *>(nullptr));
 }
 
-Status GPUDevice::launch(const DeviceFunction &function,
-                         const LaunchArguments &arguments, void *stream) {
+Status GPUDevice::launchBlocks(const DeviceFunction &function,
+                               void **parameters, void *stream) {
   const auto &loaded = static_cast<const GPUFunction &>(function);
   if (loaded.blocks == 0)
     return {};
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  LaunchArguments values = arguments;
-  void *parameters[] = {&values.input,       &values.output, &values.scratch,
-                        &values.control,     &values.peers,  &values.abort,
-                        &values.segmentBytes, &values.distanceBytes};
   return driver.call(driver.launch, loaded.entry, loaded.blocks, 1u, 1u,
                      loaded.blockSize, 1u, 1u, 0u, streamOr(stream),
                      parameters);
+}
+
+Status GPUDevice::launch(const DeviceFunction &function,
+                         const LaunchArguments &arguments, void *stream) {
+  LaunchArguments values = arguments;
+  void *parameters[] = {&values.input,   &values.output,  &values.scratch,
+                        &values.control, &values.peers,   &values.abort,
+                        &values.segment, &values.distance};
+  return launchBlocks(function, parameters, stream);
+}
+
+Status GPUDevice::launchVirtual(const DeviceFunction &function,
+                                RankArguments *ranks, void *stream) {
+  void *parameters[] = {&ranks};
+  return launchBlocks(function, parameters, stream);
 }
 
 Status GPUDevice::copy(void *to, const void *from, uint64_t bytes,

@@ -141,8 +141,11 @@ Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
 }
 
 Status Communicator::findFunction(Flight &flight) const {
-  flight.function =
-      flight.choice.program->find(flight.request.type, flight.request.op);
+  const Program &program = *flight.choice.program;
+  const LaunchRequest &request = flight.request;
+  flight.function = program.find(request.type, request.op);
+  flight.virtualKernel =
+      program.virtualKernels[program.slot(request.type, request.op)].get();
   if (flight.function)
     return {};
   return {scclErrorUnsupported, std::string("the plan cannot reduce ") +
@@ -209,13 +212,18 @@ Status Communicator::compareCalls(const Call &own) {
   return {};
 }
 
+/// Tells programs, types and reductions apart.
+uint64_t Communicator::callSignature(const Flight &flight) {
+  return flight.choice.program->signature << 32 |
+         uint64_t(flight.request.type) << 8 | uint64_t(flight.request.op);
+}
+
 /// Learns what all ranks pass, and decides as all of them do whether peers can
 /// access it.
 Status Communicator::meetPeers(Flight &flight, bool &direct) {
   const LaunchRequest &request = flight.request;
   Call own;
-  own.signature = flight.choice.program->signature << 32 |
-                  uint64_t(request.type) << 8 | uint64_t(request.op);
+  own.signature = callSignature(flight);
   own.segmentBytes = flight.segmentBytes;
   describeBuffer(request.send, own.sendRegion, own.sendOffset);
   describeBuffer(request.recv, own.recvRegion, own.recvOffset);
@@ -373,11 +381,38 @@ Status Communicator::runPiece(const Flight &flight, const Piece &piece,
   if (program.hasCopies())
     return runSteps(flight, piece, table);
   const PeerEntry &own = tableOf(programSlot(program))[rank];
+  if (together)
+    return launchTogether(flight, argumentsFor(own, piece, table));
   if (Status status =
           device->launch(*flight.function, argumentsFor(own, piece, table),
                          flight.request.stream);
       !status.ok())
     return status;
+  progress.store(progress.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_relaxed);
+  return poison();
+}
+
+/// One kernel runs all ranks of this device: nothing may be under way when it
+/// begins, nor go on before it has ended.
+Status Communicator::launchTogether(const Flight &flight,
+                                    const LaunchArguments &arguments) {
+  if (Status status = settle(flight.request.stream); !status.ok())
+    return status;
+  together->deposit(arguments, callSignature(flight));
+  if (together->isLeader()) {
+    bool isAborted = false;
+    if (Status status = together->launch(*flight.virtualKernel, isAborted);
+        !status.ok())
+      return status;
+    if (isAborted)
+      return poison();
+    if (Status status = settle(/*stream=*/nullptr); !status.ok())
+      return status;
+    together->finish();
+  } else if (!together->awaitEnd()) {
+    return poison();
+  }
   progress.store(progress.load(std::memory_order_relaxed) + 1,
                  std::memory_order_relaxed);
   return poison();

@@ -41,23 +41,23 @@ static std::optional<unsigned> functionIndex(const plan::KernelInfo &kernel) {
 static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
                           Program &program) {
   const plan::Manifest &manifest = plan.view.manifest;
-  std::vector<const plan::KernelInfo *> best(
-      manifest.combining ? numDataTypes * numReductions : 1);
+  program.kernels.resize(manifest.combining ? numDataTypes * numReductions : 1);
+  program.virtualKernels.resize(program.kernels.size());
   unsigned steps = program.functionsPerRank();
-  program.functions.resize(best.size() * steps);
+  program.functions.resize(program.kernels.size() * steps);
   for (const plan::KernelInfo &kernel : manifest.kernels) {
     std::optional<unsigned> index = functionIndex(kernel);
     if (kernel.program != program.index || !index ||
         kernel.element.empty() == manifest.combining)
       continue;
-    const plan::KernelInfo *&entry = best[*index];
+    const plan::KernelInfo *&entry = program.kernels[*index];
     unsigned suits = device.suitability(kernel);
     if (suits > (entry ? device.suitability(*entry) : 0))
       entry = &kernel;
   }
   unsigned blocks = program.info->blocks * program.info->ranks[rank].channels;
   for (size_t i = 0; i < program.functions.size(); ++i) {
-    const plan::KernelInfo *kernel = best[i / steps];
+    const plan::KernelInfo *kernel = program.kernels[i / steps];
     if (!kernel)
       continue;
     std::string symbol = kernel->symbols[rank];

@@ -23,15 +23,20 @@ struct Program {
   /// Code by type and reduction, one entry if it only moves data; for each the
   /// functions of all steps.
   std::vector<std::unique_ptr<DeviceFunction>> functions;
+  /// By type and reduction: what the plan says, and code for all ranks, where
+  /// this rank launches for others; see VirtualRanks.h.
+  std::vector<const plan::KernelInfo *> kernels;
+  std::vector<std::unique_ptr<DeviceFunction>> virtualKernels;
   bool combines;
   uint64_t signature; ///< tells programs apart in a Call
 
+  unsigned slot(scclDataType type, scclRedOp op) const {
+    return combines ? unsigned(type) * numReductions + unsigned(op) : 0;
+  }
   /// Null if there is no code for the type and reduction.
   const DeviceFunction *find(scclDataType type, scclRedOp op,
                              unsigned step = 0) const {
-    unsigned index =
-        combines ? unsigned(type) * numReductions + unsigned(op) : 0;
-    return functions[index * functionsPerRank() + step].get();
+    return functions[slot(type, op) * functionsPerRank() + step].get();
   }
   /// True if hosts copy between the ranks, and functions do not.
   bool hasCopies() const { return !info->copies.empty(); }

@@ -39,11 +39,12 @@ static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
                                StringRef convertOptions) {
   return llvm::formatv(
       "convert-coll-to-gpu{{target={0} block-size={1} element={2} "
-      "reduction={3} shape={4}},{0}-attach-target{{{5}},"
+      "reduction={3} shape={4}{7}},{0}-attach-target{{{5}},"
       "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{0}{6},"
       "canonicalize,reconcile-unrealized-casts)",
       vendor, options.blockSize, options.element, options.reduction,
-      options.shape, attachOptions, convertOptions);
+      options.shape, attachOptions, convertOptions,
+      options.virtualRanks ? " virtual-ranks=true" : "");
 }
 
 std::string sccl::nvvmConversionPipeline(const LoweringOptions &options,
@@ -112,6 +113,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> shape{*this, "shape",
                             llvm::cl::desc("auto, unrolled or table"),
                             llvm::cl::init(LoweringOptions().shape)};
+  Option<bool> virtualRanks{
+      *this, "virtual-ranks",
+      llvm::cl::desc("Add a kernel that runs all ranks, on GPUs")};
   Option<bool> identical{
       *this, "identical",
       llvm::cl::desc("Require bit-identical reductions on all ranks")};
@@ -128,6 +132,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.alternate = alternate;
     options.packets = packets;
     options.shape = shape;
+    options.virtualRanks = virtualRanks;
     options.identical = identical;
     return options;
   }

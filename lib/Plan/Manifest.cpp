@@ -98,6 +98,7 @@ json::Value writeProgram(const ProgramInfo &program) {
       {"announcesReady", program.announcesReady},
       {"steps", program.copies.size()},
       {"copies", std::move(copies)},
+      {"chunksMoved", int64_t(program.chunksMoved)},
       {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
 }
 
@@ -109,6 +110,7 @@ json::Value writeKernel(const KernelInfo &kernel) {
                       {"reduction", kernel.reduction},
                       {"blockSize", kernel.blockSize},
                       {"symbols", json::Array(kernel.symbols)},
+                      {"virtualSymbol", kernel.virtualSymbol},
                       {"blob", kernel.blob}};
 }
 
@@ -347,6 +349,7 @@ private:
     program.peersTouchOutput = flag(object, "peersTouchOutput");
     program.inPlace = flag(object, "inPlace");
     program.announcesReady = flag(object, "announcesReady");
+    program.chunksMoved = number(object, "chunksMoved", 0, Limits::moves);
     program.ranks = list<RankNeeds>(
         object, "ranks", manifest.ranks, manifest.ranks,
         [&](const json::Object &entry) {
@@ -414,6 +417,7 @@ private:
     kernel.reduction = name(object, "reduction");
     kernel.blockSize = number(object, "blockSize", 1, 1024);
     kernel.symbols = names(object, "symbols", manifest.ranks);
+    kernel.virtualSymbol = name(object, "virtualSymbol");
     if (blobs.empty())
       fail("there is a kernel, but no blob");
     else

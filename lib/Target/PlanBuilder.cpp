@@ -11,6 +11,7 @@
 #include "ProgramFacts.h"
 
 #include "../Conversion/Common/ProgramEmitter.h"
+#include "sccl/Conversion/KernelABI.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -173,8 +174,11 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
       return op.emitError() << "cannot be lowered as '" << name << "'";
     LoweringOptions options = request.lowering;
     options.transport = variant->transport;
-    options.throughScratch = options.alternate = variant->throughScratch;
+    options.throughScratch |= variant->throughScratch;
+    options.alternate |= variant->throughScratch;
     options.steps = options.transport == "dma";
+    // Functions of steps wait for nobody.
+    options.virtualRanks &= !options.steps;
     for (unsigned blocks : blocksToBuild())
       for (const std::string &shape : request.shapes) {
         options.blocks = blocks;
@@ -270,6 +274,8 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
       kernel.symbols.push_back(manifest.schedules.back().name + "_rank" +
                                std::to_string(rank));
+    if (!cpu && options.virtualRanks)
+      kernel.virtualSymbol = manifest.schedules.back().name + virtualSuffix;
     if (!manifest.combining) {
       if (failed(addKernel(module, options, kernel)))
         return failure();
@@ -321,9 +327,14 @@ FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
   if (!target)
     return module.emitError(target.error());
   bool isNVIDIA = target->vendor == Target::Vendor::NVIDIA;
-  kernel.format = isNVIDIA ? "ptx" : "hsaco";
+  if (!isNVIDIA) {
+    kernel.format = "hsaco";
+    return compileFor(module, *target, OutputKind::HSACO, options);
+  }
+  kernel.format = request.assemble ? "cubin" : "ptx";
   return compileFor(module, *target,
-                    isNVIDIA ? OutputKind::PTX : OutputKind::HSACO, options);
+                    request.assemble ? OutputKind::Cubin : OutputKind::PTX,
+                    options);
 }
 
 plan::Plan PlanBuilder::finish() {

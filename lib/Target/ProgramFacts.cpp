@@ -72,6 +72,7 @@ plan::ProgramInfo sccl::planInfoOf(ProgramOp program,
   ProgramInfo facts = describeProgram(program, collective);
   plan::ProgramInfo info;
   info.blocks = facts.blocks;
+  info.chunksMoved = facts.chunksMoved;
   info.peersReadInput = facts.peersReadInput;
   info.peersTouchOutput = facts.peersTouchOutput;
   info.inPlace = allowsInPlace(program, collective);

@@ -6,112 +6,273 @@
 #
 # ===------------------------------------------------------------------------===
 #
-# Synthesizes the rows of the paper's tables, compiles them for the GPUs of this
-# machine, and runs them through libsccl for 0 to 64 MiB: every output is compared
-# with the definition of the collective. Prints one table, in less than 8 minutes;
-# rows for which there was no time are counted at the end. Where there is no GPU,
-# says so and exits with 0. Exits with 1 if a row fails.
+# usage: gpu.sh                        compile and run on this machine
+#        gpu.sh pack FOLDER [TARGET]   compile for another one; needs no GPU
+#        gpu.sh run FOLDER             run there what was packed
 #
-# Where there are fewer GPUs than ranks, ranks share them, with a stream each.
-# That tests kernels and flags. Its times are those of one L2 cache and one memory:
-# they say nothing about several GPUs.
+# Runs the rows of the paper's tables through libsccl for 0 to 64 MiB, and compares
+# every output with the definition of the collective. Then, on NVIDIA GPUs, measures
+# G1 to G7 (docs/KernelQuality.md) and prints each with its bar. One table, in less
+# than 8 minutes; rows for which there was no time are counted, and what cannot be
+# measured says why. Where there is no GPU, says so and exits with 0. Exits with 1
+# if a row fails; missed bars do not.
 #
-# SCCL_BUILD: the build folder. SCCL_GPU_SECONDS: the limit, 450 by default.
+# Where there are fewer GPUs than ranks, ranks share them: one kernel runs all of
+# them (--virtual-ranks). That tests kernels and flags. Its times are those of one
+# L2 cache and one memory: they say nothing about several GPUs.
+#
+# On a machine that is lent without LLVM or network:
+#
+#   here    ninja -C build sccl sccl-opt sccl-bench-gpu
+#           bash test/Integration/gpu.sh pack build/gpu sm_90
+#           Then carry build/gpu, which says how large it is; 64 MiB is the limit.
+#   there   bash build/gpu/gpu.sh run build/gpu
+#
+# There it needs the GPU's driver, bash, coreutils and gzip. Kernels written by
+# hand are compiled where there is nvcc, here or there; compute-sanitizer is used if
+# it is there.
+#
+# SCCL_BUILD: the build folder. SCCL_GPU_SECONDS: the limit for running, 450 by
+# default. SCCL_GPU_ROWS: of the table, only rows that match this expression.
+# SCCL_GPU_MOST: bytes of the largest size, 64 MiB by default.
 set -euo pipefail
-root=$(cd "$(dirname "$0")/../.." && pwd)
-sccl=${SCCL_BUILD:-$root/build}/bin/sccl
+here=$(cd "$(dirname "$0")" && pwd)
 limit=${SCCL_GPU_SECONDS:-450}
-table=$root/test/Data/paper-tables.csv
 
-skip() {
-  echo "SKIPPED: $1"
-  exit 0
+fail() {
+  echo "gpu.sh: error: $1" >&2
+  exit 1
 }
 
-device= target= count=0
-if command -v nvidia-smi > /dev/null &&
-   caps=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader) &&
-   [ -n "$caps" ]; then
-  device=cuda
-  count=$(wc -l <<< "$caps")
-  target=sm_$(sort -V <<< "$caps" | head -n 1 | tr -d '. ')
-elif command -v rocm_agent_enumerator > /dev/null &&
-     archs=$(rocm_agent_enumerator | grep -v gfx000) && [ -n "$archs" ]; then
-  device=hip
-  count=$(wc -l <<< "$archs")
-  target=$(head -n 1 <<< "$archs")
-fi
-[ -n "$device" ] || skip "no NVIDIA or AMD GPU on this machine"
-[ -x "$sccl" ] || { echo "no $sccl; build it, or set SCCL_BUILD" >&2; exit 1; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0 passed=0 late=0
-echo "$count GPUs, $target, ranks as threads"
-[ "$count" -ge 8 ] ||
-  echo "ranks share GPUs: one L2 and one memory, never the speed of several GPUs"
-printf '%-8s %-14s %6s %5s %6s  %-9s %10s %10s\n' \
-  topology collective chunks steps rounds '#wrong' us@4KiB us@64MiB
-
-report() { # topology collective chunks steps rounds result [time time]
-  printf '%-8s %-14s %6s %5s %6s  %-9s %10s %10s\n' "$1" "$2" "$3" "$4" "$5" \
-    "$6" "${7:--}" "${8:--}"
+# The GPUs of this machine: device, target, count. Fails if there is none.
+find_gpus() {
+  local list
+  if command -v nvidia-smi > /dev/null &&
+     list=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader) &&
+     [ -n "$list" ]; then
+    device=cuda
+    target=sm_$(sort -V <<< "$list" | head -n 1 | tr -d '. ')
+  elif command -v rocm_agent_enumerator > /dev/null &&
+       list=$(rocm_agent_enumerator | grep -v gfx000) && [ -n "$list" ]; then
+    device=hip
+    target=$(head -n 1 <<< "$list")
+  else
+    return 1
+  fi
+  count=$(wc -l <<< "$list")
 }
 
-# The sum of #wrong, and the times of 4 KiB and 64 MiB.
-digest() {
+# ===------------------------------------------------------------------------===
+# Compiling
+# ===------------------------------------------------------------------------===
+
+# synthesize NAME TOPOLOGY COLLECTIVE CHUNKS STEPS ROUNDS
+synthesize() {
+  "$sccl" synth --topology="$2" --collective="$3" --chunks="$4" --steps="$5" \
+    --rounds="$6" -o "$work/$1.mlir" > "$work/$1.log" 2>&1 ||
+    { tail -n 3 "$work/$1.log" >&2; return 1; }
+}
+
+# compile NAME SCHEDULE OPTION...
+compile() {
+  local name=$1 schedule=$2
+  shift 2
+  "$sccl" compile "$work/$schedule.mlir" --target="$target" --virtual-ranks \
+    "${assemble[@]}" "$@" -o "$folder/$name.sccl" >> "$work/$schedule.log" 2>&1 ||
+    { tail -n 3 "$work/$schedule.log" >&2; return 1; }
+}
+
+# pack_row NUMBER TOPOLOGY,COLLECTIVE,CHUNKS,STEPS,ROUNDS
+pack_row() {
+  local topology collective chunks steps rounds
+  IFS=, read -r topology collective chunks steps rounds <<< "$2"
+  local name=rows/$1-$topology-$collective-$chunks-$steps-$rounds
+  if synthesize "$name" "$topology" "$collective" "$chunks" "$steps" "$rounds" &&
+     compile "$name" "$name" --variant=push --variant=scratch; then
+    gzip -f "$folder/$name.sccl"
+  else
+    tail -n 3 "$work/$name.log" > "$folder/$name.failed"
+  fi
+}
+
+pack_rows() {
+  local number=100 jobs
+  jobs=$(nproc)
+  while IFS=, read -r topology collective chunks steps rounds _; do
+    case $topology in '#'* | topology) continue ;; esac
+    number=$((number + 1))
+    local row=$topology,$collective,$chunks,$steps,$rounds
+    [[ $row =~ ${SCCL_GPU_ROWS:-.} ]] || continue
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+    pack_row "$number" "$row" &
+  done < "$root/test/Data/paper-tables.csv"
+  wait
+}
+
+# A program that sets and awaits flags, 500 times there and back; no schedule
+# becomes that, so it skips the checks of programs.
+pack_ping_pong() {
+  local pipeline="convert-coll-to-gpu{target=nvvm block-size=256 shape=unrolled \
+virtual-ranks=true},nvvm-attach-target{chip=$target O=3},gpu.module(canonicalize,\
+cse,convert-scf-to-cf,convert-gpu-to-nvvm,canonicalize,reconcile-unrealized-casts),\
+gpu-module-to-binary{format=isa}"
+  {
+    echo 'coll.topology @pair ranks = 2 { coll.link 0 -> 1 coll.link 1 -> 0 }'
+    echo 'coll.program @pingpong of broadcast on @pair chunks = 1 root = 0 blocks = 1 {'
+    echo 'coll.rank 0 scratch = 0 { coll.channel to 1 {'
+    for i in $(seq 500); do
+      echo "coll.signal arrival to 1 value = $i"
+      echo "coll.wait arrival from 1 value = $i"
+    done
+    echo '} } coll.rank 1 scratch = 0 { coll.channel to 0 {'
+    for i in $(seq 500); do
+      echo "coll.wait arrival from 0 value = $i"
+      echo "coll.signal arrival to 0 value = $i"
+    done
+    echo '} } }'
+  } > "$work/ping-pong.mlir"
+  "$bin/sccl-opt" "$work/ping-pong.mlir" \
+    -pass-pipeline="builtin.module($pipeline)" -o "$work/ping-pong.binary"
   python3 -c '
-import json, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
-wrong = sum(r[k]["wrong"] for r in rows for k in ("out_of_place", "in_place"))
-def time(size):
-    near = min(rows, key=lambda r: abs(r["size"] - size))
-    return "%.1f" % near["out_of_place"]["time_us"]
-print(wrong if len(rows) == 14 else "short", time(4096), time(64 << 20))
-' "$1"
+import re, sys
+text = re.search(r"assembly = \"([^\"]*)\"", open(sys.argv[1]).read())[1]
+text = re.sub(r"\\([0-9A-F]{2})", lambda code: chr(int(code[1], 16)), text)
+open(sys.argv[2], "w").write(text.rstrip("\0"))
+' "$work/ping-pong.binary" "$folder/ping-pong.ptx"
 }
 
-while IFS=, read -r topology collective chunks steps rounds _; do
-  case $topology in '#'* | topology) continue ;; esac
-  if [ $SECONDS -ge "$limit" ]; then
-    late=$((late + 1))
-    continue
-  fi
-  row=("$topology" "$collective" "$chunks" "$steps" "$rounds")
-  left=$((limit - SECONDS + 20))
-  if ! timeout $left "$sccl" synth --topology="$topology" \
-         --collective="$collective" --chunks="$chunks" --steps="$steps" \
-         --rounds="$rounds" -o "$work/row.mlir" > "$work/log" 2>&1 ||
-     ! timeout $left "$sccl" compile "$work/row.mlir" --target="$target" \
-         -o "$work/row.sccl" >> "$work/log" 2>&1 ||
-     ! timeout $left "$sccl" bench "$work/row.sccl" --device=$device \
-         --gpus="$count" --ranks-as=threads --from=1 --to=64MiB --factor=4 \
-         --batches=2 --json > "$work/out" 2>> "$work/log" ||
-     ! numbers=$(digest "$work/out" 2>> "$work/log"); then
-    report "${row[@]}" FAILED
-    tail -n 3 "$work/log" | sed 's/^/  /'
-    failed=$((failed + 1))
-    continue
-  fi
-  read -r wrong small large <<< "$numbers"
-  report "${row[@]}" "$wrong" "$small" "$large"
-  if [ "$wrong" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  last=$work/last.sccl
-  cp "$work/row.sccl" "$last"
-done < "$table"
+pack_metrics() {
+  local large=(--block-size=512 --resident-blocks=264)
+  synthesize copy line:2 broadcast 1 1 1
+  compile copy copy "${large[@]}" --variant=push --blocks-per-link=1 \
+    --blocks-per-link=4 --blocks-per-link=16 --blocks-per-link=32 \
+    --blocks-per-link=64
+  synthesize reduce2 line:2 reduce_scatter 2 1 1
+  compile reduce2 reduce2 "${large[@]}" --variant=pull --blocks-per-link=32 \
+    --blocks-per-link=64 --dtype=f32 --dtype=f16 --dtype=bf16 --dtype=f8e4m3
+  synthesize reduce8 mesh:8 reduce_scatter 8 1 1
+  compile reduce8 reduce8 "${large[@]}" --variant=pull --blocks-per-link=1 \
+    --blocks-per-link=2 --blocks-per-link=4
+  synthesize all_reduce mesh:8 all_reduce 8 2 2
+  compile all_reduce all_reduce "${large[@]}" --blocks-per-link=1 \
+    --blocks-per-link=2 --blocks-per-link=4
+  compile packets all_reduce "${large[@]}" --packets --variant=scratch
+  compile no-ready all_reduce "${large[@]}" --variant=scratch
+  compile ready all_reduce "${large[@]}" --variant=push --through-scratch
+  synthesize all_gather mesh:8 all_gather 1 1 1
+  compile all_gather all_gather "${large[@]}" --variant=push --blocks-per-link=2
+  pack_ping_pong
+  cp "$root/tools/sccl-bench-gpu/HandWritten.cu" "$folder"
+  compile_by_hand "$folder"
+}
 
-if [ -n "${last:-}" ] && command -v compute-sanitizer > /dev/null; then
-  if timeout 60 compute-sanitizer --error-exitcode=9 "$sccl" bench "$last" \
-       --device=$device --gpus="$count" --ranks-as=threads --from=1 --to=4KiB \
-       --factor=16 --batches=1 --timeout=50 > "$work/log" 2>&1; then
+# Compiles what is written by hand, if there is a compiler.
+compile_by_hand() {
+  [ ! -e "$1/hand-written.ptx" ] && command -v nvcc > /dev/null || return 0
+  nvcc -arch="$target" -std=c++17 -O3 -ptx "$1/HandWritten.cu" \
+    -o "$1/hand-written.ptx" ||
+    echo "nvcc cannot compile HandWritten.cu" >&2
+}
+
+# pack FOLDER TARGET
+pack() {
+  root=$(cd "$here/../.." && pwd)
+  bin=${SCCL_BUILD:-$root/build}/bin
+  sccl=$bin/sccl folder=$1 target=$2 assemble=()
+  for tool in sccl sccl-opt sccl-bench-gpu; do
+    [ -x "$bin/$tool" ] || fail "no $bin/$tool; build it, or set SCCL_BUILD"
+  done
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  rm -rf "$folder"
+  mkdir -p "$folder/rows" "$work/rows"
+  # Machine code loads at once; drivers compile PTX for seconds.
+  if [[ $target == sm_* ]] && command -v ptxas > /dev/null; then
+    assemble=(--assemble)
+  fi
+  pack_rows
+  [[ $target != sm_* ]] || pack_metrics
+  cp "$bin/sccl-bench-gpu" "$bin/../lib/libsccl.so.0" "$here/gpu.sh" "$folder"
+  echo "$target" > "$folder/target"
+  echo "packed for $target in $folder: $(find "$folder/rows" -name '*.gz' |
+    wc -l) rows, $(du -sh "$folder" | cut -f 1), in $SECONDS s"
+}
+
+# ===------------------------------------------------------------------------===
+# Running
+# ===------------------------------------------------------------------------===
+
+run_sanitizer() {
+  local plan=$1
+  if ! command -v compute-sanitizer > /dev/null; then
+    echo "compute-sanitizer: not here"
+  elif timeout 60 compute-sanitizer --error-exitcode=9 \
+         "$folder/sccl-bench-gpu" rows --device=$device --gpus="$count" \
+         --most=4096 "$plan" > "$work/log" 2>&1; then
     echo "compute-sanitizer: no errors"
   else
     echo "compute-sanitizer: FAILED"
     tail -n 5 "$work/log" | sed 's/^/  /'
-    failed=$((failed + 1))
+    failed=1
   fi
-else
-  echo "compute-sanitizer: not here, or nothing to run"
-fi
-echo "$passed rows right, $failed failed, $late not run for lack of time"
-[ "$failed" = 0 ] && [ "$passed" != 0 ]
+}
+
+# run FOLDER
+run() {
+  folder=$(cd "$1" && pwd)
+  [ -x "$folder/sccl-bench-gpu" ] || fail "$1 was not made by gpu.sh pack"
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  cp "$folder"/rows/* "$work"
+  gunzip -f "$work"/*.gz
+  local begin=$SECONDS plans=("$work"/*.sccl) path
+  failed=0
+  echo "$count GPUs, $target, compiled for $(cat "$folder/target"), ranks as threads"
+  [ "$count" -ge 8 ] ||
+    echo "ranks share GPUs: one L2 and one memory, never the speed of several GPUs"
+  for path in "$work"/*.failed; do
+    [ -e "$path" ] || continue
+    echo "not compiled: $(basename "$path" .failed)"
+    sed 's/^/  /' "$path"
+    failed=1
+  done
+  # Of the limit, 60 s are for the sanitizer and 150 s for G1 to G7.
+  timeout "$((limit - 180))" "$folder/sccl-bench-gpu" rows --device=$device \
+    --gpus="$count" --seconds="$((limit - 230))" \
+    --most="${SCCL_GPU_MOST:-67108864}" "${plans[@]}" || failed=1
+  if [ $device = cuda ]; then
+    compile_by_hand "$folder"
+    timeout 150 "$folder/sccl-bench-gpu" metrics "$folder" ||
+      echo "G1 to G7: ended with code $?"
+  else
+    echo "G1 to G7: not measured: they need CUDA"
+  fi
+  run_sanitizer "${plans[0]}"
+  echo "done in $((SECONDS - begin)) s"
+  return $failed
+}
+
+case ${1:-} in
+'')
+  find_gpus || { echo "SKIPPED: no NVIDIA or AMD GPU on this machine"; exit 0; }
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  # In a shell of its own, so that each cleans up after itself.
+  (pack "$folder" "$target")
+  code=0
+  (run "$folder") || code=$?
+  exit $code
+  ;;
+pack)
+  [ -n "${2:-}" ] || fail "pack needs a folder"
+  pack "$2" "${3:-sm_90}"
+  ;;
+run)
+  [ -d "${2:-}" ] || fail "run needs a folder that gpu.sh pack has made"
+  find_gpus || { echo "SKIPPED: no NVIDIA or AMD GPU on this machine"; exit 0; }
+  run "$2"
+  ;;
+*)
+  fail "expected pack FOLDER [TARGET], run FOLDER, or nothing"
+  ;;
+esac

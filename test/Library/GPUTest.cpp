@@ -10,183 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUTesting.h"
+
 #include "../../lib/Library/GPUTarget.h"
-
-#include "sccl/Plan/Plan.h"
-#include "sccl/Runtime/Ranks.h"
-#include "sccl/sccl.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <dlfcn.h>
-#include <fstream>
-#include <mutex>
-#include <string>
-#include <thread>
 
 using namespace sccl;
 
-//===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A driver of fake/, under the name by which libsccl looks for it.
-struct Fake {
-  void *library;
-  bool isCUDA;
-
-  explicit Fake(scclDeviceKind kind) : isCUDA(kind == scclDeviceCUDA) {
-    library = dlopen(isCUDA ? SCCL_TEST_FAKES "/libcuda.so.1"
-                            : SCCL_TEST_FAKES "/libamdhip64.so",
-                     RTLD_NOW | RTLD_GLOBAL);
-  }
-  template <typename Fn> Fn *get(const char *cuda, const char *hip) const {
-    return reinterpret_cast<Fn *>(dlsym(library, isCUDA ? cuda : hip));
-  }
-  void reset() const { get<void()>("scclFakeReset", "scclFakeReset")(); }
-  unsigned live() const {
-    return get<unsigned()>("scclFakeLive", "scclFakeLive")();
-  }
-  unsigned calls(const char *cuda, const char *hip) const {
-    return get<unsigned(const char *)>("scclFakeCalls",
-                                       "scclFakeCalls")(isCUDA ? cuda : hip);
-  }
-  unsigned launches() const {
-    return calls("cuLaunchCooperativeKernel",
-                 "hipModuleLaunchCooperativeKernel");
-  }
-};
-
-/// Sets a variable of the environment for a while.
-struct Setting {
-  std::string name;
-  Setting(const std::string &name, const std::string &value) : name(name) {
-    setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Setting() { unsetenv(name.c_str()); }
-};
-
-struct Member {
-  scclPlan plan = nullptr;
-  scclComm comm = nullptr;
-  Member() = default;
-  Member(const Member &) = delete;
-  ~Member() {
-    scclCommDestroy(comm);
-    scclPlanDestroy(plan);
-  }
-};
-} // namespace
-
-/// A plan for the host that says it is one for a GPU.
-static std::string gpuPlan(const char *name, scclDeviceKind kind) {
-  std::ifstream file(std::string(SCCL_TEST_PLANS "/") + name + ".sccl",
-                     std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  auto view = plan::parse(bytes);
-  if (!view)
-    return "";
-  plan::Plan changed;
-  changed.manifest = view->manifest;
-  for (plan::KernelInfo &kernel : changed.manifest.kernels) {
-    kernel.target = kind == scclDeviceCUDA ? "sm_90" : "gfx942";
-    kernel.format = kind == scclDeviceCUDA ? "cubin" : "hsaco";
-  }
-  for (llvm::StringRef blob : view->blobs)
-    changed.blobs.push_back(blob.str());
-  auto written = plan::serialize(changed);
-  return written ? *written : "";
-}
-
-static scclResult join(Member &member, const RankEnd &end,
-                       const std::string &bytes, scclDeviceKind kind,
-                       double timeoutSeconds = 10, int devices = 2) {
-  scclResult result =
-      scclPlanLoadMemory(bytes.data(), bytes.size(), &member.plan);
-  if (result != scclSuccess)
-    return result;
-  scclConfig config = SCCL_CONFIG_INITIALIZER;
-  config.device = kind;
-  config.deviceIndex = end.rank % devices;
-  config.timeoutSeconds = timeoutSeconds;
-  return scclCommInit(member.plan, end.rank, end.numRanks, end.allGather,
-                      end.context, &config, &member.comm);
-}
-
-static bool messageHas(const std::string &part) {
-  return std::string(scclGetLastErrorMessage()).find(part) != std::string::npos;
-}
-
-/// Bodies that run as processes cannot report to GoogleTest.
-static int check(bool condition, const std::string &what) {
-  if (!condition)
-    fprintf(stderr, "failed: %s (last message: %s)\n", what.c_str(),
-            scclGetLastErrorMessage());
-  return condition ? 0 : 1;
-}
-
-/// One collective on whole buffers of the device, compared with its definition.
-/// Returns the code of the first call that failed.
-static scclResult collect(Member &member, const RankEnd &end, bool gathers,
-                          size_t count, void *sendMemory, void *recvMemory,
-                          void *stream, bool &isRight) {
-  size_t outputs = gathers ? end.numRanks * count : count;
-  auto value = [&](unsigned rank, size_t i) {
-    return float((7 * rank + i) % 1000);
-  };
-  std::vector<float> send(count), recv(outputs, -1);
-  for (size_t i = 0; i < count; ++i)
-    send[i] = value(end.rank, i);
-  for (auto [to, from] : {std::pair{sendMemory, &send}, {recvMemory, &recv}})
-    if (scclResult code = scclMemCopy(member.comm, to, from->data(),
-                                      from->size() * sizeof(float)))
-      return code;
-  if (scclResult code = scclLaunch(member.comm, sendMemory, recvMemory, count,
-                                   scclFloat32, scclSum, stream))
-    return code;
-  if (scclResult code = scclMemCopy(member.comm, recv.data(), recvMemory,
-                                    outputs * sizeof(float)))
-    return code;
-  isRight = true;
-  for (size_t i = 0; i < outputs; ++i) {
-    float expected = 0;
-    for (unsigned rank = 0; rank < end.numRanks; ++rank)
-      if (!gathers || i / count == rank)
-        expected += value(rank, i % count);
-    isRight &= recv[i] == expected;
-  }
-  return scclSuccess;
-}
-
-class EitherGPU : public testing::TestWithParam<scclDeviceKind> {
-protected:
-  EitherGPU() : kind(GetParam()), fake(kind) {}
-  void SetUp() override {
-    ASSERT_NE(fake.library, nullptr) << dlerror();
-    fake.reset();
-    ASSERT_EQ(fake.live(), 0u);
-  }
-  void TearDown() override { EXPECT_EQ(fake.live(), 0u); }
-
-  /// Joins with ranks as threads; all of them must get the same.
-  void expectFailure(scclResult code, const std::string &message,
-                     int devices = 2) {
-    std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
-    EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-                Member member;
-                return check(join(member, end, bytes, kind, 10, devices) ==
-                                     code &&
-                                 messageHas(message),
-                             message);
-              }));
-  }
-  scclDeviceKind kind;
-  Fake fake;
-};
 INSTANTIATE_TEST_SUITE_P(GPU, EitherGPU,
                          testing::Values(scclDeviceCUDA, scclDeviceHIP),
                          [](const auto &info) {
@@ -197,48 +26,15 @@ INSTANTIATE_TEST_SUITE_P(GPU, EitherGPU,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-static int collectAll(const RankEnd &end, const std::string &bytes,
-                      scclDeviceKind kind, bool gathers, void *stream) {
-  Member member;
-  if (check(!join(member, end, bytes, kind), "join"))
-    return 1;
-  constexpr size_t most = 700001;
-  void *send = nullptr, *recv = nullptr;
-  if (check(!scclMemAlloc(member.comm, most * 4, &send) &&
-                !scclMemAlloc(member.comm, most * 4 * end.numRanks, &recv),
-            "scclMemAlloc"))
-    return 1;
-  int failed = 0;
-  for (size_t count : {size_t(1), size_t(3), size_t(1000), size_t(65537), most})
-    for (scclPath path : {scclPathDirect, scclPathBounce, scclPathAuto}) {
-      scclChoice choice = {};
-      choice.size = sizeof(choice);
-      choice.path = path;
-      choice.pieceBytes = path == scclPathBounce ? 1 << 16 : 0;
-      bool isRight = false;
-      failed +=
-          check(!scclCommSetChoice(member.comm,
-                                   path == scclPathAuto ? nullptr : &choice),
-                "choice") +
-          check(!collect(member, end, gathers, count, send, recv, stream,
-                         isRight) &&
-                    isRight,
-                std::to_string(count) + " elements on path " +
-                    std::to_string(path));
-    }
-  std::vector<int> all;
-  end.gather(0, all);
-  return failed;
-}
-
 TEST_P(EitherGPU, CollectsAsThreads) {
+  Setting four("SCCL_FAKE_DEVICES", "4");
   for (auto [name, ranks, gathers] :
        {std::tuple{"pair-halves-all_reduce", 2, false},
         {"pair-all_reduce", 2, false},
         {"ring4-all_gather", 4, true}}) {
     std::string bytes = gpuPlan(name, kind);
     EXPECT_EQ(0, runRanks(ranks, RanksAs::Threads, [&](const RankEnd &end) {
-                return collectAll(end, bytes, kind, gathers, nullptr);
+                return collectAll(end, bytes, kind, gathers, nullptr, ranks);
               }));
   }
   EXPECT_GT(fake.launches(), 100u);
@@ -249,6 +45,7 @@ TEST_P(EitherGPU, CollectsAsThreads) {
 }
 
 TEST_P(EitherGPU, CollectsAsProcesses) {
+  Setting four("SCCL_FAKE_DEVICES", "4");
   std::string reduce = gpuPlan("pair-halves-all_reduce", kind);
   std::string gather = gpuPlan("ring4-all_gather", kind);
   EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [&](const RankEnd &end) {
@@ -256,7 +53,7 @@ TEST_P(EitherGPU, CollectsAsProcesses) {
                      check(fake.live() == 0, "nothing left");
             }));
   EXPECT_EQ(0, runRanks(4, RanksAs::Processes, [&](const RankEnd &end) {
-              return collectAll(end, gather, kind, true, nullptr) +
+              return collectAll(end, gather, kind, true, nullptr, 4) +
                      check(fake.live() == 0, "nothing left");
             }));
 }
@@ -362,19 +159,6 @@ TEST_P(EitherGPU, RefusesKernelsThatAreNotResident) {
                 "threads at once, and this GPU holds 0: 0 on each of 8 "
                 "multiprocessors");
   EXPECT_EQ(fake.launches(), 0u);
-}
-
-TEST_P(EitherGPU, CountsTheRanksOfADevice) {
-  Setting small("SCCL_FAKE_SMS", "1"), few("SCCL_FAKE_BLOCKS", "3");
-  expectFailure(scclErrorUnsupported,
-                "2 ranks share device 0000:00:00.0 and need 4 blocks at once, "
-                "and it holds 3",
-                /*devices=*/1);
-  // On a device each they fit.
-  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
-  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-              return collectAll(end, bytes, kind, false, nullptr);
-            }));
 }
 
 TEST_P(EitherGPU, RefusesDevicesThatThereAreNot) {

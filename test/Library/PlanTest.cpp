@@ -38,9 +38,12 @@ static Plan makePlan() {
   program.peersTouchOutput = true;
   program.announcesReady = false;
   program.ranks = {{2, 3, 640}, {1, 0, 1280}};
+  // From the second and third chunk of rank 1's input to rank 0's scratch.
+  EngineCopy copy{1, 1, 0, 1, 0, 2, 0, 1, 2};
+  program.copies = {{}, {copy}};
   manifest.programs = {program};
   manifest.kernels = {
-      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1}};
+      {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1, ""}};
   manifest.tables = {
       {"model", "", "", {{0, 0, Path::Auto, 0}}},
       {"measured",
@@ -128,6 +131,8 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'blob' is 3, expected 0 to 2");
   EXPECT_EQ(errorAfter("\"a_rank0\",", ""),
             prefix + "'symbols' is no list of 2 strings");
+  EXPECT_EQ(errorAfter("\"virtualSymbol\":\"\"", "\"virtualSymbol\":1"),
+            prefix + "'virtualSymbol' is missing or no string");
   EXPECT_EQ(errorAfter("\"direct\"", "\"sideways\""),
             prefix + "'path' is neither auto, direct nor bounce");
   EXPECT_EQ(errorAfter("\"firstByte\":77", "\"firstByte\":0"),
@@ -136,6 +141,22 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'codeShape' is 'list', expected unrolled or table");
   EXPECT_EQ(errorAfter("\"codeShape\":\"table\"", "\"codeShape\":2"),
             prefix + "'codeShape' is missing or no string");
+  EXPECT_EQ(errorAfter("\"step\":1,", "\"step\":2,"),
+            prefix + "'step' is 2, expected 0 to 1");
+  EXPECT_EQ(errorAfter("\"steps\":2,\"variant\"", "\"steps\":0,\"variant\""),
+            prefix + "'copies' has 1 entries, expected 0 to 0");
+  EXPECT_EQ(errorAfter("\"srcSlot\":1", "\"srcSlot\":3"),
+            prefix + "'srcSlot' is 3, expected 0 to 2");
+  EXPECT_EQ(errorAfter("\"srcSlot\":1", "\"srcSlot\":2"),
+            prefix + "a copy has two positions in a segment");
+  EXPECT_EQ(errorAfter("\"dstSlot\":0", "\"dstSlot\":2"),
+            prefix + "'dstSlot' is 2, expected 0 to 1");
+  EXPECT_EQ(errorAfter("\"dstRank\":0", "\"dstRank\":1"),
+            prefix + "a copy has more chunks than its buffer");
+  EXPECT_EQ(errorAfter("\"count\":2", "\"count\":4"),
+            prefix + "'count' is 4, expected 1 to 3");
+  EXPECT_EQ(errorAfter("\"srcRank\":1", "\"srcRank\":0"),
+            prefix + "a copy is done by a rank that has neither buffer");
   EXPECT_EQ(errorAfter("\"offset\":4096", "\"offset\":1e99"),
             prefix + "'offset' is missing or no integer");
   EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),

@@ -46,11 +46,19 @@ static cl::opt<unsigned> residentBlocks(
     cl::desc("Blocks that the GPU holds at once, if more than its chip "
              "guarantees"),
     cl::init(0), cl::sub(command));
+static cl::opt<bool> virtualRanks(
+    "virtual-ranks",
+    cl::desc("Add a kernel that runs all ranks, for ranks that share a GPU"),
+    cl::sub(command));
 static LoweringFlags lowering(command);
 static cl::list<std::string>
     variants("variant",
              cl::desc("For plans: push, pull, scratch, dma (all four)"),
              cl::sub(command));
+static cl::opt<bool> assemble(
+    "assemble",
+    cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),
+    cl::sub(command));
 static cl::opt<bool> noAudit("no-audit",
                              cl::desc("Do not check the flags in the assembly"),
                              cl::sub(command));
@@ -99,11 +107,13 @@ static int compilePlan() {
     request.plan.variants = {variants.begin(), variants.end()};
   request.plan.shapes = lowering.shapes();
   request.plan.blocks = valuesOr<unsigned>(blocks, 1);
+  request.plan.assemble = assemble;
   LoweringOptions &options = request.plan.lowering;
   options = lowering.get();
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
+  options.virtualRanks = virtualRanks;
   if (options.steps)
     return fail("plans have variants in place of --steps and --transport");
   if (std::optional<std::string> mistake = findMistake(request.plan))
@@ -134,6 +144,7 @@ int driver::compileMain() {
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
+  options.virtualRanks = virtualRanks;
   return compileFile({inputs[0], targets[0], output, options});
 }
 

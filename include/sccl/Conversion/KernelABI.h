@@ -37,6 +37,13 @@
 // for each channel of the rank. Control memory, and all memory that peers write
 // while kernels run, must be coherent between them.
 //
+// For ranks that share a GPU there may also be a kernel NAME_virtual, whose
+// blocks are those of rank 0, then those of rank 1, and so on. Its argument is
+//
+//   RankArguments *ranks  the arguments of every rank's function, by rank;
+//                         ranks whose `control` is null have their blocks
+//                         return at once
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_CONVERSION_KERNELABI_H
@@ -65,6 +72,21 @@ struct EngineCopy {
   unsigned count;
   bool operator==(const EngineCopy &) const = default;
 };
+
+/// The arguments of one rank's function, as a virtual kernel reads them.
+struct RankArguments {
+  void *input;
+  void *output;
+  void *scratch;
+  void *control;
+  PeerEntry *peers;
+  uint64_t *abort;
+  uint64_t segment;
+  uint64_t distance;
+};
+
+/// A virtual kernel's symbol is the program's name and this.
+inline constexpr const char *virtualSuffix = "_virtual";
 
 /// Byte offsets in the control memory of a rank with `numChannels` channels of
 /// `blocks` blocks, and `numFlags` flags that peers and channels set:

@@ -44,6 +44,9 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
     A program with barriers becomes a kernel for each rank and step,
     `@p_rankN_stepK`. What a copy engine does is not in it.
 
+    With `virtual-ranks` there is one more kernel, `@p_virtual`, which runs all
+    ranks in the blocks of a single grid, for ranks that share a GPU.
+
     For `reduction=avg` a `final` combine also divides by the number of ranks that
     contribute. docs/Rationale/ElementTypes.md has the rules for every type.
 
@@ -57,7 +60,9 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
            "Whose memory model to serve: nvvm or rocdl">,
     Option<"blockSize", "block-size", "unsigned", "256",
            "Threads of a block, a multiple of 64 up to 1024">,
-    Coll_elementOption, Coll_reductionOption, Coll_shapeOption
+    Coll_elementOption, Coll_reductionOption, Coll_shapeOption,
+    Option<"virtualRanks", "virtual-ranks", "bool", "false",
+           "Add a kernel that runs all ranks, for ranks that share a GPU">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

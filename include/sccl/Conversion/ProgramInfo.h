@@ -58,6 +58,8 @@ struct ProgramInfo {
     std::string symbol = name + "_rank" + std::to_string(rank);
     return steps == 0 ? symbol : symbol + "_step" + std::to_string(step);
   }
+  /// The symbol of the kernel that runs all ranks.
+  std::string virtualName() const { return name + virtualSuffix; }
 };
 
 /// Reads what there is to know off a program of `collective`.

@@ -39,13 +39,15 @@ struct LoweringOptions {
   /// Transports of single links, as "0-1:pull".
   std::vector<std::string> links;
   bool explain = false; ///< print the reason of each transport
-  bool steps = false;       ///< a kernel per step, in place of one with flags
+  bool steps = false;   ///< a kernel per step, in place of one with flags
   bool throughScratch = false; ///< let peers touch nothing but scratch
   bool alternate = false; ///< two halves of scratch by turns, fewer readies
   /// Words of data and launch number in scratch, in place of arrivals: for
   /// small messages. Implies the two options above.
   bool packets = false;
   std::string shape = "auto"; ///< of the code: unrolled, table or auto
+  /// On GPUs, also make a kernel that runs all ranks.
+  bool virtualRanks = false;
   /// Fail unless all ranks end with bit-identical reductions.
   bool identical = false;
   /// Blocks that the GPU holds at once; 0 means what its chip guarantees.

@@ -43,6 +43,7 @@ struct Limits {
   static constexpr unsigned chunks = 1 << 28;
   static constexpr unsigned blocks = 64; ///< per channel
   static constexpr unsigned slots = 1 << 24;
+  static constexpr uint64_t moves = uint64_t(1) << 40;
   static constexpr uint64_t controlBytes = uint64_t(1) << 32;
   static constexpr unsigned steps = 4096; ///< of a program with copies
   static constexpr unsigned copies = 1 << 17;
@@ -88,6 +89,8 @@ struct ProgramInfo {
   /// Ranks tell their peers that a launch has begun. Otherwise all must have
   /// finished a launch before one of another size or program may begin.
   bool announcesReady = true;
+  /// Chunks that all ranks together read and write in a launch.
+  uint64_t chunksMoved = 0;
   std::vector<RankNeeds> ranks;
   /// By step, what hosts copy while functions run. If there are steps, a rank
   /// has a function for each, and functions access no memory of peers; a step
@@ -106,6 +109,7 @@ struct KernelInfo {
   /// One per rank; that of step K of a program with steps ends in "_stepK".
   std::vector<std::string> symbols;
   unsigned blob = 0;
+  std::string virtualSymbol; ///< of the kernel for all ranks; empty: none
   bool operator==(const KernelInfo &) const = default;
 };
 

@@ -38,6 +38,9 @@ struct PlanRequest {
   /// number of operations.
   std::vector<std::string> shapes = {"auto"};
   LoweringOptions lowering; ///< all that is not said here
+  /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips of
+  /// the same major version only. Needs ptxas.
+  bool assemble = false;
   CostModel model = {
       5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
   std::string generator; ///< goes into the plan

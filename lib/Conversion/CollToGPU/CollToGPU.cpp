@@ -45,11 +45,21 @@ public:
     std::vector<ChannelParts> channels;
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       channels.push_back(splitAtBarriers(channel));
-    if (info.steps == 0)
-      return emitKernel(rank, info.functionName(rank.getRank()), channels, 0);
-    for (unsigned step = 0; step < info.steps; ++step)
-      emitKernel(rank, info.functionName(rank.getRank(), step), channels,
-                 step + 1);
+    unsigned number = rank.getRank();
+    for (unsigned step = 0; step < std::max(info.steps, 1u); ++step) {
+      std::vector<ChannelCode> codes;
+      for (auto [channel, parts] : llvm::enumerate(channels))
+        codes.push_back(
+            encode(number, channel, parts[info.steps == 0 ? 0 : step + 1]));
+      emitKernel(rank.getLoc(), info.functionName(number, step), codes,
+                 /*isVirtual=*/false);
+      llvm::append_range(allChannels, codes);
+    }
+  }
+
+  /// The kernel of all ranks for which `emit` was called.
+  void emitVirtual(Location loc) {
+    emitKernel(loc, info.virtualName(), allChannels, /*isVirtual=*/true);
   }
 
   /// The tables that the kernels refer to.
@@ -62,6 +72,12 @@ public:
 
 private:
   using ChannelParts = std::vector<SmallVector<Operation *>>;
+  /// What a block of one channel executes.
+  struct ChannelCode {
+    unsigned rank, channel;
+    std::vector<CodeRow> rows;
+    unsigned firstRow; ///< in the table, if code is kept as one
+  };
 
   std::string flagTable() const { return info.name + "_flags"; }
   std::string codeTable() const { return info.name + "_code"; }
@@ -77,12 +93,24 @@ private:
     return parts;
   }
 
-  gpu::GPUFuncOp createKernel(Location loc, StringRef name, unsigned channels) {
+  ChannelCode encode(unsigned rank, unsigned channel,
+                     ArrayRef<Operation *> ops) {
+    ChannelCode result{rank, channel, code.encode(ops, rank),
+                       unsigned(rows.size())};
+    if (shape == CodeShape::Table)
+      llvm::append_range(rows, result.rows);
+    return result;
+  }
+
+  gpu::GPUFuncOp createKernel(Location loc, StringRef name, unsigned channels,
+                              bool isVirtual) {
     Type pointer =
         LLVM::LLVMPointerType::get(builder.getContext(), addressSpace);
-    auto kernel = gpu::GPUFuncOp::create(
-        builder, loc, name,
-        builder.getFunctionType(KernelArguments::types(pointer), {}));
+    SmallVector<Type> types{pointer};
+    if (!isVirtual)
+      types = KernelArguments::types(pointer);
+    auto kernel = gpu::GPUFuncOp::create(builder, loc, name,
+                                         builder.getFunctionType(types, {}));
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                     builder.getUnitAttr());
     kernel.setKnownBlockSize(ArrayRef<int32_t>{int32_t(blockSize), 1, 1});
@@ -91,11 +119,11 @@ private:
     return kernel;
   }
 
-  /// One kernel, built around a switch over the rank's channels.
-  void emitKernel(RankOp rank, StringRef name,
-                  const std::vector<ChannelParts> &channels, unsigned part) {
-    Location loc = rank.getLoc();
-    gpu::GPUFuncOp kernel = createKernel(loc, name, channels.size());
+  /// One kernel, built around a switch over `channels`.
+  void emitKernel(Location loc, StringRef name, ArrayRef<ChannelCode> channels,
+                  bool isVirtual) {
+    gpu::GPUFuncOp kernel = createKernel(loc, name, channels.size(), isVirtual);
+    ValueRange arguments = kernel.getBody().getArguments();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&kernel.getBody().front());
     Value index = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
@@ -110,29 +138,46 @@ private:
     gpu::ReturnOp::create(builder, loc);
     for (auto [number, region] : llvm::enumerate(choice.getCaseRegions())) {
       builder.createBlock(&region);
-      ProgramEmitter emitter(
-          builder, loc, code,
-          KernelArguments::of(kernel.getBody().getArguments()), block);
-      emitChannel(emitter, rank.getRank(), number, channels[number][part]);
+      if (isVirtual) {
+        emitIfPresent(loc, arguments[0], channels[number], block);
+      } else {
+        ProgramEmitter emitter(builder, loc, code,
+                               KernelArguments::of(arguments), block);
+        emitChannel(emitter, channels[number]);
+      }
+      builder.setInsertionPointToEnd(&region.front());
       scf::YieldOp::create(builder, loc);
     }
     builder.createBlock(&choice.getDefaultRegion());
     scf::YieldOp::create(builder, loc);
   }
 
-  void emitChannel(ProgramEmitter &emitter, unsigned rank, unsigned channel,
-                   ArrayRef<Operation *> ops) {
-    std::vector<CodeRow> channelRows = code.encode(ops, rank);
+  /// A channel of a virtual kernel; ranks without control memory are elsewhere.
+  void emitIfPresent(Location loc, Value ranks, const ChannelCode &channel,
+                     Value block) {
+    Value record = LLVM::GEPOp::create(
+        builder, loc, ranks.getType(), builder.getI8Type(), ranks,
+        ArrayRef<LLVM::GEPArg>{int32_t(channel.rank * sizeof(RankArguments))});
+    Value control = KernelArguments::load(builder, loc, record).control;
+    Value null = LLVM::ZeroOp::create(builder, loc, control.getType());
+    Value present = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
+                                         control, null);
+    auto branch = scf::IfOp::create(builder, loc, present,
+                                    /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    ProgramEmitter emitter(builder, loc, code, record, block);
+    emitChannel(emitter, channel);
+  }
+
+  void emitChannel(ProgramEmitter &emitter, const ChannelCode &channel) {
     bool countsLaunches = info.steps == 0;
     if (countsLaunches)
-      emitter.begin(rank, channel);
-    if (shape == CodeShape::Unrolled) {
-      emitter.emitUnrolled(channelRows, flagTable());
-    } else {
-      emitter.emitTable(codeTable(), rows.size(), channelRows.size(),
+      emitter.begin(channel.rank, channel.channel);
+    if (shape == CodeShape::Unrolled)
+      emitter.emitUnrolled(channel.rows, flagTable());
+    else
+      emitter.emitTable(codeTable(), channel.firstRow, channel.rows.size(),
                         flagTable());
-      llvm::append_range(rows, channelRows);
-    }
     if (countsLaunches)
       emitter.end();
   }
@@ -142,7 +187,8 @@ private:
   ProgramCode code;
   CodeShape shape;
   unsigned blockSize;
-  std::vector<CodeRow> rows; ///< of all kernels, if kept as a table
+  std::vector<CodeRow> rows;            ///< of all kernels, if kept as a table
+  std::vector<ChannelCode> allChannels; ///< of the ranks so far
 };
 
 struct ConvertCollToGPUPass
@@ -201,10 +247,17 @@ struct ConvertCollToGPUPass
     builder.setInsertionPointToStart(module.getBody());
     insertHelpers(*module.getBody(), options);
     builder.setInsertionPointToEnd(module.getBody());
+    if (virtualRanks &&
+        program->walk([](BarrierOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      return program.emitOpError(
+          "has a kernel for each step, which virtual ranks do not need");
     KernelEmitter emitter(builder, program, problem->collective,
                           options.averages(), *codeShape, blockSize);
     for (RankOp rank : program.getBody().getOps<RankOp>())
       emitter.emit(rank);
+    if (virtualRanks)
+      emitter.emitVirtual(program.getLoc());
     emitter.emitTables(program.getLoc());
     program.erase();
     return success();

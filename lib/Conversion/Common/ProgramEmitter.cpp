@@ -26,6 +26,19 @@ SmallVector<Type> KernelArguments::types(Type pointer) {
   return result;
 }
 
+KernelArguments KernelArguments::load(OpBuilder &builder, Location loc,
+                                      Value record) {
+  constexpr unsigned word = sizeof(uint64_t);
+  SmallVector<Value> values;
+  for (Type type : types(record.getType())) {
+    Value place = LLVM::GEPOp::create(
+        builder, loc, record.getType(), builder.getI64Type(), record,
+        ArrayRef<LLVM::GEPArg>{int32_t(values.size())});
+    values.push_back(LLVM::LoadOp::create(builder, loc, type, place, word));
+  }
+  return of(values);
+}
+
 Result<CodeShape> coll::chooseCodeShape(StringRef name, ProgramOp program) {
   if (name == "unrolled")
     return CodeShape::Unrolled;
@@ -50,6 +63,19 @@ ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
                                const KernelArguments &arguments, Value block)
     : builder(builder), loc(loc), code(code), arguments(arguments),
       block(block) {}
+
+ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
+                               const ProgramCode &code, Value record,
+                               Value block)
+    : builder(builder), loc(loc), code(code), record(record), block(block) {}
+
+/// Arguments in memory are loaded again for each call: those of kernels stand
+/// in constant memory, and registers that held them across calls would be too
+/// many. Loads of what the call does not take go away later.
+void ProgramEmitter::reload() {
+  if (record)
+    arguments = KernelArguments::load(builder, loc, record);
+}
 
 Value ProgramEmitter::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
@@ -87,6 +113,7 @@ Value ProgramEmitter::buffer(int32_t where) {
 }
 
 void ProgramEmitter::begin(unsigned rank, unsigned channel) {
+  reload();
   epochRow = constant32(code.layout(rank).epoch(channel));
   launch = LLVM::CallOp::create(builder, loc, TypeRange{builder.getI64Type()},
                                 "coll_begin",
@@ -95,6 +122,7 @@ void ProgramEmitter::begin(unsigned rank, unsigned channel) {
 }
 
 void ProgramEmitter::end() {
+  reload();
   call("coll_end", {arguments.control, epochRow, block, launch});
 }
 
@@ -114,6 +142,7 @@ void ProgramEmitter::appendSlot(const CodeSlot &slot,
 }
 
 void ProgramEmitter::emitTransfer(const CodeRow &row) {
+  reload();
   bool combines = row.opcode == CodeRow::Reduce;
   SmallVector<Value> operands;
   appendSlot(row.dst, operands);
@@ -137,6 +166,7 @@ void ProgramEmitter::emitTransfer(const CodeRow &row) {
 }
 
 void ProgramEmitter::emitFlags(const CodeRow &row, StringRef flagTable) {
+  reload();
   Value rows = addressOf(flagTable, uint64_t(row.firstFlag) * FlagRow::words *
                                         sizeof(int32_t));
   Value count = constant32(row.count);
@@ -159,6 +189,7 @@ void ProgramEmitter::emitUnrolled(ArrayRef<CodeRow> rows, StringRef flagTable) {
 
 void ProgramEmitter::emitTable(StringRef codeTable, unsigned first,
                                unsigned count, StringRef flagTable) {
+  reload();
   if (!launch)
     launch = constant(0);
   call(

@@ -23,6 +23,9 @@ struct KernelArguments {
   static KernelArguments of(mlir::ValueRange values);
   /// Types of the arguments for pointers of type `pointer`.
   static llvm::SmallVector<mlir::Type> types(mlir::Type pointer);
+  /// Emits loads of all of them from the RankArguments at `record`.
+  static KernelArguments load(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value record);
 };
 
 /// How rows become code.
@@ -46,6 +49,11 @@ public:
   ProgramEmitter(mlir::OpBuilder &builder, mlir::Location loc,
                  const ProgramCode &code, const KernelArguments &arguments,
                  mlir::Value block);
+  /// The same with arguments that are loaded from the RankArguments at `record`
+  /// for each use.
+  ProgramEmitter(mlir::OpBuilder &builder, mlir::Location loc,
+                 const ProgramCode &code, mlir::Value record,
+                 mlir::Value block);
 
   /// Begins the launch by the epoch word of channel number `channel` of
   /// `rank`. Without it, launches are not counted, and flags are out of use.
@@ -66,6 +74,7 @@ private:
   mlir::Value offset(mlir::Value base, mlir::Value bytes);
   mlir::Value addressOf(llvm::StringRef table, uint64_t bytes);
   mlir::Value buffer(int32_t where);
+  void reload();
   void appendSlot(const CodeSlot &slot,
                   llvm::SmallVectorImpl<mlir::Value> &operands);
   void emitTransfer(const CodeRow &row);
@@ -76,6 +85,7 @@ private:
   mlir::Location loc;
   const ProgramCode &code;
   KernelArguments arguments;
+  mlir::Value record; ///< null if arguments are values
   mlir::Value block;
   mlir::Value epochRow;
   mlir::Value launch;

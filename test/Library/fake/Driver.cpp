@@ -9,6 +9,8 @@
 // Modules are shared objects for the host, and a launch calls their function on
 // a thread of the stream, so collectives really execute. It is strict where
 // real drivers crash or corrupt: contexts, handles and pointers are checked.
+// Host code has no virtual kernels; NAME_virtual is made from NAME_rankN here,
+// and runs a thread for each rank that is present.
 //
 // Environment variables, read at every call:
 //   SCCL_FAKE_FAIL=NAME:N      call number N of NAME fails, counted from 1
@@ -19,138 +21,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include <condition_variable>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <dlfcn.h>
-#include <elf.h>
-#include <fcntl.h>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
-#include <sys/mman.h>
-#include <thread>
-#include <unistd.h>
+#include "Driver.h"
 
-#ifdef SCCL_FAKE_HIP
-#define NAME(cuda, hip) hip
-static constexpr bool isCUDA = false;
-#else
-#define NAME(cuda, hip) cuda
-static constexpr bool isCUDA = true;
-#endif
-#define TEXT(name) #name
-#define QUOTE(name) TEXT(name)
-#define EXPORT extern "C" __attribute__((visibility("default")))
-/// Begins a function of the driver.
-#define COUNTED(cuda, hip)                                                     \
-  if (int code = enter(QUOTE(NAME(cuda, hip))))                                \
-  return code
+using namespace fake;
 
-namespace {
-constexpr int invalidValue = 1, outOfMemory = 2, noDevice = 100,
-              invalidDevice = 101, noBinary = 209, noContext = 201,
-              invalidHandle = 400, notFound = 500, notReady = 600,
-              peerAlreadyEnabled = 704, tooLarge = 720, unknown = 999;
-
-/// A queue of work and the thread that does it.
-struct Stream {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::function<void()>> work;
-  bool busy = false, stopping = false;
-  std::thread thread{[this] { run(); }};
-
-  void run() {
-    std::unique_lock lock(mutex);
-    while (true) {
-      changed.wait(lock, [this] { return stopping || !work.empty(); });
-      if (work.empty())
-        return;
-      auto next = std::move(work.front());
-      work.pop_front();
-      busy = true;
-      lock.unlock();
-      next();
-      lock.lock();
-      busy = false;
-      changed.notify_all();
-    }
-  }
-  void push(std::function<void()> item) {
-    std::lock_guard lock(mutex);
-    work.push_back(std::move(item));
-    changed.notify_all();
-  }
-  bool isIdle() {
-    std::lock_guard lock(mutex);
-    return work.empty() && !busy;
-  }
-  void drain() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return work.empty() && !busy; });
-  }
-  ~Stream() {
-    {
-      std::lock_guard lock(mutex);
-      stopping = true;
-      changed.notify_all();
-    }
-    thread.join();
-  }
-};
-
-struct Block {
-  size_t bytes;
-  int fd;
-  bool isImported;
-};
-struct Context {
-  unsigned users = 0;
-};
-struct State {
-  std::mutex mutex;
-  std::map<std::string, unsigned> calls;
-  std::map<uintptr_t, Block> blocks;
-  std::map<void *, size_t> registered;
-  std::set<void *> modules, functions;
-  std::set<Stream *> streams;
-  std::set<std::pair<int, int>> peers;
-  Context contexts[8];
-};
-struct Handle {
-  int64_t pid, fd;
-  uint64_t bytes;
-  char rest[40];
-};
-static_assert(sizeof(Handle) == 64);
-} // namespace
-
-/// Never destroyed: threads may outlive main.
-static State &state() {
-  static State *made = new State;
-  return *made;
-}
-static thread_local std::deque<Context *> contextStack;
 static thread_local int hipDevice = 0;
-
-static long setting(const char *name, long standard) {
-  const char *text = std::getenv(name);
-  return text ? std::atol(text) : standard;
-}
-
-static int enter(const std::string &name) {
-  State &s = state();
-  std::lock_guard lock(s.mutex);
-  unsigned number = ++s.calls[name];
-  const char *fail = std::getenv("SCCL_FAKE_FAIL");
-  return fail && fail == name + ":" + std::to_string(number) ? unknown : 0;
-}
 
 static int currentDevice() {
   if (!isCUDA)
@@ -423,12 +298,6 @@ EXPORT int NAME(cuPointerGetAttribute,
 // Streams
 //===----------------------------------------------------------------------===//
 
-static Stream *streamOf(void *stream) {
-  std::lock_guard lock(state().mutex);
-  auto *known = static_cast<Stream *>(stream);
-  return state().streams.count(known) ? known : nullptr;
-}
-
 EXPORT int NAME(cuStreamCreate, hipStreamCreateWithFlags)(void **stream,
                                                           unsigned) {
   COUNTED(cuStreamCreate, hipStreamCreateWithFlags);
@@ -537,6 +406,10 @@ EXPORT int hipModuleLoadData(void **module, const void *image) {
   return loadObject(module, image);
 }
 #else
+EXPORT int cuModuleLoadData(void **module, const void *image) {
+  COUNTED(cuModuleLoadData, cuModuleLoadData);
+  return loadObject(module, image);
+}
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
                               int *options, void **values) {
   COUNTED(cuModuleLoadDataEx, cuModuleLoadDataEx);
@@ -552,18 +425,39 @@ EXPORT int NAME(cuModuleUnload, hipModuleUnload)(void *module) {
   std::lock_guard lock(state().mutex);
   if (!state().modules.erase(module))
     return invalidHandle;
+  std::erase_if(state().kernels, [&](const auto &entry) {
+    return entry.second.module == module;
+  });
   dlclose(module);
   return 0;
 }
+static Kernel findKernel(void *module, const std::string &name) {
+  if (void *entry = dlsym(module, name.c_str()))
+    return {module, false, {entry}};
+  Kernel kernel{module, true, {}};
+  size_t stem = name.rfind("_virtual");
+  if (stem == std::string::npos)
+    return kernel;
+  auto ofRank = [&](size_t rank) {
+    return dlsym(
+        module,
+        (name.substr(0, stem) + "_rank" + std::to_string(rank)).c_str());
+  };
+  while (void *entry = ofRank(kernel.entries.size()))
+    kernel.entries.push_back(entry);
+  return kernel;
+}
+
 EXPORT int NAME(cuModuleGetFunction, hipModuleGetFunction)(void **function,
                                                            void *module,
                                                            const char *name) {
   COUNTED(cuModuleGetFunction, hipModuleGetFunction);
-  *function = dlsym(module, name);
-  if (!*function)
+  Kernel kernel = findKernel(module, name);
+  if (kernel.entries.empty())
     return notFound;
+  std::string key = std::to_string(uintptr_t(module)) + " " + name;
   std::lock_guard lock(state().mutex);
-  state().functions.insert(*function);
+  *function = &state().kernels.insert({key, kernel}).first->second;
   return 0;
 }
 EXPORT int NAME(cuOccupancyMaxActiveBlocksPerMultiprocessor,
@@ -575,30 +469,54 @@ EXPORT int NAME(cuOccupancyMaxActiveBlocksPerMultiprocessor,
   *blocks = setting("SCCL_FAKE_BLOCKS", 4);
   return 0;
 }
+static const Kernel *kernelOf(void *function) {
+  std::lock_guard lock(state().mutex);
+  for (const auto &[name, kernel] : state().kernels)
+    if (&kernel == function)
+      return &kernel;
+  return nullptr;
+}
+
+static void call(void *entry, const Arguments &values) {
+  std::apply(
+      [entry](auto... each) {
+        reinterpret_cast<void (*)(decltype(each)...)>(entry)(each...);
+      },
+      values);
+}
+
+/// Ranks without control memory are elsewhere.
+static void runAll(const std::vector<void *> &entries, const Arguments *ranks) {
+  constexpr unsigned control = 3;
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < entries.size(); ++rank)
+    if (ranks[rank][control] != 0)
+      threads.emplace_back(call, entries[rank], ranks[rank]);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 EXPORT int NAME(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel)(
     void *function, unsigned x, unsigned y, unsigned z, unsigned, unsigned,
     unsigned, unsigned, void *stream, void **parameters) {
   COUNTED(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel);
   Stream *known = streamOf(stream);
-  {
-    std::lock_guard lock(state().mutex);
-    if (!known || !state().functions.count(function))
-      return invalidHandle;
-  }
+  const Kernel *kernel = kernelOf(function);
+  if (!known || !kernel)
+    return invalidHandle;
   if (x == 0 || y != 1 || z != 1)
     return invalidValue;
   if (x > setting("SCCL_FAKE_SMS", 8) * setting("SCCL_FAKE_BLOCKS", 4))
     return tooLarge;
   // Parameters are copied before the call returns.
-  uintptr_t values[7];
-  for (unsigned i = 0; i < 7; ++i)
+  if (kernel->isVirtual) {
+    const Arguments *ranks = *static_cast<const Arguments **>(parameters[0]);
+    known->push([entries = kernel->entries, ranks] { runAll(entries, ranks); });
+    return 0;
+  }
+  Arguments values;
+  for (unsigned i = 0; i < values.size(); ++i)
     std::memcpy(&values[i], parameters[i], sizeof(values[i]));
-  auto entry =
-      reinterpret_cast<void (*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                uintptr_t, uintptr_t, uintptr_t)>(function);
-  known->push([=] {
-    entry(values[0], values[1], values[2], values[3], values[4], values[5],
-          values[6]);
-  });
+  known->push([entry = kernel->entries[0], values] { call(entry, values); });
   return 0;
 }

@@ -1,0 +1,74 @@
+// RUN: sccl-opt %s -convert-coll-to-gpu=virtual-ranks=true -canonicalize | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true shape=table" -canonicalize | FileCheck %s --check-prefix=TABLE
+// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true target=rocdl" -canonicalize | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-gpu -o %t.plain.mlir
+// RUN: sccl-opt %s -convert-coll-to-gpu=virtual-ranks=true -o %t.virtual.mlir
+// RUN: not diff %t.plain.mlir %t.virtual.mlir > %t.diff
+// RUN: FileCheck %s --check-prefix=DIFF --input-file=%t.diff --implicit-check-not="{{^-[^-]}}"
+// RUN: not sccl-opt %S/steps.mlir -convert-coll-to-gpu=virtual-ranks=true 2>&1 | FileCheck %s --check-prefix=STEPS
+
+// Ranks that share a GPU run in one grid: the blocks of rank 0, then those of
+// rank 1. Each reads its arguments from its part of the array, for each call anew;
+// without control memory, a rank is elsewhere.
+// CHECK-LABEL: gpu.func @swap_rank0(
+// CHECK-SAME:    known_grid_size = array<i32: 2, 1, 1>
+// CHECK-LABEL: gpu.func @swap_rank1(
+// CHECK-LABEL: gpu.func @swap_virtual(
+// CHECK-SAME:    %[[RANKS:.*]]: !llvm.ptr<1>) kernel
+// CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
+// CHECK:         %[[INDEX:.*]] = gpu.block_id x
+// CHECK:         %[[CHANNEL:.*]] = arith.divui %[[INDEX]], %c2
+// CHECK:         %[[BLOCK:.*]] = arith.remui %[[INDEX]], %c2
+// CHECK:         %[[NUMBER:.*]] = arith.index_cast %[[BLOCK]] : index to i32
+// CHECK:         scf.index_switch %[[CHANNEL]]
+// CHECK:         case 0 {
+// CHECK:           %[[PLACE:.*]] = llvm.getelementptr %[[RANKS]][3] : {{.*}}, i64
+// CHECK-NEXT:      %[[CONTROL:.*]] = llvm.load %[[PLACE]]
+// CHECK-NEXT:      %[[PRESENT:.*]] = llvm.icmp "ne" %[[CONTROL]],
+// CHECK-NEXT:      scf.if %[[PRESENT]] {
+// CHECK:             llvm.call @coll_begin(%{{.*}}, %{{.*}}, %[[NUMBER]])
+// CHECK:             llvm.call @coll_signal(
+// CHECK:             llvm.call @coll_end(
+// CHECK:         case 1 {
+// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][64] : {{.*}}, i8
+// CHECK:           llvm.getelementptr %[[RECORD]][3] : {{.*}}, i64
+// CHECK:           scf.if
+// CHECK:             llvm.call @coll_begin(
+// CHECK:             llvm.getelementptr %[[RECORD]][3] : {{.*}}, i64
+// CHECK-NEXT:        %[[AGAIN:.*]] = llvm.load
+// CHECK:             llvm.call @coll_wait(%{{.*}}, %{{.*}}, %[[AGAIN]],
+// CHECK:         default {
+// CHECK-NEXT:    }
+// CHECK-NEXT:    gpu.return
+
+// Both kernels of a rank read the same rows.
+// TABLE-LABEL: gpu.func @swap_rank1(
+// TABLE:         %[[OWN:.*]] = llvm.getelementptr %{{.*}}[64] : {{.*}}, i8
+// TABLE:         llvm.call @coll_execute(%[[OWN]],
+// TABLE-LABEL: gpu.func @swap_virtual(
+// TABLE:         %[[CODE:.*]] = llvm.mlir.addressof @swap_code
+// TABLE:         llvm.call @coll_execute(
+// TABLE:         case 1 {
+// TABLE:           %[[ROWS:.*]] = llvm.getelementptr %[[CODE]][64] : {{.*}}, i8
+// TABLE:           llvm.call @coll_execute(%[[ROWS]],
+// TABLE:       llvm.mlir.global internal @swap_code({{.*}}tensor<32xi32>)
+
+// Nothing else changes.
+// DIFF: {{^}}+ gpu.func @swap_virtual(
+
+// STEPS: error: 'coll.program' op has a kernel for each step, which virtual ranks do not need
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.program @swap of broadcast on @pair chunks = 1 root = 0 blocks = 2 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 1 {
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 0 {
+      coll.wait arrival from 0 value = 1
+    }
+  }
+}

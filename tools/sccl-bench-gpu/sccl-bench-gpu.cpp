@@ -1,0 +1,177 @@
+//===- sccl-bench-gpu.cpp - One GPU, measured -----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What test/Integration/gpu.sh runs on the machine with the GPU:
+//
+//   sccl-bench-gpu rows [--device=hip] [--gpus=N] [--most=BYTES] [--seconds=S]
+//   PLAN... sccl-bench-gpu metrics FOLDER
+//
+//===----------------------------------------------------------------------===//
+
+#include "Metrics.h"
+#include "PlanLaunch.h"
+#include "Rows.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace sccl;
+using namespace sccl::gpubench;
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+std::string gpubench::number(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
+}
+
+static void line(const char *id, const std::string &what,
+                 const std::string &value, const std::string &bar,
+                 const char *verdict) {
+  std::printf("%-3s %-52s %-40s %-8s %s\n", id, what.c_str(), value.c_str(),
+              bar.c_str(), verdict);
+  std::fflush(stdout);
+}
+
+void Report::head(const std::string &device) {
+  std::printf("metrics on one %s: one L2 and one memory, never the speed of "
+              "several GPUs\n",
+              device.c_str());
+  line("id", "metric", "value", "bar", "");
+}
+
+void Report::add(const char *id, const std::string &what,
+                 const std::string &value, const std::string &bar, bool isMet) {
+  ++(isMet ? met : missed);
+  line(id, what, value, bar, isMet ? "met" : "missed");
+}
+
+void Report::note(const char *id, const std::string &what,
+                  const std::string &value) {
+  line(id, what, value, "", "");
+}
+
+void Report::missing(const char *id, const std::string &what,
+                     const std::string &reason) {
+  ++absent;
+  line(id, what, "not measured: " + reason, "", "");
+}
+
+void Report::foot() {
+  std::printf("%u bars met, %u missed, %u figures not measured\n", met, missed,
+              absent);
+}
+
+//===----------------------------------------------------------------------===//
+// Metrics
+//===----------------------------------------------------------------------===//
+
+Kernel Bench::hand(const std::string &symbol, unsigned blocks,
+                   unsigned blockSize) const {
+  if (!handWritten)
+    throw Failure{whyNotHandWritten};
+  return cuda.find(handWritten, symbol, blocks, blockSize);
+}
+
+double Bench::needCopyRate() const {
+  if (!copyRate)
+    throw Failure{"G1 found no rate of copies"};
+  return *copyRate;
+}
+
+static void measureAll(Bench &bench) {
+  struct Metric {
+    const char *id, *name;
+    void (*measure)(Bench &);
+  };
+  static constexpr Metric metrics[] = {
+      {"G1", "copies", measureCopy},
+      {"G2", "reductions", measureReduce},
+      {"G3", "flags", measureFlags},
+      {"G4", "whole collective", measureCollective},
+      {"G5", "small messages", measureSmall},
+      {"G6", "ready flags", measureReady},
+      {"G7", "generated over hand-written", measureByHand}};
+  for (const Metric &metric : metrics)
+    try {
+      metric.measure(bench);
+    } catch (const Failure &failure) {
+      bench.report.missing(metric.id, metric.name, failure.message);
+    }
+}
+
+static int runMetrics(const std::string &folder) {
+  Report report;
+  try {
+    Cuda cuda;
+    report.head(cuda.deviceName() + " (" + cuda.target() + ")");
+    Bench bench(cuda, report, folder);
+    try {
+      bench.handWritten = cuda.load(readFile(bench.file("hand-written.ptx")));
+    } catch (const Failure &failure) {
+      bench.whyNotHandWritten = failure.message;
+    }
+    measureAll(bench);
+  } catch (const Failure &failure) {
+    report.missing("G1-7", "all metrics", failure.message);
+  }
+  report.foot();
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+static int fail(const std::string &message) {
+  std::fprintf(stderr, "sccl-bench-gpu: error: %s\n", message.c_str());
+  return 1;
+}
+
+/// The value of `--NAME=VALUE`; null if `argument` is not that.
+static const char *valueOf(const char *argument, const char *name) {
+  size_t length = std::strlen(name);
+  bool matches = std::strncmp(argument, name, length) == 0;
+  return matches && argument[length] == '=' ? argument + length + 1 : nullptr;
+}
+
+static int rowsMain(int argc, char **argv) {
+  RowsRequest request;
+  for (int i = 2; i < argc; ++i) {
+    if (const char *value = valueOf(argv[i], "--device"))
+      request.device = value;
+    else if (const char *value = valueOf(argv[i], "--gpus"))
+      request.gpus = std::strtoul(value, nullptr, 10);
+    else if (const char *value = valueOf(argv[i], "--most"))
+      request.mostBytes = std::strtoull(value, nullptr, 10);
+    else if (const char *value = valueOf(argv[i], "--seconds"))
+      request.seconds = std::strtod(value, nullptr);
+    else if (argv[i][0] == '-')
+      return fail(std::string("unknown option ") + argv[i]);
+    else
+      request.plans.push_back(argv[i]);
+  }
+  if (request.device != "cuda" && request.device != "hip")
+    return fail("--device is '" + request.device + "', expected cuda or hip");
+  if (request.gpus == 0 || request.plans.empty())
+    return fail("rows needs at least one GPU and one plan");
+  return runRows(request);
+}
+
+int main(int argc, char **argv) {
+  std::string command = argc > 1 ? argv[1] : "";
+  if (command == "rows")
+    return rowsMain(argc, argv);
+  if (command == "metrics" && argc == 3)
+    return runMetrics(argv[2]);
+  return fail("expected rows [--device=hip] [--gpus=N] [--most=BYTES] "
+              "[--seconds=S] PLAN..., or metrics FOLDER");
+}
