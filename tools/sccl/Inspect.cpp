@@ -75,6 +75,13 @@ static void printPrograms(const plan::Manifest &manifest) {
                  << " the receive buffer; in place "
                  << (program.inPlace ? "as it is" : "by way of own buffers")
                  << '\n';
+    size_t copies = 0;
+    for (const std::vector<EngineCopy> &step : program.copies)
+      copies += step.size();
+    if (!program.copies.empty())
+      llvm::outs() << llvm::formatv(
+          "  in {0} steps, with {1} copies by hosts\n", program.copies.size(),
+          copies);
   }
 }
 
