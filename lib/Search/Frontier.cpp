@@ -353,7 +353,8 @@ private:
       frontier.why = "time is over, or the search was interrupted";
     } else if (!meetsThroughput()) {
       frontier.why = "no more than " + std::to_string(options.maxSteps) +
-                     " steps were looked at";
+                     (options.maxSteps == 1 ? " step was" : " steps were") +
+                     " looked at";
       frontier.why += "; " + openBandwidth();
       if (!options.k && !unsettled.empty())
         frontier.why += "; " + openSteps();

@@ -322,7 +322,7 @@ TEST(Frontier, OneStepTooFew) {
   Frontier frontier = search(builtin("dgx1"), {Kind::AllGather}, options);
   EXPECT_TRUE(frontier.points.empty());
   EXPECT_FALSE(frontier.complete);
-  EXPECT_EQ(frontier.why, "no more than 1 steps were looked at; the bandwidth "
+  EXPECT_EQ(frontier.why, "no more than 1 step was looked at; the bandwidth "
                           "bound is R/C = 7/6");
 }
 

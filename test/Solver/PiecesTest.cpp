@@ -9,11 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Solver/Backends.h"
 #include "Solver/Pruning.h"
 #include "Solver/Watchdog.h"
 #include "Solver/Windows.h"
 
 #include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
 
 using namespace sccl;
 
@@ -135,3 +139,61 @@ TEST(Watchdog, NoLimits) {
 }
 
 } // namespace
+
+namespace {
+/// An engine that takes a single step only, and answers what it is told to.
+class ToldEngine final : public SolverBackend {
+public:
+  explicit ToldEngine(std::function<Outcome()> answer)
+      : answer(std::move(answer)) {}
+  std::string_view name() const override { return "told"; }
+  std::string whyNot(const Instance &instance) const override {
+    return instance.steps == 1 ? "" : "told takes one step only";
+  }
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &) const override {
+    return runEngine(*this, instance, answer);
+  }
+
+private:
+  std::function<Outcome()> answer;
+};
+
+SynthesisResult tell(std::function<Outcome()> answer, unsigned steps = 1) {
+  auto instance = Instance::make(ring(3), fromTo(3, {0}, {1}), steps, steps);
+  EXPECT_TRUE(instance) << instance.error();
+  return ToldEngine(std::move(answer)).solve(*instance, {});
+}
+} // namespace
+
+TEST(RunEngine, PassesAnswersOnWithNameAndTime) {
+  SynthesisResult result = tell([] { return Unsatisfiable{"because"}; });
+  ASSERT_TRUE(std::holds_alternative<Unsatisfiable>(result.outcome));
+  EXPECT_EQ(std::get<Unsatisfiable>(result.outcome).reason, "because");
+  EXPECT_EQ(result.engine, "told");
+  EXPECT_GE(result.seconds, 0);
+}
+
+TEST(RunEngine, LackOfMemoryIsUnknownAndAMistakeFails) {
+  SynthesisResult result = tell([]() -> Outcome { throw std::bad_alloc(); });
+  ASSERT_TRUE(std::holds_alternative<Unknown>(result.outcome));
+  EXPECT_EQ(std::get<Unknown>(result.outcome).reason, "out of memory");
+  result = tell([]() -> Outcome { throw std::logic_error("no such rank"); });
+  ASSERT_TRUE(std::holds_alternative<Failed>(result.outcome));
+  EXPECT_EQ(std::get<Failed>(result.outcome).message,
+            "told engine: no such rank");
+}
+
+TEST(RunEngine, AsksNothingThatTheEngineDoesNotTake) {
+  bool asked = false;
+  SynthesisResult result = tell(
+      [&]() -> Outcome {
+        asked = true;
+        return Unknown{""};
+      },
+      /*steps=*/2);
+  ASSERT_TRUE(std::holds_alternative<Failed>(result.outcome));
+  EXPECT_EQ(std::get<Failed>(result.outcome).message,
+            "told takes one step only");
+  EXPECT_FALSE(asked);
+}
