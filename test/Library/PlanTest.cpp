@@ -141,7 +141,7 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'codeShape' is 'list', expected unrolled or table");
   EXPECT_EQ(errorAfter("\"codeShape\":\"table\"", "\"codeShape\":2"),
             prefix + "'codeShape' is missing or no string");
-  EXPECT_EQ(errorAfter("\"step\":1,", "\"step\":2,"),
+  EXPECT_EQ(errorAfter("\"step\":1}", "\"step\":2}"),
             prefix + "'step' is 2, expected 0 to 1");
   EXPECT_EQ(errorAfter("\"steps\":2,\"variant\"", "\"steps\":0,\"variant\""),
             prefix + "'copies' has 1 entries, expected 0 to 0");
