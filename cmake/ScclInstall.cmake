@@ -24,11 +24,12 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/sccl.pc.in
 install(FILES ${PROJECT_BINARY_DIR}/cmake/sccl.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsccl)
 
-# The driver finds its libraries, and that for MPI, at ../lib.
+# The driver finds its libraries, and those for MPI, at ../lib.
 file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR}
   ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(sccl PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
 install(TARGETS sccl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sccl)
-if(TARGET sccl-mpi)
-  install(TARGETS sccl-mpi DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sccl)
-endif()
+foreach(mpi IN LISTS SCCL_MPIS)
+  install(TARGETS sccl-${mpi} DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT sccl)
+endforeach()

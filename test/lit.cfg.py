@@ -6,9 +6,9 @@
 # ===------------------------------------------------------------------------===
 #
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
-# the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), mpi
-# (the tools are built with it, and mpicc and mpirun are in PATH), no-gpu (neither a
-# GPU nor a driver for one).
+# the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
+# and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
+# no-gpu (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
@@ -63,14 +63,15 @@ drivers = ["libcuda.so.1", "libamdhip64.so"]
 if not any(map(os.path.exists, gpus)) and not any(map(can_load, drivers)):
     config.available_features.add("no-gpu")
 
-built_mpi = os.path.join(config.sccl_binary_dir, "lib", "libsccl-mpi.so")
-if os.path.exists(built_mpi) and find("mpicc") and find("mpirun"):
-    config.available_features.add("mpi")
-    # Open MPI wants to be asked before it runs as root, as in a container, or
-    # with more ranks than cores.
-    config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
-    config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+for mpi in ["openmpi", "mpich"]:
+    bridge = os.path.join(config.sccl_binary_dir, "lib", f"libsccl-{mpi}.so")
+    if os.path.exists(bridge) and find(f"mpicc.{mpi}") and find(f"mpirun.{mpi}"):
+        config.available_features.add(mpi)
+# Open MPI wants to be asked before it runs as root, as in a container, or with more
+# ranks than cores.
+config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
 
 config.substitutions += [
     ("%sccl_src", config.sccl_source_dir),

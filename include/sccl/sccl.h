@@ -32,6 +32,13 @@
 #define SCCL_API __attribute__((visibility("default")))
 #endif
 
+/* An int for C++ as well, where other enums have no room for unknown values. */
+#if defined(__cplusplus)
+#define SCCL_INT : int
+#else
+#define SCCL_INT
+#endif
+
 /** Version of this interface: major * 10000 + minor * 100 + patch. */
 #define SCCL_VERSION_CODE 100
 
@@ -39,7 +46,7 @@
 extern "C" {
 #endif
 
-typedef enum scclResult {
+typedef enum scclResult SCCL_INT {
   scclSuccess = 0,
   scclErrorInvalidArgument = 1, /**< null, misaligned, overlapping, unknown */
   scclErrorInvalidPlan = 2,     /**< not a plan, damaged, other version */
@@ -56,7 +63,7 @@ typedef enum scclResult {
 } scclResult;
 
 /** Element types. A plan of a collective that only moves data has them all. */
-typedef enum scclDataType {
+typedef enum scclDataType SCCL_INT {
   scclInt8 = 0,
   scclUint8 = 1,
   scclInt32 = 2,
@@ -72,7 +79,7 @@ typedef enum scclDataType {
 } scclDataType;
 
 /** Reductions. Collectives that only move data ignore them. */
-typedef enum scclRedOp {
+typedef enum scclRedOp SCCL_INT {
   scclSum = 0,
   scclProd = 1,
   scclMin = 2,
@@ -80,7 +87,7 @@ typedef enum scclRedOp {
   scclAvg = 4
 } scclRedOp;
 
-typedef enum scclDeviceKind {
+typedef enum scclDeviceKind SCCL_INT {
   scclDeviceCPU = 0,
   scclDeviceCUDA = 1,
   scclDeviceHIP = 2
@@ -127,7 +134,7 @@ typedef struct scclPlanInfo {
 } scclPlanInfo;
 
 /** How the buffers of a launch reach the program. */
-typedef enum scclPath {
+typedef enum scclPath SCCL_INT {
   scclPathAuto = 0,
   scclPathDirect = 1, /**< peers access the caller's buffers */
   scclPathBounce = 2  /**< by way of the communicator's memory */

@@ -9,7 +9,10 @@
 // of demand to capacity is found by Newton's method (also Dinkelbach's): guess
 // a ratio p/q, look by a maximum flow for a cut with q * demand - p * capacity
 // above 0, take its ratio for the next guess. The guess only grows, so it is
-// kept from one sink to the next.
+// kept from one sink to the next. And once no better cut leaves out a rank, all
+// better cuts hold it, and so it may serve as a source for the sinks after it:
+// most of these are then fed by their neighbours, and a search that begins at
+// the sink is over before it has seen the rest of the network.
 //
 // A link from u to v becomes a path u -> out -> in -> v. If limits cover
 // several links of one source, `out` is a node that they share and the first
@@ -39,7 +42,8 @@ namespace {
 constexpr unsigned none = ~0u;
 constexpr int64_t unlimited = int64_t(1) << 60;
 
-/// A maximum flow by shortest augmenting paths, level by level (Dinic).
+/// A maximum flow by shortest augmenting paths, level by level (Dinic), which
+/// are looked for from the sink.
 class FlowNetwork {
 public:
   explicit FlowNetwork(unsigned nodes) : arcsOf(nodes) {}
@@ -53,29 +57,39 @@ public:
     arcs.push_back({to, 0});
     arcsOf[to].push_back(arcs.size());
     arcs.push_back({from, 0});
+    capacities.push_back(0);
     return arcs.size() - 2;
   }
   /// Sets what `arc` may carry and forgets what it carries.
   void setCapacity(unsigned arc, int64_t capacity) {
-    arcs[arc].left = capacity;
-    arcs[arc + 1].left = 0;
+    capacities[arc / 2] = capacity;
+    forgetFlow(arc);
   }
-  int64_t maximize(unsigned source, unsigned sink);
-  /// True for nodes on the source's side of a smallest cut.
-  bool isOnSourceSide(unsigned node) const { return level[node] != none; }
+  /// Computes a maximum flow from nothing, or one of at least `enough`, and
+  /// returns its amount.
+  int64_t maximize(unsigned source, unsigned sink, int64_t enough);
+  /// After a maximum flow below `enough`: false for nodes on the sink's side of
+  /// a smallest cut.
+  bool isOnSourceSide(unsigned node) const { return level[node] == none; }
 
 private:
   struct Arc {
     unsigned to;
     int64_t left;
   };
+  void forgetFlow(unsigned arc) {
+    arcs[arc].left = capacities[arc / 2];
+    arcs[arc + 1].left = 0;
+  }
   bool findLevels(unsigned source, unsigned sink);
   int64_t augment(unsigned source, unsigned sink);
 
   std::vector<Arc> arcs;
+  std::vector<int64_t> capacities;
   std::vector<std::vector<unsigned>> arcsOf;
-  std::vector<unsigned> level;
+  std::vector<unsigned> level; ///< hops to the sink
   std::vector<size_t> nextArc;
+  std::vector<unsigned> used; ///< arcs with a flow
 };
 
 /// The arcs of a topology and the search for cuts in it.
@@ -107,11 +121,12 @@ private:
   void chooseLimits();
   void addLinks();
   void addPorts(Ports ports, const std::vector<std::vector<unsigned>> &inNodes);
-  void addSources();
   void offer(unsigned &slot, unsigned limit) const;
   unsigned nodeOf(std::vector<unsigned> &nodes, unsigned limit, unsigned rank,
                   bool isOut);
-  void setCapacities(unsigned sink);
+  void setCapacities();
+  int64_t sourceCapacity(unsigned rank) const;
+  int64_t enoughFlow(unsigned sink) const;
   std::optional<Cut> improve(unsigned sink);
 
   const Topology &topology;
@@ -122,7 +137,11 @@ private:
   FlowNetwork network;
   unsigned source;
   std::vector<LimitArc> limitArcs;
-  std::vector<unsigned> freeArcs, sourceArcs;
+  std::vector<unsigned> freeArcs;
+  std::vector<unsigned> sourceArcs; ///< one for each rank
+  std::vector<bool> isSource;
+  /// Ranks that all better cuts hold.
+  std::vector<bool> isSettled;
   /// The best demand and capacity so far.
   int64_t bestDemand = 0, bestCapacity = 1;
 };
@@ -134,35 +153,42 @@ private:
 
 bool FlowNetwork::findLevels(unsigned source, unsigned sink) {
   level.assign(arcsOf.size(), none);
-  level[source] = 0;
-  std::vector<unsigned> queue = {source};
+  level[sink] = 0;
+  std::vector<unsigned> queue = {sink};
   for (size_t head = 0; head < queue.size(); ++head)
-    for (unsigned arc : arcsOf[queue[head]])
-      if (arcs[arc].left > 0 && level[arcs[arc].to] == none) {
-        level[arcs[arc].to] = level[queue[head]] + 1;
-        queue.push_back(arcs[arc].to);
-      }
-  return level[sink] != none;
+    for (unsigned arc : arcsOf[queue[head]]) {
+      unsigned before = arcs[arc].to;
+      if (arcs[arc ^ 1].left == 0 || level[before] != none)
+        continue;
+      level[before] = level[queue[head]] + 1;
+      if (before == source)
+        return true;
+      queue.push_back(before);
+    }
+  return false;
 }
 
-/// Pushes flow along one path of ascending levels; 0 if there is none left.
+/// Pushes flow along one path of descending levels; 0 if there is none left.
 int64_t FlowNetwork::augment(unsigned source, unsigned sink) {
   std::vector<unsigned> path;
-  unsigned node = source;
-  while (node != sink) {
+  unsigned node = sink;
+  while (node != source) {
     if (nextArc[node] == arcsOf[node].size()) {
       if (path.empty())
         return 0;
       // A dead end: go back, and not here again.
-      node = arcs[path.back() ^ 1].to;
+      node = arcs[path.back()].to;
       ++nextArc[node];
       path.pop_back();
       continue;
     }
     unsigned arc = arcsOf[node][nextArc[node]];
-    if (arcs[arc].left > 0 && level[arcs[arc].to] == level[node] + 1) {
-      path.push_back(arc);
-      node = arcs[arc].to;
+    unsigned before = arcs[arc].to;
+    // Of the nodes as far from the sink as the source, none leads on.
+    bool leadsOn = before == source || level[before] < level[source];
+    if (arcs[arc ^ 1].left > 0 && level[before] == level[node] + 1 && leadsOn) {
+      path.push_back(arc ^ 1);
+      node = before;
     } else {
       ++nextArc[node];
     }
@@ -173,16 +199,24 @@ int64_t FlowNetwork::augment(unsigned source, unsigned sink) {
   for (unsigned arc : path) {
     arcs[arc].left -= amount;
     arcs[arc ^ 1].left += amount;
+    used.push_back(arc & ~1u);
   }
   return amount;
 }
 
-int64_t FlowNetwork::maximize(unsigned source, unsigned sink) {
+int64_t FlowNetwork::maximize(unsigned source, unsigned sink, int64_t enough) {
+  for (unsigned arc : used)
+    forgetFlow(arc);
+  used.clear();
   int64_t total = 0;
-  while (total < unlimited && findLevels(source, sink)) {
+  while (total < enough && findLevels(source, sink)) {
     nextArc.assign(arcsOf.size(), 0);
-    while (int64_t amount = augment(source, sink))
+    while (total < enough) {
+      int64_t amount = augment(source, sink);
+      if (amount == 0)
+        break;
       total += amount;
+    }
   }
   return total;
 }
@@ -194,11 +228,16 @@ int64_t FlowNetwork::maximize(unsigned source, unsigned sink) {
 CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
     : topology(topology), question(question),
       own(topology.links().size(), none), out(own), in(own),
-      network(topology.numRanks()), source(network.addNode()) {
+      network(topology.numRanks()), source(network.addNode()),
+      isSource(topology.numRanks()), isSettled(topology.numRanks()) {
+  for (unsigned rank : question.sources)
+    isSource[rank] = true;
+  // The first arcs that a search looks at, as they end it.
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    sourceArcs.push_back(network.addArc(source, rank));
   chooseLimits();
   addLinks();
-  for (unsigned rank : question.sources)
-    sourceArcs.push_back(network.addArc(source, rank));
+  setCapacities();
 }
 
 void CutFinder::offer(unsigned &slot, unsigned limit) const {
@@ -312,7 +351,15 @@ void CutFinder::addPorts(Ports ports,
 // Newton's method
 //===----------------------------------------------------------------------===//
 
-void CutFinder::setCapacities(unsigned sink) {
+int64_t CutFinder::sourceCapacity(unsigned rank) const {
+  if (isSettled[rank])
+    return unlimited;
+  if (!isSource[rank])
+    return 0;
+  return question.demand == CutDemand::PerRank ? bestCapacity : unlimited;
+}
+
+void CutFinder::setCapacities() {
   bool perRank = question.demand == CutDemand::PerRank;
   for (const LimitArc &arc : limitArcs) {
     int64_t bandwidth = topology.limits()[arc.limit].bandwidth;
@@ -320,17 +367,24 @@ void CutFinder::setCapacities(unsigned sink) {
   }
   for (unsigned arc : freeArcs)
     network.setCapacity(arc, unlimited);
-  for (size_t i = 0; i < question.sources.size(); ++i)
-    network.setCapacity(sourceArcs[i], !perRank ? unlimited
-                                       : question.sources[i] == sink
-                                           ? 0
-                                           : bestCapacity);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    network.setCapacity(sourceArcs[rank], sourceCapacity(rank));
+}
+
+/// A flow to `sink` of that amount shows that no better cut leaves it out.
+int64_t CutFinder::enoughFlow(unsigned sink) const {
+  if (question.demand == CutDemand::PerRank)
+    return int64_t(question.sources.size() - isSource[sink]) * bestCapacity;
+  if (bestDemand == 0)
+    return unlimited;
+  return (bestCapacity + bestDemand - 1) / bestDemand;
 }
 
 /// A better cut than the best one so far that leaves `sink` out, if any.
 std::optional<CutFinder::Cut> CutFinder::improve(unsigned sink) {
-  setCapacities(sink);
-  if (network.maximize(source, sink) >= unlimited)
+  network.setCapacity(sourceArcs[sink], 0);
+  int64_t enough = enoughFlow(sink);
+  if (network.maximize(source, sink, enough) >= enough)
     return std::nullopt;
   Cut cut{std::vector<bool>(topology.numRanks()), {}, 0, 0};
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
@@ -368,14 +422,16 @@ std::optional<CutProof> CutFinder::find() {
   for (unsigned sink : question.sinks) {
     bool isOnlySource =
         question.sources.size() == 1 && question.sources[0] == sink;
-    while (!isOnlySource) {
-      std::optional<Cut> cut = improve(sink);
-      if (!cut)
-        break;
+    if (isOnlySource)
+      continue;
+    while (std::optional<Cut> cut = improve(sink)) {
       bestDemand = cut->demand;
       bestCapacity = cut->capacity;
       best = std::move(cut);
+      setCapacities();
     }
+    isSettled[sink] = true;
+    network.setCapacity(sourceArcs[sink], sourceCapacity(sink));
   }
   if (!best)
     return std::nullopt;

@@ -23,30 +23,12 @@ using namespace sccl::bounds;
 
 using RankList = std::vector<unsigned>;
 
-/// Breadth-first from several ranks; `unreachable` where no path leads.
-static std::vector<unsigned> searchFrom(const Topology &topology,
-                                        const RankList &ranks) {
-  std::vector<unsigned> hops(topology.numRanks(), Topology::unreachable);
-  RankList queue = ranks;
-  for (unsigned rank : ranks)
-    hops[rank] = 0;
-  for (size_t head = 0; head < queue.size(); ++head)
-    for (unsigned link : topology.outLinks(queue[head])) {
-      unsigned to = topology.links()[link].dst;
-      if (hops[to] != Topology::unreachable)
-        continue;
-      hops[to] = hops[queue[head]] + 1;
-      queue.push_back(to);
-    }
-  return hops;
-}
-
 std::vector<unsigned> Problem::hopsFrom(const RankList &ranks) const {
-  return searchFrom(topology, ranks);
+  return topology.distancesFrom(ranks);
 }
 
 std::vector<unsigned> Problem::hopsTo(const RankList &ranks) const {
-  return searchFrom(topology.reversed(), ranks);
+  return topology.reversed().distancesFrom(ranks);
 }
 
 //===----------------------------------------------------------------------===//
@@ -329,7 +311,7 @@ bounds::findTooDistant(const Topology &topology, const Collective &collective,
   auto hopsFrom = [&](const RankList &ranks) -> const std::vector<unsigned> & {
     auto [it, isNew] = searches.try_emplace(ranks);
     if (isNew)
-      it->second = searchFrom(topology, ranks);
+      it->second = topology.distancesFrom(ranks);
     return it->second;
   };
   for (const auto &[route, count] : groupChunks(collective)) {

@@ -12,6 +12,8 @@
 
 #include "sccl/Checker/Certificate.h"
 
+#include "Hash.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -20,28 +22,19 @@ using namespace sccl;
 // Fingerprints and claims
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The 64-bit hash of Fowler, Noll and Vo over a row of numbers.
-class Hash {
-public:
-  void add(uint64_t number) {
-    for (unsigned byte = 0; byte < 8; ++byte, number >>= 8)
-      state = (state ^ (number & 0xff)) * 0x100000001b3;
-  }
-  uint64_t value() const { return state; }
-
-private:
-  uint64_t state = 0xcbf29ce484222325;
-};
-
 using LinkEnds = std::pair<unsigned, unsigned>;
-} // namespace
 
 static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
 
+/// Most topologies are made in order, and some have millions of links.
+template <typename Value> static void sortIfNeeded(std::vector<Value> &values) {
+  if (!std::is_sorted(values.begin(), values.end()))
+    std::sort(values.begin(), values.end());
+}
+
 uint64_t sccl::fingerprint(const Topology &topology) {
   Hash hash;
-  auto addLinks = [&hash](std::vector<LinkEnds> links) {
+  auto addLinks = [&hash](const std::vector<LinkEnds> &links) {
     hash.add(links.size());
     for (auto [src, dst] : links) {
       hash.add(src);
@@ -52,22 +45,22 @@ uint64_t sccl::fingerprint(const Topology &topology) {
   std::vector<LinkEnds> links;
   for (const Link &link : topology.links())
     links.push_back(endsOf(link));
-  std::sort(links.begin(), links.end());
+  sortIfNeeded(links);
   hash.add(topology.numRanks());
-  addLinks(std::move(links));
+  addLinks(links);
 
   std::vector<std::pair<std::vector<LinkEnds>, unsigned>> limits;
   for (const BandwidthLimit &limit : topology.limits()) {
     std::vector<LinkEnds> set;
     for (unsigned link : limit.links)
       set.push_back(ends(link));
-    std::sort(set.begin(), set.end());
+    sortIfNeeded(set);
     limits.emplace_back(std::move(set), limit.bandwidth);
   }
   std::sort(limits.begin(), limits.end());
-  for (auto &[set, bandwidth] : limits) {
+  for (const auto &[set, bandwidth] : limits) {
     hash.add(bandwidth);
-    addLinks(std::move(set));
+    addLinks(set);
   }
   return hash.value();
 }
@@ -204,5 +197,5 @@ std::string sccl::printCertificate(const Certificate &certificate) {
     text += "collective " + hexText(certificate.collectivePrint) + "\n";
   std::visit([&text](const auto &proof) { printProof(text, proof); },
              certificate.proof);
-  return text + "end\n";
+  return text + "end " + hexText(hashOf(text)) + "\n";
 }

@@ -13,6 +13,8 @@
 
 #include "sccl/Checker/Certificate.h"
 
+#include "Hash.h"
+
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>
@@ -44,6 +46,8 @@ public:
   Error error() const { return {message}; }
   bool atLineEnd() const { return at < text.size() && text[at] == '\n'; }
   bool atEnd() const { return at == text.size(); }
+  /// All that was read so far.
+  std::string_view before() const { return text.substr(0, at); }
 
   /// The word at this place; empty at the end of a line or after an error.
   std::string_view peek() const {
@@ -150,6 +154,7 @@ private:
   TreeProof readTree();
   CutProof readCutProof();
   DistanceProof readDistanceProof();
+  void readSeal();
 
   /// Complains at the end of a line unless it ranks after the one before.
   template <typename Key>
@@ -405,6 +410,17 @@ DistanceProof CertificateReader::readDistanceProof() {
   return proof;
 }
 
+/// "end", with the hash of all before it unless the text was written by hand. A
+/// proof is worth no less for a digit that does not matter, but nobody should
+/// have changed it.
+void CertificateReader::readSeal() {
+  uint64_t found = hashOf(words.before());
+  words.expect("end");
+  if (!words.peek().empty() && words.hex() != found)
+    words.fail("the hash at the end is not that of the text");
+  words.endLine();
+}
+
 Result<Certificate> CertificateReader::read() {
   for (const char *word : {"sccl-certificate", "1"})
     words.expect(word);
@@ -426,8 +442,7 @@ Result<Certificate> CertificateReader::read() {
     result.proof = readDistanceProof();
   else
     words.failWord("'prices', 'cut' or 'distance'");
-  words.expect("end");
-  words.endLine();
+  readSeal();
   if (words.ok() && !words.atEnd())
     words.fail("expected nothing after 'end'");
   if (!words.ok())

@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 using namespace sccl;
@@ -59,6 +60,14 @@ Device::~Device() = default;
 
 Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
   return {scclErrorUnsupported, target() + " has no virtual kernels"};
+}
+
+Status Device::readFrom(const ProcessId &, void *, uint64_t, uint64_t) {
+  return {scclErrorUnsupported, "the device reads no memory of processes"};
+}
+
+Status Device::writeTo(const ProcessId &, uint64_t, const void *, uint64_t) {
+  return {scclErrorUnsupported, "the device writes no memory of processes"};
 }
 
 namespace {
@@ -157,6 +166,16 @@ public:
     return {};
   }
 
+  Status readFrom(const ProcessId &process, void *to, uint64_t from,
+                  uint64_t bytes) override {
+    return copyBetween(process_vm_readv, process, to, from, bytes);
+  }
+  Status writeTo(const ProcessId &process, uint64_t to, const void *from,
+                 uint64_t bytes) override {
+    return copyBetween(process_vm_writev, process, const_cast<void *>(from), to,
+                       bytes);
+  }
+
   Status poll(void *, bool &done) override {
     done = true;
     return {};
@@ -164,9 +183,33 @@ public:
   bool isSynchronous() const override { return true; }
 
 private:
+  using SystemCopy = decltype(process_vm_readv);
+  static Status copyBetween(SystemCopy *copy, const ProcessId &process,
+                            void *here, uint64_t there, uint64_t bytes);
+
   std::string name, noId;
 };
 } // namespace
+
+Status CPUDevice::copyBetween(SystemCopy *copy, const ProcessId &process,
+                              void *here, uint64_t there, uint64_t bytes) {
+  while (bytes != 0) {
+    iovec local{here, bytes};
+    iovec remote{reinterpret_cast<void *>(there), bytes};
+    ssize_t done = copy(process.pid, &local, 1, &remote, 1, 0);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done == 0)
+      errno = EFAULT;
+    if (done <= 0)
+      return systemError("cannot copy to or from process " +
+                         std::to_string(process.pid));
+    here = static_cast<char *>(here) + done;
+    there += done;
+    bytes -= done;
+  }
+  return {};
+}
 
 /// A path of descriptor `fd` that was never used before: the dynamic linker
 /// takes a path it has seen for the library it loaded from there, even if the

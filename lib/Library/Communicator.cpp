@@ -25,6 +25,7 @@ struct Hello {
   uint64_t maxPiece;
   uint64_t machine;
   ProcessId process;
+  uint64_t probeAddress, probe;
   SharedMemoryHandle control;
   DeviceHandle memory;
   Outcome outcome;
@@ -179,6 +180,9 @@ Status Communicator::connect() {
     std::strncpy(hello.deviceId, device->id().c_str(),
                  sizeof(hello.deviceId) - 1);
     hello.maxPiece = maxPiece;
+    probe = hello.process.startTime * 1000003 + rank;
+    hello.probeAddress = reinterpret_cast<uintptr_t>(&probe);
+    hello.probe = probe;
     hello.control = plane.handle();
     hello.memory = memory[rank]->handle();
   }
@@ -198,7 +202,27 @@ Status Communicator::connect() {
   status = bootstrap.agree(mapPeers(hellos));
   plane.seal();
   memory[rank]->seal();
-  return status;
+  return status.ok() ? probeProcesses(hellos) : status;
+}
+
+/// Finds out whether ranks may copy from each other's memory: containers and
+/// systems with ptrace_scope may forbid it.
+Status Communicator::probeProcesses(const std::vector<Hello> &hellos) {
+  auto hasCopies = [](const Program &program) { return program.hasCopies(); };
+  if (isOneProcess || std::none_of(programs.begin(), programs.end(), hasCopies))
+    return {};
+  uint32_t reaches = 1;
+  for (unsigned other = 0; other < numRanks; ++other) {
+    uint64_t word = 0;
+    Status status = device->readFrom(hellos[other].process, &word,
+                                     hellos[other].probeAddress, sizeof(word));
+    reaches &= status.ok() && word == hellos[other].probe;
+  }
+  std::vector<uint32_t> all;
+  if (Status gathered = bootstrap.gather(reaches, all); !gathered.ok())
+    return gathered;
+  reachesProcesses = std::find(all.begin(), all.end(), 0u) == all.end();
+  return {};
 }
 
 /// Ranks wait for each other inside kernels, so those that share a device must
@@ -243,6 +267,7 @@ Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
   }
   fillBounceTables();
   calls.resize(numRanks);
+  foreign.resize(numRanks);
   resolveTables();
   if (Status status = mapHostMemory(); !status.ok())
     return status;
@@ -282,12 +307,16 @@ Communicator::Choice Communicator::makeChoice(const Program &program,
                                               plan::Path path,
                                               uint64_t pieceBytes,
                                               const char *reason) const {
-  Choice choice{&program, nullptr, path, pieceBytes, reason};
-  for (const Program &other : programs)
-    if (other.info->schedule == program.info->schedule &&
-        other.info->blocks == program.info->blocks && !other.touchesPeers() &&
-        !choice.aloof)
+  Choice choice{&program, nullptr, nullptr, path, pieceBytes, reason};
+  for (const Program &other : programs) {
+    if (other.info->schedule != program.info->schedule ||
+        other.info->blocks != program.info->blocks)
+      continue;
+    if (!other.touchesPeers() && !choice.aloof)
       choice.aloof = &other;
+    if (other.hasCopies() && !choice.copying)
+      choice.copying = &other;
+  }
   return choice;
 }
 

@@ -78,6 +78,8 @@ private:
     const Program *program = nullptr;
     /// Of the same schedule, but leaves the caller's buffers alone; or null.
     const Program *aloof = nullptr;
+    /// Of the same schedule, with copies by hosts; or null.
+    const Program *copying = nullptr;
     plan::Path path = plan::Path::Auto;
     uint64_t pieceBytes = 0; ///< 0: the default
     const char *reason = "";
@@ -98,6 +100,7 @@ private:
     const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
     uint64_t segmentBytes = 0;
     bool isInPlace = false;
+    bool someInPlace = false; ///< this rank or another one
   };
   /// How it goes; the same on all ranks.
   struct Route {
@@ -116,6 +119,12 @@ private:
     uint64_t bytes = 0;    ///< of each segment
     uint64_t distance = 0; ///< from segment to segment, bytes
   };
+  /// Where chunks are: mapped here, or an address of another rank's process.
+  struct Place {
+    char *address;
+    unsigned owner;
+    bool isForeign;
+  };
   class InFlight;
 
   Communicator(std::shared_ptr<const LoadedPlan> plan, unsigned rank,
@@ -128,6 +137,7 @@ private:
   Status shareDevice(const std::vector<struct Hello> &hellos);
   Status mapPeers(const std::vector<struct Hello> &hellos);
   Status mapHostMemory();
+  Status probeProcesses(const std::vector<struct Hello> &hellos);
   void fillBounceTables();
   uint64_t fitPiece() const;
   void resolveTables();
@@ -149,12 +159,22 @@ private:
   void describeBuffer(const void *buffer, uint64_t &region,
                       uint64_t &offset) const;
   bool locateBuffers(const Flight &flight);
+  bool switchToCopies(Flight &flight);
   Route routeFor(const Flight &flight, bool direct) const;
   Status run(const Flight &flight, const Route &route);
   Staging stagingFor(const Flight &flight, const Route &route) const;
   Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
+  LaunchArguments argumentsFor(const PeerEntry &own, const Piece &piece,
+                               unsigned table) const;
   Status launchTogether(const Flight &flight, const LaunchArguments &arguments);
   Status separate(const Program &program, uint64_t bytes, void *stream);
+  Status meet(const Program &program, uint64_t bytes);
+  Status runSteps(const Flight &flight, const Piece &piece, unsigned table);
+  Status copyChunks(const Flight &flight, const Piece &piece, unsigned table,
+                    const EngineCopy &copy);
+  Place placeOf(const Flight &flight, const Piece &piece, unsigned table,
+                unsigned owner, unsigned buffer, unsigned slot) const;
+  Status copyAcross(const Place &to, const Place &from, uint64_t bytes);
   Status settle(void *stream);
   void advanceTable(uint64_t bytes);
   Status copySegments(char *to, uint64_t toPitch, const char *from,
@@ -164,6 +184,9 @@ private:
   /// The table for own buffers of program number `slot`; that of direct
   /// launches comes after all of them.
   PeerEntry *tableOf(unsigned slot) {
+    return peerTables.data() + size_t(slot) * numRanks;
+  }
+  const PeerEntry *tableOf(unsigned slot) const {
     return peerTables.data() + size_t(slot) * numRanks;
   }
   PeerEntry *mappedTableOf(unsigned slot) const {
@@ -186,6 +209,9 @@ private:
   PeerTables peerTables;
   std::vector<ProcessId> processes;
   bool isOneProcess = false;
+  /// True if every rank can copy from and to memory of the others that it has
+  /// not mapped.
+  bool reachesProcesses = false;
   std::unique_ptr<Device> device;
   std::vector<Program> programs;
   std::unique_ptr<VirtualRanks> together; ///< null without a shared device
@@ -200,6 +226,10 @@ private:
 
   PeerEntry *mappedTables = nullptr; ///< as the device sees them
   std::vector<Call> calls;
+  /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for
+  /// an output that is an address of another process.
+  std::vector<uint8_t> foreign;
+  uint64_t probe = 0; ///< for others to read
   std::vector<Region> regions;
   uint64_t lastProgram = 0, lastBytes = 0;
   std::atomic<uint64_t> progress = 0;

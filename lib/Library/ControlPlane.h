@@ -1,6 +1,4 @@
-//===- ControlPlane.h - What ranks tell each other ---------------*- C++
-//-*-===//
-//-*-===//
+//===- ControlPlane.h - What ranks tell each other --------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,6 +27,8 @@ struct Call {
   uint64_t sendRegion, sendOffset;
   uint64_t recvRegion, recvOffset;
   static constexpr uint64_t unregistered = UINT64_MAX;
+  /// Of `signature`: the rank works in place.
+  static constexpr uint64_t inPlaceBit = uint64_t(1) << 63;
 };
 
 /// Why a communicator is out of use: a result code, who was the cause, and who

@@ -142,9 +142,10 @@ Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
 
 Status Communicator::findFunction(Flight &flight) const {
   const Program &program = *flight.choice.program;
-  unsigned slot = program.slot(flight.request.type, flight.request.op);
-  flight.function = program.functions[slot].get();
-  flight.virtualKernel = program.virtualKernels[slot].get();
+  const LaunchRequest &request = flight.request;
+  flight.function = program.find(request.type, request.op);
+  flight.virtualKernel =
+      program.virtualKernels[program.slot(request.type, request.op)].get();
   if (flight.function)
     return {};
   return {scclErrorUnsupported, std::string("the plan cannot reduce ") +
@@ -226,36 +227,54 @@ Status Communicator::meetPeers(Flight &flight, bool &direct) {
   own.segmentBytes = flight.segmentBytes;
   describeBuffer(request.send, own.sendRegion, own.sendOffset);
   describeBuffer(request.recv, own.recvRegion, own.recvOffset);
-  // In place by way of own buffers: the others must do likewise.
-  if (flight.isInPlace && !flight.choice.program->info->inPlace)
-    direct = false;
-  own.signature |= uint64_t(direct) << 63;
+  uint64_t signature = own.signature;
+  own.signature |= flight.isInPlace ? Call::inPlaceBit : 0;
   if (!plane.exchange(own, calls.data()))
     return poison();
   for (Call &call : calls) {
-    direct &= call.signature >> 63 != 0;
-    call.signature &= ~(uint64_t(1) << 63);
+    flight.someInPlace |= (call.signature & Call::inPlaceBit) != 0;
+    call.signature &= ~Call::inPlaceBit;
   }
-  own.signature &= ~(uint64_t(1) << 63);
+  own.signature = signature;
   if (Status status = compareCalls(own); !status.ok())
     return status;
-  direct = direct && locateBuffers(flight);
+  direct = locateBuffers(flight);
   return {};
 }
 
+/// To the program with copies, if that can reach all buffers. All ranks find
+/// the same.
+bool Communicator::switchToCopies(Flight &flight) {
+  const Program *program = flight.choice.program;
+  if (!reachesProcesses || !flight.choice.copying)
+    return false;
+  flight.choice.program = flight.choice.copying;
+  if (locateBuffers(flight) && findFunction(flight).ok())
+    return true;
+  flight.choice.program = program;
+  return false;
+}
+
 /// Fills in the table of direct launches; false if a buffer that peers access
-/// is out of their reach. All ranks find the same.
+/// is out of their reach, or if some rank works in place and the program is not
+/// right then. All ranks find the same.
 bool Communicator::locateBuffers(const Flight &flight) {
-  const plan::ProgramInfo &info = *flight.choice.program->info;
-  PeerEntry *own = tableOf(programSlot(*flight.choice.program));
+  const Program &program = *flight.choice.program;
+  const plan::ProgramInfo &info = *program.info;
+  if (flight.someInPlace && !info.inPlace)
+    return false;
+  PeerEntry *own = tableOf(programSlot(program));
   PeerEntry *table = tableOf(programs.size());
-  bool reachesAll = isOneProcess && device->peersReachAnyMemory();
+  bool reachesAll = isOneProcess ? device->peersReachAnyMemory()
+                                 : program.hasCopies() && reachesProcesses;
   // The address that this rank has for a buffer; null if none.
   auto locate = [&](unsigned other, uint64_t region, uint64_t offset,
                     uint64_t bytes, bool &reachable) -> void * {
     if (region == Call::unregistered) {
       reachable &= reachesAll || bytes == 0;
-      return isOneProcess ? reinterpret_cast<void *>(offset) : nullptr;
+      return isOneProcess || program.hasCopies()
+                 ? reinterpret_cast<void *>(offset)
+                 : nullptr;
     }
     if (region >= regions.size() || regions[region].parts.empty() ||
         offset > regions[region].parts[other]->size() ||
@@ -271,6 +290,10 @@ bool Communicator::locateBuffers(const Flight &flight) {
     const plan::RankLayout &layout = manifest.layout[other];
     uint64_t segment = flight.segmentBytes;
     table[other] = own[other];
+    foreign[other] = isOneProcess
+                         ? 0
+                         : (call.sendRegion == Call::unregistered) |
+                               (call.recvRegion == Call::unregistered) << 1;
     table[other].input = locate(other, call.sendRegion, call.sendOffset,
                                 layout.inputSegments * segment, inputs);
     table[other].output = locate(other, call.recvRegion, call.recvOffset,
@@ -295,6 +318,11 @@ Status Communicator::separate(const Program &program, uint64_t bytes,
     return {};
   if (Status status = settle(stream); !status.ok())
     return status;
+  return meet(program, bytes);
+}
+
+/// Waits for all ranks to come here.
+Status Communicator::meet(const Program &program, uint64_t bytes) {
   Call call = {};
   call.signature = program.signature;
   call.segmentBytes = bytes;
@@ -330,25 +358,34 @@ Status Communicator::settle(void *stream) {
   return poison();
 }
 
+/// What a function gets, in the order of KernelABI.h.
+LaunchArguments Communicator::argumentsFor(const PeerEntry &own,
+                                           const Piece &piece,
+                                           unsigned table) const {
+  return {const_cast<char *>(piece.input),
+          piece.output,
+          own.scratch,
+          own.control,
+          mappedTableOf(table),
+          abortWord,
+          piece.bytes,
+          piece.distance};
+}
+
 Status Communicator::runPiece(const Flight &flight, const Piece &piece,
                               unsigned table) {
   const Program &program = *flight.choice.program;
   if (Status status = separate(program, piece.bytes, flight.request.stream);
       !status.ok())
     return status;
+  if (program.hasCopies())
+    return runSteps(flight, piece, table);
   const PeerEntry &own = tableOf(programSlot(program))[rank];
-  LaunchArguments arguments{const_cast<char *>(piece.input),
-                            piece.output,
-                            own.scratch,
-                            own.control,
-                            mappedTableOf(table),
-                            abortWord,
-                            piece.bytes,
-                            piece.distance};
   if (together)
-    return launchTogether(flight, arguments);
+    return launchTogether(flight, argumentsFor(own, piece, table));
   if (Status status =
-          device->launch(*flight.function, arguments, flight.request.stream);
+          device->launch(*flight.function, argumentsFor(own, piece, table),
+                         flight.request.stream);
       !status.ok())
     return status;
   progress.store(progress.load(std::memory_order_relaxed) + 1,
@@ -505,6 +542,8 @@ Status Communicator::execute(Flight &flight) {
   if (direct && flight.choice.program->touchesPeers()) {
     if (Status status = meetPeers(flight, direct); !status.ok())
       return status;
+    if (!direct)
+      direct = switchToCopies(flight);
     if (!direct)
       if (Status status = stepBack(flight); !status.ok())
         return status;

@@ -41,10 +41,10 @@ static std::optional<unsigned> functionIndex(const plan::KernelInfo &kernel) {
 static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
                           Program &program) {
   const plan::Manifest &manifest = plan.view.manifest;
-  program.functions.resize(manifest.combining ? numDataTypes * numReductions
-                                              : 1);
-  program.kernels.resize(program.functions.size());
-  program.virtualKernels.resize(program.functions.size());
+  program.kernels.resize(manifest.combining ? numDataTypes * numReductions : 1);
+  program.virtualKernels.resize(program.kernels.size());
+  unsigned steps = program.functionsPerRank();
+  program.functions.resize(program.kernels.size() * steps);
   for (const plan::KernelInfo &kernel : manifest.kernels) {
     std::optional<unsigned> index = functionIndex(kernel);
     if (kernel.program != program.index || !index ||
@@ -56,13 +56,16 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
       entry = &kernel;
   }
   unsigned blocks = program.info->blocks * program.info->ranks[rank].channels;
-  for (size_t i = 0; i < program.kernels.size(); ++i) {
-    const plan::KernelInfo *kernel = program.kernels[i];
+  for (size_t i = 0; i < program.functions.size(); ++i) {
+    const plan::KernelInfo *kernel = program.kernels[i / steps];
     if (!kernel)
       continue;
+    std::string symbol = kernel->symbols[rank];
+    if (program.hasCopies())
+      symbol += "_step" + std::to_string(i % steps);
     if (Status status =
-            device.load(plan.view.blobs[kernel->blob], kernel->symbols[rank],
-                        blocks, kernel->blockSize, program.functions[i]);
+            device.load(plan.view.blobs[kernel->blob], symbol, blocks,
+                        kernel->blockSize, program.functions[i]);
         !status.ok())
       return status;
   }

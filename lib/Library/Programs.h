@@ -20,7 +20,8 @@ struct Program {
   unsigned index; ///< in the plan
   const plan::ProgramInfo *info;
   unsigned chunksPerSegment;
-  /// Code by type and reduction; a program that only moves data has one entry.
+  /// Code by type and reduction, one entry if it only moves data; for each the
+  /// functions of all steps.
   std::vector<std::unique_ptr<DeviceFunction>> functions;
   /// By the same: what the plan says about it, and code for all ranks, where
   /// this rank launches for others; see VirtualRanks.h.
@@ -31,6 +32,16 @@ struct Program {
 
   unsigned slot(scclDataType type, scclRedOp op) const {
     return combines ? unsigned(type) * numReductions + unsigned(op) : 0;
+  }
+  /// Null if there is no code for the type and reduction.
+  const DeviceFunction *find(scclDataType type, scclRedOp op,
+                             unsigned step = 0) const {
+    return functions[slot(type, op) * functionsPerRank() + step].get();
+  }
+  /// True if hosts copy between the ranks, and functions do not.
+  bool hasCopies() const { return !info->copies.empty(); }
+  unsigned functionsPerRank() const {
+    return hasCopies() ? info->copies.size() : 1;
   }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {

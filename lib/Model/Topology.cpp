@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 using namespace sccl;
 
@@ -108,10 +109,18 @@ bool Topology::isPointToPoint() const {
 }
 
 std::vector<unsigned> Topology::distancesFrom(unsigned rank) const {
+  return distancesFrom(std::vector<unsigned>{rank});
+}
+
+std::vector<unsigned>
+Topology::distancesFrom(const std::vector<unsigned> &origins) const {
   std::vector<unsigned> distance(ranks, unreachable);
-  distance[rank] = 0;
-  std::vector<unsigned> queue = {rank};
-  for (size_t head = 0; head < queue.size(); ++head) {
+  std::vector<unsigned> queue;
+  for (unsigned rank : origins)
+    if (std::exchange(distance[rank], 0) == unreachable)
+      queue.push_back(rank);
+  // Dense topologies have all ranks in the queue long before its end.
+  for (size_t head = 0; head < queue.size() && queue.size() < ranks; ++head) {
     unsigned from = queue[head];
     for (unsigned link : out[from]) {
       unsigned to = allLinks[link].dst;

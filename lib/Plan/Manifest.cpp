@@ -69,16 +69,36 @@ json::Value writeNeeds(const RankNeeds &needs) {
                       {"controlBytes", int64_t(needs.controlBytes)}};
 }
 
+json::Value writeCopy(unsigned step, const EngineCopy &copy) {
+  return json::Object{{"step", step},
+                      {"executor", copy.executor},
+                      {"srcRank", copy.srcRank},
+                      {"srcBuffer", copy.srcBuffer},
+                      {"srcSlot", copy.srcSlot},
+                      {"dstRank", copy.dstRank},
+                      {"dstBuffer", copy.dstBuffer},
+                      {"dstSlot", copy.dstSlot},
+                      {"position", copy.position},
+                      {"count", copy.count}};
+}
+
 json::Value writeProgram(const ProgramInfo &program) {
+  json::Array copies;
+  for (unsigned step = 0; step < program.copies.size(); ++step)
+    for (const EngineCopy &copy : program.copies[step])
+      copies.push_back(writeCopy(step, copy));
   return json::Object{
       {"schedule", program.schedule},
       {"variant", program.variant},
+      {"codeShape", program.codeShape},
       {"blocks", program.blocks},
       {"peersReadInput", program.peersReadInput},
       {"peersTouchOutput", program.peersTouchOutput},
       {"inPlace", program.inPlace},
       {"announcesReady", program.announcesReady},
       {"chunksMoved", int64_t(program.chunksMoved)},
+      {"steps", program.copies.size()},
+      {"copies", std::move(copies)},
       {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
 }
 
@@ -320,6 +340,10 @@ private:
     program.schedule =
         number(object, "schedule", 0, manifest.schedules.size() - 1);
     program.variant = name(object, "variant");
+    program.codeShape = name(object, "codeShape");
+    if (program.codeShape != "unrolled" && program.codeShape != "table")
+      fail("'codeShape' is '" + program.codeShape +
+           "', expected unrolled or table");
     program.blocks = number(object, "blocks", 1, Limits::blocks);
     program.peersReadInput = flag(object, "peersReadInput");
     program.peersTouchOutput = flag(object, "peersTouchOutput");
@@ -336,7 +360,52 @@ private:
               number(entry, "controlBytes", 0, Limits::controlBytes);
           return needs;
         });
+    if (error.empty())
+      readCopies(object, program);
     return program;
+  }
+
+  void readCopies(const json::Object &object, ProgramInfo &program) {
+    unsigned steps = number(object, "steps", 0, Limits::steps);
+    program.copies.resize(steps);
+    list<unsigned>(object, "copies", 0, steps ? Limits::copies : 0,
+                   [&](const json::Object &entry) {
+                     unsigned step = number(entry, "step", 0, steps - 1);
+                     program.copies[step].push_back(readCopy(entry, program));
+                     return step;
+                   });
+  }
+
+  /// A copy that stays within the buffers, whatever the size of segments.
+  EngineCopy readCopy(const json::Object &object, const ProgramInfo &program) {
+    unsigned perSegment = manifest.schedules[program.schedule].chunksPerSegment;
+    EngineCopy copy;
+    copy.executor = number(object, "executor", 0, manifest.ranks - 1);
+    copy.position = number(object, "position", 0, perSegment - 1);
+    copy.count = number(object, "count", 1, perSegment - copy.position);
+    auto readSlot = [&](const std::string &end, unsigned &rank,
+                        unsigned &buffer, unsigned &slot) {
+      rank = number(object, end + "Rank", 0, manifest.ranks - 1);
+      buffer = number(object, end + "Buffer", 0, 2);
+      const RankLayout &layout = manifest.layout[rank];
+      uint64_t slots =
+          buffer == 2
+              ? program.ranks[rank].scratchSlots
+              : perSegment * uint64_t(buffer == 0 ? layout.inputSegments
+                                                  : layout.outputSegments);
+      if (slots < copy.count) {
+        fail("a copy has more chunks than its buffer");
+        return;
+      }
+      slot = number(object, end + "Slot", 0, slots - copy.count);
+      if (buffer != 2 && slot % perSegment != copy.position)
+        fail("a copy has two positions in a segment");
+    };
+    readSlot("src", copy.srcRank, copy.srcBuffer, copy.srcSlot);
+    readSlot("dst", copy.dstRank, copy.dstBuffer, copy.dstSlot);
+    if (copy.executor != copy.srcRank && copy.executor != copy.dstRank)
+      fail("a copy is done by a rank that has neither buffer");
+    return copy;
   }
 
   KernelInfo readKernel(const json::Object &object) {

@@ -228,9 +228,13 @@ std::string PlanRank::verify(const MeasureRequest &request, Buffers &buffers,
 Result<double> PlanRank::time(const MeasureRequest &request,
                               const Buffers &buffers) {
   using Clock = std::chrono::steady_clock;
-  double best = 0;
+  double best = 0, total = 0;
   std::vector<double> all;
   for (unsigned batch = 0; batch < request.batches; ++batch) {
+    constexpr unsigned leastBatches = 3;
+    if (request.secondsLimit > 0 && total > request.secondsLimit &&
+        batch >= leastBatches)
+      break;
     if (!end.gather(0.0, all))
       return Error{"a rank has gone"};
     // The first launch makes up for ranks that start late.
@@ -245,6 +249,7 @@ Result<double> PlanRank::time(const MeasureRequest &request,
     if (!end.gather(elapsed.count() / request.launches, all))
       return Error{"a rank has gone"};
     double slowest = *std::max_element(all.begin(), all.end());
+    total += slowest * request.launches;
     if (best == 0 || slowest < best)
       best = slowest;
   }

@@ -35,12 +35,17 @@ llvm::StringRef sccl::ranksAsName(RanksAs kind) {
     return "processes";
   case RanksAs::MPI:
     return "mpi";
+  case RanksAs::OpenMPI:
+    return "openmpi";
+  case RanksAs::MPICH:
+    return "mpich";
   }
   return "";
 }
 
 std::optional<RanksAs> sccl::parseRanksAs(llvm::StringRef name) {
-  for (RanksAs kind : {RanksAs::Threads, RanksAs::Processes, RanksAs::MPI})
+  for (RanksAs kind : {RanksAs::Threads, RanksAs::Processes, RanksAs::MPI,
+                       RanksAs::OpenMPI, RanksAs::MPICH})
     if (name == ranksAsName(kind))
       return kind;
   return std::nullopt;
@@ -231,18 +236,37 @@ static int failMPI(const llvm::Twine &message) {
   return 1;
 }
 
-static int runMPI(unsigned numRanks,
-                  llvm::function_ref<int(const RankEnd &)> body) {
-  // MPI's own plugins expect to find its symbols.
-  // It is beside libsccl, which the program has loaded.
+static const char *productName(RanksAs kind) {
+  return kind == RanksAs::MPICH ? "MPICH" : "Open MPI";
+}
+
+/// The library that links the MPI of `kind`. It is beside libsccl, which the
+/// program has loaded.
+static std::string libraryFor(RanksAs kind) {
+  std::string name = ("libsccl-" + ranksAsName(kind) + ".so").str();
   Dl_info info;
-  std::string path = "libsccl-mpi.so";
   if (dladdr(reinterpret_cast<void *>(&scclGetVersion), &info))
-    path = llvm::StringRef(info.dli_fname).rsplit('/').first.str() + "/" + path;
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    return llvm::StringRef(info.dli_fname).rsplit('/').first.str() + "/" + name;
+  return name;
+}
+
+static int runMPI(unsigned numRanks, RanksAs kind,
+                  llvm::function_ref<int(const RankEnd &)> body) {
+  std::optional<RanksAs> starter = startedBy();
+  if (!starter)
+    return failMPI("mpirun has not started this process");
+  if (kind != RanksAs::MPI && kind != *starter)
+    return failMPI(llvm::Twine("mpirun of ") + productName(*starter) +
+                   " has started this process, not that of " +
+                   productName(kind));
+  // MPI's own plugins expect to find its symbols.
+  void *library = dlopen(libraryFor(*starter).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
-    return failMPI(llvm::Twine("there is no MPI: ") + dlerror() +
-                   "; build sccl with libopenmpi-dev or libmpich-dev");
+    return failMPI(llvm::Twine("mpirun of ") + productName(*starter) +
+                   " has started this process, but there is no library for "
+                   "it: " +
+                   dlerror() + "; build sccl with lib" + ranksAsName(*starter) +
+                   "-dev");
   using Start = int (*)(unsigned *, unsigned *);
   using Finish = int (*)();
   auto start = reinterpret_cast<Start>(dlsym(library, "scclMpiStart"));
@@ -260,18 +284,43 @@ static int runMPI(unsigned numRanks,
   return finish() == 0 ? result : std::max(result, 1);
 }
 
-bool sccl::isStartedByMPI() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE") ||
-         std::getenv("PMIX_RANK");
+std::optional<RanksAs> sccl::startedBy() {
+  // Where there is nothing but PMIx, only Open MPI can be meant: Debian's MPICH
+  // does not speak it.
+  if (std::getenv("OMPI_COMM_WORLD_SIZE"))
+    return RanksAs::OpenMPI;
+  if (std::getenv("PMI_SIZE"))
+    return RanksAs::MPICH;
+  if (std::getenv("PMIX_RANK"))
+    return RanksAs::OpenMPI;
+  return std::nullopt;
 }
 
-int sccl::becomeMpirun(unsigned numRanks,
+/// The names that mpirun of `kind` may have, the likeliest first. In Debian,
+/// where both may be installed, mpirun is one of them.
+static std::vector<std::string> mpirunNames(RanksAs kind) {
+  auto hasLibrary = [](RanksAs mpi) {
+    return access(libraryFor(mpi).c_str(), R_OK) == 0;
+  };
+  bool hasOpen = hasLibrary(RanksAs::OpenMPI),
+       hasMPICH = hasLibrary(RanksAs::MPICH);
+  if (kind == RanksAs::MPI && hasOpen != hasMPICH)
+    kind = hasOpen ? RanksAs::OpenMPI : RanksAs::MPICH;
+  if (kind == RanksAs::MPI)
+    return {"mpirun", "mpirun.openmpi", "mpirun.mpich"};
+  return {("mpirun." + ranksAsName(kind)).str(), "mpirun"};
+}
+
+int sccl::becomeMpirun(unsigned numRanks, RanksAs kind,
                        llvm::ArrayRef<const char *> arguments) {
   std::string count = std::to_string(numRanks);
   std::vector<const char *> line = {"mpirun", "-n", count.c_str()};
   line.insert(line.end(), arguments.begin(), arguments.end());
   line.push_back(nullptr);
-  execvp("mpirun", const_cast<char **>(line.data()));
+  for (const std::string &name : mpirunNames(kind)) {
+    line[0] = name.c_str();
+    execvp(name.c_str(), const_cast<char **>(line.data()));
+  }
   return failMPI(llvm::Twine("cannot start mpirun: ") + std::strerror(errno) +
                  "; install openmpi-bin or mpich");
 }
@@ -284,7 +333,9 @@ int sccl::runRanks(unsigned numRanks, RanksAs kind,
   case RanksAs::Processes:
     return runProcesses(numRanks, body);
   case RanksAs::MPI:
-    return runMPI(numRanks, body);
+  case RanksAs::OpenMPI:
+  case RanksAs::MPICH:
+    return runMPI(numRanks, kind, body);
   }
   return 1;
 }

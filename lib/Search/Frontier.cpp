@@ -339,15 +339,22 @@ private:
            " there may be cheaper schedules than those found";
   }
 
+  /// How much cheaper schedules of more steps or chunks can be.
+  std::string openBandwidth() const {
+    if (frontier.throughput && frontier.throughput->value > Rational(0))
+      return "the bandwidth bound is R/C = " +
+             frontier.throughput->value->str();
+    return "nothing limits the bandwidth, so that more than " +
+           std::to_string(options.maxChunks) + " chunks may be cheaper";
+  }
+
   void conclude() {
     if (!meetsThroughput() && timeIsOver()) {
       frontier.why = "time is over, or the search was interrupted";
     } else if (!meetsThroughput()) {
       frontier.why = "no more than " + std::to_string(options.maxSteps) +
                      " steps were looked at";
-      if (frontier.throughput && frontier.throughput->value)
-        frontier.why += "; the bandwidth bound is R/C = " +
-                        frontier.throughput->value->str();
+      frontier.why += "; " + openBandwidth();
       if (!options.k && !unsettled.empty())
         frontier.why += "; " + openSteps();
     } else if (options.k) {

@@ -10,7 +10,7 @@
 #include "HostObject.h"
 #include "ProgramFacts.h"
 
-#include "sccl/Conversion/KernelABI.h"
+#include "../Conversion/Common/ProgramEmitter.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -36,7 +36,8 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
 std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
   static constexpr PlanVariant variants[] = {{"push", "push", false},
                                              {"pull", "pull", false},
-                                             {"scratch", "push", true}};
+                                             {"scratch", "push", true},
+                                             {"dma", "dma", false}};
   for (const PlanVariant &variant : variants)
     if (name == variant.name)
       return variant;
@@ -174,11 +175,16 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     options.transport = variant->transport;
     options.throughScratch |= variant->throughScratch;
     options.alternate |= variant->throughScratch;
-    for (unsigned blocks : blocksToBuild()) {
-      options.blocks = blocks;
-      if (failed(addProgram(*module, options, name, collective)))
-        return failure();
-    }
+    options.steps = options.transport == "dma";
+    // Kernels of a step wait for nobody.
+    options.virtualRanks &= !options.steps;
+    for (unsigned blocks : blocksToBuild())
+      for (const std::string &shape : request.shapes) {
+        options.blocks = blocks;
+        options.shape = shape;
+        if (failed(addProgram(*module, options, name, collective)))
+          return failure();
+      }
   }
   return success();
 }
@@ -192,12 +198,66 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   if (failed(appendPipeline(manager, loweringPipeline(options))) ||
       failed(manager.run(*lowered)))
     return failure();
-  plan::ProgramInfo info =
-      planInfoOf(*lowered->getOps<coll::ProgramOp>().begin(), collective);
+  coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
+  if (options.steps && !leavesPeersToCopies(program))
+    return program.emitError("has functions that access memory of peers, "
+                             "beside copies by the host");
+  Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
+  if (!shape)
+    return program.emitError(shape.error());
+  plan::ProgramInfo info = planInfoOf(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
+  info.codeShape = *shape == coll::CodeShape::Table ? "table" : "unrolled";
   result.manifest.programs.push_back(std::move(info));
-  return addKernels(module, options);
+  if (failed(addKernels(module, options)))
+    return failure();
+  if (isRepeated())
+    dropProgram();
+  return success();
+}
+
+/// The kernels of program number `program`, which are next to each other.
+static llvm::ArrayRef<plan::KernelInfo>
+kernelsOf(const plan::Manifest &manifest, unsigned program) {
+  llvm::ArrayRef<plan::KernelInfo> kernels = manifest.kernels;
+  auto isOther = [&](const plan::KernelInfo &kernel) {
+    return kernel.program != program;
+  };
+  return kernels.drop_while(isOther).take_until(isOther);
+}
+
+/// True if an earlier program is the same as the last one, whatever the two are
+/// called: some options of lowering change nothing in some programs.
+bool PlanBuilder::isRepeated() const {
+  const plan::Manifest &manifest = result.manifest;
+  auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
+    return a.target == b.target && a.element == b.element &&
+           a.reduction == b.reduction && a.blockSize == b.blockSize &&
+           result.blobs[a.blob] == result.blobs[b.blob];
+  };
+  unsigned last = manifest.programs.size() - 1;
+  for (unsigned program = 0; program < last; ++program) {
+    plan::ProgramInfo info = manifest.programs[program];
+    info.variant = manifest.programs[last].variant;
+    info.codeShape = manifest.programs[last].codeShape;
+    if (info == manifest.programs[last] &&
+        llvm::equal(kernelsOf(manifest, program), kernelsOf(manifest, last),
+                    isSameCode))
+      return true;
+  }
+  return false;
+}
+
+/// Removes the last program and its kernels.
+void PlanBuilder::dropProgram() {
+  plan::Manifest &manifest = result.manifest;
+  manifest.programs.pop_back();
+  while (!manifest.kernels.empty() &&
+         manifest.kernels.back().program == manifest.programs.size()) {
+    manifest.kernels.pop_back();
+    result.blobs.pop_back();
+  }
 }
 
 LogicalResult PlanBuilder::addKernels(ModuleOp module,
@@ -215,7 +275,7 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
       kernel.symbols.push_back(manifest.schedules.back().name + "_rank" +
                                std::to_string(rank));
-    if (!cpu && request.lowering.virtualRanks)
+    if (!cpu && options.virtualRanks)
       kernel.virtualSymbol = manifest.schedules.back().name + virtualSuffix;
     if (!manifest.combining) {
       if (failed(addKernel(module, options, kernel)))

@@ -48,6 +48,25 @@ std::vector<plan::RankLayout> sccl::layoutOf(const Collective &collective) {
   return layout;
 }
 
+bool sccl::leavesPeersToCopies(ProgramOp program) {
+  auto touchesPeers = [](Operation *op) {
+    std::optional<Transfer> transfer = getTransfer(op);
+    if (!transfer || isDMA(op))
+      return false;
+    unsigned own = op->getParentOfType<RankOp>().getRank();
+    return transfer->write.rank != own ||
+           llvm::any_of(transfer->reads, [&](const SlotRange &read) {
+             return read.rank != own;
+           });
+  };
+  return !program
+              ->walk([&](Operation *op) {
+                return touchesPeers(op) ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 plan::ProgramInfo sccl::planInfoOf(ProgramOp program,
                                    const Collective &collective) {
   ProgramInfo facts = describeProgram(program, collective);
@@ -60,14 +79,17 @@ plan::ProgramInfo sccl::planInfoOf(ProgramOp program,
   for (unsigned rank = 0; rank < facts.numRanks; ++rank)
     info.ranks.push_back({facts.channels[rank], facts.scratchSlots[rank],
                           facts.controlBytes[rank]});
+  info.copies = facts.copies;
   // Halves of scratch spare announcements only among launches of one size.
+  // Hosts that copy meet before and after.
   info.announcesReady =
-      !program.getAlternating() && program
-                                       ->walk([](SignalOp signal) {
-                                         return signal.getFlag() == Flag::Ready
-                                                    ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
-                                       })
-                                       .wasInterrupted();
+      facts.steps != 0 ||
+      (!program.getAlternating() && program
+                                        ->walk([](SignalOp signal) {
+                                          return signal.getFlag() == Flag::Ready
+                                                     ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+                                        })
+                                        .wasInterrupted());
   return info;
 }

@@ -17,8 +17,11 @@ namespace sccl {
 /// The buffers of every rank of `collective`.
 std::vector<plan::RankLayout> layoutOf(const Collective &collective);
 
-/// What a plan says about a synchronized program without steps, but for its
-/// schedule and variant.
+/// True if every access to memory of peers is a copy of the host's.
+bool leavesPeersToCopies(coll::ProgramOp program);
+
+/// What a plan says about a synchronized program, but for its schedule and
+/// variant.
 plan::ProgramInfo planInfoOf(coll::ProgramOp program,
                              const Collective &collective);
 

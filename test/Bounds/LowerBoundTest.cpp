@@ -353,6 +353,13 @@ std::vector<Case> attainedCases() {
   return cases;
 }
 
+/// The text of the certificate without the hash at its end, so that damage is
+/// judged by what is left of the proof.
+std::string unsealedText(const Case &original) {
+  std::string text = printCertificate(original.certificate);
+  return text.substr(0, text.rfind("end")) + "end\n";
+}
+
 /// Whether `text` proves anything but a part of the claim of `original`.
 void expectHarmless(const std::string &text, const Case &original) {
   auto parsed = parseCertificate(text);
@@ -368,9 +375,35 @@ void expectHarmless(const std::string &text, const Case &original) {
 }
 } // namespace
 
+TEST(DamagedCertificate, NoFlippedBitIsAccepted) {
+  for (const Case &original : attainedCases()) {
+    const std::string text = printCertificate(original.certificate);
+    ASSERT_TRUE(parseCertificate(text));
+    for (size_t bit = 0; bit < 8 * text.size(); ++bit) {
+      std::string damaged = text;
+      damaged[bit / 8] ^= 1 << bit % 8;
+      EXPECT_FALSE(parseCertificate(damaged)) << damaged;
+    }
+  }
+}
+
+TEST(DamagedCertificate, NoDroppedOrMovedLineIsAccepted) {
+  for (const Case &original : attainedCases()) {
+    const std::string text = printCertificate(original.certificate);
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = text.find('\n', begin) + 1;
+      std::string without = text.substr(0, begin) + text.substr(end);
+      EXPECT_FALSE(parseCertificate(without)) << without;
+      std::string moved = text.substr(begin, end - begin) + without;
+      EXPECT_EQ(parseCertificate(moved) ? true : false, moved == text) << moved;
+      begin = end;
+    }
+  }
+}
+
 TEST(DamagedCertificate, EveryDigitChanged) {
   for (const Case &original : attainedCases()) {
-    std::string text = printCertificate(original.certificate);
+    std::string text = unsealedText(original);
     for (size_t i = 0; i < text.size(); ++i) {
       if (!std::isdigit(static_cast<unsigned char>(text[i])))
         continue;
@@ -386,7 +419,7 @@ TEST(DamagedCertificate, EveryDigitChanged) {
 
 TEST(DamagedCertificate, EveryLineDroppedOrRepeated) {
   for (const Case &original : attainedCases()) {
-    std::string text = printCertificate(original.certificate);
+    std::string text = unsealedText(original);
     for (size_t begin = 0; begin < text.size();) {
       size_t end = text.find('\n', begin) + 1;
       std::string line = text.substr(begin, end - begin);
@@ -403,7 +436,7 @@ TEST(DamagedCertificate, EveryLineDroppedOrRepeated) {
 
 TEST(DamagedCertificate, EveryWordMadeLarger) {
   for (const Case &original : attainedCases()) {
-    std::string text = printCertificate(original.certificate);
+    std::string text = unsealedText(original);
     for (size_t i = 0; i < text.size(); ++i)
       for (const char *inserted : {"1", "-", "9", " ", "\n", "9999999999999"}) {
         std::string damaged = text;

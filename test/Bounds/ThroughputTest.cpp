@@ -9,6 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <random>
+
 using namespace sccl;
 
 using Kind = CollectiveKind;
@@ -72,6 +75,48 @@ TEST(Throughput, CutsThatAreNoSingleRank) {
   // 3 of 6 segments of 3 ranks cross the narrow direction.
   EXPECT_EQ(throughputOf(boxes, Kind::AllToAll), Rational(3, 2));
   EXPECT_EQ(throughputOf(boxes, Kind::ReduceScatter), Rational(1, 2));
+}
+
+namespace {
+/// What the links that leave `side`, a set of ranks as bits, carry per round.
+unsigned bandwidthOut(const Topology &topology, unsigned side) {
+  unsigned sum = 0;
+  for (unsigned link = 0; link < topology.links().size(); ++link) {
+    auto [src, dst] = topology.links()[link];
+    if (side >> src & 1 && !(side >> dst & 1))
+      sum += topology.capacity(link);
+  }
+  return sum;
+}
+
+/// All pairs of ranks in one direction or both, or none, at random, and a cycle
+/// that makes every rank reachable.
+Topology randomTopology(std::mt19937 &random, unsigned ranks) {
+  Topology topology("random", ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b)
+      if (a != b && (b == (a + 1) % ranks || random() % 2)) {
+        EXPECT_TRUE(topology.addLink(a, b, 1 + random() % 4));
+      }
+  return topology;
+}
+} // namespace
+
+TEST(Throughput, NarrowestOfAllCuts) {
+  std::mt19937 random(20);
+  for (unsigned round = 0; round < 300; ++round) {
+    unsigned ranks = 2 + random() % 6, root = random() % ranks;
+    Topology topology = randomTopology(random, ranks);
+    Rational gathered = 0, sent = 0;
+    for (unsigned side = 1; side + 1 < 1u << ranks; ++side) {
+      unsigned out = bandwidthOut(topology, side);
+      gathered = std::max(gathered, Rational(std::popcount(side), out));
+      if (side >> root & 1)
+        sent = std::max(sent, Rational(1, out));
+    }
+    EXPECT_EQ(throughputOf(topology, Kind::AllGather), gathered) << round;
+    EXPECT_EQ(throughputOf(topology, Kind::Broadcast, root), sent) << round;
+  }
 }
 
 TEST(Throughput, PortsOfASwitch) {

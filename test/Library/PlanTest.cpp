@@ -30,6 +30,7 @@ static Plan makePlan() {
   ProgramInfo program;
   program.schedule = 1;
   program.variant = "push";
+  program.codeShape = "table";
   program.blocks = 4;
   program.peersTouchOutput = true;
   program.announcesReady = false;
@@ -130,6 +131,10 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'path' is neither auto, direct nor bounce");
   EXPECT_EQ(errorAfter("\"firstByte\":77", "\"firstByte\":0"),
             prefix + "the sizes of a table do not ascend from 0");
+  EXPECT_EQ(errorAfter("\"codeShape\":\"table\"", "\"codeShape\":\"list\""),
+            prefix + "'codeShape' is 'list', expected unrolled or table");
+  EXPECT_EQ(errorAfter("\"codeShape\":\"table\"", "\"codeShape\":2"),
+            prefix + "'codeShape' is missing or no string");
   EXPECT_EQ(errorAfter("\"offset\":4096", "\"offset\":1e99"),
             prefix + "'offset' is missing or no integer");
   EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),

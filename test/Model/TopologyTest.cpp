@@ -171,6 +171,17 @@ TEST(Topology, Distances) {
                                    Topology::unreachable, 0}));
 }
 
+TEST(Topology, DistancesFromTheNearestOfSeveral) {
+  Topology t = *makeBuiltinTopology("ring:7");
+  EXPECT_EQ(t.distancesFrom({0, 3}),
+            (std::vector<unsigned>{0, 1, 1, 0, 1, 2, 1}));
+  // Named once or often, and all ranks at once.
+  EXPECT_EQ(t.distancesFrom({3, 0, 3, 3, 0, 0, 3, 0}), t.distancesFrom({0, 3}));
+  EXPECT_EQ(t.distancesFrom({0, 1, 2, 3, 4, 5, 6}), std::vector<unsigned>(7));
+  EXPECT_EQ(t.distancesFrom(std::vector<unsigned>{}),
+            std::vector<unsigned>(7, Topology::unreachable));
+}
+
 TEST(Topology, Reversed) {
   Topology t("t", 3);
   ASSERT_TRUE(t.addLink(0, 1, 4));

@@ -5,7 +5,9 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* usage: mpirun -n RANKS sccl-bench-mpi PLAN [MAX_BYTES [BATCHES]]           *|
+|* usage: mpirun -n RANKS sccl-bench-MPI PLAN [MAX_BYTES [BATCHES]]           *|
+|*                                                                            *|
+|* MPI is openmpi or mpich, as mpirun is.                                     *|
 |*                                                                            *|
 |* Times all_gather, all_reduce or all_to_all of floats, whichever the plan   *|
 |* is for, in interleaved batches: MPI with memory of malloc, libsccl with    *|
@@ -153,7 +155,7 @@ int main(int argc, char **argv) {
   int batches;
   MPI_Init(&argc, &argv);
   if (argc < 2 || argc > 4) {
-    fprintf(stderr, "usage: sccl-bench-mpi PLAN [MAX_BYTES [BATCHES]]\n");
+    fprintf(stderr, "usage: sccl-bench-MPI PLAN [MAX_BYTES [BATCHES]]\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   most = argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : (size_t)64 << 20;

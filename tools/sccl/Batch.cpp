@@ -19,6 +19,7 @@
 #include "sccl/Search/Frontier.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
@@ -38,12 +39,14 @@ struct Row {
 class CsvReader {
 public:
   CsvReader(llvm::StringRef path, llvm::StringRef text) : path(path) {
+    // Some editors begin a file with a byte order mark.
+    text.consume_front("\xEF\xBB\xBF");
     unsigned line = 0;
     while (!text.empty()) {
       llvm::StringRef content;
       std::tie(content, text) = text.split('\n');
       ++line;
-      content = content.rtrim('\r');
+      content = content.trim();
       if (!content.empty() && content.front() != '#')
         lines.push_back({line, content});
     }
@@ -57,8 +60,11 @@ public:
     }
     llvm::SmallVector<llvm::StringRef> header;
     lines.front().second.split(header, ',');
+    llvm::StringSet<> names;
     for (llvm::StringRef &name : header)
-      name = name.trim();
+      if (!names.insert(name = name.trim()).second)
+        return error(lines.front().first, 1,
+                     "column '" + name + "' is there twice");
     for (llvm::StringRef needed :
          {"topology", "collective", "chunks", "steps", "rounds"})
       if (!llvm::is_contained(header, needed))

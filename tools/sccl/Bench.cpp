@@ -34,7 +34,8 @@ static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
 static cl::opt<std::string>
-    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
+             cl::sub(command));
 static cl::opt<std::string>
     buffers("buffers", cl::desc("registered (scclMemAlloc) or any (malloc)"),
             cl::init("registered"), cl::sub(command));

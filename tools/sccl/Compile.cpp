@@ -52,7 +52,8 @@ static cl::opt<bool> virtualRanks(
     cl::sub(command));
 static LoweringFlags lowering(command);
 static cl::list<std::string>
-    variants("variant", cl::desc("For plans: push, pull, scratch (all three)"),
+    variants("variant",
+             cl::desc("For plans: push, pull, scratch, dma (all four)"),
              cl::sub(command));
 static cl::opt<bool> assemble(
     "assemble",
@@ -72,15 +73,39 @@ static std::vector<T> valuesOr(const cl::list<T> &option, T fallback) {
   return {option.begin(), option.end()};
 }
 
+/// What is wrong with repeatable options of a plan, or nothing.
+static std::optional<std::string> findMistake(const PlanRequest &plan) {
+  for (const std::string &name : plan.variants)
+    if (!findVariant(name))
+      return "unknown variant '" + name +
+             "', expected push, pull, scratch or dma";
+  for (const std::string &name : plan.shapes)
+    if (name != "unrolled" && name != "table" && name != "auto")
+      return "unknown code shape '" + name +
+             "', expected auto, unrolled or table";
+  for (auto [option, values] : {std::pair{"--variant", &plan.variants},
+                                {"--code-shape", &plan.shapes},
+                                {"--target", &plan.targets},
+                                {"--dtype", &plan.elements},
+                                {"--op", &plan.reductions}})
+    for (const std::string &value : *values)
+      if (size_t count = llvm::count(*values, value); count > 1)
+        return std::string(option) + "=" + value + " is there " +
+               std::to_string(count) + " times";
+  return std::nullopt;
+}
+
 static int compilePlan() {
   PlanCompileRequest request;
   request.paths = {inputs.begin(), inputs.end()};
   request.output = output;
-  request.plan.targets = {targets.begin(), targets.end()};
+  for (const std::string &name : targets)
+    request.plan.targets.push_back(findHostTarget(name).value_or(name));
   request.plan.elements = lowering.elements();
   request.plan.reductions = lowering.reductions();
   if (!variants.empty())
     request.plan.variants = {variants.begin(), variants.end()};
+  request.plan.shapes = lowering.shapes();
   request.plan.blocks = valuesOr<unsigned>(blocks, 1);
   request.plan.assemble = assemble;
   LoweringOptions &options = request.plan.lowering;
@@ -90,11 +115,9 @@ static int compilePlan() {
   options.residentBlocks = residentBlocks;
   options.virtualRanks = virtualRanks;
   if (options.steps)
-    return fail("plans have no programs with steps or copy engines");
-  for (const std::string &name : request.plan.variants)
-    if (!findVariant(name))
-      return fail("unknown variant '" + name +
-                  "', expected push, pull or scratch");
+    return fail("plans have variants in place of --steps and --transport");
+  if (std::optional<std::string> mistake = findMistake(request.plan))
+    return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
   if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
       !std::isfinite(bandwidth))
@@ -111,7 +134,8 @@ int driver::compileMain() {
                                {"--target", targets.size()},
                                {"--blocks-per-link", blocks.size()},
                                {"--dtype", lowering.elements().size()},
-                               {"--op", lowering.reductions().size()}})
+                               {"--op", lowering.reductions().size()},
+                               {"--code-shape", lowering.shapes().size()}})
     if (count > 1)
       return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
                   output + "' should end in .sccl");

@@ -39,6 +39,7 @@ bool driver::costChosen() { return bool(command); }
 namespace {
 struct NamedCost {
   std::string name;
+  std::string purpose; ///< the collective, and on how many ranks
   Cost cost;
 };
 } // namespace
@@ -56,6 +57,9 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     if (failed(problem))
       return std::nullopt;
     costs.push_back({(path + ":@" + op.getSymName()).str(),
+                     problem->collective.name() + " on " +
+                         std::to_string(problem->collective.numRanks()) +
+                         " ranks",
                      costOf(coll::importSchedule(op), problem->collective)});
   }
   if (costs.empty()) {
@@ -63,6 +67,19 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     return std::nullopt;
   }
   return costs;
+}
+
+/// False, after an error, if not all do the same: to name the best of them
+/// would mean nothing.
+static bool areComparable(const std::vector<NamedCost> &costs) {
+  const NamedCost &first = costs.front();
+  for (const NamedCost &other : costs)
+    if (other.purpose != first.purpose) {
+      fail(other.name + " is " + other.purpose + ", but " + first.name +
+           " is " + first.purpose);
+      return false;
+    }
+  return true;
 }
 
 static void printTable(const std::vector<NamedCost> &costs,
@@ -121,6 +138,8 @@ int driver::costMain() {
       return BadInput;
     costs.insert(costs.end(), more->begin(), more->end());
   }
+  if (!areComparable(costs))
+    return BadInput;
   if (!json)
     printTable(costs, model, *first, *last);
   printSelection(costs, model);

@@ -129,11 +129,39 @@ bool driver::checkEngineName(llvm::StringRef name) {
   return false;
 }
 
-bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+/// Writes to what is there: a device or a pipe, which a file must not replace.
+static llvm::Error writeInPlace(llvm::StringRef path,
+                                llvm::StringRef contents) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error, llvm::sys::fs::CD_OpenExisting);
+  if (error)
+    return llvm::errorCodeToError(error);
+  stream << contents;
+  stream.close();
+  error = stream.error();
+  stream.clear_error();
+  return llvm::errorCodeToError(error);
+}
+
+/// Writes to a temporary file beside `path` and renames it, so that nobody sees
+/// half of it. A symbolic link stays, and what it leads to is replaced.
+static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef contents) {
+  llvm::SmallString<128> target;
+  if (path == "-" || llvm::sys::fs::real_path(path, target))
+    target = path;
+  return llvm::writeToOutput(target, [&](llvm::raw_ostream &stream) {
     stream << contents;
     return llvm::Error::success();
   });
+}
+
+bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
+  llvm::sys::fs::file_status status;
+  bool isThere = path != "-" && !llvm::sys::fs::status(path, status);
+  bool isReplaceable =
+      !isThere || status.type() == llvm::sys::fs::file_type::regular_file;
+  llvm::Error error = isReplaceable ? replaceFile(path, contents)
+                                    : writeInPlace(path, contents);
   if (!error)
     return true;
   // Some messages begin with the path.

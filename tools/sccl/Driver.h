@@ -68,8 +68,8 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 /// True if `name` is an engine, or "auto". Prints an error if it is not.
 bool checkEngineName(llvm::StringRef name);
 
-/// Writes to a temporary file and renames it; "-" is standard output. Prints an
-/// error on failure.
+/// Writes to a temporary file and renames it, or into a device or pipe; "-" is
+/// standard output. Prints an error on failure.
 bool writeFile(llvm::StringRef path, llvm::StringRef contents);
 
 /// The text of a module with `schedule` and its topology. An empty

@@ -45,10 +45,10 @@ std::string driver::describeTable(const plan::Manifest &manifest,
   for (const plan::SizeChoice &choice : table.choices) {
     const plan::ProgramInfo &program = manifest.programs[choice.program];
     stream << llvm::formatv(
-        "  from {0,10}: program {1} (schedule {2}, {3}, {4} blocks), {5}",
+        "  from {0,10}: program {1} (schedule {2}, {3}, {4}, {5} blocks), {6}",
         formatBytes(choice.firstByte), choice.program,
         manifest.schedules[program.schedule].name, program.variant,
-        program.blocks, pathName(choice.path));
+        program.codeShape, program.blocks, pathName(choice.path));
     if (choice.pieceBytes != 0)
       stream << " in pieces of " << formatBytes(choice.pieceBytes);
     stream << '\n';
@@ -65,10 +65,10 @@ static void printPrograms(const plan::Manifest &manifest) {
       control = std::max(control, needs.controlBytes);
     }
     llvm::outs() << llvm::formatv(
-        "program {0}: schedule {1}, {2}, {3} blocks per channel, at most {4} "
-        "scratch slots and {5} bytes of flags per rank\n",
-        index, program.schedule, program.variant, program.blocks, slots,
-        control);
+        "program {0}: schedule {1}, {2}, {3}, {4} blocks per channel, at most "
+        "{5} scratch slots and {6} bytes of flags per rank\n",
+        index, program.schedule, program.variant, program.codeShape,
+        program.blocks, slots, control);
     llvm::outs() << "  peers " << (program.peersReadInput ? "read" : "leave")
                  << " the send buffer and "
                  << (program.peersTouchOutput ? "write" : "leave")

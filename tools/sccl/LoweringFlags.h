@@ -49,8 +49,8 @@ public:
                 llvm::cl::desc("Send words of data and launch number, in place "
                                "of flags: for small messages"),
                 llvm::cl::sub(command)),
-        shape("code-shape", llvm::cl::desc("unrolled, table or auto"),
-              llvm::cl::init("auto"), llvm::cl::sub(command)),
+        shapeNames("code-shape", llvm::cl::desc("unrolled, table or auto"),
+                   llvm::cl::sub(command)),
         identical("identical",
                   llvm::cl::desc("Fail unless all ranks get bit-identical "
                                  "reductions"),
@@ -69,7 +69,7 @@ public:
     options.throughScratch = throughScratch;
     options.alternate = alternate;
     options.packets = packets;
-    options.shape = shape;
+    options.shape = shapes().back();
     options.identical = identical;
     return options;
   }
@@ -80,6 +80,9 @@ public:
   }
   std::vector<std::string> reductions() const {
     return valuesOr(reductionNames, "sum");
+  }
+  std::vector<std::string> shapes() const {
+    return valuesOr(shapeNames, "auto");
   }
 
 private:
@@ -95,7 +98,7 @@ private:
   llvm::cl::list<std::string> links;
   llvm::cl::opt<bool> explain;
   llvm::cl::opt<bool> steps, throughScratch, alternate, packets;
-  llvm::cl::opt<std::string> shape;
+  llvm::cl::list<std::string> shapeNames;
   llvm::cl::opt<bool> identical;
 };
 

@@ -15,6 +15,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
+#include <utility>
+
 #include <unistd.h>
 
 using namespace sccl;
@@ -94,6 +96,7 @@ public:
       : topology(topology), family(family) {}
 
   void point(const FrontierPoint &point) {
+    header();
     if (json)
       llvm::outs() << llvm::json::Value(object(point)) << '\n';
     else
@@ -107,16 +110,8 @@ public:
       write(point);
   }
 
-  void header() {
-    if (json)
-      return;
-    llvm::outs() << collectiveName(family.kind) << " on " << topology.name();
-    if (isRooted(family.kind))
-      llvm::outs() << ", root " << family.root;
-    llvm::outs() << '\n';
-  }
-
   void conclusion(const Frontier &frontier) {
+    header();
     llvm::StringRef status = frontier.complete ? "complete" : "incomplete";
     if (!json) {
       llvm::outs() << "  frontier " << status << ": " << frontier.why << '\n';
@@ -134,6 +129,16 @@ public:
   bool written() const { return !failed; }
 
 private:
+  /// Only once there is something to print below it.
+  void header() {
+    if (json || std::exchange(hasHeader, true))
+      return;
+    llvm::outs() << collectiveName(family.kind) << " on " << topology.name();
+    if (isRooted(family.kind))
+      llvm::outs() << ", root " << family.root;
+    llvm::outs() << '\n';
+  }
+
   llvm::json::Object common() const {
     return llvm::json::Object{
         {"topology", topology.name()},
@@ -187,7 +192,7 @@ private:
 
   const Topology &topology;
   const CollectiveFamily &family;
-  bool failed = false;
+  bool hasHeader = false, failed = false;
 };
 } // namespace
 
@@ -227,7 +232,6 @@ int driver::paretoMain() {
   for (unsigned rank : *roots) {
     CollectiveFamily family{*kind, rank};
     FrontierReport report(*topology, family);
-    report.header();
     Result<Frontier> frontier = searchFrontier(
         *topology, family, options,
         [&](const FrontierPoint &point) { report.point(point); });

@@ -31,7 +31,8 @@ static cl::opt<bool> processes("processes",
                                cl::desc("Ranks as processes, with libsccl"),
                                cl::sub(command));
 static cl::opt<std::string>
-    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
+             cl::sub(command));
 static cl::opt<bool>
     inPlace("in-place", cl::desc("Use one buffer for sending and receiving"),
             cl::sub(command));

@@ -14,22 +14,24 @@ using namespace sccl::driver;
 
 std::optional<RanksAs> driver::chooseRanksAs(llvm::StringRef ranksAs,
                                              llvm::StringRef launcher) {
-  if (launcher == "mpi")
-    return RanksAs::MPI;
   if (!launcher.empty()) {
-    fail("--launcher is '" + launcher + "', expected mpi");
+    std::optional<RanksAs> kind = parseRanksAs(launcher);
+    if (kind && isMPI(*kind))
+      return kind;
+    fail("--launcher is '" + launcher + "', expected mpi, openmpi or mpich");
     return std::nullopt;
   }
   std::optional<RanksAs> kind = parseRanksAs(ranksAs);
-  if (!kind)
-    fail("--ranks-as is '" + ranksAs + "', expected threads or processes");
-  return kind;
+  if (kind && !isMPI(*kind))
+    return kind;
+  fail("--ranks-as is '" + ranksAs + "', expected threads or processes");
+  return std::nullopt;
 }
 
 int driver::startRanks(unsigned numRanks, RanksAs kind,
                        llvm::function_ref<int(const RankEnd &)> body) {
-  if (kind == RanksAs::MPI && !isStartedByMPI())
-    return becomeMpirun(numRanks, rememberedArguments());
+  if (isMPI(kind) && !startedBy())
+    return becomeMpirun(numRanks, kind, rememberedArguments());
   return runRanks(numRanks, kind, body);
 }
 
@@ -46,6 +48,7 @@ static std::optional<std::string> planBytes(const RunRequest &request) {
   plan.targets = {"host"};
   plan.elements = {request.lowering.element};
   plan.reductions = {request.lowering.reduction};
+  plan.shapes = {request.lowering.shape};
   plan.lowering = request.lowering;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);

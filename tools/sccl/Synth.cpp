@@ -63,9 +63,39 @@ static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
 
 bool driver::synthChosen() { return bool(command); }
 
+/// False, after an error, if an option is given that is for one instance, or if
+/// one that every instance needs is not.
+static bool checkOptionsFit() {
+  using Options = std::initializer_list<const cl::Option *>;
+  Options needed = {&topology, &collective, std::addressof(chunks), &steps,
+                    &rounds};
+  Options single = {&root, &certificate, &output};
+  if (batch.empty()) {
+    for (const cl::Option *option : needed)
+      if (option->getNumOccurrences() == 0) {
+        fail("--" + option->ArgStr + " must be given");
+        return false;
+      }
+    return true;
+  }
+  for (Options options : {needed, single})
+    for (const cl::Option *option : options)
+      if (option->getNumOccurrences()) {
+        llvm::StringRef dashes = option->ArgStr.size() == 1 ? "-" : "--";
+        fail(dashes + option->ArgStr + " is for one instance, not for --batch");
+        return false;
+      }
+  return true;
+}
+
 int driver::synthMain() {
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
+  if (!checkOptionsFit())
+    return BadInput;
+  if (encoding.getNumOccurrences() && engine.getNumOccurrences() &&
+      engine != "z3" && engine != "auto")
+    return fail("--encoding is for the engine z3, got '" + engine + "'");
   SynthesisRequest request;
   request.topology = topology;
   request.collective = collective;
@@ -87,10 +117,6 @@ int driver::synthMain() {
   request.certificate = certificate;
   if (!batch.empty())
     return synthesizeBatch(batch, request);
-  for (const cl::Option *needed : std::initializer_list<const cl::Option *>{
-           &topology, &collective, std::addressof(chunks), &steps, &rounds})
-    if (needed->getNumOccurrences() == 0)
-      return fail("--" + needed->ArgStr + " must be given");
   return synthesizeSchedule(request);
 }
 

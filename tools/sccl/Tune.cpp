@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The empirical search of the SCCL paper: every schedule, as every program that
-// the plan has of it (variant, blocks per channel), is measured for every size,
-// and so is the way in which buffers reach it.
+// the plan has of it (variant, code shape, blocks per channel), is measured for
+// every size, and so is the way in which buffers reach it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
 static cl::opt<std::string>
-    launcher("launcher", cl::desc("mpi: ranks of mpirun"), cl::sub(command));
+    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
+             cl::sub(command));
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
                                  cl::init(20), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
@@ -113,13 +114,20 @@ private:
     uint64_t segmentBytes = request.count * elementBytes();
     std::vector<plan::SizeChoice> all = candidates(segmentBytes);
     std::vector<double> seconds(all.size(), 0);
-    for (unsigned round = 0; round < rounds; ++round)
+    request.secondsLimit = secondsPerTurn;
+    double limit = 0;
+    for (unsigned round = 0; round < rounds; ++round) {
+      request.verified = round == 0;
       for (size_t i = 0; i < all.size(); ++i) {
         showProgress(size, round * all.size() + i, rounds * all.size());
+        if (limit != 0 && seconds[i] > limit)
+          continue;
         std::string error = measureOne(request, all[i], seconds[i]);
         if (!error.empty())
           return error;
       }
+      limit = hopeless * fastest(seconds);
+    }
     showProgress(size, rounds * all.size(), rounds * all.size());
     // Of what is about as fast, the simplest.
     constexpr double noise = 1.03;
@@ -130,6 +138,16 @@ private:
         bestSeconds = seconds[i];
       }
     return best ? "" : "no program of the plan runs on this device";
+  }
+
+  /// The least of `seconds`, without those that were not measured; 0 if none
+  /// was.
+  static double fastest(const std::vector<double> &seconds) {
+    double least = 0;
+    for (double value : seconds)
+      if (value > 0 && (least == 0 || value < least))
+        least = value;
+    return least;
   }
 
   /// Lowers `seconds` if the choice is faster this time. What is for other
@@ -165,6 +183,9 @@ private:
   /// All candidates take turns, so that a busy moment of the machine does not
   /// hit one of them alone.
   static constexpr unsigned rounds = 4;
+  /// Of the fastest one's time: who took longer gets no more turns.
+  static constexpr double hopeless = 1.5;
+  static constexpr double secondsPerTurn = 0.2;
   const plan::Manifest &manifest;
   PlanRank &rank;
   RankEnd end;

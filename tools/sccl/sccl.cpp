@@ -24,6 +24,15 @@ static void hideForeignOptions() {
       entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
 }
 
+/// `code`, or an error if standard output took less than was printed.
+static int afterFlush(int code) {
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  return error ? fail("cannot write standard output: " + error.message())
+               : code;
+}
+
 int main(int argc, char **argv) {
   rememberArguments(argc, argv);
   llvm::InitLLVM init(argc, argv);
@@ -48,6 +57,6 @@ int main(int argc, char **argv) {
         Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
-      return run();
+      return afterFlush(run());
   return fail("no subcommand given; try sccl --help");
 }

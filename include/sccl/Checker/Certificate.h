@@ -208,7 +208,8 @@ std::string claimText(const Certificate &certificate);
 std::string printCertificate(const Certificate &certificate);
 
 /// Reads what `printCertificate` writes, and nothing else: one space between
-/// words, no leading zeros, nothing twice, nothing after the line "end". Errors
+/// words, no leading zeros, nothing twice, nothing after the line "end", which
+/// holds the hash of the text before it; only that may be left out. Errors
 /// begin with "line:column: ". Rank numbers are checked against the number of
 /// ranks of the claim, but not yet against a topology.
 Result<Certificate> parseCertificate(std::string_view text);

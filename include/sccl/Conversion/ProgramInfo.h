@@ -21,17 +21,6 @@ namespace coll {
 class ProgramOp;
 } // namespace coll
 
-/// A copy that the host asks a copy engine for: chunks of a segment, from a
-/// slot of one buffer to a slot of another one. Buffers are numbered like the
-/// fields of PeerEntry: 0 input, 1 output, 2 scratch.
-struct EngineCopy {
-  unsigned executor; ///< the rank whose host asks for it
-  unsigned srcRank, srcBuffer, srcSlot;
-  unsigned dstRank, dstBuffer, dstSlot;
-  unsigned position; ///< of the first chunk in its segment
-  unsigned count;
-};
-
 /// What somebody who launches the functions of a program has to know about it;
 /// see KernelABI.h.
 struct ProgramInfo {

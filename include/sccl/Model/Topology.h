@@ -89,6 +89,9 @@ public:
 
   /// Hop distances from `rank` to every rank; `unreachable` where no path.
   std::vector<unsigned> distancesFrom(unsigned rank) const;
+  /// Likewise from the nearest of several ranks.
+  std::vector<unsigned>
+  distancesFrom(const std::vector<unsigned> &origins) const;
   static constexpr unsigned unreachable = ~0u;
 
   /// The same ranks with every link turned round, same indices and limits.

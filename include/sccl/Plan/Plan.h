@@ -16,6 +16,7 @@
 #ifndef SCCL_PLAN_PLAN_H
 #define SCCL_PLAN_PLAN_H
 
+#include "sccl/Conversion/KernelABI.h"
 #include "sccl/Model/Result.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -44,6 +45,8 @@ struct Limits {
   static constexpr unsigned slots = 1 << 24;
   static constexpr uint64_t moves = uint64_t(1) << 40;
   static constexpr uint64_t controlBytes = uint64_t(1) << 32;
+  static constexpr unsigned steps = 4096; ///< of a program with copies
+  static constexpr unsigned copies = 1 << 17;
 };
 
 /// The buffers of one rank, as rows of segments of `count` elements each.
@@ -78,6 +81,7 @@ struct RankNeeds {
 struct ProgramInfo {
   unsigned schedule = 0; ///< index into Manifest::schedules
   std::string variant;   ///< "push", ...
+  std::string codeShape; ///< "unrolled" or "table"
   unsigned blocks = 1;   ///< thread blocks per channel
   bool peersReadInput = false;
   bool peersTouchOutput = false;
@@ -88,6 +92,10 @@ struct ProgramInfo {
   /// Chunks that all ranks together read and write in a launch.
   uint64_t chunksMoved = 0;
   std::vector<RankNeeds> ranks;
+  /// By step, what hosts copy while functions run. If there are steps, a rank
+  /// has a function for each, and functions access no memory of peers; a step
+  /// begins when all ranks are done with the one before.
+  std::vector<std::vector<EngineCopy>> copies;
   bool operator==(const ProgramInfo &) const = default;
 };
 
@@ -98,7 +106,8 @@ struct KernelInfo {
   std::string format;             ///< "elf", "ptx", "cubin", "hsaco"
   std::string element, reduction; ///< both empty if it only moves data
   unsigned blockSize = 1;
-  std::vector<std::string> symbols; ///< one per rank
+  /// One per rank; that of step K of a program with steps ends in "_stepK".
+  std::vector<std::string> symbols;
   unsigned blob = 0;
   std::string virtualSymbol; ///< of the kernel for all ranks; empty: none
   bool operator==(const KernelInfo &) const = default;

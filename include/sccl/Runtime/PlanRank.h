@@ -32,6 +32,8 @@ struct MeasureRequest {
   unsigned verified = 1;  ///< launches whose outputs are compared
   unsigned batches = 0;   ///< timed, after the verified launches
   unsigned launches = 1;  ///< per batch
+  /// No further batch after so much time, but three at least; 0: no limit.
+  double secondsLimit = 0;
 };
 
 struct Measurement {

@@ -19,10 +19,14 @@
 
 namespace sccl {
 
-/// MPI: the processes that mpirun has started, of which this is one.
-enum class RanksAs { Threads, Processes, MPI };
+/// MPI: the processes that mpirun has started, of which this is one; that of
+/// Open MPI or MPICH, or whichever it is.
+enum class RanksAs { Threads, Processes, MPI, OpenMPI, MPICH };
 
-/// "threads", "processes" or "mpi", and back.
+/// True for ranks that some mpirun starts.
+inline bool isMPI(RanksAs kind) { return kind >= RanksAs::MPI; }
+
+/// "threads", "processes", "mpi", "openmpi" or "mpich", and back.
 llvm::StringRef ranksAsName(RanksAs kind);
 std::optional<RanksAs> parseRanksAs(llvm::StringRef name);
 
@@ -44,15 +48,17 @@ struct RankEnd {
 /// their results; with MPI, once in each process, and returns its result.
 /// Processes are children of this one, connected to it by
 /// sockets; when one ends, the others' next all-gather fails. Returns 1 if a
-/// process cannot be started or dies of a signal, or there is no MPI.
+/// process cannot be started or dies of a signal, or if sccl was not built with
+/// the MPI whose mpirun has started this process.
 int runRanks(unsigned numRanks, RanksAs kind,
              llvm::function_ref<int(const RankEnd &)> body);
 
-/// True if mpirun has started this process.
-bool isStartedByMPI();
-/// Becomes mpirun, which starts `numRanks` processes with the command line
-/// `arguments`. Returns only if that fails, with 1.
-int becomeMpirun(unsigned numRanks, llvm::ArrayRef<const char *> arguments);
+/// OpenMPI or MPICH if its mpirun has started this process, or nothing.
+std::optional<RanksAs> startedBy();
+/// Becomes the mpirun of `kind`, which starts `numRanks` processes with the
+/// command line `arguments`. Returns only if that fails, with 1.
+int becomeMpirun(unsigned numRanks, RanksAs kind,
+                 llvm::ArrayRef<const char *> arguments);
 
 } // namespace sccl
 

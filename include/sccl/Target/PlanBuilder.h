@@ -33,7 +33,10 @@ struct PlanRequest {
   std::vector<std::string> elements;   ///< of combining collectives
   std::vector<std::string> reductions; ///< each with each element
   std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
-  std::vector<std::string> variants = {"push", "pull", "scratch"};
+  std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
+  /// Of the code: "unrolled", "table", or "auto" for one of the two, by the
+  /// number of operations.
+  std::vector<std::string> shapes = {"auto"};
   LoweringOptions lowering; ///< all that is not said here
   /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips of
   /// the same major version only. Needs ptxas.
@@ -46,7 +49,9 @@ struct PlanRequest {
 /// Ways to lower a schedule, for the tuner to choose from:
 ///  - push: peers write receive buffers;
 ///  - pull: ranks read their peers' send buffers;
-///  - scratch: peers write scratch memory only, two halves of it by turns.
+///  - scratch: peers write scratch memory only, two halves of it by turns;
+///  - dma: hosts copy between ranks, by copy engines or the operating system,
+///    and functions run in between.
 struct PlanVariant {
   const char *name;
   const char *transport;
@@ -66,7 +71,8 @@ public:
 
   /// Adds every schedule in `module`. Emits an error and fails if there is
   /// none, one is not of the same collective, root, ranks and topology as those
-  /// before it, or one cannot be compiled for all targets.
+  /// before it, or one cannot be compiled for all targets. Of programs with the
+  /// same code, the plan gets the first.
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// The plan, with the choices by size of the cost model.
@@ -88,6 +94,8 @@ private:
   mlir::FailureOr<std::string> compile(mlir::ModuleOp module,
                                        LoweringOptions options,
                                        plan::KernelInfo &kernel);
+  bool isRepeated() const;
+  void dropProgram();
   std::vector<unsigned> blocksToBuild() const;
 
   PlanRequest request;

@@ -73,7 +73,7 @@ LogicalResult ScheduleOp::verifyRegions() {
 
 LogicalResult StepOp::verifyRegions() {
   if (getRounds() < 1 || getRounds() > Instance::maxRounds) // step_c1
-    return emitOpError() << "takes " << getRounds()
+    return emitOpError() << "takes " << int32_t(getRounds())
                          << " rounds, expected between 1 and "
                          << Instance::maxRounds;
   return verifyBodyHolds<SendOp, ReduceOp>( // step_c2
@@ -85,14 +85,14 @@ template <typename TransferOp>
 static LogicalResult verifyTransfer(TransferOp op, ScheduleOp schedule,
                                     const Problem &problem) {
   if (op.getChunk() >= problem.collective.numChunks()) // send_c1, reduce_c1
-    return op.emitOpError()
-           << "moves chunk " << op.getChunk() << ", but the collective has "
-           << problem.collective.numChunks() << " chunks";
+    return op.emitOpError() << "moves chunk " << int32_t(op.getChunk())
+                            << ", but the collective has "
+                            << problem.collective.numChunks() << " chunks";
   if (!problem.topology.findLink(op.getSrc(),
                                  op.getDst())) { // send_c2, reduce_c2
     InFlightDiagnostic diag = op.emitOpError()
-                              << "uses link " << op.getSrc() << " -> "
-                              << op.getDst() << ", which topology @"
+                              << "uses link " << int32_t(op.getSrc()) << " -> "
+                              << int32_t(op.getDst()) << ", which topology @"
                               << schedule.getTopology() << " does not have";
     if (Operation *topology = SymbolTable::lookupNearestSymbolFrom(
             schedule, schedule.getTopologyAttr()))
@@ -133,7 +133,7 @@ static LogicalResult verifyChannels(RankOp rank, unsigned numRanks) {
   for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
     if (channel.getPeer() >= numRanks)
       return channel.emitOpError()
-             << "leads to rank " << channel.getPeer()
+             << "leads to rank " << int32_t(channel.getPeer())
              << ", but the program has " << numRanks << " ranks";
     if (!peers.insert(channel.getPeer()).second)
       return channel.emitOpError()
@@ -232,8 +232,8 @@ LogicalResult ProgramOp::verifyRegions() {
   unsigned next = 0;
   for (RankOp rank : getBody().getOps<RankOp>())
     if (rank.getRank() != next++) // program_c2
-      return rank.emitOpError()
-             << "is number " << rank.getRank() << ", expected " << next - 1;
+      return rank.emitOpError() << "is number " << int32_t(rank.getRank())
+                                << ", expected " << next - 1;
   for (RankOp rank : getBody().getOps<RankOp>())
     if (failed(verifyChannels(rank, next))) // program_c5
       return failure();

@@ -19,7 +19,24 @@ using namespace sccl::coll;
 // Import
 //===----------------------------------------------------------------------===//
 
+/// Fails if one of `numbers` of `op` is negative. Attributes have no sign: a
+/// rank -1 would otherwise be reported as 4294967295.
+static LogicalResult
+verifyNotNegative(Operation *op,
+                  ArrayRef<std::pair<StringRef, uint32_t>> numbers) {
+  for (auto [name, number] : numbers)
+    if (static_cast<int32_t>(number) < 0)
+      return op->emitOpError() << name << " is " << static_cast<int32_t>(number)
+                               << ", expected at least 0";
+  return success();
+}
+
 static LogicalResult importLink(LinkOp op, Topology &topology) {
+  if (failed(verifyNotNegative(op,
+                               {{"rank", op.getSrc()},
+                                {"rank", op.getDst()},
+                                {"bandwidth", op.getBandwidth().value_or(0)}})))
+    return failure();
   Result<unsigned> added =
       op.getBandwidth()
           ? topology.addLink(op.getSrc(), op.getDst(), *op.getBandwidth())
@@ -30,6 +47,8 @@ static LogicalResult importLink(LinkOp op, Topology &topology) {
 }
 
 static LogicalResult importLimit(LimitOp op, Topology &topology) {
+  if (failed(verifyNotNegative(op, {{"bandwidth", op.getBandwidth()}})))
+    return failure();
   std::vector<unsigned> links;
   for (auto [src, dst] : llvm::zip_equal(op.getSrcs(), op.getDsts())) {
     std::optional<unsigned> link = topology.findLink(src, dst);
@@ -46,6 +65,8 @@ static LogicalResult importLimit(LimitOp op, Topology &topology) {
 }
 
 FailureOr<Topology> coll::importTopology(TopologyOp op) {
+  if (failed(verifyNotNegative(op, {{"the number of ranks", op.getRanks()}})))
+    return failure();
   if (op.getRanks() < 1 || op.getRanks() > Topology::maxRanks)
     return op.emitOpError()
            << "has " << op.getRanks() << " ranks, expected between 1 and "
@@ -66,6 +87,8 @@ FailureOr<Topology> coll::importTopology(TopologyOp op) {
 /// Adds what one coll.pre or coll.post says to `set`.
 template <typename ConditionOp>
 static LogicalResult importCondition(ConditionOp op, RankChunkSet &set) {
+  if (failed(verifyNotNegative(op, {{"rank", op.getRank()}})))
+    return failure();
   if (op.getRank() >= set.numRanks())
     return op.emitOpError()
            << "names rank " << op.getRank() << ", but the collective has "
@@ -81,6 +104,11 @@ static LogicalResult importCondition(ConditionOp op, RankChunkSet &set) {
 }
 
 FailureOr<Collective> coll::importCollective(CollectiveOp op) {
+  if (failed(verifyNotNegative(
+          op, {{"the number of ranks", op.getRanks()},
+               {"the number of chunks", op.getChunks()},
+               {"the number of distinct chunks", op.getDistinct()}})))
+    return failure();
   if (op.getRanks() < 1 || op.getRanks() > Topology::maxRanks)
     return op.emitOpError()
            << "has " << op.getRanks() << " ranks, expected between 1 and "
@@ -133,6 +161,9 @@ template <typename OpTy>
 static FailureOr<Collective> importNamedCollective(OpTy op,
                                                    const Topology &topology) {
   unsigned root = op.getRoot().value_or(0);
+  if (failed(verifyNotNegative(
+          op, {{"the number of chunks", op.getChunks()}, {"root", root}})))
+    return failure();
   if (auto symbol = dyn_cast<FlatSymbolRefAttr>(op.getCollective())) {
     auto custom =
         SymbolTable::lookupNearestSymbolFrom<CollectiveOp>(op, symbol);
@@ -179,6 +210,9 @@ template <typename OpTy> static FailureOr<Problem> importProblemOf(OpTy op) {
 }
 
 FailureOr<Problem> coll::importProblem(SynthesizeOp op) {
+  if (failed(verifyNotNegative(
+          op, {{"steps", op.getSteps()}, {"rounds", op.getRounds()}})))
+    return failure();
   return importProblemOf(op);
 }
 FailureOr<Problem> coll::importProblem(ScheduleOp op) {

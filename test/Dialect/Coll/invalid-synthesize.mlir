@@ -101,3 +101,17 @@ coll.topology @one_way ranks = 2 {
 }
 // expected-error @+1 {{'coll.synthesize' op chunk 1 cannot reach rank 0: no path from rank 1}}
 coll.synthesize @synthesize_c3_disconnected of all_gather on @one_way chunks = 1 steps = 1 rounds = 1
+
+// -----
+
+coll.topology @lonely ranks = 1 {
+}
+// expected-error @+1 {{'coll.synthesize' op steps is -1, expected at least 0}}
+coll.synthesize @synthesize_c3_negative_steps of all_gather on @lonely chunks = 1 steps = -1 rounds = 1
+
+// -----
+
+coll.topology @lonely ranks = 1 {
+}
+// expected-error @+1 {{'coll.synthesize' op root is -1, expected at least 0}}
+coll.synthesize @synthesize_c2_negative_root of broadcast on @lonely chunks = 1 root = -1 steps = 1 rounds = 1

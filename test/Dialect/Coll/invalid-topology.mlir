@@ -12,6 +12,27 @@ coll.topology @topology_c1_too_many_ranks ranks = 65537 {
 
 // -----
 
+// expected-error @+1 {{'coll.topology' op the number of ranks is -2, expected at least 0}}
+coll.topology @topology_c1_negative_ranks ranks = -2 {
+}
+
+// -----
+
+coll.topology @link_c1_negative_bandwidth ranks = 2 {
+  // expected-error @+1 {{'coll.link' op bandwidth is -1, expected at least 0}}
+  coll.link 0 -> 1 bandwidth = -1
+}
+
+// -----
+
+coll.topology @limit_c1_negative_bandwidth ranks = 2 {
+  coll.link 0 -> 1
+  // expected-error @+1 {{'coll.limit' op bandwidth is -3, expected at least 0}}
+  coll.limit [0 -> 1] bandwidth = -3
+}
+
+// -----
+
 coll.topology @topology_c2_foreign_op ranks = 2 {
   // expected-error @+1 {{'arith.constant' op is not allowed in coll.topology, which holds only coll.link and coll.limit}}
   %0 = arith.constant 0 : i32
@@ -109,6 +130,6 @@ coll.topology @link_without_arrow ranks = 2 {
 // -----
 
 coll.topology @negative_rank ranks = 2 {
-  // expected-error @+1 {{is out of range for 2 ranks}}
+  // expected-error @+1 {{'coll.link' op rank is -1, expected at least 0}}
   coll.link -1 -> 1
 }

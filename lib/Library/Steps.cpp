@@ -1,0 +1,122 @@
+//===- Steps.cpp - Programs in which hosts copy ---------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Such a program has a function for each step, which accesses no memory of
+// peers, and copies that hosts do or have done: by the copy engines of GPUs, by
+// the operating system between processes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Communicator.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+/// Between two looks at the abort word, and two signs of progress.
+static constexpr uint64_t bytesPerSystemCopy = 16 << 20;
+
+/// Where a slot of a buffer of rank `owner` begins.
+Communicator::Place Communicator::placeOf(const Flight &flight,
+                                          const Piece &piece, unsigned table,
+                                          unsigned owner, unsigned buffer,
+                                          unsigned slot) const {
+  unsigned perSegment = flight.choice.program->chunksPerSegment;
+  uint64_t stride = chunkStride(piece.bytes, perSegment);
+  const PeerEntry &entry = tableOf(table)[owner];
+  constexpr unsigned scratch = 2;
+  if (buffer == scratch)
+    return {static_cast<char *>(entry.scratch) + slot * stride, owner, false};
+  uint64_t at = slot / perSegment * piece.distance + slot % perSegment * stride;
+  bool isOutput = buffer == 1;
+  if (owner == rank)
+    return {(isOutput ? piece.output : const_cast<char *>(piece.input)) + at,
+            owner, false};
+  bool isDirect = table == programs.size();
+  return {static_cast<char *>(isOutput ? entry.output : entry.input) + at,
+          owner, isDirect && (foreign[owner] >> isOutput & 1) != 0};
+}
+
+/// Copies between this process and that of another rank.
+Status Communicator::copyAcross(const Place &to, const Place &from,
+                                uint64_t bytes) {
+  unsigned other = to.isForeign ? to.owner : from.owner;
+  for (uint64_t at = 0; at < bytes; at += bytesPerSystemCopy) {
+    uint64_t length = std::min(bytesPerSystemCopy, bytes - at);
+    Status status =
+        to.isForeign
+            ? device->writeTo(processes[other],
+                              reinterpret_cast<uintptr_t>(to.address + at),
+                              from.address + at, length)
+            : device->readFrom(processes[other], to.address + at,
+                               reinterpret_cast<uintptr_t>(from.address + at),
+                               length);
+    if (!status.ok() && !processes[other].isAlive()) {
+      plane.raise({scclErrorRankLost, other, rank});
+      return poison();
+    }
+    if (!status.ok())
+      return status;
+    progress.store(progress.load(std::memory_order_relaxed) + 1,
+                   std::memory_order_relaxed);
+    if (Status stopped = poison(); !stopped.ok())
+      return stopped;
+  }
+  return {};
+}
+
+Status Communicator::copyChunks(const Flight &flight, const Piece &piece,
+                                unsigned table, const EngineCopy &copy) {
+  uint64_t stride =
+      chunkStride(piece.bytes, flight.choice.program->chunksPerSegment);
+  uint64_t start = std::min(copy.position * stride, piece.bytes);
+  uint64_t bytes = std::min(copy.count * stride, piece.bytes - start);
+  if (bytes == 0)
+    return {};
+  Place from =
+      placeOf(flight, piece, table, copy.srcRank, copy.srcBuffer, copy.srcSlot);
+  Place to =
+      placeOf(flight, piece, table, copy.dstRank, copy.dstBuffer, copy.dstSlot);
+  if (from.isForeign || to.isForeign)
+    return copyAcross(to, from, bytes);
+  return device->copy(to.address, from.address, bytes, flight.request.stream);
+}
+
+/// Executes step after step; nobody begins one before all are done with the one
+/// before.
+Status Communicator::runSteps(const Flight &flight, const Piece &piece,
+                              unsigned table) {
+  const Program &program = *flight.choice.program;
+  const LaunchRequest &request = flight.request;
+  const PeerEntry &own = tableOf(programSlot(program))[rank];
+  LaunchArguments arguments = argumentsFor(own, piece, table);
+  // Peers may be copying out of their own buffers, or not yet into them.
+  bool usesOwnBuffers = table != programs.size();
+  if (usesOwnBuffers) {
+    if (Status status = settle(request.stream); !status.ok())
+      return status;
+    if (Status status = meet(program, piece.bytes); !status.ok())
+      return status;
+  }
+  for (unsigned step = 0; step < program.info->copies.size(); ++step) {
+    const DeviceFunction *function =
+        program.find(request.type, request.op, step);
+    if (Status status = device->launch(*function, arguments, request.stream);
+        !status.ok())
+      return status;
+    for (const EngineCopy &copy : program.info->copies[step])
+      if (copy.executor == rank)
+        if (Status status = copyChunks(flight, piece, table, copy);
+            !status.ok())
+          return status;
+    if (Status status = settle(request.stream); !status.ok())
+      return status;
+    if (Status status = meet(program, piece.bytes); !status.ok())
+      return status;
+  }
+  return {};
+}
