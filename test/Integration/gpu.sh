@@ -154,8 +154,8 @@ pack_metrics() {
   compile reduce8 reduce8 "${large[@]}" --variant=pull --blocks-per-link=1 \
     --blocks-per-link=2 --blocks-per-link=4
   synthesize all_reduce mesh:8 all_reduce 8 2 2
-  compile all_reduce all_reduce "${large[@]}" --blocks-per-link=1 \
-    --blocks-per-link=2 --blocks-per-link=4
+  compile all_reduce all_reduce "${large[@]}" --variant=push --variant=pull \
+    --variant=scratch --blocks-per-link=1 --blocks-per-link=2 --blocks-per-link=4
   compile packets all_reduce "${large[@]}" --packets --variant=scratch
   compile no-ready all_reduce "${large[@]}" --variant=scratch
   compile ready all_reduce "${large[@]}" --variant=push --through-scratch
