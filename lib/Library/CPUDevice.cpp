@@ -58,16 +58,16 @@ DeviceBuffer::~DeviceBuffer() = default;
 DeviceFunction::~DeviceFunction() = default;
 Device::~Device() = default;
 
-Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
-  return {scclErrorUnsupported, target() + " has no virtual kernels"};
-}
-
 Status Device::readFrom(const ProcessId &, void *, uint64_t, uint64_t) {
   return {scclErrorUnsupported, "the device reads no memory of processes"};
 }
 
 Status Device::writeTo(const ProcessId &, uint64_t, const void *, uint64_t) {
   return {scclErrorUnsupported, "the device writes no memory of processes"};
+}
+
+Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
+  return {scclErrorUnsupported, target() + " has no virtual kernels"};
 }
 
 namespace {

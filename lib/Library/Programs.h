@@ -23,7 +23,7 @@ struct Program {
   /// Code by type and reduction, one entry if it only moves data; for each the
   /// functions of all steps.
   std::vector<std::unique_ptr<DeviceFunction>> functions;
-  /// By the same: what the plan says about it, and code for all ranks, where
+  /// By type and reduction: what the plan says, and code for all ranks, where
   /// this rank launches for others; see VirtualRanks.h.
   std::vector<const plan::KernelInfo *> kernels;
   std::vector<std::unique_ptr<DeviceFunction>> virtualKernels;

@@ -29,8 +29,9 @@ Status VirtualRanks::load(const LoadedPlan &plan,
                           std::vector<Program> &programs) {
   for (Program &program : programs)
     for (size_t i = 0; i < program.kernels.size(); ++i) {
+      // Where hosts copy, kernels wait for nobody.
       const plan::KernelInfo *kernel = program.kernels[i];
-      if (!kernel || program.hasCopies()) // functions of steps wait for nobody
+      if (!kernel || program.hasCopies())
         continue;
       if (kernel->virtualSymbol.empty())
         return {scclErrorUnsupported,

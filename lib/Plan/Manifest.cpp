@@ -96,9 +96,9 @@ json::Value writeProgram(const ProgramInfo &program) {
       {"peersTouchOutput", program.peersTouchOutput},
       {"inPlace", program.inPlace},
       {"announcesReady", program.announcesReady},
-      {"chunksMoved", int64_t(program.chunksMoved)},
       {"steps", program.copies.size()},
       {"copies", std::move(copies)},
+      {"chunksMoved", int64_t(program.chunksMoved)},
       {"ranks", writeList<RankNeeds>(program.ranks, writeNeeds)}};
 }
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function per engine; the registry in Solver.cpp is their only caller.
+// How engines are made, one function each, which only the registry in
+// Solver.cpp calls, and how they are run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,15 @@
 
 #include "sccl/Solver/Solver.h"
 
+#include <functional>
+
 namespace sccl {
+
+/// What `engine` says about `instance` and how long that took: `answer()`, or
+/// that it does not take it, or what `answer` throws. Lack of memory is
+/// unknown; any other exception is a mistake, and fails.
+SynthesisResult runEngine(const SolverBackend &engine, const Instance &instance,
+                          const std::function<Outcome()> &answer);
 
 /// Max-flow for gather and scatter.
 std::unique_ptr<SolverBackend> createFlowBackend();

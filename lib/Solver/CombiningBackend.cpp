@@ -35,7 +35,6 @@
 
 #include <algorithm>
 #include <map>
-#include <new>
 
 using namespace sccl;
 
@@ -317,28 +316,20 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    auto start = std::chrono::steady_clock::now();
-    SynthesisResult result;
-    try {
-      result = answer(instance, options);
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("compose engine: ") + error.what()};
-    }
-    result.engine =
-        result.engine.empty() ? "compose" : "compose/" + result.engine;
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    result.seconds = seconds.count();
+    std::string part;
+    SynthesisResult result = runEngine(*this, instance, [&] {
+      SynthesisResult found = answer(instance, options);
+      part = std::move(found.engine);
+      return std::move(found.outcome);
+    });
+    if (!part.empty())
+      result.engine += "/" + part;
     return result;
   }
 
 private:
   SynthesisResult answer(const Instance &instance,
                          const SolverOptions &options) const {
-    if (std::string refusal = whyNot(instance); !refusal.empty())
-      return {Failed{refusal}, ""};
     if (instance.collective.kind() == CollectiveKind::AllReduce)
       return answerByComposition(instance, options, partEngine);
     Result<Collective> inverse = inverseOf(instance.collective);

@@ -18,7 +18,6 @@
 #include "Deadline.h"
 
 #include <algorithm>
-#include <new>
 #include <numeric>
 #include <optional>
 
@@ -42,7 +41,6 @@ public:
         terminator(deadline) {}
 
   Outcome answer();
-  double seconds() const { return deadline.elapsedSeconds(); }
 
 private:
   std::optional<Unsatisfiable> refuteByCounting() const;
@@ -238,21 +236,8 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    SynthesisResult result{Unknown{""}, "direct"};
-    if (std::string refusal = whyNot(instance); !refusal.empty()) {
-      result.outcome = Failed{refusal};
-      return result;
-    }
-    DirectRun run(instance, options);
-    try {
-      result.outcome = run.answer();
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("direct engine: ") + error.what()};
-    }
-    result.seconds = run.seconds();
-    return result;
+    return runEngine(*this, instance,
+                     [&] { return DirectRun(instance, options).answer(); });
   }
 };
 } // namespace

@@ -16,8 +16,6 @@
 #include "TimeExpansion.h"
 #include "TokenFlow.h"
 
-#include <new>
-
 using namespace sccl;
 
 /// Turns the flow just found into sends.
@@ -102,20 +100,8 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    SynthesisResult result{Unknown{""}, "flow"};
-    Deadline deadline(options);
-    try {
-      if (std::string refusal = whyNot(instance); !refusal.empty())
-        result.outcome = Failed{refusal};
-      else
-        result.outcome = answer(instance, deadline);
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("flow engine: ") + error.what()};
-    }
-    result.seconds = deadline.elapsedSeconds();
-    return result;
+    return runEngine(*this, instance,
+                     [&] { return ::answer(instance, Deadline(options)); });
   }
 
 private:

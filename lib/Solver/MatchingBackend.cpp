@@ -20,7 +20,6 @@
 #include "sccl/Model/Symmetry.h"
 
 #include <algorithm>
-#include <new>
 
 using namespace sccl;
 
@@ -41,7 +40,6 @@ public:
         deadline(options), places(topology.numRanks()) {}
 
   Outcome answer();
-  double seconds() const { return deadline.elapsedSeconds(); }
 
 private:
   bool planAll();
@@ -317,21 +315,8 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    SynthesisResult result{Unknown{""}, "matching"};
-    if (std::string refusal = whyNot(instance); !refusal.empty()) {
-      result.outcome = Failed{refusal};
-      return result;
-    }
-    MatchingRun run(instance, options);
-    try {
-      result.outcome = run.answer();
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("matching engine: ") + error.what()};
-    }
-    result.seconds = run.seconds();
-    return result;
+    return runEngine(*this, instance,
+                     [&] { return MatchingRun(instance, options).answer(); });
   }
 };
 } // namespace

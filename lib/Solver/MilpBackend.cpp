@@ -15,10 +15,7 @@
 #include "Backends.h"
 #include "StepSplitting.h"
 
-#include <CoinError.hpp>
-
 #include <algorithm>
-#include <new>
 
 using namespace sccl;
 
@@ -29,7 +26,6 @@ public:
       : instance(instance), options(options), deadline(options) {}
 
   Outcome answer();
-  double seconds() const { return deadline.elapsedSeconds(); }
 
 private:
   using Group = std::vector<Permutation>;
@@ -136,23 +132,8 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    SynthesisResult result{Unknown{""}, "milp"};
-    if (std::string refusal = whyNot(instance); !refusal.empty()) {
-      result.outcome = Failed{refusal};
-      return result;
-    }
-    MilpRun run(instance, options);
-    try {
-      result.outcome = run.answer();
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("milp engine: ") + error.what()};
-    } catch (const CoinError &error) {
-      result.outcome = Failed{"milp engine: " + error.message()};
-    }
-    result.seconds = run.seconds();
-    return result;
+    return runEngine(*this, instance,
+                     [&] { return MilpRun(instance, options).answer(); });
   }
 };
 } // namespace

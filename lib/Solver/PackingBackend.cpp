@@ -40,12 +40,9 @@
 
 #include "sccl/Model/Symmetry.h"
 
-#include <CoinError.hpp>
-
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <new>
 #include <numeric>
 #include <set>
 
@@ -512,23 +509,9 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    SynthesisResult result{Unknown{""}, "packing"};
-    if (std::string refusal = whyNot(instance); !refusal.empty()) {
-      result.outcome = Failed{refusal};
-      return result;
-    }
-    Deadline deadline(options);
-    try {
-      result.outcome = pack(instance, options, deadline);
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("packing engine: ") + error.what()};
-    } catch (const CoinError &error) {
-      result.outcome = Failed{"packing engine: " + error.message()};
-    }
-    result.seconds = deadline.elapsedSeconds();
-    return result;
+    return runEngine(*this, instance, [&] {
+      return pack(instance, options, Deadline(options));
+    });
   }
 };
 } // namespace

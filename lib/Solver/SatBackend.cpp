@@ -20,7 +20,6 @@
 #include "TimeExpansion.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 using namespace sccl;
@@ -50,7 +49,6 @@ public:
         terminator(deadline), original{instance}, shorter{instance} {}
 
   Outcome answer();
-  double seconds() const { return deadline.elapsedSeconds(); }
 
 private:
   using Groups = std::vector<std::vector<Permutation>>;
@@ -290,21 +288,8 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    SynthesisResult result{Unknown{""}, "sat"};
-    if (std::string refusal = whyNot(instance); !refusal.empty()) {
-      result.outcome = Failed{refusal};
-      return result;
-    }
-    SatRun run(instance, options);
-    try {
-      result.outcome = run.answer();
-    } catch (const std::bad_alloc &) {
-      result.outcome = Unknown{"out of memory"};
-    } catch (const std::exception &error) {
-      result.outcome = Failed{std::string("sat engine: ") + error.what()};
-    }
-    result.seconds = run.seconds();
-    return result;
+    return runEngine(*this, instance,
+                     [&] { return SatRun(instance, options).answer(); });
   }
 };
 } // namespace

@@ -11,6 +11,7 @@
 #include "ProgramFacts.h"
 
 #include "../Conversion/Common/ProgramEmitter.h"
+#include "sccl/Conversion/KernelABI.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -176,7 +177,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     options.throughScratch |= variant->throughScratch;
     options.alternate |= variant->throughScratch;
     options.steps = options.transport == "dma";
-    // Kernels of a step wait for nobody.
+    // Functions of steps wait for nobody.
     options.virtualRanks &= !options.steps;
     for (unsigned blocks : blocksToBuild())
       for (const std::string &shape : request.shapes) {
@@ -234,7 +235,7 @@ bool PlanBuilder::isRepeated() const {
   auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
     return a.target == b.target && a.element == b.element &&
            a.reduction == b.reduction && a.blockSize == b.blockSize &&
-           result.blobs[a.blob] == result.blobs[b.blob];
+           a.blob == b.blob;
   };
   unsigned last = manifest.programs.size() - 1;
   for (unsigned program = 0; program < last; ++program) {
@@ -249,15 +250,13 @@ bool PlanBuilder::isRepeated() const {
   return false;
 }
 
-/// Removes the last program and its kernels.
+/// Removes the last program and its kernels, whose code belongs to others too.
 void PlanBuilder::dropProgram() {
   plan::Manifest &manifest = result.manifest;
   manifest.programs.pop_back();
   while (!manifest.kernels.empty() &&
-         manifest.kernels.back().program == manifest.programs.size()) {
+         manifest.kernels.back().program == manifest.programs.size())
     manifest.kernels.pop_back();
-    result.blobs.pop_back();
-  }
 }
 
 LogicalResult PlanBuilder::addKernels(ModuleOp module,
@@ -300,8 +299,11 @@ LogicalResult PlanBuilder::addKernel(ModuleOp module,
   FailureOr<std::string> code = compile(*copy, options, kernel);
   if (failed(code))
     return failure();
-  kernel.blob = result.blobs.size();
-  result.blobs.push_back(std::move(*code));
+  // The same code is stored once, whoever needs it.
+  auto known = llvm::find(result.blobs, *code);
+  kernel.blob = known - result.blobs.begin();
+  if (known == result.blobs.end())
+    result.blobs.push_back(std::move(*code));
   result.manifest.kernels.push_back(std::move(kernel));
   return success();
 }

@@ -107,6 +107,36 @@ TEST_P(SharedGPU, GivesUpOnALateRankOfItsDevice) {
   }
 }
 
+TEST_P(SharedGPU, TellsAllRanksOfAFailure) {
+  std::string bytes = gpuPlan("ring4-all_gather", kind, true);
+  // The first copy is that of the arguments.
+  for (auto [cuda, hip] : {std::pair{"cuLaunchCooperativeKernel",
+                                     "hipModuleLaunchCooperativeKernel"},
+                           {"cuMemcpyAsync", "hipMemcpyAsync"}}) {
+    fake.reset();
+    std::string name = fake.isCUDA ? cuda : hip;
+    Setting fail("SCCL_FAKE_FAIL", name + ":1");
+    EXPECT_EQ(0, runRanks(4, RanksAs::Threads, [&](const RankEnd &end) {
+                Member member;
+                if (check(!join(member, end, bytes, kind, 2, 1), "join"))
+                  return 1;
+                void *send = nullptr, *recv = nullptr;
+                scclMemAlloc(member.comm, 4096, &send);
+                scclMemAlloc(member.comm, 4 * 4096, &recv);
+                scclResult code = scclLaunch(member.comm, send, recv, 1000,
+                                             scclFloat32, scclSum, nullptr);
+                // The leader names the call, the others the leader.
+                bool isTold =
+                    messageHas(end.rank == 0 ? name + " failed: told to fail"
+                                             : "failed on rank 0");
+                std::vector<int> all;
+                end.gather(0, all);
+                return check(code == scclErrorDevice && isTold, name);
+              }));
+    EXPECT_EQ(fake.live(), 0u) << name;
+  }
+}
+
 TEST_P(SharedGPU, NoticesDifferentCallsOnOneDevice) {
   // Copying through own buffers, so nothing else compares calls.
   std::string bytes = gpuPlan("pair-halves-all_reduce", kind, true);

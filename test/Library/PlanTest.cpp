@@ -7,8 +7,11 @@
 
 #include "sccl/Plan/Plan.h"
 
+#include "llvm/Support/SHA256.h"
+
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 using namespace sccl;
@@ -35,6 +38,9 @@ static Plan makePlan() {
   program.peersTouchOutput = true;
   program.announcesReady = false;
   program.ranks = {{2, 3, 640}, {1, 0, 1280}};
+  // From the second and third chunk of rank 1's input to rank 0's scratch.
+  EngineCopy copy{1, 1, 0, 1, 0, 2, 0, 1, 2};
+  program.copies = {{}, {copy}};
   manifest.programs = {program};
   manifest.kernels = {
       {0, "x86-64", "elf", "f32", "sum", 1, {"a_rank0", "a_rank1"}, 1, ""}};
@@ -135,6 +141,22 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'codeShape' is 'list', expected unrolled or table");
   EXPECT_EQ(errorAfter("\"codeShape\":\"table\"", "\"codeShape\":2"),
             prefix + "'codeShape' is missing or no string");
+  EXPECT_EQ(errorAfter("\"step\":1,", "\"step\":2,"),
+            prefix + "'step' is 2, expected 0 to 1");
+  EXPECT_EQ(errorAfter("\"steps\":2,\"variant\"", "\"steps\":0,\"variant\""),
+            prefix + "'copies' has 1 entries, expected 0 to 0");
+  EXPECT_EQ(errorAfter("\"srcSlot\":1", "\"srcSlot\":3"),
+            prefix + "'srcSlot' is 3, expected 0 to 2");
+  EXPECT_EQ(errorAfter("\"srcSlot\":1", "\"srcSlot\":2"),
+            prefix + "a copy has two positions in a segment");
+  EXPECT_EQ(errorAfter("\"dstSlot\":0", "\"dstSlot\":2"),
+            prefix + "'dstSlot' is 2, expected 0 to 1");
+  EXPECT_EQ(errorAfter("\"dstRank\":0", "\"dstRank\":1"),
+            prefix + "a copy has more chunks than its buffer");
+  EXPECT_EQ(errorAfter("\"count\":2", "\"count\":4"),
+            prefix + "'count' is 4, expected 1 to 3");
+  EXPECT_EQ(errorAfter("\"srcRank\":1", "\"srcRank\":0"),
+            prefix + "a copy is done by a rank that has neither buffer");
   EXPECT_EQ(errorAfter("\"offset\":4096", "\"offset\":1e99"),
             prefix + "'offset' is missing or no integer");
   EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),
@@ -181,4 +203,51 @@ TEST(Plan, SurvivesDamagedManifests) {
     refused += !parseManifest(damaged, blobs);
   }
   EXPECT_GT(refused, 15000u);
+}
+
+/// Writes the hash that belongs to `bytes` into the header.
+static void repairHash(std::string &bytes) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(bytes).take_front(32));
+  hash.update(llvm::StringRef(bytes).drop_front(64));
+  std::array<uint8_t, 32> result = hash.final();
+  std::copy(result.begin(), result.end(), bytes.begin() + 32);
+}
+
+/// Flips bits of `bytes`, half of them in the header, or cuts the file off.
+static void damage(std::string &bytes, std::mt19937 &random) {
+  for (unsigned i = 0; i < 1 + random() % 3; ++i) {
+    size_t range = random() % 2 ? 32 : bytes.size();
+    bytes[random() % range] ^= char(1 << random() % 8);
+  }
+  if (random() % 4 == 0)
+    bytes.resize(64 + random() % (bytes.size() - 64));
+  // Half the time, the size in the header is that of the file.
+  if (random() % 2 == 0)
+    for (unsigned i = 0; i < 8; ++i)
+      bytes[24 + i] = char(bytes.size() >> 8 * i);
+}
+
+/// Damaged files under a right hash: what is read lies within them.
+TEST(Plan, SurvivesDamagedFiles) {
+  const std::string whole = *serialize(makePlan());
+  std::mt19937 random(1);
+  unsigned refused = 0, accepted = 0;
+  for (unsigned round = 0; round < 5000; ++round) {
+    std::string bytes = whole;
+    damage(bytes, random);
+    repairHash(bytes);
+    Result<PlanView> view = parse(bytes);
+    ++(view ? accepted : refused);
+    if (!view)
+      continue;
+    for (llvm::StringRef blob : view->blobs)
+      EXPECT_TRUE(blob.data() >= bytes.data() + 64 &&
+                  blob.end() <= bytes.data() + bytes.size());
+    for (const KernelInfo &kernel : view->manifest.kernels)
+      EXPECT_LT(kernel.blob, view->blobs.size());
+  }
+  // Flips in blobs are what is accepted.
+  EXPECT_GT(accepted, 500u);
+  EXPECT_GT(refused, 2500u);
 }

@@ -61,6 +61,18 @@ struct PeerEntry {
   void *control;
 };
 
+/// A copy that the host does, or asks a copy engine for: chunks of a segment,
+/// from a slot of one buffer to a slot of another one. Buffers are numbered like
+/// the fields of PeerEntry: 0 input, 1 output, 2 scratch.
+struct EngineCopy {
+  unsigned executor; ///< the rank whose host does it: that of either buffer
+  unsigned srcRank, srcBuffer, srcSlot;
+  unsigned dstRank, dstBuffer, dstSlot;
+  unsigned position; ///< of the first chunk in its segment
+  unsigned count;
+  bool operator==(const EngineCopy &) const = default;
+};
+
 /// The arguments of one rank's function, as a virtual kernel reads them.
 struct RankArguments {
   void *input;
@@ -75,18 +87,6 @@ struct RankArguments {
 
 /// A virtual kernel's symbol is the program's name and this.
 inline constexpr const char *virtualSuffix = "_virtual";
-
-/// A copy that the host does, or asks a copy engine for: chunks of a segment,
-/// from a slot of one buffer to a slot of another one. Buffers are numbered like
-/// the fields of PeerEntry: 0 input, 1 output, 2 scratch.
-struct EngineCopy {
-  unsigned executor; ///< the rank whose host does it: that of either buffer
-  unsigned srcRank, srcBuffer, srcSlot;
-  unsigned dstRank, dstBuffer, dstSlot;
-  unsigned position; ///< of the first chunk in its segment
-  unsigned count;
-  bool operator==(const EngineCopy &) const = default;
-};
 
 /// Byte offsets in the control memory of a rank with `numChannels` channels of
 /// `blocks` blocks, and `numFlags` flags that peers and channels set:
