@@ -25,7 +25,8 @@
 #
 #   here    ninja -C build sccl sccl-opt sccl-bench-gpu
 #           bash test/Integration/gpu.sh pack build/gpu sm_90
-#           Then carry build/gpu, which says how large it is; 64 MiB is the limit.
+#           16 MB, of 64 that may travel. git ignores build/, so name build/gpu
+#           among what is to be carried.
 #   there   bash build/gpu/gpu.sh run build/gpu
 #
 # There it needs the GPU's driver, bash, coreutils and gzip. Kernels written by
