@@ -56,8 +56,9 @@ TEST_P(SharedGPU, LaunchesOnceForAllRanks) {
               return failed;
             }));
   EXPECT_EQ(fake.launches(), 3u);
-  // Ranks share what they load: one module for each program.
-  EXPECT_EQ(fake.calls("cuModuleLoadDataEx", "hipModuleLoadData"), 4u);
+  // Ranks share what they load.
+  EXPECT_EQ(fake.calls("cuModuleLoadDataEx", "hipModuleLoadData"),
+            plan::parse(bytes)->manifest.kernels.size());
 }
 
 TEST_P(SharedGPU, RefusesToShareADeviceOtherwise) {
@@ -103,6 +104,36 @@ TEST_P(SharedGPU, GivesUpOnALateRankOfItsDevice) {
               }));
     EXPECT_LT(std::chrono::steady_clock::now() - begin,
               std::chrono::seconds(5));
+  }
+}
+
+TEST_P(SharedGPU, TellsAllRanksOfAFailure) {
+  std::string bytes = gpuPlan("ring4-all_gather", kind, true);
+  // The first copy is that of the arguments.
+  for (auto [cuda, hip] : {std::pair{"cuLaunchCooperativeKernel",
+                                     "hipModuleLaunchCooperativeKernel"},
+                           {"cuMemcpyAsync", "hipMemcpyAsync"}}) {
+    fake.reset();
+    std::string name = fake.isCUDA ? cuda : hip;
+    Setting fail("SCCL_FAKE_FAIL", name + ":1");
+    EXPECT_EQ(0, runRanks(4, RanksAs::Threads, [&](const RankEnd &end) {
+                Member member;
+                if (check(!join(member, end, bytes, kind, 2, 1), "join"))
+                  return 1;
+                void *send = nullptr, *recv = nullptr;
+                scclMemAlloc(member.comm, 4096, &send);
+                scclMemAlloc(member.comm, 4 * 4096, &recv);
+                scclResult code = scclLaunch(member.comm, send, recv, 1000,
+                                             scclFloat32, scclSum, nullptr);
+                // The leader names the call, the others the leader.
+                bool isTold =
+                    messageHas(end.rank == 0 ? name + " failed: told to fail"
+                                             : "failed on rank 0");
+                std::vector<int> all;
+                end.gather(0, all);
+                return check(code == scclErrorDevice && isTold, name);
+              }));
+    EXPECT_EQ(fake.live(), 0u) << name;
   }
 }
 

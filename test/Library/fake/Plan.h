@@ -25,7 +25,9 @@ inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
     kernel.target = isCUDA ? "sm_90" : "gfx942";
     kernel.format = isCUDA ? "cubin" : "hsaco";
     const std::string &symbol = kernel.symbols.front(); // NAME_rank0
-    if (isVirtual)
+    // Functions of steps have other names, and wait for nobody.
+    bool isWhole = changed.manifest.programs[kernel.program].copies.empty();
+    if (isVirtual && isWhole)
       kernel.virtualSymbol = symbol.substr(0, symbol.size() - 6) + "_virtual";
   }
   for (llvm::StringRef blob : view->blobs)
