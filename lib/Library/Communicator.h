@@ -150,6 +150,7 @@ private:
   Status checkBuffers(Flight &flight) const;
   Status choose(Flight &flight) const;
   Status findFunction(Flight &flight) const;
+  bool isSmall(const Flight &flight) const;
   Status stepBack(Flight &flight) const;
   const Choice &choiceFor(uint64_t bytes) const;
   Status execute(Flight &flight);

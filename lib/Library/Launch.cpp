@@ -13,7 +13,7 @@
 using namespace sccl;
 
 /// Up to this size of all receive segments together, copies through own buffers
-/// cost less than telling each other where buffers are.
+/// cost less than telling each other where buffers are, and than system calls.
 static constexpr uint64_t smallBytes = 16 << 10;
 /// Of a segment, where nobody has measured. Stays in the second-level cache.
 static constexpr uint64_t defaultPiece = 256 << 10;
@@ -154,6 +154,12 @@ Status Communicator::findFunction(Flight &flight) const {
                                     "; it has: " + listReductions(manifest)};
 }
 
+bool Communicator::isSmall(const Flight &flight) const {
+  return std::max(mostInputSegments, mostOutputSegments) *
+             flight.segmentBytes <=
+         smallBytes;
+}
+
 /// From a program whose ranks access the caller's buffers to another one, or to
 /// the communicator's buffers.
 Status Communicator::stepBack(Flight &flight) const {
@@ -170,9 +176,7 @@ Status Communicator::choose(Flight &flight) const {
   Choice &choice = flight.choice;
   if (choice.path == plan::Path::Auto) {
     choice.path = plan::Path::Direct;
-    if (choice.program->touchesPeers() &&
-        std::max(mostInputSegments, mostOutputSegments) * flight.segmentBytes <=
-            smallBytes)
+    if (choice.program->touchesPeers() && isSmall(flight))
       if (Status status = stepBack(flight); !status.ok())
         return status;
   }
@@ -266,7 +270,8 @@ bool Communicator::locateBuffers(const Flight &flight) {
   PeerEntry *own = tableOf(programSlot(program));
   PeerEntry *table = tableOf(programs.size());
   bool reachesAll = isOneProcess ? device->peersReachAnyMemory()
-                                 : program.hasCopies() && reachesProcesses;
+                                 : program.hasCopies() && reachesProcesses &&
+                                       !isSmall(flight);
   // The address that this rank has for a buffer; null if none.
   auto locate = [&](unsigned other, uint64_t region, uint64_t offset,
                     uint64_t bytes, bool &reachable) -> void * {
