@@ -111,7 +111,7 @@ typedef struct scclConfig {
   size_t size; /**< sizeof(scclConfig), for later versions */
   scclDeviceKind device; /**< its driver is loaded when it is asked for */
   int deviceIndex;       /**< which GPU; CPUs have no index */
-  /** Seconds that a launch may take before it is given up. */
+  /** Seconds without progress on any rank before a launch is given up. */
   double timeoutSeconds;
   /** Bytes of scratch memory of this rank; 0: as much as the plan asks for. */
   size_t scratchBytes;
@@ -241,10 +241,11 @@ SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
                                void *stream);
 
 /**
- * Collective. Memory for buffers that peers can access. Between processes such
- * buffers save the copies through the communicator's own memory; with ranks as
- * threads all memory is as good, except on AMD GPUs. Aligned to a page and zeroed. `bytes` must be
- * the same on all ranks.
+ * Collective. Memory for buffers that peers can access, the fastest there is
+ * between processes: other memory is copied by the operating system, or through
+ * the communicator's own memory. With ranks as threads all memory is as good,
+ * except on AMD GPUs. Aligned to a page and zeroed. `bytes` must be the same on
+ * all ranks.
  */
 SCCL_API scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory);
 /** Collective. Frees what the same scclMemAlloc call gave to all ranks. */
@@ -263,7 +264,9 @@ SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
  * long as `comm`. Thread-safe.
  */
 SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
-/** What scclLaunch would execute for these arguments. */
+/** What scclLaunch would execute for these arguments, if peers can access the
+ * buffers as far as the program needs; otherwise it takes another program of the
+ * same schedule. */
 SCCL_API scclResult scclQueryChoice(scclComm comm, size_t count,
                                     scclDataType type, scclRedOp op,
                                     scclChoice *choice);

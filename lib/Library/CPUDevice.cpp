@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -58,10 +59,6 @@ DeviceBuffer::~DeviceBuffer() = default;
 DeviceFunction::~DeviceFunction() = default;
 Device::~Device() = default;
 
-Status Device::readFrom(const ProcessId &, void *, uint64_t, uint64_t) {
-  return {scclErrorUnsupported, "the device reads no memory of processes"};
-}
-
 Status Device::writeTo(const ProcessId &, uint64_t, const void *, uint64_t) {
   return {scclErrorUnsupported, "the device writes no memory of processes"};
 }
@@ -90,11 +87,7 @@ class CPUFunction : public DeviceFunction {
 public:
   using Entry = void (*)(void *, void *, void *, void *, PeerEntry *,
                          uint64_t *, uint64_t, uint64_t);
-  ~CPUFunction() override {
-    if (library)
-      dlclose(library);
-  }
-  void *library = nullptr;
+  std::shared_ptr<void> library;
   Entry entry = nullptr;
 };
 
@@ -166,15 +159,8 @@ public:
     return {};
   }
 
-  Status readFrom(const ProcessId &process, void *to, uint64_t from,
-                  uint64_t bytes) override {
-    return copyBetween(process_vm_readv, process, to, from, bytes);
-  }
   Status writeTo(const ProcessId &process, uint64_t to, const void *from,
-                 uint64_t bytes) override {
-    return copyBetween(process_vm_writev, process, const_cast<void *>(from), to,
-                       bytes);
-  }
+                 uint64_t bytes) override;
 
   Status poll(void *, bool &done) override {
     done = true;
@@ -183,29 +169,27 @@ public:
   bool isSynchronous() const override { return true; }
 
 private:
-  using SystemCopy = decltype(process_vm_readv);
-  static Status copyBetween(SystemCopy *copy, const ProcessId &process,
-                            void *here, uint64_t there, uint64_t bytes);
-
+  /// Images by address; plans do not move. Functions of one image share it.
+  std::map<const char *, std::weak_ptr<void>> images;
   std::string name, noId;
 };
 } // namespace
 
-Status CPUDevice::copyBetween(SystemCopy *copy, const ProcessId &process,
-                              void *here, uint64_t there, uint64_t bytes) {
+Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
+                          const void *from, uint64_t bytes) {
   while (bytes != 0) {
-    iovec local{here, bytes};
-    iovec remote{reinterpret_cast<void *>(there), bytes};
-    ssize_t done = copy(process.pid, &local, 1, &remote, 1, 0);
+    iovec here{const_cast<void *>(from), bytes};
+    iovec there{reinterpret_cast<void *>(to), bytes};
+    ssize_t done = process_vm_writev(process.pid, &here, 1, &there, 1, 0);
     if (done < 0 && errno == EINTR)
       continue;
     if (done == 0)
       errno = EFAULT;
     if (done <= 0)
-      return systemError("cannot copy to or from process " +
+      return systemError("cannot write to process " +
                          std::to_string(process.pid));
-    here = static_cast<char *>(here) + done;
-    there += done;
+    from = static_cast<const char *>(from) + done;
+    to += done;
     bytes -= done;
   }
   return {};
@@ -223,9 +207,8 @@ static std::string uniquePath(int fd) {
   return path + std::to_string(fd);
 }
 
-Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
-                       unsigned, unsigned,
-                       std::unique_ptr<DeviceFunction> &function) {
+/// Loads a shared object from memory.
+static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
   int fd = memfd_create("sccl-code", MFD_CLOEXEC);
   if (fd < 0)
     return systemError("cannot create memory for code");
@@ -240,24 +223,37 @@ Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
     }
     image = image.drop_front(written);
   }
-  auto loaded = std::make_unique<CPUFunction>();
-  std::string path = uniquePath(fd);
-  loaded->library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void *handle = dlopen(uniquePath(fd).c_str(), RTLD_NOW | RTLD_LOCAL);
   Status status;
-  if (!loaded->library)
+  if (!handle)
     status = {scclErrorInvalidPlan,
               std::string("cannot load the plan's code: ") + dlerror()};
   close(fd);
   if (!status.ok())
     return status;
+  library = std::shared_ptr<void>(handle, dlclose);
+  using Yield = int (*)();
+  if (void *hook = dlsym(handle, hostYieldVariable))
+    *static_cast<Yield *>(hook) = Patience::pause;
+  return {};
+}
+
+Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
+                       unsigned, unsigned,
+                       std::unique_ptr<DeviceFunction> &function) {
+  std::weak_ptr<void> &known = images[image.data()];
+  std::shared_ptr<void> library = known.lock();
+  if (!library)
+    if (Status status = loadImage(image, library); !status.ok())
+      return status;
+  known = library;
+  auto loaded = std::make_unique<CPUFunction>();
   loaded->entry = reinterpret_cast<CPUFunction::Entry>(
-      dlsym(loaded->library, symbol.c_str()));
+      dlsym(library.get(), symbol.c_str()));
   if (!loaded->entry)
     return {scclErrorInvalidPlan,
             "the plan's code has no function '" + symbol + "'"};
-  using Yield = int (*)();
-  if (void *hook = dlsym(loaded->library, hostYieldVariable))
-    *static_cast<Yield *>(hook) = Patience::pause;
+  loaded->library = std::move(library);
   function = std::move(loaded);
   return {};
 }

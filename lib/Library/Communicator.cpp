@@ -25,7 +25,7 @@ struct Hello {
   uint64_t maxPiece;
   uint64_t machine;
   ProcessId process;
-  uint64_t probeAddress, probe;
+  uint64_t probes; ///< where they are
   SharedMemoryHandle control;
   DeviceHandle memory;
   Outcome outcome;
@@ -180,9 +180,8 @@ Status Communicator::connect() {
     std::strncpy(hello.deviceId, device->id().c_str(),
                  sizeof(hello.deviceId) - 1);
     hello.maxPiece = maxPiece;
-    probe = hello.process.startTime * 1000003 + rank;
-    hello.probeAddress = reinterpret_cast<uintptr_t>(&probe);
-    hello.probe = probe;
+    probes.resize(numRanks);
+    hello.probes = reinterpret_cast<uintptr_t>(probes.data());
     hello.control = plane.handle();
     hello.memory = memory[rank]->handle();
   }
@@ -205,23 +204,31 @@ Status Communicator::connect() {
   return status.ok() ? probeProcesses(hellos) : status;
 }
 
-/// Finds out whether ranks may copy from each other's memory: containers and
+/// Finds out whether ranks may copy to each other's memory: containers and
 /// systems with ptrace_scope may forbid it.
 Status Communicator::probeProcesses(const std::vector<Hello> &hellos) {
   auto hasCopies = [](const Program &program) { return program.hasCopies(); };
   if (isOneProcess || std::none_of(programs.begin(), programs.end(), hasCopies))
     return {};
-  uint32_t reaches = 1;
-  for (unsigned other = 0; other < numRanks; ++other) {
-    uint64_t word = 0;
-    Status status = device->readFrom(hellos[other].process, &word,
-                                     hellos[other].probeAddress, sizeof(word));
-    reaches &= status.ok() && word == hellos[other].probe;
+  uint64_t mark = rank + 1;
+  bool reaches = true;
+  for (unsigned other = 0; other < numRanks; ++other)
+    reaches &= device
+                   ->writeTo(hellos[other].process,
+                             hellos[other].probes + rank * sizeof(mark), &mark,
+                             sizeof(mark))
+                   .ok();
+  // All have written, then all have looked.
+  for (unsigned turn = 0; turn < 2; ++turn) {
+    std::vector<uint32_t> all;
+    if (Status gathered = bootstrap.gather(uint32_t(reaches), all);
+        !gathered.ok())
+      return gathered;
+    reaches = std::find(all.begin(), all.end(), 0u) == all.end();
+    for (unsigned other = 0; other < numRanks; ++other)
+      reaches &= probes[other] == other + 1;
   }
-  std::vector<uint32_t> all;
-  if (Status gathered = bootstrap.gather(reaches, all); !gathered.ok())
-    return gathered;
-  reachesProcesses = std::find(all.begin(), all.end(), 0u) == all.end();
+  reachesProcesses = reaches;
   return {};
 }
 
@@ -271,7 +278,7 @@ Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
   resolveTables();
   if (Status status = mapHostMemory(); !status.ok())
     return status;
-  return watchdog.start(plane, processes, progress, config.timeoutSeconds);
+  return watchdog.start(plane, processes, config.timeoutSeconds);
 }
 
 void Communicator::fillBounceTables() {
@@ -371,6 +378,8 @@ Status Communicator::queryChoice(size_t count, scclDataType type, scclRedOp op,
                                  scclChoice &result) const {
   Flight flight;
   flight.request = {nullptr, nullptr, count, type, op, nullptr};
+  if (Status status = checkTypes(flight.request); !status.ok())
+    return status;
   flight.segmentBytes = count * dataTypeBytes(type);
   if (Status status = choose(flight); !status.ok())
     return status;

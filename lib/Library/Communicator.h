@@ -147,6 +147,7 @@ private:
 
   // Launches.
   Status check(const LaunchRequest &request, Flight &flight) const;
+  Status checkTypes(const LaunchRequest &request) const;
   Status checkBuffers(Flight &flight) const;
   Status choose(Flight &flight) const;
   Status findFunction(Flight &flight) const;
@@ -175,7 +176,8 @@ private:
                     const EngineCopy &copy);
   Place placeOf(const Flight &flight, const Piece &piece, unsigned table,
                 unsigned owner, unsigned buffer, unsigned slot) const;
-  Status copyAcross(const Place &to, const Place &from, uint64_t bytes);
+  Status copySlices(const Place &to, const Place &from, uint64_t bytes,
+                    void *stream);
   Status settle(void *stream);
   void advanceTable(uint64_t bytes);
   Status copySegments(char *to, uint64_t toPitch, const char *from,
@@ -210,8 +212,8 @@ private:
   PeerTables peerTables;
   std::vector<ProcessId> processes;
   bool isOneProcess = false;
-  /// True if every rank can copy from and to memory of the others that it has
-  /// not mapped.
+  /// True if every rank can copy to memory of the others that it has not
+  /// mapped.
   bool reachesProcesses = false;
   std::unique_ptr<Device> device;
   std::vector<Program> programs;
@@ -230,10 +232,9 @@ private:
   /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for
   /// an output that is an address of another process.
   std::vector<uint8_t> foreign;
-  uint64_t probe = 0; ///< for others to read
+  std::vector<uint64_t> probes; ///< by rank, for others to write
   std::vector<Region> regions;
   uint64_t lastProgram = 0, lastBytes = 0;
-  std::atomic<uint64_t> progress = 0;
   Watchdog watchdog; ///< last: it reads the rest
 };
 

@@ -70,6 +70,16 @@ public:
   Word &abortWord() const { return word(0, 0); }
   /// Odd while the rank is in a launch; counts up at both ends of it.
   Word &state(unsigned rank) const { return word(rank, lineBytes); }
+  /// Counts up while the rank gets on with a launch.
+  Word &progress(unsigned rank) const {
+    return word(rank, lineBytes + sizeof(Word));
+  }
+  /// This rank has got on.
+  void advance() const {
+    Word &counter = progress(own);
+    counter.store(counter.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_relaxed);
+  }
 
   /// Stops everyone; the first cause counts.
   void raise(const AbortCause &cause) const {

@@ -99,10 +99,8 @@ public:
   /// Copies between any two addresses of host and device, in stream order.
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       void *stream) = 0;
-  /// Copies from, and to, an address of another process that is not mapped
-  /// here; done on return. Fails if the device has no way to.
-  virtual Status readFrom(const ProcessId &process, void *to, uint64_t from,
-                          uint64_t bytes);
+  /// Copies to an address of another process that is not mapped here; done on
+  /// return. Fails if the device has no way to.
   virtual Status writeTo(const ProcessId &process, uint64_t to,
                          const void *from, uint64_t bytes);
   /// Tells whether all that was enqueued is done, or how it failed.

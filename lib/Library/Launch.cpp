@@ -118,8 +118,7 @@ Status Communicator::checkBuffers(Flight &flight) const {
                  " allows in place");
 }
 
-Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
-  flight.request = request;
+Status Communicator::checkTypes(const LaunchRequest &request) const {
   unsigned elementBytes = dataTypeBytes(request.type);
   if (elementBytes == 0)
     return invalid("type is " + std::to_string(int(request.type)) +
@@ -134,9 +133,16 @@ Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
     return invalid("count is " + std::to_string(request.count) +
                    ", which is too much for " + std::to_string(segments) +
                    " segments");
+  return {};
+}
+
+Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
+  flight.request = request;
+  if (Status status = checkTypes(request); !status.ok())
+    return status;
   if (Status status = device->checkStream(request.stream); !status.ok())
     return status;
-  flight.segmentBytes = request.count * elementBytes;
+  flight.segmentBytes = request.count * dataTypeBytes(request.type);
   return checkBuffers(flight);
 }
 
@@ -249,12 +255,14 @@ Status Communicator::meetPeers(Flight &flight, bool &direct) {
 /// To the program with copies, if that can reach all buffers. All ranks find
 /// the same.
 bool Communicator::switchToCopies(Flight &flight) {
+  const LaunchRequest &request = flight.request;
   const Program *program = flight.choice.program;
-  if (!reachesProcesses || !flight.choice.copying)
+  const Program *copying = flight.choice.copying;
+  if (!reachesProcesses || !copying || !copying->find(request.type, request.op))
     return false;
-  flight.choice.program = flight.choice.copying;
-  if (locateBuffers(flight) && findFunction(flight).ok())
-    return true;
+  flight.choice.program = copying;
+  if (locateBuffers(flight))
+    return findFunction(flight).ok();
   flight.choice.program = program;
   return false;
 }
@@ -358,8 +366,7 @@ Status Communicator::settle(void *stream) {
     }
     Patience::pause();
   }
-  progress.store(progress.load(std::memory_order_relaxed) + 1,
-                 std::memory_order_relaxed);
+  plane.advance();
   return poison();
 }
 
@@ -393,8 +400,7 @@ Status Communicator::runPiece(const Flight &flight, const Piece &piece,
                          flight.request.stream);
       !status.ok())
     return status;
-  progress.store(progress.load(std::memory_order_relaxed) + 1,
-                 std::memory_order_relaxed);
+  plane.advance();
   return poison();
 }
 
@@ -418,8 +424,7 @@ Status Communicator::launchTogether(const Flight &flight,
   } else if (!together->awaitEnd()) {
     return poison();
   }
-  progress.store(progress.load(std::memory_order_relaxed) + 1,
-                 std::memory_order_relaxed);
+  plane.advance();
   return poison();
 }
 
@@ -578,8 +583,10 @@ Status Communicator::launch(const LaunchRequest &request) {
     return status;
   if (poison().ok())
     plane.raise({status.code(), rank, rank});
-  // What is enqueued may still access the caller's buffers.
+  // What is enqueued may still access the caller's buffers, and own memory.
   (void)settle(request.stream);
+  if (together)
+    (void)settle(/*stream=*/nullptr);
   inFlight.leave();
   leaveTogether();
   return status;

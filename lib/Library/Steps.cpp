@@ -18,7 +18,7 @@
 using namespace sccl;
 
 /// Between two looks at the abort word, and two signs of progress.
-static constexpr uint64_t bytesPerSystemCopy = 16 << 20;
+static constexpr uint64_t bytesPerSlice = 16 << 20;
 
 /// Where a slot of a buffer of rank `owner` begins.
 Communicator::Place Communicator::placeOf(const Flight &flight,
@@ -41,28 +41,24 @@ Communicator::Place Communicator::placeOf(const Flight &flight,
           owner, isDirect && (foreign[owner] >> isOutput & 1) != 0};
 }
 
-/// Copies between this process and that of another rank.
-Status Communicator::copyAcross(const Place &to, const Place &from,
-                                uint64_t bytes) {
-  unsigned other = to.isForeign ? to.owner : from.owner;
-  for (uint64_t at = 0; at < bytes; at += bytesPerSystemCopy) {
-    uint64_t length = std::min(bytesPerSystemCopy, bytes - at);
+/// Copies slice by slice, to be stopped between them.
+Status Communicator::copySlices(const Place &to, const Place &from,
+                                uint64_t bytes, void *stream) {
+  for (uint64_t at = 0; at < bytes; at += bytesPerSlice) {
+    uint64_t length = std::min(bytesPerSlice, bytes - at);
     Status status =
         to.isForeign
-            ? device->writeTo(processes[other],
+            ? device->writeTo(processes[to.owner],
                               reinterpret_cast<uintptr_t>(to.address + at),
                               from.address + at, length)
-            : device->readFrom(processes[other], to.address + at,
-                               reinterpret_cast<uintptr_t>(from.address + at),
-                               length);
-    if (!status.ok() && !processes[other].isAlive()) {
-      plane.raise({scclErrorRankLost, other, rank});
+            : device->copy(to.address + at, from.address + at, length, stream);
+    if (!status.ok() && to.isForeign && !processes[to.owner].isAlive()) {
+      plane.raise({scclErrorRankLost, to.owner, rank});
       return poison();
     }
     if (!status.ok())
       return status;
-    progress.store(progress.load(std::memory_order_relaxed) + 1,
-                   std::memory_order_relaxed);
+    plane.advance();
     if (Status stopped = poison(); !stopped.ok())
       return stopped;
   }
@@ -81,9 +77,7 @@ Status Communicator::copyChunks(const Flight &flight, const Piece &piece,
       placeOf(flight, piece, table, copy.srcRank, copy.srcBuffer, copy.srcSlot);
   Place to =
       placeOf(flight, piece, table, copy.dstRank, copy.dstBuffer, copy.dstSlot);
-  if (from.isForeign || to.isForeign)
-    return copyAcross(to, from, bytes);
-  return device->copy(to.address, from.address, bytes, flight.request.stream);
+  return copySlices(to, from, bytes, flight.request.stream);
 }
 
 /// Executes step after step; nobody begins one before all are done with the one

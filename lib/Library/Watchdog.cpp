@@ -16,12 +16,9 @@ using namespace sccl;
 Watchdog::~Watchdog() { stop(); }
 
 Status Watchdog::start(const ControlPlane &controlPlane,
-                       std::vector<ProcessId> ids,
-                       const std::atomic<uint64_t> &counter,
-                       double limitSeconds) {
+                       std::vector<ProcessId> ids, double limitSeconds) {
   plane = &controlPlane;
   processes = std::move(ids);
-  progress = &counter;
   auto toDuration = [](double seconds) {
     return std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(seconds));
@@ -62,16 +59,16 @@ void Watchdog::run() {
 
 void Watchdog::inspect() {
   uint64_t state = plane->state(plane->rank()).load();
-  uint64_t done = progress->load(std::memory_order_relaxed);
+  uint64_t done = 0;
+  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
+    done += plane->progress(rank).load(std::memory_order_relaxed);
   bool isNew = state != seenState || done != seenProgress;
   seenState = state;
   seenProgress = done;
   if (state % 2 == 0)
     return;
-  if (isNew) {
+  if (isNew)
     since = Clock::now();
-    return;
-  }
   // A rank that has finished this launch may leave.
   for (unsigned rank = 0; rank < processes.size(); ++rank)
     if (rank != plane->rank() && plane->state(rank).load() <= state &&

@@ -17,16 +17,15 @@
 
 namespace sccl {
 
-/// A thread that looks at a rank's state now and then. If a launch lasts longer
-/// than the limit, or a rank's process has ended meanwhile, it aborts the
-/// communicator. A launch itself pays nothing for this.
+/// A thread that looks at a rank's state now and then. If no rank gets on
+/// for longer than the limit, or a rank's process has ended meanwhile, it
+/// aborts the communicator. A launch itself pays nothing for this.
 class Watchdog {
 public:
   ~Watchdog();
-  /// `processes` are those of all ranks; `progress` grows while a launch gets
-  /// on.
+  /// `processes` are those of all ranks.
   Status start(const ControlPlane &plane, std::vector<ProcessId> processes,
-               const std::atomic<uint64_t> &progress, double limitSeconds);
+               double limitSeconds);
   void stop();
 
 private:
@@ -36,7 +35,6 @@ private:
   unsigned findLateRank() const;
 
   const ControlPlane *plane = nullptr;
-  const std::atomic<uint64_t> *progress = nullptr;
   std::vector<ProcessId> processes;
   Clock::duration limit{}, tick{};
   uint64_t seenState = 0, seenProgress = 0;

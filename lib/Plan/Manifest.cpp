@@ -366,7 +366,9 @@ private:
   }
 
   void readCopies(const json::Object &object, ProgramInfo &program) {
-    unsigned steps = number(object, "steps", 0, Limits::steps);
+    unsigned steps =
+        number(object, "steps", 0, std::min(Limits::steps, stepsLeft));
+    stepsLeft -= steps;
     program.copies.resize(steps);
     list<unsigned>(object, "copies", 0, steps ? Limits::copies : 0,
                    [&](const json::Object &entry) {
@@ -376,7 +378,8 @@ private:
                    });
   }
 
-  /// A copy that stays within the buffers, whatever the size of segments.
+  /// A copy that stays within the buffers that a launch prepares, whatever the
+  /// size of segments.
   EngineCopy readCopy(const json::Object &object, const ProgramInfo &program) {
     unsigned perSegment = manifest.schedules[program.schedule].chunksPerSegment;
     EngineCopy copy;
@@ -403,8 +406,14 @@ private:
     };
     readSlot("src", copy.srcRank, copy.srcBuffer, copy.srcSlot);
     readSlot("dst", copy.dstRank, copy.dstBuffer, copy.dstSlot);
-    if (copy.executor != copy.srcRank && copy.executor != copy.dstRank)
-      fail("a copy is done by a rank that has neither buffer");
+    if (copy.executor != copy.srcRank)
+      fail("a copy is done by another rank than that of its source");
+    if (copy.dstBuffer == 0)
+      fail("a copy goes to a send buffer");
+    // Where the caller's buffers are depends on what peers do with them.
+    if (copy.dstBuffer == 1 && copy.dstRank != copy.srcRank &&
+        !program.peersTouchOutput)
+      fail("a copy goes to a receive buffer that peers leave alone");
     return copy;
   }
 
@@ -468,6 +477,7 @@ private:
   const json::Object &root;
   std::vector<BlobRange> &blobs;
   Manifest manifest;
+  unsigned stepsLeft = Limits::entries; ///< of all programs
 };
 } // namespace
 

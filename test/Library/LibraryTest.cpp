@@ -448,41 +448,46 @@ TEST_P(EitherWay, DoesNotAllocateInLaunches) {
 }
 
 TEST_P(EitherWay, TellsWhatItChooses) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              if (check(member.join(end, allReduce) == scclSuccess, "join"))
-                return 1;
-              scclChoice choice = {};
-              choice.size = sizeof(choice);
-              size_t scratch = 0;
-              auto query = [&](size_t count) {
-                return scclQueryChoice(member.comm, count, scclFloat32, scclSum,
-                                       &choice);
-              };
-              int failed =
-                  check(query(1) == 0 && choice.program == 2 &&
-                            std::string(choice.reason) ==
-                                "cheapest in the cost model",
-                        "small") +
-                  check(query(1 << 20) == 0 && choice.path == scclPathDirect,
-                        "large") +
-                  check(scclQueryScratch(member.comm, &scratch) == 0 &&
-                            scratch > 4096,
-                        "scratch");
-              choice.path = scclPathBounce;
-              choice.pieceBytes = 4096;
-              failed +=
-                  check(scclCommSetChoice(member.comm, &choice) == 0, "set") +
+  EXPECT_EQ(
+      0, runRanks(2, GetParam(), [](const RankEnd &end) {
+        Member member;
+        if (check(member.join(end, allReduce) == scclSuccess, "join"))
+          return 1;
+        scclChoice choice = {};
+        choice.size = sizeof(choice);
+        size_t scratch = 0;
+        auto query = [&](size_t count) {
+          return scclQueryChoice(member.comm, count, scclFloat32, scclSum,
+                                 &choice);
+        };
+        int failed = check(query(1) == 0 && choice.program == 2 &&
+                               std::string(choice.reason) ==
+                                   "cheapest in the cost model",
+                           "small") +
+                     check(query(1 << 20) == 0 && choice.path == scclPathDirect,
+                           "large") +
+                     check(scclQueryScratch(member.comm, &scratch) == 0 &&
+                               scratch > 4096,
+                           "scratch");
+        for (auto [type, op] : {std::pair(99, 0), {-1, 0}, {scclFloat32, 77}})
+          failed += check(scclQueryChoice(member.comm, 1, scclDataType(type),
+                                          scclRedOp(op),
+                                          &choice) == scclErrorInvalidArgument,
+                          "query of type " + std::to_string(type) + " and op " +
+                              std::to_string(op));
+        choice.path = scclPathBounce;
+        choice.pieceBytes = 4096;
+        failed += check(scclCommSetChoice(member.comm, &choice) == 0, "set") +
                   check(query(1 << 20) == 0 && choice.pieceBytes == 4096 &&
                             choice.path == scclPathBounce,
                         "forced");
-              std::vector<float> a(100000), b(100000);
-              failed += reduceOnce(member, end, a.data(), b.data(), a.size());
-              choice.program = 77;
-              return failed + check(scclCommSetChoice(member.comm, &choice) ==
-                                        scclErrorUnsupported,
-                                    "program 77");
-            }));
+        std::vector<float> a(100000), b(100000);
+        failed += reduceOnce(member, end, a.data(), b.data(), a.size());
+        choice.program = 77;
+        return failed + check(scclCommSetChoice(member.comm, &choice) ==
+                                  scclErrorUnsupported,
+                              "program 77");
+      }));
 }
 
 //===----------------------------------------------------------------------===//

@@ -156,7 +156,9 @@ TEST(Plan, ChecksTheManifest) {
   EXPECT_EQ(errorAfter("\"count\":2", "\"count\":4"),
             prefix + "'count' is 4, expected 1 to 3");
   EXPECT_EQ(errorAfter("\"srcRank\":1", "\"srcRank\":0"),
-            prefix + "a copy is done by a rank that has neither buffer");
+            prefix + "a copy is done by another rank than that of its source");
+  EXPECT_EQ(errorAfter("\"dstBuffer\":2", "\"dstBuffer\":1"),
+            prefix + "a copy has two positions in a segment");
   EXPECT_EQ(errorAfter("\"offset\":4096", "\"offset\":1e99"),
             prefix + "'offset' is missing or no integer");
   EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),
@@ -164,6 +166,20 @@ TEST(Plan, ChecksTheManifest) {
   EXPECT_EQ(errorAfter("\"a_rank0\"", "\"a\\u0000\""),
             prefix + "'symbols' is longer than 512 bytes or has control "
                      "characters");
+}
+
+TEST(Plan, ChecksWhereCopiesGo) {
+  const std::string prefix = "the manifest is broken: a copy goes to a ";
+  Plan plan = makePlan();
+  EngineCopy &copy = plan.manifest.programs[0].copies[1][0];
+  copy.dstSlot = copy.position;
+  copy.dstBuffer = 0;
+  EXPECT_EQ(serialize(plan).error(), prefix + "send buffer");
+  copy.dstBuffer = 1;
+  EXPECT_TRUE(bool(serialize(plan)));
+  plan.manifest.programs[0].peersTouchOutput = false;
+  EXPECT_EQ(serialize(plan).error(),
+            prefix + "receive buffer that peers leave alone");
 }
 
 TEST(Plan, RefusesDeepNesting) {

@@ -130,13 +130,13 @@ private:
   std::vector<char> source, target;
 };
 
-/// One timed launch; dies if a result is wrong.
+/// The best of a few launches; dies if a result is wrong.
 static double timeLaunch(const HostPlan &plan, uint64_t bytes) {
   const Collective &collective = plan.collective();
   RunOptions options;
   options.segmentBytes =
       bytes / (collective.chunks() / collective.chunksPerSegment());
-  options.iterations = 1;
+  options.iterations = 3;
   options.timeoutSeconds = 300;
   RunReport report = unwrap(runOnHost(plan, options));
   if (!report.ok())

@@ -21,8 +21,9 @@
 //   uint64_t *abort     a word that is 0 until the launch is to be given up
 //   uint64_t segment    bytes of one segment, see Collective::chunksPerSegment
 //   uint64_t distance   bytes from one segment of `input` and `output` to the
-//                       next, on all ranks; more than `segment` if the launch
-//                       is for a piece of each segment
+//                       next; more than `segment` if the launch is for a piece
+//                       of each segment. The same on all ranks if peers access
+//                       buffers of several segments
 //
 // A program with barriers has a function for each part between two of them,
 // NAME_rankN_stepK with K from 0; the host starts a part when the one before is

@@ -86,13 +86,14 @@ struct ProgramInfo {
   bool peersReadInput = false;
   bool peersTouchOutput = false;
   bool inPlace = false; ///< still right when the user's buffers are one
-  /// Ranks tell their peers that a launch has begun. Otherwise all must have
-  /// finished a launch before one of another size or program may begin.
+  /// Ranks tell their peers that a launch has begun, or their hosts do.
+  /// Otherwise all must have finished a launch before one of another size or
+  /// program may begin.
   bool announcesReady = true;
   /// Chunks that all ranks together read and write in a launch.
   uint64_t chunksMoved = 0;
   std::vector<RankNeeds> ranks;
-  /// By step, what hosts copy while functions run. If there are steps, a rank
+  /// By step, what hosts copy beside the functions. If there are steps, a rank
   /// has a function for each, and functions access no memory of peers; a step
   /// begins when all ranks are done with the one before.
   std::vector<std::vector<EngineCopy>> copies;
