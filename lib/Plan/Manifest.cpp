@@ -54,6 +54,15 @@ json::Value writeLayout(const RankLayout &layout) {
   return object;
 }
 
+json::Value writeConditions(const Conditions &conditions) {
+  using Chunks = std::vector<unsigned>;
+  auto write = [](const Chunks &chunks) { return json::Array(chunks); };
+  return json::Object{{"chunks", conditions.chunks},
+                      {"distinct", conditions.distinct},
+                      {"pre", writeList<Chunks>(conditions.pre, write)},
+                      {"post", writeList<Chunks>(conditions.post, write)}};
+}
+
 json::Value writeSchedule(const ScheduleInfo &schedule) {
   return json::Object{{"name", schedule.name},
                       {"chunks", schedule.chunks},
@@ -150,6 +159,8 @@ std::string plan::manifestText(const Manifest &manifest,
          return json::Value(json::Object{{"offset", int64_t(blob.offset)},
                                          {"bytes", int64_t(blob.bytes)}});
        })}};
+  if (manifest.conditions)
+    object["conditions"] = writeConditions(*manifest.conditions);
   std::string text;
   llvm::raw_string_ostream(text) << json::Value(std::move(object));
   return text;
@@ -281,6 +292,8 @@ private:
     manifest.layout = list<RankLayout>(
         root, "layout", manifest.ranks, manifest.ranks,
         [&](const json::Object &object) { return readLayout(object); });
+    if (root.get("conditions"))
+      readConditions();
     if (const json::Object *topology = root.getObject("topology")) {
       manifest.topology = name(*topology, "name");
       manifest.fingerprint = name(*topology, "fingerprint");
@@ -305,6 +318,53 @@ private:
     else
       layout.inPlaceOffset = int(*offset);
     return layout;
+  }
+
+  void readConditions() {
+    const json::Object *object = root.getObject("conditions");
+    if (!object) {
+      fail("'conditions' is no object");
+      return;
+    }
+    Conditions &conditions = manifest.conditions.emplace();
+    conditions.chunks = number(*object, "chunks", 1, Limits::chunks);
+    conditions.distinct =
+        number(*object, "distinct", 1, Limits::pairs / manifest.ranks);
+    readChunks(*object, "pre", &RankLayout::inputSegments, conditions.pre);
+    readChunks(*object, "post", &RankLayout::outputSegments, conditions.post);
+  }
+
+  /// The chunks of each rank, one for each segment of its buffer.
+  void readChunks(const json::Object &object, llvm::StringRef key,
+                  unsigned RankLayout::*segments,
+                  std::vector<std::vector<unsigned>> &chunks) {
+    const json::Array *array = object.getArray(key);
+    if (!array || array->size() != manifest.ranks) {
+      fail("'" + key.str() + "' is no list of chunks per rank");
+      return;
+    }
+    for (const json::Value &value : *array) {
+      std::vector<unsigned> &mine = chunks.emplace_back();
+      int64_t next = 0;
+      for (const json::Value &entry : elementsOf(value)) {
+        std::optional<int64_t> chunk = entry.getAsInteger();
+        if (!chunk || *chunk < next || *chunk >= manifest.conditions->distinct)
+          return void(fail("'" + key.str() + "' has no ascending chunks"));
+        mine.push_back(unsigned(*chunk));
+        next = *chunk + 1;
+      }
+      unsigned rank = chunks.size() - 1;
+      if (rank >= manifest.layout.size() ||
+          mine.size() != manifest.layout[rank].*segments)
+        return void(fail("'" + key.str() + "' differs from 'layout'"));
+    }
+  }
+
+  static llvm::ArrayRef<json::Value> elementsOf(const json::Value &value) {
+    const json::Array *array = value.getAsArray();
+    if (!array)
+      return {};
+    return {array->data(), array->size()};
   }
 
   ScheduleInfo readSchedule(const json::Object &object) {

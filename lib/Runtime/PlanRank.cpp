@@ -17,11 +17,27 @@
 
 using namespace sccl;
 
+static Result<Collective> customOf(const plan::Manifest &manifest) {
+  const plan::Conditions &conditions = *manifest.conditions;
+  auto setOf = [&](const std::vector<std::vector<unsigned>> &chunks) {
+    RankChunkSet set(manifest.ranks, conditions.distinct);
+    for (unsigned rank = 0; rank < manifest.ranks; ++rank)
+      for (unsigned chunk : chunks[rank])
+        set.insert(rank, chunk);
+    return set;
+  };
+  return Collective::makeCustom(manifest.collective, conditions.chunks,
+                                manifest.combining, setOf(conditions.pre),
+                                setOf(conditions.post));
+}
+
 Result<Collective> sccl::collectiveOf(const plan::Manifest &manifest) {
+  if (manifest.conditions)
+    return customOf(manifest);
   std::optional<CollectiveKind> kind = parseCollectiveName(manifest.collective);
   if (!kind || *kind == CollectiveKind::Custom)
-    return Error{"the plan is for the user-defined collective '" +
-                 manifest.collective + "', whose results cannot be verified"};
+    return Error{"the plan is for '" + manifest.collective +
+                 "', which is not known here, and does not define it"};
   unsigned chunks = sendsOneSegmentPerRank(*kind) ? manifest.ranks : 1;
   return Collective::make(*kind, manifest.ranks, chunks, manifest.root);
 }

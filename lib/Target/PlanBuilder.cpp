@@ -78,6 +78,21 @@ static unsigned sendSegments(const Collective &collective) {
   return most / collective.chunksPerSegment();
 }
 
+/// What a plan must say of a user-defined collective; its name tells nothing.
+static std::optional<plan::Conditions>
+conditionsOf(const Collective &collective) {
+  if (collective.kind() != CollectiveKind::Custom)
+    return std::nullopt;
+  plan::Conditions conditions;
+  conditions.chunks = collective.chunks();
+  conditions.distinct = collective.numChunks();
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+    conditions.pre.push_back(collective.pre().chunksOf(rank));
+    conditions.post.push_back(collective.post().chunksOf(rank));
+  }
+  return conditions;
+}
+
 LogicalResult PlanBuilder::checkProblem(coll::ScheduleOp schedule,
                                         const coll::Problem &problem) {
   plan::Manifest &manifest = result.manifest;
@@ -91,12 +106,13 @@ LogicalResult PlanBuilder::checkProblem(coll::ScheduleOp schedule,
     manifest.combining = collective.combining();
     manifest.sendSegments = sendSegments(collective);
     manifest.layout = layoutOf(collective);
+    manifest.conditions = conditionsOf(collective);
     manifest.topology = problem.topology.name();
     manifest.fingerprint = topology;
     return success();
   }
   auto differs = [&](const llvm::Twine &own, const llvm::Twine &first) {
-    return schedule.emitError()
+    return schedule.emitOpError()
            << "has " << own << ", but the first schedule of the plan has "
            << first;
   };
@@ -109,8 +125,9 @@ LogicalResult PlanBuilder::checkProblem(coll::ScheduleOp schedule,
   if (collective.root() != manifest.root)
     return differs("root " + llvm::Twine(collective.root()),
                    llvm::Twine(manifest.root));
-  if (layoutOf(collective) != manifest.layout)
-    return differs("other buffers", "the same collective by name");
+  if (layoutOf(collective) != manifest.layout ||
+      conditionsOf(collective) != manifest.conditions)
+    return differs("other buffers or chunks", "the same collective by name");
   if (topology != manifest.fingerprint)
     return differs("topology " + problem.topology.name(), manifest.topology);
   return success();
@@ -171,7 +188,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   for (const std::string &name : request.variants) {
     std::optional<PlanVariant> variant = findVariant(name);
     if (!variant)
-      return op.emitError() << "cannot be lowered as '" << name << "'";
+      return op.emitOpError() << "cannot be lowered as '" << name << "'";
     LoweringOptions options = request.lowering;
     options.transport = variant->transport;
     options.throughScratch |= variant->throughScratch;
@@ -201,7 +218,7 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
   if (options.steps && !leavesPeersToCopies(program))
-    return program.emitError("has functions that access memory of peers, "
+    return program.emitOpError("has functions that access memory of peers, "
                              "beside copies by the host");
   Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
   if (!shape)

@@ -27,6 +27,7 @@ static Plan makePlan() {
   manifest.combining = true;
   manifest.layout = {{1, 1, 0}, {1, 1, std::nullopt}};
   manifest.layout[1].inPlaceOffset = -3;
+  manifest.conditions = {3, 5, {{4}, {2}}, {{2}, {4}}};
   manifest.topology = "pair";
   manifest.fingerprint = "0123";
   manifest.schedules = {{"a", 2, 1, 1, 2, "1"}, {"b", 4, 4, 2, 2, "1/2"}};
@@ -166,6 +167,26 @@ TEST(Plan, ChecksTheManifest) {
   EXPECT_EQ(errorAfter("\"a_rank0\"", "\"a\\u0000\""),
             prefix + "'symbols' is longer than 512 bytes or has control "
                      "characters");
+}
+
+TEST(Plan, ChecksConditions) {
+  const std::string prefix = "the manifest is broken: ";
+  EXPECT_EQ(errorAfter("\"distinct\":5", "\"distinct\":1000000000"),
+            prefix + "'distinct' is 1000000000, expected 1 to 134217728");
+  EXPECT_EQ(errorAfter("\"pre\":[[4]", "\"pre\":[[5]"),
+            prefix + "'pre' has no ascending chunks");
+  EXPECT_EQ(errorAfter("\"pre\":[[4]", "\"pre\":[[-1]"),
+            prefix + "'pre' has no ascending chunks");
+  EXPECT_EQ(errorAfter("\"post\":[[2]", "\"post\":[[2,2]"),
+            prefix + "'post' has no ascending chunks");
+  EXPECT_EQ(errorAfter("\"post\":[[2]", "\"post\":[[2,3]"),
+            prefix + "'post' differs from 'layout'");
+  EXPECT_EQ(errorAfter("\"post\":[[2]", "\"post\":[2"),
+            prefix + "'post' differs from 'layout'");
+  EXPECT_EQ(errorAfter("\"pre\":[[4],", "\"pre\":["),
+            prefix + "'pre' is no list of chunks per rank");
+  EXPECT_EQ(errorAfter("\"conditions\":{", "\"conditions\":[],\"x\":{"),
+            prefix + "'conditions' is no object");
 }
 
 TEST(Plan, ChecksWhereCopiesGo) {

@@ -107,10 +107,13 @@ std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
   return sizes;
 }
 
-/// Bus bandwidth over algorithm bandwidth, as nccl-tests define it.
+/// Bus bandwidth over algorithm bandwidth, as nccl-tests define it; 1 for a
+/// user-defined collective.
 static double busFactor(const plan::Manifest &manifest) {
   double n = manifest.ranks;
   llvm::StringRef name = manifest.collective;
+  if (manifest.conditions)
+    return 1;
   if (name == "all_reduce")
     return 2 * (n - 1) / n;
   if (name == "broadcast" || name == "reduce")
@@ -141,7 +144,8 @@ public:
 
   void print(uint64_t bytes, uint64_t count, const Measurement &apart,
              const Measurement &inPlace, const scclChoice &choice) const {
-    bool rooted = isRooted(*parseCollectiveName(manifest.collective));
+    bool rooted = !manifest.conditions &&
+                  isRooted(*parseCollectiveName(manifest.collective));
     int root = rooted ? int(manifest.root) : -1;
     std::string op = manifest.combining ? std::string(reduction) : "none";
     if (json) {

@@ -85,6 +85,22 @@ static void printPrograms(const plan::Manifest &manifest) {
   }
 }
 
+static void printConditions(const plan::Conditions &conditions) {
+  auto list = [](const std::vector<unsigned> &chunks) {
+    constexpr unsigned shown = 8;
+    llvm::ArrayRef<unsigned> some = llvm::ArrayRef(chunks).take_front(shown);
+    std::string text = llvm::join(
+        llvm::map_range(some,
+                        [](unsigned chunk) { return llvm::utostr(chunk); }),
+        ", ");
+    return "[" + text + (chunks.size() > shown ? ", ...]" : "]");
+  };
+  for (unsigned rank = 0; rank < conditions.pre.size(); ++rank)
+    llvm::outs() << "rank " << rank << " has chunks "
+                 << list(conditions.pre[rank]) << " and must get "
+                 << list(conditions.post[rank]) << '\n';
+}
+
 static void printPlan(const plan::PlanView &view) {
   const plan::Manifest &manifest = view.manifest;
   llvm::outs() << llvm::formatv(
@@ -94,6 +110,8 @@ static void printPlan(const plan::PlanView &view) {
       llvm::StringRef(manifest.fingerprint).take_front(16),
       llvm::StringRef(view.hash).take_front(16), plan::formatVersion,
       manifest.generator);
+  if (manifest.conditions)
+    printConditions(*manifest.conditions);
   for (auto [index, schedule] : llvm::enumerate(manifest.schedules))
     llvm::outs() << llvm::formatv(
         "schedule {0}: {1}, C = {2}, S = {3}, R = {4}, R/C = {5}\n", index,

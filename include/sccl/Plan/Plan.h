@@ -41,7 +41,8 @@ struct Limits {
   static constexpr unsigned entries = 1 << 14; ///< of any list
   static constexpr unsigned nameBytes = 512;
   static constexpr unsigned chunks = 1 << 28;
-  static constexpr unsigned blocks = 64; ///< per channel
+  static constexpr uint64_t pairs = uint64_t(1) << 28; ///< of ranks and chunks
+  static constexpr unsigned blocks = 64;               ///< per channel
   static constexpr unsigned slots = 1 << 24;
   static constexpr uint64_t moves = uint64_t(1) << 40;
   static constexpr uint64_t controlBytes = uint64_t(1) << 32;
@@ -57,6 +58,14 @@ struct RankLayout {
   /// buffer; negative if before. Nothing if the rank has no such form.
   std::optional<int> inPlaceOffset;
   bool operator==(const RankLayout &) const = default;
+};
+
+/// What the ranks of a user-defined collective have and what they must get.
+struct Conditions {
+  unsigned chunks = 1;   ///< the C of its cost
+  unsigned distinct = 0; ///< G, the number of distinct chunks
+  std::vector<std::vector<unsigned>> pre, post; ///< by rank, ascending
+  bool operator==(const Conditions &) const = default;
 };
 
 struct ScheduleInfo {
@@ -147,7 +156,8 @@ struct Manifest {
   bool combining = false;
   unsigned sendSegments = 1; ///< of a sending rank
   std::vector<RankLayout> layout;
-  std::string topology;    ///< its name
+  std::optional<Conditions> conditions; ///< if the collective is the user's
+  std::string topology;                 ///< its name
   std::string fingerprint; ///< SHA-256 of its canonical text, in hexadecimal
   std::vector<ScheduleInfo> schedules;
   std::vector<ProgramInfo> programs;

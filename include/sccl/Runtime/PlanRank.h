@@ -20,7 +20,7 @@
 namespace sccl {
 
 /// The collective that a plan implements, with one chunk per segment. Fails if
-/// it is user-defined: plans do not hold its conditions.
+/// the plan neither has the name of one nor conditions.
 Result<Collective> collectiveOf(const plan::Manifest &manifest);
 
 struct MeasureRequest {
