@@ -10,7 +10,7 @@
 #include "HostObject.h"
 #include "ProgramFacts.h"
 
-#include "../Conversion/Common/ProgramEmitter.h"
+#include "sccl/Conversion/CodeShape.h"
 #include "sccl/Conversion/KernelABI.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -219,7 +219,7 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
   if (options.steps && !leavesPeersToCopies(program))
     return program.emitOpError("has functions that access memory of peers, "
-                             "beside copies by the host");
+                               "beside copies by the host");
   Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
   if (!shape)
     return program.emitError(shape.error());

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Conversion/CodeShape.h"
 #include "sccl/Conversion/Passes.h"
 
 #include "../Common/ProgramEmitter.h"

@@ -39,25 +39,6 @@ KernelArguments KernelArguments::load(OpBuilder &builder, Location loc,
   return of(values);
 }
 
-Result<CodeShape> coll::chooseCodeShape(StringRef name, ProgramOp program) {
-  if (name == "unrolled")
-    return CodeShape::Unrolled;
-  if (name == "table")
-    return CodeShape::Table;
-  if (name != "auto")
-    return Error{"unknown code shape '" + name.str() +
-                 "', expected auto, unrolled or table"};
-  for (RankOp rank : program.getBody().getOps<RankOp>()) {
-    unsigned ops = 0;
-    rank.walk([&](ChannelOp channel) {
-      ops += channel.getBody().front().getOperations().size();
-    });
-    if (ops > autoTableRows)
-      return CodeShape::Table;
-  }
-  return CodeShape::Unrolled;
-}
-
 ProgramEmitter::ProgramEmitter(OpBuilder &builder, Location loc,
                                const ProgramCode &code,
                                const KernelArguments &arguments, Value block)

@@ -28,18 +28,6 @@ struct KernelArguments {
                               mlir::Value record);
 };
 
-/// How rows become code.
-enum class CodeShape {
-  Unrolled, ///< a call for each row
-  Table,    ///< a table, and a loop over it
-};
-
-/// The shape that `name` ("auto", "unrolled" or "table") asks for. With "auto"
-/// it is a table if the longest function would have more than `autoTableRows`
-/// calls, for which `program` is measured. Fails on other names.
-Result<CodeShape> chooseCodeShape(llvm::StringRef name, ProgramOp program);
-inline constexpr unsigned autoTableRows = 64;
-
 /// Emits calls of the helpers into one straight line of code: a channel of a
 /// GPU kernel, or a whole rank on the host.
 class ProgramEmitter {

@@ -1,0 +1,33 @@
+//===- CodeShape.h - Calls or tables ----------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_CONVERSION_CODESHAPE_H
+#define SCCL_CONVERSION_CODESHAPE_H
+
+#include "sccl/Model/Result.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace sccl::coll {
+
+class ProgramOp;
+
+/// How the operations of a program become code.
+enum class CodeShape {
+  Unrolled, ///< a call for each of them
+  Table,    ///< a table, and a loop over it
+};
+
+/// The shape that `name` ("auto", "unrolled" or "table") asks for. With "auto"
+/// it is a table if the longest function would have more than `autoTableRows`
+/// calls, for which `program` is measured. Fails on other names.
+Result<CodeShape> chooseCodeShape(llvm::StringRef name, ProgramOp program);
+inline constexpr unsigned autoTableRows = 64;
+
+} // namespace sccl::coll
+
+#endif // SCCL_CONVERSION_CODESHAPE_H

@@ -1,0 +1,33 @@
+//===- CodeShape.cpp - Calls or tables ------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Conversion/CodeShape.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+Result<CodeShape> coll::chooseCodeShape(StringRef name, ProgramOp program) {
+  if (name == "unrolled")
+    return CodeShape::Unrolled;
+  if (name == "table")
+    return CodeShape::Table;
+  if (name != "auto")
+    return Error{"unknown code shape '" + name.str() +
+                 "', expected auto, unrolled or table"};
+  for (RankOp rank : program.getBody().getOps<RankOp>()) {
+    unsigned ops = 0;
+    rank.walk([&](ChannelOp channel) {
+      ops += channel.getBody().front().getOperations().size();
+    });
+    if (ops > autoTableRows)
+      return CodeShape::Table;
+  }
+  return CodeShape::Unrolled;
+}
