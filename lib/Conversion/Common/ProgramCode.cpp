@@ -96,26 +96,81 @@ FlagRow ProgramCode::encodeFlag(const FlagId &flag, unsigned value) const {
           int32_t(table.signals(flag)), int32_t(value)};
 }
 
-/// True if `reads` and what `writes` holds have a slot in common.
-static bool overlap(ArrayRef<SlotRange> reads, ArrayRef<SlotRange> writes) {
-  return llvm::any_of(reads, [&](const SlotRange &read) {
-    return llvm::any_of(writes, [&](const SlotRange &write) {
-      return read.rank == write.rank && read.buffer == write.buffer &&
-             read.slot < write.slot + write.count &&
-             write.slot < read.slot + read.count;
+namespace {
+/// What the threads of a block have accessed since they last joined, with
+/// buffers apart or in place.
+class Accesses {
+public:
+  Accesses(const Collective &collective, bool inPlace)
+      : collective(collective), inPlace(inPlace) {}
+
+  void add(const Transfer &transfer) {
+    Place written = placeOf(transfer.write);
+    // Onto itself nothing is copied.
+    if (transfer.reads.size() == 1 && placeOf(transfer.reads[0]) == written)
+      return;
+    for (const SlotRange &read : transfer.reads)
+      reads.push_back(placeOf(read));
+    writes.push_back(written);
+  }
+
+  void clear() {
+    reads.clear();
+    writes.clear();
+  }
+
+  /// True if `transfer` reads what was written, or writes what was accessed.
+  bool conflictWith(const Transfer &transfer) const {
+    Place written = placeOf(transfer.write);
+    return holdOneOf(reads, written) || holdOneOf(writes, written) ||
+           llvm::any_of(transfer.reads, [&](const SlotRange &read) {
+             return holdOneOf(writes, placeOf(read));
+           });
+  }
+
+private:
+  struct Place {
+    unsigned rank;
+    Buffer buffer;
+    int64_t slot, count;
+    bool operator==(const Place &) const = default;
+  };
+
+  /// In place the send buffer is a part of the receive buffer, or the reverse.
+  Place placeOf(const SlotRange &range) const {
+    Place place{range.rank, range.buffer, range.slot, range.count};
+    if (inPlace && range.buffer == Buffer::Input) {
+      place.buffer = Buffer::Output;
+      place.slot += collective.inPlaceOffset(range.rank);
+    }
+    return place;
+  }
+
+  static bool holdOneOf(ArrayRef<Place> places, const Place &place) {
+    return llvm::any_of(places, [&](const Place &other) {
+      return place.rank == other.rank && place.buffer == other.buffer &&
+             place.slot < other.slot + other.count &&
+             other.slot < place.slot + place.count;
     });
-  });
-}
+  }
+
+  const Collective &collective;
+  bool inPlace;
+  SmallVector<Place> reads, writes;
+};
+} // namespace
 
 std::vector<CodeRow> ProgramCode::encode(ArrayRef<Operation *> ops,
                                          unsigned rank) {
   std::vector<CodeRow> rows;
-  // What the threads of the block have written since they last joined.
-  SmallVector<SlotRange> written;
+  SmallVector<Accesses, 2> views = {{collective, /*inPlace=*/false}};
+  if (collective.hasInPlaceLayout())
+    views.push_back({collective, /*inPlace=*/true});
   auto addGroup = [&](CodeRow::Opcode opcode) {
     rows.push_back({opcode});
     rows.back().firstFlag = flags.size();
-    written.clear();
+    for (Accesses &accesses : views)
+      accesses.clear();
   };
   // Signals, and waits, that follow each other are one call.
   auto addFlag = [&](CodeRow::Opcode opcode, const FlagId &flag,
@@ -134,12 +189,15 @@ std::vector<CodeRow> ProgramCode::encode(ArrayRef<Operation *> ops,
     } else if (std::optional<Transfer> transfer = getTransfer(op);
                transfer && !isDMA(op)) {
       // Which thread handles which bytes depends on the alignment of buffers,
-      // so what one thread reads another may have written: a wait for nothing
-      // joins them.
-      if (overlap(transfer->reads, written))
+      // so what one thread accesses another may have written: a wait for
+      // nothing joins them.
+      if (llvm::any_of(views, [&](const Accesses &accesses) {
+            return accesses.conflictWith(*transfer);
+          }))
         addGroup(CodeRow::Wait);
       rows.push_back(encodeTransfer(*transfer, rank));
-      written.push_back(transfer->write);
+      for (Accesses &accesses : views)
+        accesses.add(*transfer);
     }
   }
   return rows;
