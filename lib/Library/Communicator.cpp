@@ -276,8 +276,14 @@ Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
   calls.resize(numRanks);
   foreign.resize(numRanks);
   resolveTables();
-  if (Status status = mapHostMemory(); !status.ok())
+  if (Status status = placeTables(); !status.ok())
     return status;
+  void *page = nullptr;
+  if (Status status =
+          device->mapHostMemory(plane.abortPage(), sizeof(uint64_t), &page);
+      !status.ok())
+    return status;
+  abortWord = static_cast<uint64_t *>(page);
   return watchdog.start(plane, processes, config.timeoutSeconds);
 }
 
@@ -293,17 +299,37 @@ void Communicator::fillBounceTables() {
     }
 }
 
-Status Communicator::mapHostMemory() {
-  void *tables = nullptr, *page = nullptr;
-  if (Status status = device->mapHostMemory(
-          peerTables.data(), peerTables.size() * sizeof(PeerEntry), &tables);
+/// Functions read their table in every operation: it has to be near.
+Status Communicator::placeTables() {
+  if (device->isSynchronous())
+    return {};
+  uint64_t bytes = peerTables.size() * sizeof(PeerEntry);
+  if (Status status = device->allocate(bytes, deviceTables); !status.ok())
+    return status;
+  if (Status status = device->copy(deviceTables->data(), peerTables.data(),
+                                   bytes, /*stream=*/nullptr);
       !status.ok())
     return status;
-  mappedTables = static_cast<PeerEntry *>(tables);
-  Status status =
-      device->mapHostMemory(plane.abortPage(), sizeof(uint64_t), &page);
-  abortWord = static_cast<uint64_t *>(page);
-  return status;
+  uploaded.resize(numRanks);
+  return settle(/*stream=*/nullptr);
+}
+
+PeerEntry *Communicator::deviceTableOf(unsigned slot) const {
+  const PeerEntry *tables =
+      deviceTables ? reinterpret_cast<const PeerEntry *>(deviceTables->data())
+                   : peerTables.data();
+  return const_cast<PeerEntry *>(tables) + size_t(slot) * numRanks;
+}
+
+/// Brings the table of direct launches to the device, if it has changed.
+Status Communicator::uploadTable(void *stream) {
+  const PeerEntry *table = tableOf(programs.size());
+  uint64_t bytes = numRanks * sizeof(PeerEntry);
+  if (!deviceTables || std::memcmp(uploaded.data(), table, bytes) == 0)
+    return {};
+  std::memcpy(uploaded.data(), table, bytes);
+  return device->copy(deviceTableOf(programs.size()), uploaded.data(), bytes,
+                      stream);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,7 +15,6 @@
 #include "Watchdog.h"
 
 #include <memory>
-#include <new>
 #include <optional>
 
 namespace sccl {
@@ -43,8 +42,6 @@ template <typename T> struct PageAllocator {
   void deallocate(T *memory, size_t) { ::operator delete(memory, page); }
   bool operator==(const PageAllocator &) const = default;
 };
-using PeerTables = std::vector<PeerEntry, PageAllocator<PeerEntry>>;
-
 class Communicator {
 public:
   /// Collective.
@@ -136,7 +133,8 @@ private:
   Status connect();
   Status shareDevice(const std::vector<struct Hello> &hellos);
   Status mapPeers(const std::vector<struct Hello> &hellos);
-  Status mapHostMemory();
+  Status placeTables();
+  Status uploadTable(void *stream);
   Status probeProcesses(const std::vector<struct Hello> &hellos);
   void fillBounceTables();
   uint64_t fitPiece() const;
@@ -192,9 +190,8 @@ private:
   const PeerEntry *tableOf(unsigned slot) const {
     return peerTables.data() + size_t(slot) * numRanks;
   }
-  PeerEntry *mappedTableOf(unsigned slot) const {
-    return mappedTables + size_t(slot) * numRanks;
-  }
+  /// The same as functions see it.
+  PeerEntry *deviceTableOf(unsigned slot) const;
   unsigned programSlot(const Program &program) const {
     return unsigned(&program - programs.data());
   }
@@ -207,9 +204,8 @@ private:
 
   ControlPlane plane;
   /// The tables of peers that functions get: one per program for own buffers,
-  /// and one that every direct launch fills in. The device may have mapped
-  /// them, so they outlive it.
-  PeerTables peerTables;
+  /// and one that every direct launch fills in.
+  std::vector<PeerEntry> peerTables;
   std::vector<ProcessId> processes;
   bool isOneProcess = false;
   /// True if every rank can copy to memory of the others that it has not
@@ -227,7 +223,10 @@ private:
   std::vector<SizedChoice> choices;
   std::optional<Choice> forced;
 
-  PeerEntry *mappedTables = nullptr; ///< as the device sees them
+  /// A copy of the tables in memory of the device, if that has its own, and
+  /// what was last written to that of direct launches.
+  std::unique_ptr<DeviceBuffer> deviceTables;
+  std::vector<PeerEntry> uploaded;
   std::vector<Call> calls;
   /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for
   /// an output that is an address of another process.

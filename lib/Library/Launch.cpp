@@ -378,7 +378,7 @@ LaunchArguments Communicator::argumentsFor(const PeerEntry &own,
           piece.output,
           own.scratch,
           own.control,
-          mappedTableOf(table),
+          deviceTableOf(table),
           abortWord,
           piece.bytes,
           piece.distance};
@@ -393,6 +393,9 @@ Status Communicator::runPiece(const Flight &flight, const Piece &piece,
   if (program.hasCopies())
     return runSteps(flight, piece, table);
   const PeerEntry &own = tableOf(programSlot(program))[rank];
+  if (table == programs.size())
+    if (Status status = uploadTable(flight.request.stream); !status.ok())
+      return status;
   if (together)
     return launchTogether(flight, argumentsFor(own, piece, table));
   if (Status status =

@@ -109,13 +109,15 @@ TEST_P(SharedGPU, GivesUpOnALateRankOfItsDevice) {
 
 TEST_P(SharedGPU, TellsAllRanksOfAFailure) {
   std::string bytes = gpuPlan("ring4-all_gather", kind, true);
-  // The first copy is that of the arguments.
-  for (auto [cuda, hip] : {std::pair{"cuLaunchCooperativeKernel",
-                                     "hipModuleLaunchCooperativeKernel"},
-                           {"cuMemcpyAsync", "hipMemcpyAsync"}}) {
+  // Each rank copies its tables at first; the copy after these is that of the
+  // arguments.
+  for (auto [cuda, hip, number] :
+       {std::tuple{"cuLaunchCooperativeKernel",
+                   "hipModuleLaunchCooperativeKernel", "1"},
+        {"cuMemcpyAsync", "hipMemcpyAsync", "5"}}) {
     fake.reset();
     std::string name = fake.isCUDA ? cuda : hip;
-    Setting fail("SCCL_FAKE_FAIL", name + ":1");
+    Setting fail("SCCL_FAKE_FAIL", name + ":" + number);
     EXPECT_EQ(0, runRanks(4, RanksAs::Threads, [&](const RankEnd &end) {
                 Member member;
                 if (check(!join(member, end, bytes, kind, 2, 1), "join"))

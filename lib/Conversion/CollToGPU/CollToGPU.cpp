@@ -38,7 +38,7 @@ public:
                 const Collective &collective, bool averages, CodeShape shape,
                 unsigned blockSize)
       : builder(builder), info(describeProgram(program, collective)),
-        code(program, collective, averages), shape(shape),
+        code(program, collective, averages, /*hasThreads=*/true), shape(shape),
         blockSize(blockSize) {}
 
   /// The kernels of `rank`: one, or one for each step.

@@ -79,7 +79,8 @@ struct ConvertCollToHostPass
     if (failed(order))
       return failure();
     OpBuilder builder(program);
-    ProgramCode code(program, problem->collective, options.averages());
+    ProgramCode code(program, problem->collective, options.averages(),
+                     /*hasThreads=*/false);
     std::vector<CodeRow> rows;
     for (unsigned rank = 0; rank < info.numRanks; ++rank)
       emitRank(builder, program.getLoc(), info, code, rank, (*order)[rank],

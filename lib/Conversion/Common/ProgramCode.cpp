@@ -45,9 +45,10 @@ std::set<PacketShape> coll::packetShapes(ProgramOp program) {
 }
 
 ProgramCode::ProgramCode(ProgramOp program, const Collective &collective,
-                         bool averages)
+                         bool averages, bool hasThreads)
     : program(program), collective(collective), hasDivisors(averages),
-      perSegment(collective.chunksPerSegment()), table(program) {
+      hasThreads(hasThreads), perSegment(collective.chunksPerSegment()),
+      table(program) {
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     auto channels = rank.getBody().getOps<ChannelOp>();
     layouts.push_back(
@@ -191,7 +192,7 @@ std::vector<CodeRow> ProgramCode::encode(ArrayRef<Operation *> ops,
       // Which thread handles which bytes depends on the alignment of buffers,
       // so what one thread accesses another may have written: a wait for
       // nothing joins them.
-      if (llvm::any_of(views, [&](const Accesses &accesses) {
+      if (hasThreads && llvm::any_of(views, [&](const Accesses &accesses) {
             return accesses.conflictWith(*transfer);
           }))
         addGroup(CodeRow::Wait);

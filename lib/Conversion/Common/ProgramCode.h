@@ -60,11 +60,11 @@ struct CodeRow {
 
   Opcode opcode;
   CodeSlot dst = {}, src0 = {}, src1 = {}; ///< of a transfer or a reduction
-  int32_t position = 0;     ///< of the first chunk in its segment
-  int32_t count = 0;        ///< of chunks, or of flags
-  int32_t firstFlag = 0;    ///< row in the table of flags
-  int32_t divisor = 0;      ///< of a final reduction, if it is an average
-  PacketShape shape = {};   ///< of a transfer or a reduction
+  int32_t position = 0;   ///< of the first chunk in its segment
+  int32_t count = 0;      ///< of chunks, or of flags
+  int32_t firstFlag = 0;  ///< row in the table of flags
+  int32_t divisor = 0;    ///< of a final reduction, if it is an average
+  PacketShape shape = {}; ///< of a transfer or a reduction
 
   std::array<int32_t, words> encode() const;
 };
@@ -75,8 +75,10 @@ std::set<PacketShape> packetShapes(ProgramOp program);
 /// Makes the rows of one program.
 class ProgramCode {
 public:
-  /// `averages` tells that the reduction is an average.
-  ProgramCode(ProgramOp program, const Collective &collective, bool averages);
+  /// `averages` tells that the reduction is an average, `hasThreads` that rows
+  /// are executed by many threads together.
+  ProgramCode(ProgramOp program, const Collective &collective, bool averages,
+              bool hasThreads);
 
   /// The rows for `ops`, which one thread block, or one host thread, of `rank`
   /// executes in this order.
@@ -97,7 +99,7 @@ private:
 
   ProgramOp program;
   const Collective &collective;
-  bool hasDivisors;
+  bool hasDivisors, hasThreads;
   unsigned perSegment;
   FlagTable table;
   std::vector<ControlLayout> layouts; ///< by rank
