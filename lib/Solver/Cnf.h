@@ -13,7 +13,7 @@
 #ifndef SCCL_LIB_SOLVER_CNF_H
 #define SCCL_LIB_SOLVER_CNF_H
 
-#include "Deadline.h"
+#include "sccl/Model/Deadline.h"
 
 #include <cadical.hpp>
 

@@ -13,9 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Model/Deadline.h"
+
 #include "Backends.h"
 #include "ContributionEncoding.h"
-#include "Deadline.h"
 
 #include <algorithm>
 #include <numeric>

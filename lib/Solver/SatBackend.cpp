@@ -13,8 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Model/Deadline.h"
+
 #include "Backends.h"
-#include "Deadline.h"
 #include "SatEncoding.h"
 #include "StepSplitting.h"
 #include "TimeExpansion.h"
