@@ -190,11 +190,11 @@ private:
   }
 
   /// The cheapest of `candidates` that is found, the easiest first, as long as
-  /// time allows, or until a few have not been found quickly.
+  /// time allows, or until one was not found quickly.
   std::optional<FrontierPoint>
   searchFromEasySide(unsigned s, std::vector<Candidate> candidates,
                      bool isBrief) {
-    constexpr unsigned maxMisses = 3, moreRounds = 4;
+    constexpr unsigned moreRounds = 4;
     constexpr double briefSeconds = 0.25;
     // If the bound is far off, nothing that is near it exists.
     unsigned unit = smallest.chunks();
@@ -208,16 +208,14 @@ private:
     SolverOptions solver = options.solver;
     double probeSeconds = options.probeSeconds;
     if (isBrief) {
-      solver.maxTurns = briefTurns;
+      solver.maxTurns = 1;
       probeSeconds = briefSeconds;
     }
     Clock::time_point began = Clock::now();
-    unsigned misses = 0;
     std::optional<FrontierPoint> best;
     for (const Candidate &candidate : candidates) {
       std::chrono::duration<double> used = Clock::now() - began;
-      if (timeIsOver() || used.count() > options.stepSeconds ||
-          (isBrief && misses == maxMisses))
+      if (timeIsOver() || used.count() > options.stepSeconds)
         break;
       if (isDominated(candidate) ||
           (best && best->bandwidth() <= candidate.bandwidth()))
@@ -225,8 +223,8 @@ private:
       if (auto point =
               tryCandidate(s, candidate, options.engine, solver, probeSeconds))
         best = std::move(point);
-      else
-        ++misses;
+      else if (isBrief)
+        break;
     }
     return best;
   }
