@@ -13,9 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Model/Deadline.h"
-
 #include "Backends.h"
+#include "Cadical.h"
 #include "SatEncoding.h"
 #include "StepSplitting.h"
 #include "TimeExpansion.h"
@@ -39,7 +38,7 @@ struct Attempt {
   SatRestriction restriction;
   bool isComplete; ///< restricts nothing
   bool isOver = false;
-  std::unique_ptr<CaDiCaL::Solver> solver = nullptr;
+  std::unique_ptr<CadicalSolver> solver = nullptr;
   std::unique_ptr<SatEncoding> encoding = nullptr;
 };
 
@@ -181,7 +180,7 @@ bool SatRun::outOfMemory() const {
 }
 
 void SatRun::prepare(Attempt &attempt) {
-  attempt.solver = std::make_unique<CaDiCaL::Solver>();
+  attempt.solver = std::make_unique<CadicalSolver>();
   attempt.solver->set("quiet", 1);
   attempt.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
   attempt.solver->connect_terminator(&terminator);

@@ -86,6 +86,10 @@ chooseBackends(const Instance &instance, std::string_view engine,
     if (engine != "auto" && engine != backend->name())
       continue;
     known = true;
+    // The same formula as that of direct, more slowly.
+    if (engine == "auto" && backend->name() == "z3" && !chosen.empty() &&
+        chosen.back()->name() == "direct")
+      continue;
     std::string refusal = backend->whyNot(instance);
     if (refusal.empty())
       chosen.push_back(backend.get());
@@ -281,13 +285,14 @@ SynthesisResult sccl::synthesize(const Instance &instance,
   Failed failure;
   std::vector<const SolverBackend *> backends =
       chooseBackends(instance, engine, failure);
-  // An engine that cannot reduce can still do the parts of a reduction.
+  // An engine that cannot reduce can still do the parts of a reduction, and z3
+  // is quicker there.
   std::unique_ptr<SolverBackend> overNamed;
-  if (backends.empty() && isBackend(engine) &&
+  if ((backends.empty() || engine == "z3") && isBackend(engine) &&
       instance.collective.combining()) {
     overNamed = createCombiningBackend(engine);
     if (overNamed->whyNot(instance).empty())
-      backends = {overNamed.get()};
+      backends.insert(backends.begin(), overNamed.get());
   }
   if (backends.empty())
     return {failure, std::string(engine)};

@@ -497,16 +497,32 @@ TEST_F(Z3Test, UnknownEngine) {
 
 TEST_F(Z3Test, CombiningByParts) {
   Instance instance = named(dgx1, CollectiveKind::AllReduce, 8, 4, 4);
-  for (const auto &backend : solverBackends())
-    if (backend->name() == "z3") {
-      EXPECT_EQ(backend->whyNot(instance),
-                "collective 'all_reduce' combines chunks, z3 takes collectives "
-                "that only move them");
-    }
   SynthesisResult result = synthesize(instance, {}, "z3");
   EXPECT_EQ(statusName(result.outcome), "satisfiable")
       << detail(result.outcome);
   EXPECT_EQ(result.engine, "compose/z3/direct");
+}
+
+TEST_F(Z3Test, CombiningAtOnce) {
+  // No composition has so few steps.
+  SynthesisResult result =
+      synthesize(named(dgx1, CollectiveKind::AllReduce, 2, 2, 2), {}, "z3");
+  EXPECT_EQ(statusName(result.outcome), "satisfiable")
+      << detail(result.outcome);
+  EXPECT_EQ(result.engine, "z3/direct");
+  Instance refuted = named(dgx1, CollectiveKind::AllReduce, 3, 2, 2);
+  result = synthesize(refuted, {}, "z3");
+  EXPECT_EQ(statusName(result.outcome), "unsatisfiable")
+      << detail(result.outcome);
+  SolverOptions paper;
+  paper.encoding = Encoding::Paper;
+  result = synthesize(refuted, paper, "z3");
+  EXPECT_EQ(statusName(result.outcome), "unknown");
+  EXPECT_NE(detail(result.outcome)
+                .find("the encoding of the paper has no "
+                      "reductions"),
+            std::string::npos)
+      << detail(result.outcome);
 }
 
 TEST_F(Z3Test, MalformedInstance) {
