@@ -102,8 +102,11 @@ std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
     return std::nullopt;
   }
   std::vector<uint64_t> sizes;
-  for (uint64_t size = *first; size <= *last; size *= factor)
+  for (uint64_t size = *first; size <= *last; size *= factor) {
     sizes.push_back(size);
+    if (size > *last / factor)
+      break; // the next one would be too large, or even for 64 bits
+  }
   return sizes;
 }
 

@@ -220,13 +220,22 @@ std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
   uint64_t number;
   if (text.consumeInteger(10, number))
     return std::nullopt;
+  constexpr uint64_t tebi = uint64_t(1) << 40;
   static constexpr std::pair<const char *, uint64_t> units[] = {
-      {"", 1},           {"B", 1},
-      {"K", 1 << 10},    {"KiB", 1 << 10},
-      {"M", 1 << 20},    {"MiB", 1 << 20},
-      {"G", 1u << 30},   {"GiB", 1u << 30},
-      {"KB", 1000},      {"MB", 1000 * 1000},
-      {"GB", 1000000000}};
+      {"", 1},
+      {"B", 1},
+      {"K", 1 << 10},
+      {"KiB", 1 << 10},
+      {"M", 1 << 20},
+      {"MiB", 1 << 20},
+      {"G", 1u << 30},
+      {"GiB", 1u << 30},
+      {"T", tebi},
+      {"TiB", tebi},
+      {"KB", 1000},
+      {"MB", 1000 * 1000},
+      {"GB", 1000000000},
+      {"TB", 1000000000000}};
   for (auto [unit, factor] : units)
     if (text == unit)
       return number <= UINT64_MAX / factor
@@ -236,7 +245,8 @@ std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
 }
 
 std::string driver::formatBytes(uint64_t bytes) {
-  for (auto [unit, factor] : {std::pair{"GiB", uint64_t(1) << 30},
+  for (auto [unit, factor] : {std::pair{"TiB", uint64_t(1) << 40},
+                              {"GiB", uint64_t(1) << 30},
                               {"MiB", uint64_t(1) << 20},
                               {"KiB", uint64_t(1) << 10}})
     if (bytes >= factor && bytes % factor == 0)

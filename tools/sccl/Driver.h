@@ -81,8 +81,8 @@ std::string scheduleText(const Instance &instance, const Schedule &schedule,
 llvm::json::Object resultObject(const Instance &instance,
                                 const SynthesisResult &result);
 
-/// Parses "1MiB", "64KB", "4100": a number of bytes with a decimal (KB, MB, GB)
-/// or binary (K, KiB, M, MiB, G, GiB) unit.
+/// Parses "1MiB", "64KB", "4100": a number of bytes with a decimal (KB, MB, GB,
+/// TB) or binary (K, KiB, M, MiB, G, GiB, T, TiB) unit.
 std::optional<uint64_t> parseBytes(llvm::StringRef text);
 /// "1.5 MiB".
 std::string formatBytes(uint64_t bytes);
