@@ -225,8 +225,6 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
     request.registered = buffers == "registered";
     request.batches = batches;
     request.launches = launches ? launches : launchesForSize(size);
-    scclChoice choice = {};
-    choice.size = sizeof(choice);
     Measurement results[2];
     for (bool inPlace : {false, true}) {
       request.inPlace = inPlace;
@@ -238,10 +236,11 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
     }
     if (end.rank != 0)
       continue;
-    scclQueryChoice((*rank)->comm(), request.count, scclFloat32, scclSum,
-                    &choice);
+    Result<scclChoice> choice = (*rank)->choice(request);
+    if (!choice)
+      return report(choice.error());
     table.print(request.count * elementBytes() * segmentsOfSize(manifest),
-                request.count, results[0], results[1], choice);
+                request.count, results[0], results[1], *choice);
     for (const Measurement &result : results)
       if (result.wrong != 0)
         fail("wrong result in " + result.firstWrong);
