@@ -174,6 +174,17 @@ static int awaitChild(pid_t child, unsigned rank) {
   return 1;
 }
 
+int sccl::afterFlush(int code) {
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  if (!error)
+    return code;
+  llvm::outs().clear_error();
+  llvm::WithColor::error(llvm::errs(), "sccl")
+      << "cannot write standard output: " << error.message() << '\n';
+  return 1;
+}
+
 [[noreturn]] static void
 runChild(pid_t parent, int socket, unsigned rank, unsigned numRanks,
          llvm::function_ref<int(const RankEnd &)> body) {
@@ -181,8 +192,7 @@ runChild(pid_t parent, int socket, unsigned rank, unsigned numRanks,
   if (getppid() != parent)
     _exit(1);
   ProcessEnd end{socket, numRanks};
-  int code = body({rank, numRanks, ProcessEnd::allGather, &end});
-  llvm::outs().flush();
+  int code = afterFlush(body({rank, numRanks, ProcessEnd::allGather, &end}));
   llvm::errs().flush();
   _exit(code);
 }

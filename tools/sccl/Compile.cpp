@@ -157,8 +157,7 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
   if (child < 0)
     return fail("cannot start a child process");
   if (child == 0) {
-    int code = work();
-    llvm::outs().flush();
+    int code = afterFlush(work());
     llvm::errs().flush();
     _exit(code);
   }

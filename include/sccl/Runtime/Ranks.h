@@ -53,6 +53,10 @@ struct RankEnd {
 int runRanks(unsigned numRanks, RanksAs kind,
              llvm::function_ref<int(const RankEnd &)> body);
 
+/// `code`, or 1 if standard output took less than was printed; prints why. For
+/// the end of a process.
+int afterFlush(int code);
+
 /// OpenMPI or MPICH if its mpirun has started this process, or nothing.
 std::optional<RanksAs> startedBy();
 /// Becomes the mpirun of `kind`, which starts `numRanks` processes with the
