@@ -269,7 +269,7 @@ int driver::benchMain() {
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (!checkTypes(dtype, reduction))
     return BadInput;
-  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
-    return benchRank(*plan, *sizes, end);
-  });
+  return startRanks(
+      plan->view.manifest.ranks, *kind, timeout,
+      [&](const RankEnd &end) { return benchRank(*plan, *sizes, end); });
 }

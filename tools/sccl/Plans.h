@@ -57,9 +57,9 @@ int runPlan(const RunRequest &request, RanksAs kind);
 int reportRun(const RunRequest &request, llvm::StringRef collective,
               unsigned ranks, const RunReport &run);
 
-/// Runs `body` once per rank, for a plan of `numRanks` ranks; starts mpirun if
-/// that has not happened.
-int startRanks(unsigned numRanks, RanksAs kind,
+/// Runs `body` once per rank, for a plan of `numRanks` ranks whose launches end
+/// after `timeoutSeconds`; starts mpirun if that has not happened.
+int startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
                llvm::function_ref<int(const RankEnd &)> body);
 /// The kind that `--ranks-as` and `--launcher` ask for. Prints an error and
 /// returns nothing if there is none.

@@ -252,7 +252,7 @@ int driver::tuneMain() {
   if (sizes->empty())
     return fail("--to is less than one element per segment, " +
                 llvm::Twine(least) + " bytes");
-  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
-    return tuneRank(*plan, *sizes, *kind, end);
-  });
+  return startRanks(
+      plan->view.manifest.ranks, *kind, timeout,
+      [&](const RankEnd &end) { return tuneRank(*plan, *sizes, *kind, end); });
 }
