@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceFlags.h"
 #include "Plans.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -39,10 +40,7 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     buffers("buffers", cl::desc("registered (scclMemAlloc) or any (malloc)"),
             cl::init("registered"), cl::sub(command));
-static cl::opt<std::string> deviceName("device", cl::desc("cpu, cuda or hip"),
-                                       cl::init("cpu"), cl::sub(command));
-static cl::opt<unsigned> gpus("gpus", cl::desc("GPUs; rank r gets r mod N"),
-                              cl::init(1), cl::sub(command));
+static DeviceFlags device(command);
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
                                  cl::init(50), cl::sub(command));
 static cl::opt<unsigned> launches("launches", cl::desc("Per batch; 0: by size"),
@@ -53,16 +51,6 @@ static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
                           cl::sub(command));
 
 bool driver::benchChosen() { return bool(command); }
-
-static std::optional<scclDeviceKind> parseDevice(llvm::StringRef name) {
-  if (name == "cpu")
-    return scclDeviceCPU;
-  if (name == "cuda")
-    return scclDeviceCUDA;
-  if (name == "hip")
-    return scclDeviceHIP;
-  return std::nullopt;
-}
 
 bool driver::checkTypes(const std::string &element,
                         const std::string &reduction) {
@@ -202,15 +190,11 @@ private:
 static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
                      const RankEnd &end) {
   const plan::Manifest &manifest = plan.view.manifest;
-  scclConfig config = SCCL_CONFIG_INITIALIZER;
-  config.timeoutSeconds = timeout;
-  config.device = *parseDevice(deviceName);
-  config.deviceIndex = int(end.rank % gpus);
   auto report = [&](llvm::StringRef error) {
     return end.rank == 0 ? fail(error) : int(BadInput);
   };
-  Result<std::unique_ptr<PlanRank>> rank =
-      PlanRank::create(plan.file->getBuffer(), manifest, end, config);
+  Result<std::unique_ptr<PlanRank>> rank = PlanRank::create(
+      plan.file->getBuffer(), manifest, end, device.config(end.rank, timeout));
   if (!rank)
     return report(rank.error());
   BenchTable table(manifest);
@@ -258,13 +242,11 @@ int driver::benchMain() {
     return BadInput;
   if (buffers != "registered" && buffers != "any")
     return fail("--buffers is '" + buffers + "', expected registered or any");
-  if (!parseDevice(deviceName) || gpus == 0)
-    return fail("--device is '" + deviceName +
-                "' with --gpus=" + llvm::Twine(gpus) +
-                ", expected cpu, cuda or hip with at least 1");
-  if (deviceName != "cpu" && buffers != "registered")
+  if (!device.check())
+    return BadInput;
+  if (device.isGPU() && buffers != "registered")
     return fail("--buffers=any is memory of the host, which --device=" +
-                deviceName + " cannot access");
+                device.name() + " cannot access");
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (!checkTypes(dtype, reduction))
