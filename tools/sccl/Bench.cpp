@@ -98,6 +98,14 @@ std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
   return sizes;
 }
 
+bool driver::dropEmpty(std::vector<uint64_t> &sizes, uint64_t least) {
+  llvm::erase_if(sizes, [&](uint64_t size) { return size < least; });
+  if (sizes.empty())
+    fail("--to is less than one element per segment, " + llvm::Twine(least) +
+         " bytes");
+  return !sizes.empty();
+}
+
 /// Bus bandwidth over algorithm bandwidth, as nccl-tests define it; 1 for a
 /// user-defined collective.
 static double busFactor(const plan::Manifest &manifest) {
@@ -250,6 +258,8 @@ int driver::benchMain() {
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (!checkTypes(dtype, reduction))
+    return BadInput;
+  if (!dropEmpty(*sizes, segmentsOfSize(plan->view.manifest) * elementBytes()))
     return BadInput;
   return startRanks(
       plan->view.manifest.ranks, *kind, timeout,

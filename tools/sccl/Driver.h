@@ -69,8 +69,13 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 bool checkEngineName(llvm::StringRef name);
 
 /// Writes to a temporary file and renames it, or into a device or pipe; "-" is
-/// standard output. Prints an error on failure.
+/// standard output. A file that is replaced leaves its permissions. Prints an
+/// error on failure.
 bool writeFile(llvm::StringRef path, llvm::StringRef contents);
+
+/// True if a file of this name can be written, to find out before work is done
+/// for it. Prints an error if not.
+bool checkWritable(llvm::StringRef path);
 
 /// The text of a module with `schedule` and its topology. An empty
 /// `certificate` is none.

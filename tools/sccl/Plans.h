@@ -51,6 +51,10 @@ unsigned launchesForSize(uint64_t bytes);
 std::optional<std::vector<uint64_t>>
 sizesBetween(llvm::StringRef from, llvm::StringRef upTo, unsigned factor);
 
+/// Removes the sizes that are less than `least` bytes, one element per segment.
+/// Prints an error and returns false if none is left.
+bool dropEmpty(std::vector<uint64_t> &sizes, uint64_t least);
+
 /// `sccl run` with libsccl: executes a plan, or the plan of a schedule.
 int runPlan(const RunRequest &request, RanksAs kind);
 /// Prints what a run gave. Returns the exit code.

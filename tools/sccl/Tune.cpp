@@ -56,9 +56,11 @@ static cl::opt<bool> quiet("quiet", cl::desc("Do not show progress"),
 
 bool driver::tuneChosen() { return bool(command); }
 
-static unsigned elementBytes() {
+static uint64_t elementBytes() {
   return findElementType(std::string(dtype))->bytes;
 }
+
+static llvm::StringRef outputPath() { return output.empty() ? input : output; }
 
 namespace {
 /// Measures on one rank; all ranks take the same way through this.
@@ -211,7 +213,7 @@ static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
   Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)
     return fail(bytes.error());
-  return writeFile(output.empty() ? input : output, *bytes) ? Done : BadInput;
+  return writeFile(outputPath(), *bytes) ? Done : BadInput;
 }
 
 /// What one rank does. Rank 0 prints and writes.
@@ -248,11 +250,9 @@ int driver::tuneMain() {
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (!device.check() || !checkTypes(dtype, reduction))
     return BadInput;
-  uint64_t least = uint64_t(plan->view.manifest.sendSegments) * elementBytes();
-  llvm::erase_if(*sizes, [&](uint64_t size) { return size < least; });
-  if (sizes->empty())
-    return fail("--to is less than one element per segment, " +
-                llvm::Twine(least) + " bytes");
+  if (!dropEmpty(*sizes, plan->view.manifest.sendSegments * elementBytes()) ||
+      !checkWritable(outputPath()))
+    return BadInput;
   return startRanks(
       plan->view.manifest.ranks, *kind, timeout,
       [&](const RankEnd &end) { return tuneRank(*plan, *sizes, *kind, end); });
