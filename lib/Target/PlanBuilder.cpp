@@ -354,20 +354,29 @@ FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
                     options);
 }
 
+/// The program that stands for a schedule until somebody measures; the model
+/// knows no difference. Where values are combined, it is better to fetch what a
+/// peer has than to have it written here (docs/Rationale/Plan.md).
+static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
+  std::optional<unsigned> first;
+  for (auto [index, program] : llvm::enumerate(manifest.programs)) {
+    if (program.schedule != schedule)
+      continue;
+    if (manifest.combining && program.variant == "pull")
+      return index;
+    if (!first)
+      first = index;
+  }
+  return *first;
+}
+
 plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
   plan::SizeTable table;
   table.source = "model";
-  for (const SizeRange &range : selectBySize(costs, request.model)) {
-    // The first program of a schedule is as good as any in the model.
-    auto program = llvm::find_if(manifest.programs,
-                                 [&](const plan::ProgramInfo &candidate) {
-                                   return candidate.schedule == range.best;
-                                 });
-    table.choices.push_back({range.firstByte,
-                             unsigned(program - manifest.programs.begin()),
-                             plan::Path::Auto, 0});
-  }
+  for (const SizeRange &range : selectBySize(costs, request.model))
+    table.choices.push_back(
+        {range.firstByte, standIn(manifest, range.best), plan::Path::Auto, 0});
   manifest.tables.push_back(std::move(table));
   return std::move(result);
 }
