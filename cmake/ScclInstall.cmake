@@ -32,10 +32,12 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/sccl.pc.in
 install(FILES ${PROJECT_BINARY_DIR}/cmake/sccl.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsccl)
 
-# The driver finds its libraries, and those for MPI, at ../lib.
+# The driver finds its libraries, and those for MPI, at ../lib; MLIR's where they
+# were when it was built.
 file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR}
   ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(sccl PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+set_target_properties(sccl PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${lib_from_bin};${LLVM_LIBRARY_DIR}")
 install(TARGETS sccl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sccl)
 foreach(mpi IN LISTS SCCL_MPIS)
   install(TARGETS sccl-${mpi} DESTINATION ${CMAKE_INSTALL_LIBDIR}
