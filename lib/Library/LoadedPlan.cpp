@@ -22,12 +22,23 @@ Status sccl::loadPlan(std::string bytes,
   if (!view)
     return {scclErrorInvalidPlan, view.error()};
   loaded->view = std::move(*view);
+  loaded->isChecked = std::vector<std::atomic<bool>>(loaded->view.blobs.size());
   plan = std::move(loaded);
   return {};
 }
 
-/// Reads what `fd` has; a file that grows meanwhile is cut off, which its hash
-/// shows.
+Status LoadedPlan::findBlob(unsigned index, llvm::StringRef &blob) const {
+  // Ranks that come here at the same time may compare it twice.
+  if (!isChecked[index].load(std::memory_order_relaxed))
+    if (std::optional<Error> error = plan::checkBlob(view, index))
+      return {scclErrorInvalidPlan, error->message};
+  isChecked[index].store(true, std::memory_order_relaxed);
+  blob = view.blobs[index];
+  return {};
+}
+
+/// Reads what `fd` has; a file that grows meanwhile is cut off, which its
+/// header or hashes show.
 static Status readAll(int fd, const char *path, std::string &bytes) {
   struct stat info;
   if (fstat(fd, &info) != 0)

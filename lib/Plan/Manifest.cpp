@@ -157,7 +157,8 @@ std::string plan::manifestText(const Manifest &manifest,
       {"tables", writeList<SizeTable>(manifest.tables, writeTable)},
       {"blobs", writeList<BlobRange>(blobs, [](const BlobRange &blob) {
          return json::Value(json::Object{{"offset", int64_t(blob.offset)},
-                                         {"bytes", int64_t(blob.bytes)}});
+                                         {"bytes", int64_t(blob.bytes)},
+                                         {"sha256", blob.hash}});
        })}};
   if (manifest.conditions)
     object["conditions"] = writeConditions(*manifest.conditions);
@@ -383,7 +384,8 @@ private:
     blobs = list<BlobRange>(
         root, "blobs", 0, Limits::entries, [&](const json::Object &object) {
           return BlobRange{number(object, "offset", 0, Limits::fileBytes),
-                           number(object, "bytes", 0, Limits::fileBytes)};
+                           number(object, "bytes", 0, Limits::fileBytes),
+                           readHash(object)};
         });
     manifest.programs = list<ProgramInfo>(
         root, "programs", 1, Limits::entries,
@@ -393,6 +395,14 @@ private:
     manifest.kernels = list<KernelInfo>(
         root, "kernels", 0, Limits::entries,
         [&](const json::Object &object) { return readKernel(object); });
+  }
+
+  std::string readHash(const json::Object &object) {
+    std::string hash = name(object, "sha256");
+    if (hash.size() != 64 ||
+        hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+      fail("'sha256' is '" + hash + "', expected 64 hexadecimal digits");
+    return hash;
   }
 
   ProgramInfo readProgram(const json::Object &object) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Plan/Plan.h"
 #include "sccl/Runtime/Ranks.h"
 #include "sccl/sccl.h"
 
@@ -139,7 +140,10 @@ TEST(Library, RefusesBadPlans) {
   for (size_t size : {size_t(0), size_t(30), size_t(64), bytes.size() - 1})
     EXPECT_EQ(scclPlanLoadMemory(bytes.data(), size, &plan),
               scclErrorInvalidPlan);
-  for (size_t i = 0; i < bytes.size(); i += 211) {
+  size_t end = bytes.find("\x7f"
+                          "ELF"); // blobs are read later
+  ASSERT_NE(end, std::string::npos);
+  for (size_t i = 0; i < end; i += 211) {
     bytes[i] ^= 4;
     EXPECT_EQ(scclPlanLoadMemory(bytes.data(), bytes.size(), &plan),
               scclErrorInvalidPlan)
@@ -153,12 +157,22 @@ TEST(Library, RefusesBadPlans) {
   EXPECT_EQ(plan, nullptr);
 }
 
+/// The time does not depend on code for other devices.
 TEST(Library, LoadsFast) {
+  std::string bytes = readFile(allReduce);
+  Result<plan::PlanView> view = plan::parseWhole(bytes);
+  ASSERT_TRUE(bool(view)) << view.error();
+  plan::Plan large{view->manifest, {}};
+  for (llvm::StringRef blob : view->blobs)
+    large.blobs.push_back(blob.str());
+  large.blobs.resize(large.blobs.size() + 10, std::string(500000, 'x'));
+  bytes = *plan::serialize(large);
   double best = 1;
   for (unsigned i = 0; i < 20; ++i) {
     Stopwatch watch;
     scclPlan plan = nullptr;
-    ASSERT_EQ(scclPlanLoad(allReduce, &plan), scclSuccess);
+    ASSERT_EQ(scclPlanLoadMemory(bytes.data(), bytes.size(), &plan),
+              scclSuccess);
     best = std::min(best, watch.seconds());
     scclPlanDestroy(plan);
   }
@@ -227,6 +241,25 @@ TEST(Library, RefusesBadArgumentsOfInit) {
   EXPECT_EQ(
       scclCommInit(member.plan, 0, 2, nullptr, nullptr, nullptr, &member.comm),
       scclErrorInvalidArgument);
+}
+
+TEST_P(EitherWay, RefusesDamagedCode) {
+  std::string bytes = readFile(allReduce);
+  size_t code = bytes.find("\x7f"
+                           "ELF");
+  ASSERT_NE(code, std::string::npos);
+  bytes[code + 200] ^= 4;
+  EXPECT_EQ(0, runRanks(2, GetParam(), [&](const RankEnd &end) {
+              Member member;
+              return check(!scclPlanLoadMemory(bytes.data(), bytes.size(),
+                                               &member.plan) &&
+                               scclCommInit(member.plan, end.rank, 2,
+                                            end.allGather, end.context, nullptr,
+                                            &member.comm) ==
+                                   scclErrorInvalidPlan &&
+                               messageHas("blob 0 does not have the SHA-256"),
+                           "damaged code");
+            }));
 }
 
 TEST_P(EitherWay, RefusesAPlanForOtherDevices) {

@@ -30,7 +30,7 @@ std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
     fail("cannot read " + path + ": " + buffer.getError().message());
     return std::nullopt;
   }
-  Result<plan::PlanView> view = plan::parse((*buffer)->getBuffer());
+  Result<plan::PlanView> view = plan::parseWhole((*buffer)->getBuffer());
   if (!view) {
     fail(path + ": " + view.error());
     return std::nullopt;
@@ -136,12 +136,9 @@ static void printPlan(const plan::PlanView &view) {
   }
 }
 
-static int printJSON(const plan::PlanView &view, llvm::StringRef file) {
-  std::vector<plan::BlobRange> ranges;
-  for (llvm::StringRef blob : view.blobs)
-    ranges.push_back({uint64_t(blob.data() - file.data()), blob.size()});
+static int printJSON(const plan::PlanView &view) {
   llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse(plan::manifestText(view.manifest, ranges));
+      llvm::json::parse(plan::manifestText(view.manifest, view.ranges));
   if (!value)
     return fail(llvm::toString(value.takeError()));
   (*value->getAsObject())["hash"] = view.hash;
@@ -155,7 +152,7 @@ int driver::inspectMain() {
   if (!plan)
     return BadInput;
   if (json)
-    return printJSON(plan->view, plan->file->getBuffer());
+    return printJSON(plan->view);
   printPlan(plan->view);
   return Done;
 }
