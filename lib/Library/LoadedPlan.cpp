@@ -44,7 +44,7 @@ static Status readAll(int fd, const char *path, std::string &bytes) {
   if (fstat(fd, &info) != 0)
     return systemError(std::string("cannot read ") + path);
   if (!S_ISREG(info.st_mode))
-    return {scclErrorInvalidPlan, std::string(path) + " is no file"};
+    return {scclErrorInvalidPlan, std::string(path) + " is no regular file"};
   if (uint64_t(info.st_size) > plan::Limits::fileBytes)
     return {scclErrorInvalidPlan, std::string(path) + " has " +
                                       std::to_string(info.st_size) +
@@ -68,7 +68,8 @@ static Status readAll(int fd, const char *path, std::string &bytes) {
 
 Status sccl::readPlan(const char *path,
                       std::shared_ptr<const LoadedPlan> &plan) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, a pipe that nobody writes to would block.
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return systemError(std::string("cannot open ") + path);
   std::string bytes;

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -132,6 +133,7 @@ TEST(Library, RefusesBadPlans) {
   EXPECT_EQ(scclPlanLoad("/nonexistent.sccl", &plan), scclErrorSystem);
   EXPECT_TRUE(messageHas("cannot open /nonexistent.sccl: No such file"));
   EXPECT_EQ(scclPlanLoad("/", &plan), scclErrorInvalidPlan);
+  EXPECT_TRUE(messageHas("/ is no regular file"));
   EXPECT_EQ(scclPlanLoad(nullptr, &plan), scclErrorInvalidArgument);
   EXPECT_EQ(scclPlanLoad("/proc/self/exe", &plan), scclErrorInvalidPlan);
   EXPECT_TRUE(messageHas("this is no sccl plan"));
@@ -155,6 +157,18 @@ TEST(Library, RefusesBadPlans) {
             scclErrorInvalidPlan);
   EXPECT_TRUE(messageHas("format version 9, this is for version 1"));
   EXPECT_EQ(plan, nullptr);
+}
+
+TEST(Library, RefusesAPipeWithoutWaiting) {
+  std::string path =
+      testing::TempDir() + "sccl-pipe-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  scclPlan plan = nullptr;
+  alarm(20);
+  EXPECT_EQ(scclPlanLoad(path.c_str(), &plan), scclErrorInvalidPlan);
+  alarm(0);
+  EXPECT_TRUE(messageHas("is no regular file"));
+  unlink(path.c_str());
 }
 
 /// The time does not depend on code for other devices.

@@ -8,6 +8,7 @@
 #include "Plans.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -24,6 +25,13 @@ static cl::opt<bool> json("json", cl::desc("Print the manifest as JSON"),
 bool driver::inspectChosen() { return bool(command); }
 
 std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
+  // Opening a pipe that nobody writes to would block.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      status.type() != llvm::sys::fs::file_type::regular_file) {
+    fail(path + " is no regular file");
+    return std::nullopt;
+  }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer) {
