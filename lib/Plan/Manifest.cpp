@@ -211,14 +211,26 @@ public:
     return checkedName(*value, key);
   }
 
+  /// The control characters of Unicode, in UTF-8, are U+0000 to U+001F and
+  /// U+007F to U+009F.
+  static bool hasControl(llvm::StringRef text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      auto byte = static_cast<unsigned char>(text[i]);
+      bool isLead = byte == 0xc2 && i + 1 < text.size();
+      if (byte < ' ' || byte == 0x7f ||
+          (isLead && static_cast<unsigned char>(text[i + 1]) < 0xa0))
+        return true;
+    }
+    return false;
+  }
+
   std::string checkedName(llvm::StringRef value, llvm::StringRef key) {
-    bool printable =
-        llvm::all_of(value, [](char c) { return c >= ' ' && c != '\x7f'; });
-    if (value.size() > Limits::nameBytes || !printable)
-      return fail("'" + key.str() + "' is longer than " +
-                  std::to_string(Limits::nameBytes) +
-                  " bytes or has control characters"),
+    if (value.size() > Limits::nameBytes)
+      return fail("'" + key.str() + "' has " + std::to_string(value.size()) +
+                  " bytes, the limit is " + std::to_string(Limits::nameBytes)),
              "";
+    if (hasControl(value))
+      return fail("'" + key.str() + "' has control characters"), "";
     return value.str();
   }
 

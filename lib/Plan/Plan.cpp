@@ -20,6 +20,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
 
 #include <array>
@@ -76,7 +77,23 @@ static std::string placedManifest(const Plan &plan,
   }
 }
 
+/// The first name that JSON cannot hold, of those that users choose; empty if
+/// there is none.
+static std::string findBadName(const Manifest &manifest) {
+  std::vector<std::string> names = {manifest.collective, manifest.topology};
+  for (const ScheduleInfo &schedule : manifest.schedules)
+    names.push_back(schedule.name);
+  for (const KernelInfo &kernel : manifest.kernels)
+    names.insert(names.end(), kernel.symbols.begin(), kernel.symbols.end());
+  for (const std::string &name : names)
+    if (!llvm::json::isUTF8(name))
+      return llvm::json::fixUTF8(name);
+  return "";
+}
+
 Result<std::string> plan::serialize(const Plan &plan) {
+  if (std::string name = findBadName(plan.manifest); !name.empty())
+    return Error{"the name '" + name + "' is not UTF-8"};
   std::vector<BlobRange> ranges;
   uint64_t fileBytes;
   std::string text = placedManifest(plan, ranges, fileBytes);

@@ -194,8 +194,27 @@ TEST(Plan, ChecksTheManifest) {
   EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),
             prefix + "'inPlace' is missing or neither true nor false");
   EXPECT_EQ(errorAfter("\"a_rank0\"", "\"a\\u0000\""),
-            prefix + "'symbols' is longer than 512 bytes or has control "
-                     "characters");
+            prefix + "'symbols' has control characters");
+}
+
+TEST(Plan, TakesNamesInAnyLanguage) {
+  const std::string prefix = "the manifest is broken: 'collective' has ";
+  auto errorOf = [](const std::string &name) {
+    Plan plan = makePlan();
+    plan.manifest.collective = name;
+    Result<std::string> bytes = serialize(plan);
+    if (bytes)
+      EXPECT_EQ(parse(*bytes)->manifest.collective, name);
+    return bytes.error();
+  };
+  for (const char *name : {"größe", "集約", " ~", "\u00a0", "é"})
+    EXPECT_EQ(errorOf(name), "") << name;
+  for (const char *name : {"a\nb", "\x1f", "\x7f", "\u0080", "x\u009f"})
+    EXPECT_EQ(errorOf(name), prefix + "control characters");
+  EXPECT_EQ(errorOf("a\xff"), "the name 'a\ufffd' is not UTF-8");
+  EXPECT_EQ(errorOf(std::string(512, 'x')), "");
+  EXPECT_EQ(errorOf(std::string(513, 'x')),
+            prefix + "513 bytes, the limit is 512");
 }
 
 TEST(Plan, ChecksConditions) {
