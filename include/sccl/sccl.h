@@ -245,7 +245,8 @@ SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
  * between processes: other memory is copied by the operating system, or through
  * the communicator's own memory. With ranks as threads all memory is as good,
  * except on AMD GPUs. Aligned to a page and zeroed. `bytes` must be the same on
- * all ranks.
+ * all ranks. Returns scclErrorOutOfMemory on all of them if they ask for more
+ * than the machine, or a control group, has available.
  */
 SCCL_API scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory);
 /** Collective. Frees what the same scclMemAlloc call gave to all ranks. */

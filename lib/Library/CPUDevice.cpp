@@ -7,6 +7,7 @@
 
 #include "Device.h"
 
+#include "AvailableMemory.h"
 #include "SharedMemory.h"
 
 #include <algorithm>
@@ -106,6 +107,8 @@ public:
       return 2;
     return kernel.target == "x86-64";
   }
+
+  uint64_t availableBytes() const override { return availableMemory(); }
 
   Status allocate(uint64_t bytes,
                   std::unique_ptr<DeviceBuffer> &buffer) override {
@@ -209,6 +212,8 @@ static std::string uniquePath(int fd) {
 
 /// Loads a shared object from memory.
 static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
+  if (Status status = checkFileSize(image.size()); !status.ok())
+    return status;
   int fd = memfd_create("sccl-code", MFD_CLOEXEC);
   if (fd < 0)
     return systemError("cannot create memory for code");

@@ -444,18 +444,46 @@ Status Communicator::setChoice(const scclChoice *choice) {
 // Memory that peers can access
 //===----------------------------------------------------------------------===//
 
+/// Fails on all ranks alike if they ask for different sizes, or for more than
+/// there is. Each looks before any of them has taken its part.
+Status Communicator::agreeOnBytes(size_t bytes) const {
+  struct Request {
+    uint64_t bytes, available;
+  };
+  std::vector<Request> requests;
+  if (Status gathered =
+          bootstrap.gather(Request{bytes, device->availableBytes()}, requests);
+      !gathered.ok())
+    return gathered;
+  uint64_t available = UINT64_MAX;
+  for (unsigned other = 0; other < numRanks; ++other) {
+    if (requests[other].bytes != bytes)
+      return {scclErrorMismatch,
+              "rank " + std::to_string(other) + " allocates " +
+                  std::to_string(requests[other].bytes) + " bytes, rank " +
+                  std::to_string(rank) + " " + std::to_string(bytes)};
+    available = std::min(available, requests[other].available);
+  }
+  if (bytes <= available / numRanks)
+    return {};
+  return {scclErrorOutOfMemory, std::to_string(numRanks) + " ranks allocate " +
+                                    std::to_string(bytes) + " bytes each, " +
+                                    std::to_string(available) +
+                                    " are available for all of them"};
+}
+
 Status Communicator::allocate(size_t bytes, void **result) {
   struct Offer {
     DeviceHandle handle;
-    uint64_t bytes;
     Outcome outcome;
   };
+  if (Status status = agreeOnBytes(bytes); !status.ok())
+    return status;
   Region region;
   region.parts.resize(numRanks);
   Status status =
       device->allocate(std::max<size_t>(bytes, 1), region.parts[rank]);
   Offer offer = {};
-  offer.bytes = bytes;
   offer.outcome = Outcome(status);
   if (status.ok())
     offer.handle = region.parts[rank]->handle();
@@ -467,12 +495,6 @@ Status Communicator::allocate(size_t bytes, void **result) {
     outcomes.push_back(other.outcome);
   if (status = bootstrap.agree(status, outcomes); !status.ok())
     return status;
-  for (unsigned other = 0; other < numRanks; ++other)
-    if (offers[other].bytes != bytes)
-      return {scclErrorMismatch,
-              "rank " + std::to_string(other) + " allocates " +
-                  std::to_string(offers[other].bytes) + " bytes, rank " +
-                  std::to_string(rank) + " " + std::to_string(bytes)};
   for (unsigned other = 0; other < numRanks && status.ok(); ++other)
     if (other != rank)
       status = device->import(offers[other].handle, region.parts[other]);

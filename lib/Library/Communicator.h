@@ -128,6 +128,8 @@ private:
                unsigned numRanks, const Bootstrap &bootstrap,
                const scclConfig &config);
 
+  Status agreeOnBytes(size_t bytes) const;
+
   // Creation.
   Status prepare();
   Status connect();

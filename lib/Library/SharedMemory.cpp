@@ -7,12 +7,15 @@
 
 #include "SharedMemory.h"
 
+#include "AvailableMemory.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,12 +121,37 @@ Status SharedMemory::map(int fd, uint64_t dataBytes) {
   return {};
 }
 
+Status sccl::checkFileSize(uint64_t bytes) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      bytes <= limit.rlim_cur)
+    return {};
+  return {scclErrorOutOfMemory, "cannot get " + std::to_string(bytes) +
+                                    " bytes of memory: the limit of files, "
+                                    "ulimit -f, is " +
+                                    std::to_string(limit.rlim_cur)};
+}
+
+/// The system would grant what is checked here, and then kill processes.
+static Status checkAvailable(uint64_t bytes) {
+  uint64_t available = availableMemory();
+  if (bytes <= available)
+    return {};
+  return {scclErrorOutOfMemory,
+          "cannot get " + std::to_string(bytes) + " bytes of shared memory: " +
+              std::to_string(available) + " are available"};
+}
+
 Status SharedMemory::create(uint64_t dataBytes) {
   constexpr uint64_t page = 4096;
   if (dataBytes > UINT64_MAX / 4)
     return {scclErrorOutOfMemory,
             std::to_string(dataBytes) + " bytes are too many"};
   dataBytes = (dataBytes + page - 1) / page * page;
+  if (Status status = checkAvailable(headBytes + dataBytes); !status.ok())
+    return status;
+  if (Status status = checkFileSize(headBytes + dataBytes); !status.ok())
+    return status;
   descriptor = memfd_create("sccl", MFD_CLOEXEC);
   if (descriptor < 0)
     return systemError("cannot create shared memory");

@@ -36,6 +36,10 @@ struct SharedMemoryHandle {
   uint64_t nonce = 0; ///< also in the memory, to recognize it
 };
 
+/// Fails if this process may not write files of `bytes` bytes, which memory
+/// without a name is, too: to try would raise a signal.
+Status checkFileSize(uint64_t bytes);
+
 /// Zeroed memory without a name: it exists as long as someone has it mapped, so
 /// nothing is left behind whatever happens to the processes.
 class SharedMemory {
@@ -47,7 +51,8 @@ public:
   SharedMemory &operator=(SharedMemory &&other) noexcept;
   ~SharedMemory();
 
-  /// Makes `bytes` bytes, all of them backed by memory.
+  /// Makes `bytes` bytes, all of them backed by memory. Fails if that is more
+  /// than there is.
   Status create(uint64_t bytes);
   /// Maps what another rank made, as long as that has not sealed it.
   Status open(const SharedMemoryHandle &handle);

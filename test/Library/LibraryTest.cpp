@@ -5,18 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Plan/Plan.h"
-#include "sccl/Runtime/Ranks.h"
-#include "sccl/sccl.h"
+#include "LibraryTesting.h"
 
-#include <gtest/gtest.h>
+#include "sccl/Plan/Plan.h"
 
 #include <atomic>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -26,74 +21,6 @@ using namespace sccl;
 /// See Allocations.cpp.
 extern std::atomic<uint64_t> allocations;
 
-//===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-// Peers write the caller's receive buffer.
-static const char *allReduce = SCCL_TEST_PLANS "/pair-halves-all_reduce.sccl";
-// Peers write scratch memory only.
-static const char *exchange = SCCL_TEST_PLANS "/pair-all_reduce.sccl";
-static const char *allGather = SCCL_TEST_PLANS "/ring4-all_gather.sccl";
-static const char *allToAll = SCCL_TEST_PLANS "/pair-all_to_all.sccl";
-static const char *ptxOnly = SCCL_TEST_PLANS "/pair-ptx.sccl";
-
-namespace {
-/// A plan and a communicator that go when the test ends.
-struct Member {
-  scclPlan plan = nullptr;
-  scclComm comm = nullptr;
-  Member() = default;
-  Member(const Member &) = delete;
-  ~Member() {
-    scclCommDestroy(comm);
-    scclPlanDestroy(plan);
-  }
-  scclResult join(const RankEnd &end, const char *path,
-                  double timeoutSeconds = 20, unsigned numRanks = 0) {
-    scclResult result = scclPlanLoad(path, &plan);
-    if (result != scclSuccess)
-      return result;
-    scclConfig config = SCCL_CONFIG_INITIALIZER;
-    config.timeoutSeconds = timeoutSeconds;
-    return scclCommInit(plan, end.rank, numRanks ? numRanks : end.numRanks,
-                        end.allGather, end.context, &config, &comm);
-  }
-  scclResult launch(const float *send, float *recv, size_t count) {
-    return scclLaunch(comm, send, recv, count, scclFloat32, scclSum, nullptr);
-  }
-};
-
-struct Stopwatch {
-  std::chrono::steady_clock::time_point begin =
-      std::chrono::steady_clock::now();
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         begin)
-        .count();
-  }
-};
-} // namespace
-
-/// A body returns this when all is as it should be; a text of failure is
-/// printed, because processes cannot report to GoogleTest.
-static int check(bool condition, const std::string &what) {
-  if (!condition)
-    fprintf(stderr, "failed: %s (last message: %s)\n", what.c_str(),
-            scclGetLastErrorMessage());
-  return condition ? 0 : 1;
-}
-
-static bool messageHas(const char *part) {
-  return std::string(scclGetLastErrorMessage()).find(part) != std::string::npos;
-}
-
-static std::string readFile(const char *path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class EitherWay : public testing::TestWithParam<RanksAs> {};
 INSTANTIATE_TEST_SUITE_P(Library, EitherWay,
                          testing::Values(RanksAs::Threads, RanksAs::Processes),
                          [](const auto &info) {
@@ -288,20 +215,6 @@ TEST_P(EitherWay, RefusesAPlanForOtherDevices) {
 //===----------------------------------------------------------------------===//
 // Launching
 //===----------------------------------------------------------------------===//
-
-/// all_reduce of `count` floats from `send` to `recv`, checked.
-static int reduceOnce(Member &member, const RankEnd &end, float *send,
-                      float *recv, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    send[i] = float(i % 100 + end.rank);
-  if (int failed = check(member.launch(send, recv, count) == scclSuccess,
-                         "launch of " + std::to_string(count)))
-    return failed;
-  for (size_t i = 0; i < count; ++i)
-    if (recv[i] != float(2 * (i % 100) + 1))
-      return check(false, "element " + std::to_string(i));
-  return 0;
-}
 
 TEST_P(EitherWay, ReducesAnySizeFromAnyMemory) {
   for (const char *plan : {allReduce, exchange})
@@ -535,140 +448,6 @@ TEST_P(EitherWay, TellsWhatItChooses) {
                                   scclErrorUnsupported,
                               "program 77");
       }));
-}
-
-//===----------------------------------------------------------------------===//
-// Faults
-//===----------------------------------------------------------------------===//
-
-TEST_P(EitherWay, ReportsDifferentCounts) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              if (check(member.join(end, allReduce) == scclSuccess, "join"))
-                return 1;
-              std::vector<float> a(200000), b(200000);
-              return check(
-                         member.launch(a.data(), b.data(), 100000 + end.rank) ==
-                                 scclErrorMismatch &&
-                             messageHas("another count"),
-                         "different counts") +
-                     check(scclCommGetError(member.comm) == scclErrorMismatch,
-                           "afterwards");
-            }));
-}
-
-TEST_P(EitherWay, GivesUpOnALateRank) {
-  for (const char *plan : {allReduce, exchange})
-    for (size_t count : {size_t(10), size_t(100000)})
-      EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
-                  Member member;
-                  if (check(member.join(end, plan, 0.3) == 0, "join"))
-                    return 1;
-                  std::vector<float> a(count), b(count);
-                  if (reduceOnce(member, end, a.data(), b.data(), count))
-                    return 1;
-                  // However busy the machine is, rank 1 is later than the
-                  // limit.
-                  Stopwatch watch;
-                  while (end.rank == 1 && watch.seconds() < 20 &&
-                         scclCommGetError(member.comm) == scclSuccess)
-                    usleep(1000);
-                  scclResult result = member.launch(a.data(), b.data(), count);
-                  std::vector<int> all;
-                  end.gather(0, all);
-                  return check(
-                             result == scclErrorTimeout &&
-                                 messageHas("rank 1 did not begin a launch "
-                                            "that rank 0 waited in for 0.3 s"),
-                             "a late rank") +
-                         check(watch.seconds() < 10, "within the limit");
-                }));
-}
-
-TEST(Library, NoticesADeadRank) {
-  for (const char *plan : {allReduce, exchange})
-    for (size_t count : {size_t(10), size_t(1000000)}) {
-      Stopwatch watch;
-      // The dead process makes the result 1.
-      EXPECT_EQ(1, runRanks(2, RanksAs::Processes, [&](const RankEnd &end) {
-                  Member member;
-                  if (check(member.join(end, plan) == 0, "join"))
-                    return 2;
-                  std::vector<float> a(count), b(count);
-                  std::thread killer;
-                  if (end.rank == 1)
-                    killer = std::thread([] {
-                      usleep(100000);
-                      kill(getpid(), SIGKILL);
-                    });
-                  scclResult result = scclSuccess;
-                  while (result == scclSuccess)
-                    result = member.launch(a.data(), b.data(), count);
-                  return check(result == scclErrorRankLost &&
-                                   messageHas("process of rank 1 has ended"),
-                               "a dead rank")
-                             ? 2
-                             : 0;
-                }));
-      EXPECT_LT(watch.seconds(), 5);
-    }
-}
-
-TEST_P(EitherWay, AbortsOnAllRanks) {
-  for (const char *plan : {allReduce, exchange})
-    for (size_t count : {size_t(10), size_t(1000000)})
-      EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
-                  Member member;
-                  if (check(member.join(end, plan) == 0, "join"))
-                    return 1;
-                  std::thread aborter;
-                  if (end.rank == 0)
-                    aborter = std::thread([&] {
-                      usleep(100000);
-                      scclCommAbort(member.comm);
-                    });
-                  std::vector<float> a(count), b(count);
-                  scclResult result = scclSuccess;
-                  while (result == scclSuccess)
-                    result = member.launch(a.data(), b.data(), count);
-                  if (aborter.joinable())
-                    aborter.join();
-                  std::vector<int> all;
-                  end.gather(0, all);
-                  return check(result == scclErrorAborted &&
-                                   messageHas("rank 0 has aborted"),
-                               "abort") +
-                         check(member.launch(a.data(), b.data(), 1) ==
-                                   scclErrorAborted,
-                               "later launches");
-                }));
-}
-
-TEST_P(EitherWay, RefusesASecondLaunchInFlight) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              if (check(member.join(end, allReduce) == 0, "join"))
-                return 1;
-              std::vector<float> a(10), b(10), c(10), d(10);
-              std::vector<int> all;
-              std::atomic<int> failed = 0;
-              if (end.rank == 0) {
-                // This launch waits for rank 1, which waits for the all-gather.
-                std::thread first([&] {
-                  failed += reduceOnce(member, end, a.data(), b.data(), 10);
-                });
-                usleep(200000);
-                failed += check(member.launch(c.data(), d.data(), 10) ==
-                                    scclErrorBusy,
-                                "second launch");
-                end.gather(0, all);
-                first.join();
-              } else {
-                end.gather(0, all);
-                failed += reduceOnce(member, end, a.data(), b.data(), 10);
-              }
-              return failed.load();
-            }));
 }
 
 /// Open files and mappings of shared memory of this process.
