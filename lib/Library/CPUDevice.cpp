@@ -204,7 +204,7 @@ Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
 static std::string uniquePath(int fd) {
   static std::atomic<uint32_t> counter = 0;
   uint32_t number = counter.fetch_add(1);
-  std::string path = "/proc/self/fd/";
+  std::string path = "/proc/thread-self/fd/";
   for (unsigned bit = 0; bit < 32; ++bit)
     path += number >> bit & 1 ? "./" : "/";
   return path + std::to_string(fd);

@@ -160,19 +160,21 @@ static Status compareResources(const std::vector<Hello> &hellos,
 
 Status Communicator::connect() {
   Status status;
+  Hello hello = {};
   try {
     status = prepare();
+    if (status.ok())
+      status = machineId(hello.machine);
+    if (status.ok())
+      status = ProcessId::self(hello.process);
   } catch (const std::bad_alloc &) {
     status = {scclErrorOutOfMemory, "out of memory"};
   }
-  Hello hello = {};
   hello.magic = helloMagic;
   hello.version = SCCL_VERSION_CODE;
   hello.rank = rank;
   hello.numRanks = numRanks;
   std::memcpy(hello.planHash, plan->view.hash.data(), sizeof(hello.planHash));
-  hello.machine = machineId();
-  hello.process = ProcessId::self();
   hello.outcome = Outcome(status);
   if (status.ok()) {
     std::strncpy(hello.target, device->target().c_str(),

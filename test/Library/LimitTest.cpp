@@ -10,7 +10,10 @@
 #include "../../lib/Library/AvailableMemory.h"
 
 #include <filesystem>
+#include <functional>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace sccl;
@@ -162,4 +165,76 @@ TEST_P(EitherWay, RefusesToAllocateDifferentSizes) {
                                messageHas("bytes, rank"),
                            "different sizes");
             }));
+}
+
+//===----------------------------------------------------------------------===//
+// Processes
+//===----------------------------------------------------------------------===//
+
+TEST(Limits, TakesNobodyForDeadWithoutDescriptors) {
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              Member member;
+              if (check(!member.join(end, allReduce), "join"))
+                return 1;
+              SoftLimit files(RLIMIT_NOFILE, 0);
+              // Rank 0 looks after rank 1 many times meanwhile.
+              if (end.rank == 1)
+                usleep(400000);
+              std::vector<float> a(10), b(10);
+              return reduceOnce(member, end, a.data(), b.data(), a.size());
+            }));
+}
+
+TEST(Limits, SaysWhatIsMissingWithoutDescriptors) {
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              Member member;
+              if (check(!scclPlanLoad(allReduce, &member.plan), "load"))
+                return 1;
+              SoftLimit files(RLIMIT_NOFILE, end.rank == 1 ? 0 : 64);
+              return check(scclCommInit(member.plan, end.rank, 2, end.allGather,
+                                        end.context, nullptr,
+                                        &member.comm) == scclErrorSystem &&
+                               messageHas("Too many open files"),
+                           "join");
+            }));
+}
+
+/// Ends the main thread of this process, as pthread_exit does, and goes on in
+/// another one.
+static int runWithoutMainThread(std::function<int()> body) {
+  std::thread([body] {
+    std::string text;
+    while (text.find(") Z") == std::string::npos)
+      text = readFile("/proc/self/stat");
+    int code = body();
+    fflush(stderr);
+    _exit(code);
+  }).detach();
+  syscall(SYS_exit, 0);
+  return 1;
+}
+
+TEST(Limits, NeedsNoMainThread) {
+  for (const char *plan : {allReduce, exchange})
+    EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [=](const RankEnd &end) {
+                auto body = [=] {
+                  Member member;
+                  if (check(!member.join(end, plan), "join"))
+                    return 1;
+                  void *memory = nullptr;
+                  std::vector<float> a(100000), b(100000);
+                  int failed =
+                      check(!scclMemAlloc(member.comm, 4096, &memory), "alloc");
+                  // Long enough for the others to look after this process.
+                  if (end.rank == 0)
+                    usleep(200000);
+                  for (size_t count : {size_t(10), a.size()})
+                    failed +=
+                        reduceOnce(member, end, a.data(), b.data(), count);
+                  std::vector<int> all;
+                  end.gather(0, all);
+                  return failed;
+                };
+                return end.rank == 0 ? runWithoutMainThread(body) : body();
+              }));
 }
