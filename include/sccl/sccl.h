@@ -18,6 +18,10 @@
 |* one process. Collective functions must be called by all ranks, in the same *|
 |* order.                                                                     *|
 |*                                                                            *|
+|* Forks. A child has its parent's plans. Of its parent's communicators it    *|
+|* may only destroy its copies, which unmaps their memory and leaves the      *|
+|* parent alone; anything else returns scclErrorUnsupported.                  *|
+|*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef SCCL_SCCL_H

@@ -78,8 +78,28 @@ uint64_t Communicator::fitPiece() const {
   return piece >= smallestPiece ? piece : 0;
 }
 
+Status Communicator::checkProcess() const {
+  if (!isInherited())
+    return {};
+  return {scclErrorUnsupported,
+          "process " + std::to_string(processes[rank].pid) +
+              " has made the communicator, and this is a child of it, which "
+              "may only destroy it"};
+}
+
+void Communicator::abandon(std::unique_ptr<Communicator> comm) {
+  if (comm->device->isSynchronous()) {
+    comm->regions.clear();
+    comm->memory.clear();
+  }
+  comm->plane.unmap();
+  (void)comm.release();
+}
+
 /// The part of joining that needs nobody else.
 Status Communicator::prepare() {
+  if (Status status = watchForks(); !status.ok())
+    return status;
   if (manifest.ranks != numRanks)
     return {scclErrorMismatch,
             "the plan is for " + std::to_string(manifest.ranks) +

@@ -62,6 +62,8 @@ public:
     return parts[rank].open(handle);
   }
   void seal() { parts[own].seal(); }
+  /// Unmaps everything; nothing else may be called afterwards.
+  void unmap() { parts.clear(); }
 
   unsigned numRanks() const { return parts.size(); }
   unsigned rank() const { return own; }

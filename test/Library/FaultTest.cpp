@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -85,6 +86,78 @@ TEST(Library, NoticesADeadRank) {
                 }));
       EXPECT_LT(watch.seconds(), 5);
     }
+}
+
+/// What a child can do with a communicator of its parent. Returns 0 if all is
+/// as it should be.
+static int useInChild(Member &member, std::vector<float> &a,
+                      std::vector<float> &b) {
+  void *memory = nullptr;
+  size_t bytes;
+  const char *target;
+  scclChoice choice = {};
+  auto refuses = [](scclResult code, const char *what) {
+    return check(code == scclErrorUnsupported &&
+                     messageHas("has made the communicator, and this is a "
+                                "child of it"),
+                 what);
+  };
+  int failed =
+      refuses(member.launch(a.data(), b.data(), a.size()), "launch") +
+      refuses(member.launch(nullptr, nullptr, 1), "bad launch") +
+      refuses(scclCommAbort(member.comm), "abort") +
+      refuses(scclCommGetError(member.comm), "error") +
+      refuses(scclMemAlloc(member.comm, 64, &memory), "alloc") +
+      refuses(scclMemFree(member.comm, a.data()), "free") +
+      refuses(scclMemCopy(member.comm, b.data(), a.data(), 4), "copy") +
+      refuses(scclQueryScratch(member.comm, &bytes), "scratch") +
+      refuses(scclQueryTarget(member.comm, &target), "target") +
+      refuses(scclCommSetChoice(member.comm, nullptr), "set") +
+      refuses(scclQueryChoice(member.comm, 1, scclFloat32, scclSum, &choice),
+              "choice") +
+      check(scclCommDestroy(member.comm) == scclSuccess, "destroy");
+  std::string maps = readFile("/proc/self/maps");
+  return failed + check(maps.find("memfd:sccl (") == std::string::npos,
+                        "shared memory is still mapped");
+}
+
+TEST(Library, LeavesTheParentAloneAfterFork) {
+  for (const char *plan : {allReduce, exchange})
+    EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [=](const RankEnd &end) {
+                Member member;
+                std::vector<float> a(1000), b(1000);
+                void *memory = nullptr;
+                if (check(!member.join(end, plan), "join") ||
+                    check(!scclMemAlloc(member.comm, 4096, &memory), "alloc"))
+                  return 1;
+                pid_t child = fork();
+                if (child == 0) {
+                  alarm(20); // ends a child that hangs
+                  _exit(useInChild(member, a, b));
+                }
+                int status = 0;
+                waitpid(child, &status, 0);
+                return check(child > 0 && WIFEXITED(status) &&
+                                 WEXITSTATUS(status) == 0,
+                             "the child") +
+                       reduceOnce(member, end, a.data(), b.data(), a.size());
+              }));
+}
+
+TEST(Library, JoinsAfterFork) {
+  // The communicator of the parent does not matter to that of its child.
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              Member outer;
+              if (check(!outer.join(end, allReduce), "join"))
+                return 1;
+              return runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+                Member member;
+                std::vector<float> a(1000), b(1000);
+                if (check(!member.join(end, allReduce), "join of a child"))
+                  return 1;
+                return reduceOnce(member, end, a.data(), b.data(), a.size());
+              });
+            }));
 }
 
 TEST_P(EitherWay, AbortsOnAllRanks) {
