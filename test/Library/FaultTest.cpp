@@ -59,6 +59,41 @@ TEST_P(EitherWay, GivesUpOnALateRank) {
                 }));
 }
 
+TEST_P(EitherWay, TellsPeersWhyARankDidNotLaunch) {
+  for (bool launchesLater : {false, true})
+    EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
+                Member member;
+                if (check(!member.join(end, allReduce, 0.3), "join"))
+                  return 1;
+                std::vector<float> a(10), b(10);
+                if (end.rank == 0 &&
+                    check(member.launch(nullptr, b.data(), 10) ==
+                              scclErrorInvalidArgument,
+                          "null"))
+                  return 1;
+                // A launch that goes well makes up for it.
+                if (launchesLater &&
+                    reduceOnce(member, end, a.data(), b.data(), a.size()))
+                  return 1;
+                Stopwatch watch;
+                while (end.rank == 0 && watch.seconds() < 20 &&
+                       scclCommGetError(member.comm) == scclSuccess)
+                  usleep(1000);
+                scclResult result = member.launch(a.data(), b.data(), 10);
+                std::string expected =
+                    "rank 0 did not begin a launch that rank 1 waited in for "
+                    "0.3 s";
+                if (!launchesLater)
+                  expected += ": its last call failed: send is null, and "
+                              "should have 40 bytes";
+                std::vector<int> all;
+                end.gather(0, all);
+                return check(result == scclErrorTimeout &&
+                                 scclGetLastErrorMessage() == expected,
+                             expected);
+              }));
+}
+
 TEST(Library, NoticesADeadRank) {
   for (const char *plan : {allReduce, exchange})
     for (size_t count : {size_t(10), size_t(1000000)}) {
