@@ -328,12 +328,19 @@ Status Communicator::placeTables() {
   uint64_t bytes = peerTables.size() * sizeof(PeerEntry);
   if (Status status = device->allocate(bytes, deviceTables); !status.ok())
     return status;
-  if (Status status = device->copy(deviceTables->data(), peerTables.data(),
-                                   bytes, /*stream=*/nullptr);
-      !status.ok())
-    return status;
   uploaded.resize(numRanks);
-  return settle(/*stream=*/nullptr);
+  return copyAndSettle(deviceTables->data(), peerTables.data(), bytes);
+}
+
+/// Copies in the communicator's own stream.
+Status Communicator::copyAndSettle(void *to, const void *from, uint64_t bytes) {
+  if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
+    return status;
+  Status status = settle(nullptr);
+  // The memory may not be given back while something still copies.
+  if (!status.ok())
+    (void)settle(nullptr);
+  return status;
 }
 
 PeerEntry *Communicator::deviceTableOf(unsigned slot) const {
@@ -544,11 +551,5 @@ Status Communicator::copy(void *to, const void *from, size_t bytes) {
     return {};
   if (Status status = device->begin(nullptr); !status.ok())
     return status;
-  if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
-    return status;
-  Status status = settle(nullptr);
-  // The memory may not be given back while something still copies.
-  if (!status.ok())
-    (void)settle(nullptr);
-  return status;
+  return copyAndSettle(to, from, bytes);
 }

@@ -190,6 +190,7 @@ private:
   Status copySlices(const Place &to, const Place &from, uint64_t bytes,
                     void *stream);
   Status settle(void *stream);
+  Status copyAndSettle(void *to, const void *from, uint64_t bytes);
   void advanceTable(uint64_t bytes);
   Status copySegments(char *to, uint64_t toPitch, const char *from,
                       uint64_t fromPitch, unsigned segments, uint64_t bytes,
