@@ -10,6 +10,7 @@
 #include "sccl/Plan/Plan.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
@@ -383,6 +384,31 @@ TEST_P(EitherWay, RefusesBadBuffers) {
                check(member.launch(nullptr, nullptr, 0) == scclSuccess,
                      "count 0");
       }));
+}
+
+TEST(Library, CountsAllocations) {
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) &&                    \
+    !defined(__SANITIZE_THREAD__)
+  // Volatile, or the compiler leaves them out.
+  void *(*volatile get)(size_t) = std::malloc;
+  void *(*volatile getZeroed)(size_t, size_t) = std::calloc;
+  void *(*volatile change)(void *, size_t) = std::realloc;
+  void *(*volatile getAligned)(size_t, size_t) = std::aligned_alloc;
+  uint64_t before = allocations;
+  void *memory = get(10);
+  EXPECT_EQ(allocations, before + 1);
+  memory = change(memory, 100000);
+  EXPECT_EQ(allocations, before + 2);
+  std::free(memory);
+  std::free(getZeroed(3, 5));
+  EXPECT_EQ(allocations, before + 3);
+  std::free(getAligned(64, 128));
+  EXPECT_EQ(allocations, before + 4);
+#endif
+  uint64_t start = allocations;
+  int *volatile number = new int(1);
+  EXPECT_EQ(allocations, start + 1);
+  delete number;
 }
 
 TEST_P(EitherWay, DoesNotAllocateInLaunches) {
