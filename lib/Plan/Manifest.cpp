@@ -211,15 +211,13 @@ public:
     return checkedName(*value, key);
   }
 
-  /// The control characters of Unicode, in UTF-8, are U+0000 to U+001F and
-  /// U+007F to U+009F.
+  /// In UTF-8: U+0000 to U+001F, and U+007F to U+009F.
   static bool hasControl(llvm::StringRef text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-      auto byte = static_cast<unsigned char>(text[i]);
-      bool isLead = byte == 0xc2 && i + 1 < text.size();
-      if (byte < ' ' || byte == 0x7f ||
-          (isLead && static_cast<unsigned char>(text[i + 1]) < 0xa0))
+    unsigned char before = 0;
+    for (unsigned char byte : text) {
+      if (byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0))
         return true;
+      before = byte;
     }
     return false;
   }
