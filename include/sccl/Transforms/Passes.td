@@ -306,7 +306,7 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a combine that is `final` without making its chunks complete, or that
         makes them complete and is not `final` (A1);
       - a rank that may return before its output is complete, or while another
-        rank reads its buffers (H1);
+        rank reads or writes its buffers (H1);
       - with `identical`, a chunk that two ranks end with after combining it in
         different orders, so that floats may differ (T1). See
         docs/Rationale/ElementTypes.md;
