@@ -65,10 +65,11 @@ public:
 
   /// The tables that the kernels refer to.
   void emitTables(Location loc) {
-    createTable(builder, loc, flagTable(), tableWords(code.flagRows()),
+    createTable(builder, loc, info.flagTable(), tableWords(code.flagRows()),
                 addressSpace);
     if (shape == CodeShape::Table)
-      createTable(builder, loc, codeTable(), tableWords(rows), addressSpace);
+      createTable(builder, loc, info.codeTable(), tableWords(rows),
+                  addressSpace);
   }
 
 private:
@@ -79,9 +80,6 @@ private:
     std::vector<CodeRow> rows;
     unsigned firstRow; ///< in the table, if code is kept as one
   };
-
-  std::string flagTable() const { return info.name + "_flags"; }
-  std::string codeTable() const { return info.name + "_code"; }
 
   static ChannelParts splitAtBarriers(ChannelOp channel) {
     ChannelParts parts(1);
@@ -175,10 +173,10 @@ private:
     if (countsLaunches)
       emitter.begin(channel.rank, channel.channel);
     if (shape == CodeShape::Unrolled)
-      emitter.emitUnrolled(channel.rows, flagTable());
+      emitter.emitUnrolled(channel.rows, info.flagTable());
     else
-      emitter.emitTable(codeTable(), channel.firstRow, channel.rows.size(),
-                        flagTable());
+      emitter.emitTable(info.codeTable(), channel.firstRow, channel.rows.size(),
+                        info.flagTable());
     if (countsLaunches)
       emitter.end();
   }
