@@ -196,7 +196,7 @@ struct ConvertCollToGPUPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkOptions(module)))
+    if (failed(checkOptions(module)) || failed(requireLowered(module)))
       return signalPassFailure();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     for (ProgramOp program : programs)

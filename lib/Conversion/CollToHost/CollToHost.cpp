@@ -35,6 +35,8 @@ struct ConvertCollToHostPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(requireLowered(module)))
+      return signalPassFailure();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     HelperOptions options{HelperTarget::Host, 1, std::nullopt, false, 0};
     if (llvm::any_of(programs, hasCombine)) {

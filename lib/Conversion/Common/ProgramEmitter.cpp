@@ -222,6 +222,14 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   body.getOperations().splice(body.end(), helpers->getBody()->getOperations());
 }
 
+LogicalResult coll::requireLowered(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (isa<ScheduleOp, SynthesizeOp>(op))
+      return op.emitOpError("is not a program yet; lower it first, as the "
+                            "pipeline sccl-lower does");
+  return success();
+}
+
 void coll::eraseCollOps(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<CollDialect>(op.getDialect()))
