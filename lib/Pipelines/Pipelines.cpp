@@ -94,9 +94,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                                 llvm::cl::desc("sum, prod, min, max or avg"),
                                 llvm::cl::init(LoweringOptions().reduction)};
 
-  Option<std::string> transport{*this, "transport",
-                                llvm::cl::desc("push, pull, dma or auto"),
-                                llvm::cl::init(LoweringOptions().transport)};
+  Option<std::string> transport{
+      *this, "transport", llvm::cl::desc("given, push, pull, dma or auto"),
+      llvm::cl::init(LoweringOptions().transport)};
   Option<bool> steps{*this, "steps",
                      llvm::cl::desc("A kernel per step, as with dma"),
                      llvm::cl::init(false)};

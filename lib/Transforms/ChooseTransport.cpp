@@ -43,9 +43,13 @@ constexpr TransportCost transportCosts[] = {
 struct Choice {
   Transport transport;
   std::string reason;
+  auto operator<=>(const Choice &) const = default;
 };
 
 using Link = std::pair<unsigned, unsigned>;
+
+/// The sends of each link, by what was chosen for them.
+using SendCounts = std::map<Link, std::map<Choice, unsigned>>;
 
 /// Parses "0-1:pull".
 std::optional<std::pair<Link, Transport>> parseLinkChoice(StringRef text) {
@@ -82,10 +86,11 @@ private:
                   "with push, pull or dma";
       linkChoices[choice->first] = choice->second;
     }
-    if (transport != "auto" && !symbolizeTransport(transport))
+    if (transport != "given" && transport != "auto" &&
+        !symbolizeTransport(transport))
       return getOperation().emitError()
              << "unknown transport '" << transport
-             << "', expected push, pull, dma or auto";
+             << "', expected given, push, pull, dma or auto";
     for (auto [name, value] :
          {std::pair<const char *, double>("alpha", alpha), {"beta", beta}})
       if (!(value >= 0))
@@ -98,17 +103,17 @@ private:
     FailureOr<Problem> problem = importProblem(schedule);
     if (failed(problem) || failed(requireLinks(schedule, problem->topology)))
       return failure();
-    Choice fallback = chooseForAll(schedule, *problem);
-    std::map<Link, unsigned> sends;
+    std::optional<Choice> forAll = chooseForAll(schedule, *problem);
+    SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
       for (Operation &op : step.getBody().getOps()) {
         if (auto send = dyn_cast<SendOp>(op))
-          set(send, fallback.transport, sends);
+          set(send, forAll, sends);
         else
-          set(cast<ReduceOp>(op), fallback.transport, sends);
+          set(cast<ReduceOp>(op), forAll, sends);
       }
     if (explain)
-      report(schedule, fallback, sends);
+      report(schedule, sends);
     return success();
   }
 
@@ -123,9 +128,13 @@ private:
     return success();
   }
 
-  Choice chooseForAll(ScheduleOp schedule, const Problem &problem) {
+  /// What the options say of links that have none of their own.
+  std::optional<Choice> chooseForAll(ScheduleOp schedule,
+                                     const Problem &problem) {
+    if (transport == "given")
+      return std::nullopt;
     if (std::optional<Transport> named = symbolizeTransport(transport))
-      return {*named, "as the option says"};
+      return Choice{*named, "as the option says"};
     Cost cost = costOf(importSchedule(schedule), problem.collective);
     std::optional<TransportCost> best;
     double bestTime = 0;
@@ -142,29 +151,32 @@ private:
         bestTime = time;
       }
     }
-    return {best->transport, llvm::formatv("estimated for {0} bytes: {1}",
-                                           bytes.getValue(), times)};
+    return Choice{best->transport, llvm::formatv("estimated for {0} bytes: {1}",
+                                                 bytes.getValue(), times)};
   }
 
   template <typename TransferOp>
-  void set(TransferOp op, Transport fallback, std::map<Link, unsigned> &sends) {
+  void set(TransferOp op, const std::optional<Choice> &forAll,
+           SendCounts &sends) {
     Link link{op.getSrc(), op.getDst()};
-    ++sends[link];
-    auto it = linkChoices.find(link);
-    op.setTransport(it == linkChoices.end() ? fallback : it->second);
+    Choice choice{Transport::Push, "by default"};
+    if (auto it = linkChoices.find(link); it != linkChoices.end())
+      choice = {it->second, "as the option for the link says"};
+    else if (forAll)
+      choice = *forAll;
+    else if (std::optional<Transport> given = op.getTransport())
+      choice = {*given, "as the schedule says"};
+    op.setTransport(choice.transport);
+    ++sends[link][choice];
   }
 
-  void report(ScheduleOp schedule, const Choice &fallback,
-              const std::map<Link, unsigned> &sends) {
-    for (auto [link, count] : sends) {
-      auto it = linkChoices.find(link);
-      bool isOwn = it != linkChoices.end();
-      schedule.emitRemark()
-          << "link " << link.first << " -> " << link.second << " (" << count
-          << (count == 1 ? " send): " : " sends): ")
-          << stringifyTransport(isOwn ? it->second : fallback.transport) << ", "
-          << (isOwn ? "as the option for the link says" : fallback.reason);
-    }
+  void report(ScheduleOp schedule, const SendCounts &sends) {
+    for (const auto &[link, choices] : sends)
+      for (const auto &[choice, count] : choices)
+        schedule.emitRemark()
+            << "link " << link.first << " -> " << link.second << " (" << count
+            << (count == 1 ? " send): " : " sends): ")
+            << stringifyTransport(choice.transport) << ", " << choice.reason;
   }
 
   std::map<Link, Transport> linkChoices;

@@ -7,7 +7,7 @@
 // RUN: not sccl-opt %s -coll-choose-transport="transport=auto alpha=-1" 2>&1 | FileCheck %s --check-prefix=ALPHA
 // RUN: not sccl-opt %s -coll-choose-transport="transport=auto beta=nan" 2>&1 | FileCheck %s --check-prefix=BETA
 
-// TRANSPORT: error: unknown transport 'mail', expected push, pull, dma or auto
+// TRANSPORT: error: unknown transport 'mail', expected given, push, pull, dma or auto
 // NOTHING: error: cannot read '0-1' as the transport of a link, expected SRC-DST:TRANSPORT with push, pull or dma
 // AUTO: error: cannot read '0-1:auto' as the transport of a link
 // NEGATIVE: error: cannot read '-1-1:push' as the transport of a link

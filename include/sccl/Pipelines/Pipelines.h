@@ -33,8 +33,9 @@ struct LoweringOptions {
   std::string element = "f32";
   std::string reduction = "sum";
   bool audit = true; ///< read the assembly again, see Audit.h
-  /// Who moves chunks: push, pull, dma or auto. With dma, steps.
-  std::string transport = "push";
+  /// Who moves chunks: push, pull, dma, auto, or given: as the schedule says.
+  /// With dma, steps.
+  std::string transport = "given";
   uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
   /// Transports of single links, as "0-1:pull".
   std::vector<std::string> links;

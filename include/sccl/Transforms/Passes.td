@@ -118,6 +118,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     Sets `by` of every `coll.send` and `coll.reduce`, per link, in this order:
       - as `links` says for the link;
       - as `transport` says, if it is push, pull or dma;
+      - with `transport=given`, which is the default, as the schedule says, and
+        push where it says nothing;
       - with `transport=auto`, by the estimated time of the schedule with all
         transfers pushed, pulled, or done by copy engines, for send buffers of
         `bytes` bytes. The model has a latency for each step and a bandwidth for
@@ -133,8 +135,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     10 % above pull), and /docs/Rationale/Transport.md.
   }];
   let options = [
-    Option<"transport", "transport", "std::string", "\"push\"",
-           "push, pull, dma or auto">,
+    Option<"transport", "transport", "std::string", "\"given\"",
+           "given, push, pull, dma or auto">,
     ListOption<"links", "links", "std::string",
                "Choice for one link, as SRC-DST:TRANSPORT">,
     Option<"bytes", "bytes", "uint64_t", "1 << 20",
