@@ -83,6 +83,12 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
     if (name != "unrolled" && name != "table" && name != "auto")
       return "unknown code shape '" + name +
              "', expected auto, unrolled or table";
+  for (const std::string &name : plan.elements)
+    if (Result<ElementType> element = findElementType(name); !element)
+      return element.error();
+  for (const std::string &name : plan.reductions)
+    if (Result<Reduction> reduction = findReduction(name); !reduction)
+      return reduction.error();
   for (auto [option, values] : {std::pair{"--variant", &plan.variants},
                                 {"--code-shape", &plan.shapes},
                                 {"--target", &plan.targets},

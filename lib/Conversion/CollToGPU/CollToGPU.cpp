@@ -215,6 +215,12 @@ struct ConvertCollToGPUPass
       return module.emitError()
              << "block-size is " << blockSize.getValue()
              << ", expected a multiple of 64 between 64 and 1024";
+    // Programs that do not combine have no use for them, but a mistake is one.
+    Result<ElementOp> combine =
+        makeElementOp(element, reduction, /*convertsHalves=*/true);
+    if (!combine)
+      return module.emitError(combine.error());
+    combineOp = *combine;
     return success();
   }
 
@@ -231,12 +237,8 @@ struct ConvertCollToGPUPass
     options.hasTables = *codeShape == CodeShape::Table;
     options.packets = packetShapes(program);
     if (hasCombine(program)) {
-      Result<ElementOp> combine =
-          makeElementOp(element, reduction, /*convertsHalves=*/true);
-      if (!combine)
-        return program.emitError(combine.error());
-      options.combine = *combine;
-      if (std::optional<std::string> reason = whyNoPackets(*combine);
+      options.combine = combineOp;
+      if (std::optional<std::string> reason = whyNoPackets(*combineOp);
           reason && program.getPackets())
         return program.emitError(*reason);
     }
@@ -261,5 +263,7 @@ struct ConvertCollToGPUPass
     program.erase();
     return success();
   }
+
+  std::optional<ElementOp> combineOp;
 };
 } // namespace

@@ -39,16 +39,15 @@ struct ConvertCollToHostPass
       return signalPassFailure();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     HelperOptions options{HelperTarget::Host, 1, std::nullopt, false, 0};
-    if (llvm::any_of(programs, hasCombine)) {
-      // LLVM would call a run-time library on a CPU without the instructions.
-      Result<ElementOp> combine =
-          makeElementOp(element, reduction, /*convertsHalves=*/false);
-      if (!combine) {
-        programs.front().emitError(combine.error());
-        return signalPassFailure();
-      }
-      options.combine = *combine;
+    // LLVM would call a run-time library on a CPU without the instructions.
+    Result<ElementOp> combine =
+        makeElementOp(element, reduction, /*convertsHalves=*/false);
+    if (!combine) {
+      module.emitError(combine.error());
+      return signalPassFailure();
     }
+    if (llvm::any_of(programs, hasCombine))
+      options.combine = *combine;
     for (ProgramOp program : programs)
       if (failed(convert(program, options)))
         return signalPassFailure();
