@@ -35,12 +35,19 @@ static cl::list<unsigned> blocks("blocks-per-link",
                                  cl::sub(command));
 static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
                                    cl::init(256), cl::sub(command));
-static cl::opt<double> alpha("alpha",
-                             cl::desc("Microseconds per step, for plans"),
-                             cl::init(5), cl::sub(command));
 static cl::opt<double>
-    bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1, for plans"),
-              cl::init(25), cl::sub(command));
+    alpha("alpha",
+          cl::desc("Microseconds per step, for plans (5) and --transport=auto "
+                   "(0.7)"),
+          cl::init(5), cl::sub(command));
+static cl::opt<double> bandwidth(
+    "bandwidth",
+    cl::desc("GB/s of a link of bandwidth 1, for plans and --transport=auto"),
+    cl::init(25), cl::sub(command));
+static cl::opt<std::string>
+    bytes("bytes",
+          cl::desc("Size of a send buffer that --transport=auto is for"),
+          cl::init("1MiB"), cl::sub(command));
 static cl::opt<unsigned> residentBlocks(
     "resident-blocks",
     cl::desc("Blocks that the GPU holds at once, if more than its chip "
@@ -101,6 +108,17 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
   return std::nullopt;
 }
 
+/// The model that --alpha and --bandwidth describe. Prints an error and returns
+/// nothing if they make no sense.
+static std::optional<CostModel> readCostModel() {
+  if (alpha >= 0 && bandwidth > 0 && std::isfinite(alpha) &&
+      std::isfinite(bandwidth))
+    return CostModel{alpha, 1 / (bandwidth * 1e3)};
+  fail("--alpha must be at least 0 and --bandwidth more than 0, and both "
+       "finite");
+  return std::nullopt;
+}
+
 static int compilePlan() {
   PlanCompileRequest request;
   request.paths = {inputs.begin(), inputs.end()};
@@ -125,11 +143,10 @@ static int compilePlan() {
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
-  if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
-      !std::isfinite(bandwidth))
-    return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
-                "both finite");
-  request.plan.model = {alpha, 1 / (bandwidth * 1e3)};
+  std::optional<CostModel> model = readCostModel();
+  if (!model)
+    return BadInput;
+  request.plan.model = *model;
   return compilePlanFile(request);
 }
 
@@ -151,6 +168,16 @@ int driver::compileMain() {
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
   options.virtualRanks = virtualRanks;
+  std::optional<CostModel> model = readCostModel();
+  if (!model)
+    return BadInput;
+  if (alpha.getNumOccurrences() > 0)
+    options.alpha = model->alphaMicroseconds;
+  options.beta = model->betaMicrosecondsPerByte;
+  std::optional<uint64_t> size = parseBytes(bytes);
+  if (!size)
+    return fail("cannot read --bytes='" + bytes + "' as a number of bytes");
+  options.bytes = *size;
   return compileFile({inputs[0], targets[0], output, options});
 }
 

@@ -36,7 +36,11 @@ struct LoweringOptions {
   /// Who moves chunks: push, pull, dma, auto, or given: as the schedule says.
   /// With dma, steps.
   std::string transport = "given";
-  uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
+  /// For transport=auto: bytes of a send buffer, microseconds of a step, and
+  /// microseconds per byte over a link of bandwidth 1.
+  uint64_t bytes = 1 << 20;
+  double alpha = 0.7;
+  double beta = 4e-5;
   /// Transports of single links, as "0-1:pull".
   std::vector<std::string> links;
   bool explain = false; ///< print the reason of each transport
