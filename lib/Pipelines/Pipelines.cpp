@@ -18,19 +18,21 @@ using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
   std::string links = llvm::join(options.links, ",");
+  std::string sync = "coll-insert-flag-sync,coll-remove-redundant-sync";
+  if (options.explain)
+    sync += "{explain=true}";
   return llvm::formatv(
       "coll-check-schedule,"
       "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9} "
       "alpha={12:e17} beta={13:e17}{10}{11}},"
       "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
-      "packets={6}},coll-fuse-combines,{7},"
+      "packets={6}},coll-fuse-combines{{explain={9}},{7},"
       "coll-check-program{{identical={8}}",
       options.transport, options.bytes, options.steps, options.blocks,
       options.throughScratch, options.alternate, options.packets,
-      options.steps ? "coll-insert-step-barriers"
-                    : "coll-insert-flag-sync,coll-remove-redundant-sync",
-      options.identical, options.explain, links.empty() ? "" : " links=", links,
-      options.alpha, options.beta);
+      options.steps ? "coll-insert-step-barriers" : sync, options.identical,
+      options.explain, links.empty() ? "" : " links=", links, options.alpha,
+      options.beta);
 }
 
 /// `vendor` is "nvvm" or "rocdl".

@@ -33,7 +33,8 @@ public:
               llvm::cl::value_desc("SRC-DST:TRANSPORT"),
               llvm::cl::CommaSeparated, llvm::cl::sub(command)),
         explain("explain",
-                llvm::cl::desc("Say for each link who moves chunks, and why"),
+                llvm::cl::desc("Say for each link who moves chunks, and why, "
+                               "and how many ops were joined and removed"),
                 llvm::cl::sub(command)),
         steps("steps",
               llvm::cl::desc("A kernel per step, in place of one for all"),

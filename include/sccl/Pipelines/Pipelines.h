@@ -43,8 +43,9 @@ struct LoweringOptions {
   double beta = 4e-5;
   /// Transports of single links, as "0-1:pull".
   std::vector<std::string> links;
-  bool explain = false; ///< print the reason of each transport
-  bool steps = false;   ///< a kernel per step, in place of one with flags
+  /// Print the reason of each transport, and what was joined and removed.
+  bool explain = false;
+  bool steps = false; ///< a kernel per step, in place of one with flags
   bool throughScratch = false; ///< let peers touch nothing but scratch
   bool alternate = false; ///< two halves of scratch by turns, fewer readies
   /// Words of data and launch number in scratch, in place of arrivals: for

@@ -207,7 +207,8 @@ def FuseCombines : Pass<"coll-fuse-combines", "::mlir::ModuleOp"> {
     Scratch that nobody uses any more is given back.
 
     Expects programs as `coll-lower-schedule` leaves them. The statistics count
-    what was joined.
+    what was joined, for a build of LLVM that has them; `explain` prints the same
+    counts with any build, as a remark on each program.
 
     Example: test/Transforms/fuse-combines.mlir.
   }];
@@ -215,6 +216,9 @@ def FuseCombines : Pass<"coll-fuse-combines", "::mlir::ModuleOp"> {
     Statistic<"numPuts", "combine-puts", "combines joined with a put">,
     Statistic<"numGets", "get-combines", "gets joined with a combine">,
     Statistic<"numSlots", "scratch-slots", "slots of scratch given back">,
+  ];
+  let options = [
+    Option<"explain", "explain", "bool", "false", "Print what was joined">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -259,7 +263,9 @@ def RemoveRedundantSync
       - in a program with alternating scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
       - signals that no wait is left for.
-    Values are numbered anew. The statistics count what was removed.
+    Values are numbered anew. The statistics count what was removed, for a build
+    of LLVM that has them; `explain` prints the same counts with any build, as a
+    remark on each program.
 
     Expects a program with signals and waits that can run: it fails, like
     `coll-check-program`, on a deadlock.
@@ -271,6 +277,9 @@ def RemoveRedundantSync
     Statistic<"numSignals", "signals", "signals removed">,
     Statistic<"numReadies", "readies",
               "waits for ready removed because scratch alternates">,
+  ];
+  let options = [
+    Option<"explain", "explain", "bool", "false", "Print what was removed">,
   ];
 }
 
