@@ -84,7 +84,13 @@ private:
                << "cannot read '" << text
                << "' as the transport of a link, expected SRC-DST:TRANSPORT "
                   "with push, pull or dma";
-      linkChoices[choice->first] = choice->second;
+      auto [link, given] = *choice;
+      auto [it, isNew] = linkChoices.try_emplace(link, given);
+      if (it->second != given)
+        return getOperation().emitError()
+               << "link " << link.first << " -> " << link.second
+               << " is to be by " << stringifyTransport(it->second)
+               << " and by " << stringifyTransport(given);
     }
     if (transport != "given" && transport != "auto" &&
         !symbolizeTransport(transport))

@@ -119,6 +119,23 @@ static std::optional<CostModel> readCostModel() {
   return std::nullopt;
 }
 
+/// What is wrong with options that nothing would look at, or nothing.
+static std::optional<std::string> findIdleOption(bool isPlan) {
+  if (!isPlan && (!variants.empty() || assemble))
+    return std::string(assemble ? "--assemble" : "--variant") +
+           " is for plans; '" + output + "' should end in .sccl";
+  std::string transport = lowering.get().transport;
+  if (isPlan && (transport != "given" || lowering.get().steps))
+    return "plans have variants in place of --steps and --transport";
+  if (transport == "auto")
+    return std::nullopt;
+  if (bytes.getNumOccurrences() > 0)
+    return "--bytes is for --transport=auto";
+  if (!isPlan && alpha.getNumOccurrences() + bandwidth.getNumOccurrences() > 0)
+    return "--alpha and --bandwidth are for plans and --transport=auto";
+  return std::nullopt;
+}
+
 static int compilePlan() {
   PlanCompileRequest request;
   request.paths = {inputs.begin(), inputs.end()};
@@ -138,8 +155,6 @@ static int compilePlan() {
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
   options.virtualRanks = virtualRanks;
-  if (options.steps)
-    return fail("plans have variants in place of --steps and --transport");
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
@@ -151,7 +166,10 @@ static int compilePlan() {
 }
 
 int driver::compileMain() {
-  if (llvm::StringRef(output).ends_with(".sccl"))
+  bool isPlan = llvm::StringRef(output).ends_with(".sccl");
+  if (std::optional<std::string> mistake = findIdleOption(isPlan))
+    return fail(*mistake);
+  if (isPlan)
     return compilePlan();
   for (auto [option, count] : {std::pair{"input file", inputs.size()},
                                {"--target", targets.size()},
