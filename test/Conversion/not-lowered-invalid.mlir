@@ -19,3 +19,20 @@ coll.topology @pair ranks = 2 {
 }
 // expected-error @+1 {{'coll.synthesize' op is not a program yet; lower it first, as the pipeline sccl-lower does}}
 coll.synthesize @bc of broadcast on @pair chunks = 1 root = 0 steps = 1 rounds = 1
+
+// -----
+
+// The host would not know when to copy.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.program @engine of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 1 {
+      // expected-error @+1 {{'coll.put' op needs a copy engine in a program without barriers; insert them first, with coll-insert-step-barriers}}
+      coll.put dma chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 0 {
+  }
+}
