@@ -21,6 +21,8 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
   std::string sync = "coll-insert-flag-sync,coll-remove-redundant-sync";
   if (options.explain)
     sync += "{explain=true}";
+  // Packets are pushed, whatever is estimated.
+  bool isPush = options.packets && options.transport == "auto";
   return llvm::formatv(
       "coll-check-schedule,"
       "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9} "
@@ -28,11 +30,11 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
       "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
       "packets={6}},coll-fuse-combines{{explain={9}},{7},"
       "coll-check-program{{identical={8}}",
-      options.transport, options.bytes, options.steps, options.blocks,
-      options.throughScratch, options.alternate, options.packets,
-      options.steps ? "coll-insert-step-barriers" : sync, options.identical,
-      options.explain, links.empty() ? "" : " links=", links, options.alpha,
-      options.beta);
+      isPush ? "push" : options.transport, options.bytes, options.steps,
+      options.blocks, options.throughScratch, options.alternate,
+      options.packets, options.steps ? "coll-insert-step-barriers" : sync,
+      options.identical, options.explain, links.empty() ? "" : " links=", links,
+      options.alpha, options.beta);
 }
 
 /// `vendor` is "nvvm" or "rocdl".

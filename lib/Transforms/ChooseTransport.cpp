@@ -9,12 +9,14 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/CostModel.h"
+#include "sccl/Model/Schedule.h"
+#include "sccl/Model/Topology.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -39,9 +41,17 @@ constexpr TransportCost transportCosts[] = {
     {Transport::DMA, 3.2, 1.06},
 };
 
+/// What a schedule does with a link.
+struct LinkUse {
+  unsigned steps = 0;  ///< in which the link is used
+  unsigned chunks = 0; ///< that it carries in all
+  bool inFirstStep = false, inLastStep = false;
+  double bandwidth = 1;
+};
+
 /// A transport and why it was chosen.
 struct Choice {
-  Transport transport;
+  Transport transport = Transport::Push;
   std::string reason;
   auto operator<=>(const Choice &) const = default;
 };
@@ -109,14 +119,17 @@ private:
     FailureOr<Problem> problem = importProblem(schedule);
     if (failed(problem) || failed(requireLinks(schedule, problem->topology)))
       return failure();
-    std::optional<Choice> forAll = chooseForAll(schedule, *problem);
+    std::map<Link, Choice> estimates;
+    if (transport == "auto")
+      for (const auto &[link, use] : readUses(schedule, problem->topology))
+        estimates[link] = estimate(use, problem->collective.chunks());
     SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
       for (Operation &op : step.getBody().getOps()) {
         if (auto send = dyn_cast<SendOp>(op))
-          set(send, forAll, sends);
+          set(send, estimates, sends);
         else
-          set(cast<ReduceOp>(op), forAll, sends);
+          set(cast<ReduceOp>(op), estimates, sends);
       }
     if (explain)
       report(schedule, sends);
@@ -134,42 +147,77 @@ private:
     return success();
   }
 
-  /// What the options say of links that have none of their own.
-  std::optional<Choice> chooseForAll(ScheduleOp schedule,
-                                     const Problem &problem) {
-    if (transport == "given")
-      return std::nullopt;
-    if (std::optional<Transport> named = symbolizeTransport(transport))
-      return Choice{*named, "as the option says"};
-    Cost cost = costOf(importSchedule(schedule), problem.collective);
-    std::optional<TransportCost> best;
+  /// Links that the topology leaves unbounded count as others do.
+  static double bandwidthOf(const Topology &topology, unsigned link) {
+    unsigned capacity = topology.capacity(link);
+    return capacity == Topology::maxBandwidth ? 1 : capacity;
+  }
+
+  static std::map<Link, LinkUse> readUses(ScheduleOp op,
+                                          const Topology &topology) {
+    std::map<Link, LinkUse> uses;
+    Schedule schedule = importSchedule(op);
+    for (auto [index, step] : llvm::enumerate(schedule.steps)) {
+      std::set<Link> inStep;
+      for (const Send &send : step.sends) {
+        Link link{send.src, send.dst};
+        LinkUse &use = uses[link];
+        use.steps += inStep.insert(link).second;
+        ++use.chunks;
+        use.inFirstStep |= index == 0;
+        use.inLastStep |= index + 1 == schedule.steps.size();
+        use.bandwidth =
+            bandwidthOf(topology, *topology.findLink(send.src, send.dst));
+      }
+    }
+    return uses;
+  }
+
+  /// The latencies, of a push each, that a link adds in all. With flags a push
+  /// in the first step waits for one more, that the receiver is ready; a pull
+  /// in the last step has one more waited for, that the chunk has been read. In
+  /// other steps both come while something else goes on.
+  double latencies(const TransportCost &candidate, const LinkUse &use) const {
+    bool hasFlags = !engines;
+    bool hasExtra = candidate.transport == Transport::Push ? use.inFirstStep
+                                                           : use.inLastStep;
+    return use.steps * candidate.latency + (hasFlags && hasExtra);
+  }
+
+  /// The fastest transport for a link; send buffers have `chunks` chunks.
+  Choice estimate(const LinkUse &use, unsigned chunks) {
+    double linkBytes = double(bytes) / chunks * use.chunks;
+    Choice best;
     double bestTime = 0;
     std::string times;
     for (const TransportCost &candidate : transportCosts) {
       if (candidate.transport == Transport::DMA && !engines)
         continue;
-      CostModel model{alpha * candidate.latency, beta / candidate.bandwidth};
-      double time = model.microseconds(cost, bytes);
+      double time = latencies(candidate, use) * alpha +
+                    linkBytes * beta / (use.bandwidth * candidate.bandwidth);
       times += llvm::formatv("{0}{1} {2:f1} us", times.empty() ? "" : ", ",
                              stringifyTransport(candidate.transport), time);
-      if (!best || time < bestTime) {
-        best = candidate;
+      if (candidate.transport == Transport::Push || time < bestTime) {
+        best.transport = candidate.transport;
         bestTime = time;
       }
     }
-    return Choice{best->transport, llvm::formatv("estimated for {0} bytes: {1}",
-                                                 bytes.getValue(), times)};
+    best.reason =
+        llvm::formatv("estimated for {0} bytes: {1}", bytes.getValue(), times);
+    return best;
   }
 
   template <typename TransferOp>
-  void set(TransferOp op, const std::optional<Choice> &forAll,
+  void set(TransferOp op, const std::map<Link, Choice> &estimates,
            SendCounts &sends) {
     Link link{op.getSrc(), op.getDst()};
     Choice choice{Transport::Push, "by default"};
     if (auto it = linkChoices.find(link); it != linkChoices.end())
       choice = {it->second, "as the option for the link says"};
-    else if (forAll)
-      choice = *forAll;
+    else if (transport == "auto")
+      choice = estimates.at(link);
+    else if (std::optional<Transport> named = symbolizeTransport(transport))
+      choice = {*named, "as the option says"};
     else if (std::optional<Transport> given = op.getTransport())
       choice = {*given, "as the schedule says"};
     op.setTransport(choice.transport);

@@ -120,13 +120,16 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
       - as `transport` says, if it is push, pull or dma;
       - with `transport=given`, which is the default, as the schedule says, and
         push where it says nothing;
-      - with `transport=auto`, by the estimated time of the schedule with all
-        transfers pushed, pulled, or done by copy engines, for send buffers of
-        `bytes` bytes. The model has a latency for each step and a bandwidth for
-        each link, relative to those of a push: a pull has 0.93 of the bandwidth,
-        a copy engine 1.06 but the latency of a kernel per step. Ties go to push.
-        Without `engines` only push and pull are candidates: copy engines set no
-        flags, so they are for programs of a kernel per step.
+      - with `transport=auto`, by the estimated time of the link's chunks pushed,
+        pulled, or copied by engines, for send buffers of `bytes` bytes. The
+        model has a latency for each step that uses the link, and the link's
+        bandwidth (1 if it has no limit), relative to those of a push: a pull has 0.93 of the bandwidth,
+        a copy engine 1.06 but 3.2 of the latency. Ties go to push. Without
+        `engines` only push and pull are candidates, and one more latency counts
+        for a push in the first step, which waits until the receiver is ready,
+        and for a pull in the last one, whose end the sender waits for. With
+        `engines` there are no flags to wait for: they set none, so they are for
+        programs of a kernel per step.
 
     With `explain` each choice is printed as a remark, with its reason.
 
