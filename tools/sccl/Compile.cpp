@@ -119,24 +119,42 @@ static std::optional<CostModel> readCostModel() {
   return std::nullopt;
 }
 
-/// What is wrong with options that nothing would look at, or nothing.
-static std::optional<std::string> findIdleOption(bool isPlan) {
-  if (!isPlan && (!variants.empty() || assemble))
-    return std::string(assemble ? "--assemble" : "--variant") +
-           " is for plans; '" + output + "' should end in .sccl";
-  std::string transport = lowering.get().transport;
-  if (isPlan && (transport != "given" || lowering.get().steps))
-    return "plans have variants in place of --steps and --transport";
-  if (transport == "auto")
+/// What is wrong with options that nothing would look at without a plan, or
+/// nothing.
+static std::optional<std::string> findIdleOption() {
+  if (std::string option =
+          LoweringFlags::findGiven({std::addressof(variants), &assemble});
+      !option.empty())
+    return option + " needs a plan; '" + output + "' should end in .sccl";
+  if (lowering.get().transport == "auto")
     return std::nullopt;
   if (bytes.getNumOccurrences() > 0)
-    return "--bytes is for --transport=auto";
-  if (!isPlan && alpha.getNumOccurrences() + bandwidth.getNumOccurrences() > 0)
-    return "--alpha and --bandwidth are for plans and --transport=auto";
+    return "--bytes needs --transport=auto";
+  if (std::string option = LoweringFlags::findGiven({&alpha, &bandwidth});
+      !option.empty())
+    return option + " needs --transport=auto, or a plan";
   return std::nullopt;
 }
 
+/// True if there is no option for GPUs, or a GPU. Prints an error if not.
+static bool checkOptionsForGPUs() {
+  if (!llvm::all_of(targets, findHostTarget))
+    return true;
+  std::string option = LoweringFlags::findGiven(
+      {std::addressof(blocks), &blockSize, &residentBlocks, &virtualRanks,
+       &assemble, &noAudit});
+  if (!option.empty())
+    fail(option + " is for GPUs, and all targets are CPUs");
+  return option.empty();
+}
+
 static int compilePlan() {
+  if (std::string option = lowering.findReplacedByVariants(); !option.empty())
+    return fail("plans have variants in place of " + option);
+  if (bytes.getNumOccurrences() > 0)
+    return fail("--bytes needs --transport=auto; plans choose for each size");
+  if (!checkOptionsForGPUs())
+    return BadInput;
   PlanCompileRequest request;
   request.paths = {inputs.begin(), inputs.end()};
   request.output = output;
@@ -155,6 +173,8 @@ static int compilePlan() {
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
   options.virtualRanks = virtualRanks;
+  if (options.steps)
+    return fail("plans have variants in place of dma for single links");
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
@@ -166,10 +186,7 @@ static int compilePlan() {
 }
 
 int driver::compileMain() {
-  bool isPlan = llvm::StringRef(output).ends_with(".sccl");
-  if (std::optional<std::string> mistake = findIdleOption(isPlan))
-    return fail(*mistake);
-  if (isPlan)
+  if (llvm::StringRef(output).ends_with(".sccl"))
     return compilePlan();
   for (auto [option, count] : {std::pair{"input file", inputs.size()},
                                {"--target", targets.size()},
@@ -180,6 +197,8 @@ int driver::compileMain() {
     if (count > 1)
       return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
                   output + "' should end in .sccl");
+  if (std::optional<std::string> mistake = findIdleOption())
+    return fail(*mistake);
   LoweringOptions options = lowering.get();
   options.blocks = valuesOr<unsigned>(blocks, 1)[0];
   options.blockSize = blockSize;
@@ -208,8 +227,7 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
   if (child < 0)
     return fail("cannot start a child process");
   if (child == 0) {
-    int code = work();
-    llvm::outs().flush();
+    int code = afterFlush(work());
     llvm::errs().flush();
     _exit(code);
   }
