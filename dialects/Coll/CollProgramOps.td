@@ -51,7 +51,8 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c9) scratch alternates only in programs without barriers;
     - (program_c10) packets stand only in scratch that alternates;
     - (program_c11) with packets peers are reached only by puts into their
-      scratch, nothing reads an output, and only ready is signalled.
+      scratch, nothing reads an output, and only ready is signalled;
+    - (program_c12) there are no signals and no waits where there are barriers.
 
     ```mlir
     coll.topology @one_way ranks = 2 {

@@ -18,19 +18,23 @@ using namespace sccl;
 
 std::string sccl::loweringPipeline(const LoweringOptions &options) {
   std::string links = llvm::join(options.links, ",");
+  std::string sync = "coll-insert-flag-sync,coll-remove-redundant-sync";
+  if (options.explain)
+    sync += "{explain=true}";
+  // Packets are pushed, whatever is estimated.
+  bool isPush = options.packets && options.transport == "auto";
   return llvm::formatv(
       "coll-check-schedule,"
-      "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9}"
-      "{10}{11}},"
+      "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9} "
+      "alpha={12:e17} beta={13:e17}{10}{11}},"
       "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
-      "packets={6}},coll-fuse-combines,{7},"
+      "packets={6}},coll-fuse-combines{{explain={9}},{7},"
       "coll-check-program{{identical={8}}",
-      options.transport, options.bytes, options.steps, options.blocks,
-      options.throughScratch, options.alternate, options.packets,
-      options.steps ? "coll-insert-step-barriers"
-                    : "coll-insert-flag-sync,coll-remove-redundant-sync",
-      options.identical, options.explain,
-      links.empty() ? "" : " links=", links);
+      isPush ? "push" : options.transport, options.bytes, options.steps,
+      options.blocks, options.throughScratch, options.alternate,
+      options.packets, options.steps ? "coll-insert-step-barriers" : sync,
+      options.identical, options.explain, links.empty() ? "" : " links=", links,
+      options.alpha, options.beta);
 }
 
 /// `vendor` is "nvvm" or "rocdl".
@@ -94,9 +98,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                                 llvm::cl::desc("sum, prod, min, max or avg"),
                                 llvm::cl::init(LoweringOptions().reduction)};
 
-  Option<std::string> transport{*this, "transport",
-                                llvm::cl::desc("push, pull, dma or auto"),
-                                llvm::cl::init(LoweringOptions().transport)};
+  Option<std::string> transport{
+      *this, "transport", llvm::cl::desc("given, push, pull, dma or auto"),
+      llvm::cl::init(LoweringOptions().transport)};
   Option<bool> steps{*this, "steps",
                      llvm::cl::desc("A kernel per step, as with dma"),
                      llvm::cl::init(false)};

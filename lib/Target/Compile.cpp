@@ -17,6 +17,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 #include <cstdlib>
@@ -27,6 +28,20 @@ using namespace sccl;
 static bool isNVIDIAKind(OutputKind kind) {
   return kind == OutputKind::PTX || kind == OutputKind::Cubin ||
          kind == OutputKind::Fatbin;
+}
+
+/// True if MLIR will find `tool` of the CUDA toolkit: in PATH, or else in the
+/// first toolkit that the environment names.
+static bool findsTool(StringRef tool) {
+  if (llvm::sys::findProgramByName(tool))
+    return true;
+  for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
+    if (const char *toolkit = std::getenv(variable)) {
+      SmallString<128> path(toolkit);
+      llvm::sys::path::append(path, "bin", tool);
+      return llvm::sys::fs::can_execute(path);
+    }
+  return false;
 }
 
 /// Fails if `kind` cannot be made for `target` on this machine.
@@ -44,10 +59,15 @@ static LogicalResult checkKind(ModuleOp module, const Target &target,
     return module.emitError()
            << "ptxas does not assemble for " << target.chip
            << "; write PTX, which the driver compiles when it loads it";
-  if (assembles && !llvm::sys::findProgramByName("ptxas"))
-    return module.emitError(
-        "ptxas is not in PATH; install the CUDA toolkit, or "
-        "write PTX");
+  for (StringRef tool : {"ptxas", "fatbinary"}) {
+    bool isNeeded = tool == "ptxas" ? assembles : kind == OutputKind::Fatbin;
+    if (isNeeded && !findsTool(tool))
+      return module.emitError()
+             << tool
+             << " is neither in PATH nor in the folder bin of CUDA_ROOT, "
+                "CUDA_HOME or CUDA_PATH; install the CUDA toolkit, or write "
+                "PTX";
+  }
   return success();
 }
 

@@ -12,6 +12,7 @@
 
 #include "sccl/Conversion/CodeShape.h"
 #include "sccl/Conversion/KernelABI.h"
+#include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
@@ -322,11 +323,11 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
     if (cpu ? options.blocks != 1
             : !llvm::is_contained(request.blocks, options.blocks))
       continue;
+    std::string symbol = symbolOf(manifest.schedules.back().name);
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
-      kernel.symbols.push_back(manifest.schedules.back().name + "_rank" +
-                               std::to_string(rank));
+      kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
     if (!cpu && options.virtualRanks)
-      kernel.virtualSymbol = manifest.schedules.back().name + virtualSuffix;
+      kernel.virtualSymbol = symbol + virtualSuffix;
     if (!manifest.combining) {
       if (failed(addKernel(module, options, kernel)))
         return failure();

@@ -313,42 +313,50 @@ private:
     return success();
   }
 
-  /// Every output is right, and complete before its rank returns.
+  /// Every output is right, and nobody is at work on a rank's buffers when it
+  /// returns.
   LogicalResult checkOutputs() {
     for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
       unsigned rank = rankOp.getRank();
-      VectorClock end = clocks.endOf(rankOp);
       for (auto [slot, chunk] :
            llvm::enumerate(collective.post().chunksOf(rank)))
-        if (failed(checkOutput(rankOp, slot, chunk, end)))
+        if (failed(checkOutput(rankOp, slot, chunk)))
           return failure();
-      if (failed(checkReaders(rankOp, end)))
+      if (failed(checkLateAccesses(rankOp)))
         return failure();
     }
     return success();
   }
 
-  /// Nobody reads a rank's buffers after it has returned: its next launch, or
-  /// its caller, may overwrite them.
-  LogicalResult checkReaders(RankOp rankOp, const VectorClock &end) {
+  /// Nobody accesses a rank's buffers after it has returned: its next launch,
+  /// or its caller, may use them for something else. It is enough to look at
+  /// the last write, because those before it happened before it.
+  LogicalResult checkLateAccesses(RankOp rankOp) {
     unsigned rank = rankOp.getRank();
+    VectorClock end = clocks.endOf(rankOp);
     for (auto it = slots.lower_bound({rank, Buffer::Input, 0});
-         it != slots.end() && std::get<0>(it->first) == rank; ++it)
-      for (auto &[channel, reader] : it->second.readers)
-        if (!reader.happensBefore(end)) {
-          auto [owner, buffer, slot] = it->first;
-          InFlightDiagnostic diag = rankOp.emitOpError()
-                                    << "may return before "
-                                    << stringifyBuffer(buffer) << '[' << slot
-                                    << "] is read (H1)";
-          diag.attachNote(reader.op->getLoc()) << "it is read here";
-          return diag;
-        }
+         it != slots.end() && std::get<0>(it->first) == rank; ++it) {
+      const SlotState &state = it->second;
+      if (state.writer && !state.writer->happensBefore(end))
+        return reportLate(rankOp, it->first, *state.writer, "written");
+      for (auto &[channel, reader] : state.readers)
+        if (!reader.happensBefore(end))
+          return reportLate(rankOp, it->first, reader, "read");
+    }
     return success();
   }
 
-  LogicalResult checkOutput(RankOp rankOp, unsigned slot, unsigned chunk,
-                            const VectorClock &end) {
+  static LogicalResult reportLate(RankOp rankOp, const SlotKey &key,
+                                  const Access &access, StringRef done) {
+    auto [rank, buffer, slot] = key;
+    InFlightDiagnostic diag = rankOp.emitOpError()
+                              << "may return before " << stringifyBuffer(buffer)
+                              << '[' << slot << "] is " << done << " (H1)";
+    diag.attachNote(access.op->getLoc()) << "it is " << done << " here";
+    return diag;
+  }
+
+  LogicalResult checkOutput(RankOp rankOp, unsigned slot, unsigned chunk) {
     unsigned rank = rankOp.getRank();
     const SlotState &state = slots[{rank, Buffer::Output, slot}];
     if (state.chunk != chunk)
@@ -358,13 +366,6 @@ private:
                              : std::string("nothing"))
              << " in output[" << slot << "], expected chunk " << chunk
              << " (A1)";
-    if (state.writer && !state.writer->happensBefore(end)) {
-      InFlightDiagnostic diag = rankOp.emitOpError()
-                                << "may return before output[" << slot
-                                << "] is written (H1)";
-      diag.attachNote(state.writer->op->getLoc()) << "it is written here";
-      return diag;
-    }
     if (!collective.combining())
       return success();
     for (unsigned contributor : collective.pre().ranksOf(chunk))

@@ -9,12 +9,14 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/CostModel.h"
+#include "sccl/Model/Schedule.h"
+#include "sccl/Model/Topology.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -39,13 +41,25 @@ constexpr TransportCost transportCosts[] = {
     {Transport::DMA, 3.2, 1.06},
 };
 
+/// What a schedule does with a link.
+struct LinkUse {
+  unsigned steps = 0;  ///< in which the link is used
+  unsigned chunks = 0; ///< that it carries in all
+  bool inFirstStep = false, inLastStep = false;
+  double bandwidth = 1;
+};
+
 /// A transport and why it was chosen.
 struct Choice {
-  Transport transport;
+  Transport transport = Transport::Push;
   std::string reason;
+  auto operator<=>(const Choice &) const = default;
 };
 
 using Link = std::pair<unsigned, unsigned>;
+
+/// The sends of each link, by what was chosen for them.
+using SendCounts = std::map<Link, std::map<Choice, unsigned>>;
 
 /// Parses "0-1:pull".
 std::optional<std::pair<Link, Transport>> parseLinkChoice(StringRef text) {
@@ -80,12 +94,19 @@ private:
                << "cannot read '" << text
                << "' as the transport of a link, expected SRC-DST:TRANSPORT "
                   "with push, pull or dma";
-      linkChoices[choice->first] = choice->second;
+      auto [link, given] = *choice;
+      auto [it, isNew] = linkChoices.try_emplace(link, given);
+      if (it->second != given)
+        return getOperation().emitError()
+               << "link " << link.first << " -> " << link.second
+               << " is to be by " << stringifyTransport(it->second)
+               << " and by " << stringifyTransport(given);
     }
-    if (transport != "auto" && !symbolizeTransport(transport))
+    if (transport != "given" && transport != "auto" &&
+        !symbolizeTransport(transport))
       return getOperation().emitError()
              << "unknown transport '" << transport
-             << "', expected push, pull, dma or auto";
+             << "', expected given, push, pull, dma or auto";
     for (auto [name, value] :
          {std::pair<const char *, double>("alpha", alpha), {"beta", beta}})
       if (!(value >= 0))
@@ -98,17 +119,20 @@ private:
     FailureOr<Problem> problem = importProblem(schedule);
     if (failed(problem) || failed(requireLinks(schedule, problem->topology)))
       return failure();
-    Choice fallback = chooseForAll(schedule, *problem);
-    std::map<Link, unsigned> sends;
+    std::map<Link, Choice> estimates;
+    if (transport == "auto")
+      for (const auto &[link, use] : readUses(schedule, problem->topology))
+        estimates[link] = estimate(use, problem->collective.chunks());
+    SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
       for (Operation &op : step.getBody().getOps()) {
         if (auto send = dyn_cast<SendOp>(op))
-          set(send, fallback.transport, sends);
+          set(send, estimates, sends);
         else
-          set(cast<ReduceOp>(op), fallback.transport, sends);
+          set(cast<ReduceOp>(op), estimates, sends);
       }
     if (explain)
-      report(schedule, fallback, sends);
+      report(schedule, sends);
     return success();
   }
 
@@ -123,48 +147,90 @@ private:
     return success();
   }
 
-  Choice chooseForAll(ScheduleOp schedule, const Problem &problem) {
-    if (std::optional<Transport> named = symbolizeTransport(transport))
-      return {*named, "as the option says"};
-    Cost cost = costOf(importSchedule(schedule), problem.collective);
-    std::optional<TransportCost> best;
+  /// Links that the topology leaves unbounded count as others do.
+  static double bandwidthOf(const Topology &topology, unsigned link) {
+    unsigned capacity = topology.capacity(link);
+    return capacity == Topology::maxBandwidth ? 1 : capacity;
+  }
+
+  static std::map<Link, LinkUse> readUses(ScheduleOp op,
+                                          const Topology &topology) {
+    std::map<Link, LinkUse> uses;
+    Schedule schedule = importSchedule(op);
+    for (auto [index, step] : llvm::enumerate(schedule.steps)) {
+      std::set<Link> inStep;
+      for (const Send &send : step.sends) {
+        Link link{send.src, send.dst};
+        LinkUse &use = uses[link];
+        use.steps += inStep.insert(link).second;
+        ++use.chunks;
+        use.inFirstStep |= index == 0;
+        use.inLastStep |= index + 1 == schedule.steps.size();
+        use.bandwidth =
+            bandwidthOf(topology, *topology.findLink(send.src, send.dst));
+      }
+    }
+    return uses;
+  }
+
+  /// The latencies, of a push each, that a link adds in all. With flags a push
+  /// in the first step waits for one more, that the receiver is ready; a pull
+  /// in the last step has one more waited for, that the chunk has been read. In
+  /// other steps both come while something else goes on.
+  double latencies(const TransportCost &candidate, const LinkUse &use) const {
+    bool hasFlags = !engines;
+    bool hasExtra = candidate.transport == Transport::Push ? use.inFirstStep
+                                                           : use.inLastStep;
+    return use.steps * candidate.latency + (hasFlags && hasExtra);
+  }
+
+  /// The fastest transport for a link; send buffers have `chunks` chunks.
+  Choice estimate(const LinkUse &use, unsigned chunks) {
+    double linkBytes = double(bytes) / chunks * use.chunks;
+    Choice best;
     double bestTime = 0;
     std::string times;
     for (const TransportCost &candidate : transportCosts) {
       if (candidate.transport == Transport::DMA && !engines)
         continue;
-      CostModel model{alpha * candidate.latency, beta / candidate.bandwidth};
-      double time = model.microseconds(cost, bytes);
+      double time = latencies(candidate, use) * alpha +
+                    linkBytes * beta / (use.bandwidth * candidate.bandwidth);
       times += llvm::formatv("{0}{1} {2:f1} us", times.empty() ? "" : ", ",
                              stringifyTransport(candidate.transport), time);
-      if (!best || time < bestTime) {
-        best = candidate;
+      if (candidate.transport == Transport::Push || time < bestTime) {
+        best.transport = candidate.transport;
         bestTime = time;
       }
     }
-    return {best->transport, llvm::formatv("estimated for {0} bytes: {1}",
-                                           bytes.getValue(), times)};
+    best.reason =
+        llvm::formatv("estimated for {0} bytes: {1}", bytes.getValue(), times);
+    return best;
   }
 
   template <typename TransferOp>
-  void set(TransferOp op, Transport fallback, std::map<Link, unsigned> &sends) {
+  void set(TransferOp op, const std::map<Link, Choice> &estimates,
+           SendCounts &sends) {
     Link link{op.getSrc(), op.getDst()};
-    ++sends[link];
-    auto it = linkChoices.find(link);
-    op.setTransport(it == linkChoices.end() ? fallback : it->second);
+    Choice choice{Transport::Push, "by default"};
+    if (auto it = linkChoices.find(link); it != linkChoices.end())
+      choice = {it->second, "as the option for the link says"};
+    else if (transport == "auto")
+      choice = estimates.at(link);
+    else if (std::optional<Transport> named = symbolizeTransport(transport))
+      choice = {*named, "as the option says"};
+    else if (std::optional<Transport> given = op.getTransport())
+      choice = {*given, "as the schedule says"};
+    op.setTransport(choice.transport);
+    ++sends[link][choice];
   }
 
-  void report(ScheduleOp schedule, const Choice &fallback,
-              const std::map<Link, unsigned> &sends) {
-    for (auto [link, count] : sends) {
-      auto it = linkChoices.find(link);
-      bool isOwn = it != linkChoices.end();
-      schedule.emitRemark()
-          << "link " << link.first << " -> " << link.second << " (" << count
-          << (count == 1 ? " send): " : " sends): ")
-          << stringifyTransport(isOwn ? it->second : fallback.transport) << ", "
-          << (isOwn ? "as the option for the link says" : fallback.reason);
-    }
+  void report(ScheduleOp schedule, const SendCounts &sends) {
+    for (const auto &[link, choices] : sends)
+      for (const auto &[choice, count] : choices)
+        schedule.emitRemark()
+            << "link " << link.first << " -> " << link.second << " (" << count
+            << (count == 1 ? " send): " : " sends): ")
+            << stringifyTransport(choice.transport) << ", " << choice.reason;
   }
 
   std::map<Link, Transport> linkChoices;

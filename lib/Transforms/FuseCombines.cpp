@@ -198,32 +198,45 @@ private:
   std::map<unsigned, std::map<unsigned, unsigned>> slots;
 };
 
+/// What was done to a program.
+struct FusionCounts {
+  unsigned gets = 0, puts = 0, slots = 0;
+};
+
 struct FuseCombinesPass : coll::impl::FuseCombinesBase<FuseCombinesPass> {
+  using FuseCombinesBase::FuseCombinesBase;
+
   void runOnOperation() override {
     for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
       if (isSynchronized(program))
         continue;
-      if (fuse(program))
-        numSlots += ScratchCompaction(program).run();
+      FusionCounts counts = fuse(program);
+      if (counts.gets + counts.puts > 0)
+        counts.slots = ScratchCompaction(program).run();
+      numGets += counts.gets;
+      numPuts += counts.puts;
+      numSlots += counts.slots;
+      if (explain)
+        program.emitRemark()
+            << "combines joined with a put: " << counts.puts
+            << ", gets joined with a combine: " << counts.gets
+            << ", slots of scratch given back: " << counts.slots;
     }
   }
 
-  bool fuse(ProgramOp program) {
+  FusionCounts fuse(ProgramOp program) {
+    FusionCounts counts;
     SlotUses uses(program);
     SmallVector<GetOp> gets;
     program.walk([&](GetOp op) { gets.push_back(op); });
-    unsigned fused = 0;
     for (GetOp get : gets)
-      fused += fuseWithCombine(get, uses);
-    numGets += fused;
+      counts.gets += fuseWithCombine(get, uses);
     SmallVector<CombineOp> combines;
     program.walk([&](CombineOp op) { combines.push_back(op); });
-    unsigned fusedPuts = 0;
     SlotUses usesNow(program);
     for (CombineOp combine : combines)
-      fusedPuts += fuseWithPut(combine, usesNow);
-    numPuts += fusedPuts;
-    return fused + fusedPuts > 0;
+      counts.puts += fuseWithPut(combine, usesNow);
+    return counts;
   }
 };
 } // namespace

@@ -69,7 +69,7 @@ public:
   LogicalResult run() {
     addLocalChannels();
     collectTransfers();
-    if (failed(findWriters()))
+    if (failed(refuseEngines()) || failed(findWriters()))
       return failure();
     if (program.getPackets()) { // which tell of arrivals by themselves
       for (ChannelPlan &plan : plans) {
@@ -119,6 +119,16 @@ private:
         for (Operation &op : channel.getBody().getOps())
           plan.transfers.push_back({&op, *getTransfer(&op), std::nullopt});
       }
+  }
+
+  LogicalResult refuseEngines() {
+    for (const ChannelPlan &plan : plans)
+      for (const TransferOp &transfer : plan.transfers)
+        if (isDMA(transfer.op))
+          return transfer.op->emitOpError(
+              "needs a copy engine, which sets no flags; lower with a kernel "
+              "for each step (option steps)");
+    return success();
   }
 
   LogicalResult findWriters() {

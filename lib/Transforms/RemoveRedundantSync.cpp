@@ -234,23 +234,38 @@ private:
 
 struct RemoveRedundantSyncPass
     : coll::impl::RemoveRedundantSyncBase<RemoveRedundantSyncPass> {
+  using RemoveRedundantSyncBase::RemoveRedundantSyncBase;
+
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      if (program.getAlternating()) {
-        FailureOr<std::vector<WaitOp>> readies = findNeedlessReadies(program);
-        if (failed(readies))
-          return signalPassFailure();
-        for (WaitOp wait : *readies)
-          wait.erase();
-        numReadies += readies->size();
-      }
-      Reduction reduction(program);
-      if (failed(reduction.run()))
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (failed(reduce(program)))
         return signalPassFailure();
-      reduction.apply();
-      numWaits += reduction.numWaits();
-      numSignals += reduction.numSignals();
+  }
+
+  LogicalResult reduce(ProgramOp program) {
+    unsigned goneReadies = 0;
+    if (program.getAlternating()) {
+      FailureOr<std::vector<WaitOp>> readies = findNeedlessReadies(program);
+      if (failed(readies))
+        return failure();
+      for (WaitOp wait : *readies)
+        wait.erase();
+      goneReadies = readies->size();
     }
+    Reduction reduction(program);
+    if (failed(reduction.run()))
+      return failure();
+    reduction.apply();
+    numReadies += goneReadies;
+    numWaits += reduction.numWaits();
+    numSignals += reduction.numSignals();
+    if (explain)
+      program.emitRemark()
+          << "waits removed: " << reduction.numWaits()
+          << ", signals removed: " << reduction.numSignals()
+          << ", waits for ready removed because scratch alternates: "
+          << goneReadies;
+    return success();
   }
 };
 } // namespace

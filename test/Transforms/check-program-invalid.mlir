@@ -564,6 +564,69 @@ coll.program @h3_alternating_output of all_gather on @pair chunks = 1 blocks = 1
 
 // -----
 
+// Rank 0 writes rank 1's scratch once more after its last signal, where nobody
+// reads it: in rank 1's next launch it may be in use.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_returns_while_scratch_is_written of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.wait ready from 1 value = 1
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.signal arrival to 1 value = 1
+      // expected-note @+1 {{it is written here}}
+      coll.put chunk 0 from input[0] to scratch[0] step = 1
+    }
+  }
+  // expected-error @+1 {{'coll.rank' op may return before scratch[0] is written (H1)}}
+  coll.rank 1 scratch = 1 {
+    coll.channel to 1 {
+      coll.signal ready to 0 value = 1
+      coll.wait arrival from 0 value = 1
+    }
+  }
+}
+
+// -----
+
+// The same with a slot that rank 1 has used before, and scratch that alternates:
+// the launch after the next one uses the same half.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @h1_returns_while_its_half_is_written of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.wait ready from 1 value = 1
+      coll.put chunk 0 from input[0] to scratch[0] step = 0
+      coll.signal arrival to 1 value = 1
+      coll.wait arrival from 1 channel = 1 value = 1
+      // expected-note @+1 {{it is written here}}
+      coll.put chunk 0 from input[0] to scratch[0] step = 1
+    }
+  }
+  // expected-error @+1 {{'coll.rank' op may return before scratch[0] is written (H1)}}
+  coll.rank 1 scratch = 1 {
+    coll.channel to 1 {
+      coll.signal ready to 0 value = 1
+      coll.wait arrival from 0 value = 1
+      coll.copy chunk 0 from scratch[0] to output[0] step = 0
+      coll.signal arrival to 0 value = 1
+    }
+  }
+}
+
+// -----
+
 // Rank 1 pulls from rank 0's scratch, and does not say when it is done: rank 0
 // may begin its next launch and overwrite it.
 coll.topology @pair ranks = 2 {

@@ -1,6 +1,14 @@
 // RUN: sccl-opt %s -coll-fuse-combines | FileCheck %s
 // RUN: sccl-opt %s -coll-fuse-combines -coll-fuse-combines | FileCheck %s
 // RUN: sccl-opt %s -coll-fuse-combines -coll-insert-flag-sync -coll-check-program -o /dev/null
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-fuse-combines=explain 2>&1 | FileCheck %s --check-prefix=COUNTS --implicit-check-not=remark:
+// RUN: sccl-opt %s -coll-fuse-combines 2>&1 | FileCheck %s --implicit-check-not=remark:
+
+// COUNTS: remark: combines joined with a put: 1, gets joined with a combine: 0, slots of scratch given back: 2
+// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 2, slots of scratch given back: 2
+// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 0, slots of scratch given back: 0
+// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 0, slots of scratch given back: 0
+// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 0, slots of scratch given back: 0
 
 coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1

@@ -1,6 +1,15 @@
 // RUN: sccl-opt %s -coll-check-program -coll-remove-redundant-sync | FileCheck %s
 // RUN: sccl-opt %s -coll-remove-redundant-sync -coll-remove-redundant-sync | FileCheck %s
 // RUN: sccl-opt %s -coll-remove-redundant-sync -coll-check-program | FileCheck %s
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-remove-redundant-sync=explain 2>&1 | FileCheck %s --check-prefix=COUNTS --implicit-check-not=remark:
+// RUN: sccl-opt %s -coll-remove-redundant-sync 2>&1 | FileCheck %s --implicit-check-not=remark:
+
+// COUNTS: remark: waits removed: 3, signals removed: 4, waits for ready removed because scratch alternates: 0
+// COUNTS: remark: waits removed: 2, signals removed: 2, waits for ready removed because scratch alternates: 0
+// COUNTS: remark: waits removed: 2, signals removed: 1, waits for ready removed because scratch alternates: 0
+// COUNTS: remark: waits removed: 1, signals removed: 1, waits for ready removed because scratch alternates: 0
+// COUNTS: remark: waits removed: 0, signals removed: 2, waits for ready removed because scratch alternates: 2
+// COUNTS: remark: waits removed: 0, signals removed: 0, waits for ready removed because scratch alternates: 0
 
 coll.topology @triangle ranks = 3 {
   coll.link 0 -> 1

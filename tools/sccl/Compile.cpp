@@ -35,12 +35,19 @@ static cl::list<unsigned> blocks("blocks-per-link",
                                  cl::sub(command));
 static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
                                    cl::init(256), cl::sub(command));
-static cl::opt<double> alpha("alpha",
-                             cl::desc("Microseconds per step, for plans"),
-                             cl::init(5), cl::sub(command));
 static cl::opt<double>
-    bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1, for plans"),
-              cl::init(25), cl::sub(command));
+    alpha("alpha",
+          cl::desc("Microseconds per step, for plans (5) and --transport=auto "
+                   "(0.7)"),
+          cl::init(5), cl::sub(command));
+static cl::opt<double> bandwidth(
+    "bandwidth",
+    cl::desc("GB/s of a link of bandwidth 1, for plans and --transport=auto"),
+    cl::init(25), cl::sub(command));
+static cl::opt<std::string>
+    bytes("bytes",
+          cl::desc("Size of a send buffer that --transport=auto is for"),
+          cl::init("1MiB"), cl::sub(command));
 static cl::opt<unsigned> residentBlocks(
     "resident-blocks",
     cl::desc("Blocks that the GPU holds at once, if more than its chip "
@@ -83,6 +90,12 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
     if (name != "unrolled" && name != "table" && name != "auto")
       return "unknown code shape '" + name +
              "', expected auto, unrolled or table";
+  for (const std::string &name : plan.elements)
+    if (Result<ElementType> element = findElementType(name); !element)
+      return element.error();
+  for (const std::string &name : plan.reductions)
+    if (Result<Reduction> reduction = findReduction(name); !reduction)
+      return reduction.error();
   for (auto [option, values] : {std::pair{"--variant", &plan.variants},
                                 {"--code-shape", &plan.shapes},
                                 {"--target", &plan.targets},
@@ -92,6 +105,34 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
       if (size_t count = llvm::count(*values, value); count > 1)
         return std::string(option) + "=" + value + " is there " +
                std::to_string(count) + " times";
+  return std::nullopt;
+}
+
+/// The model that --alpha and --bandwidth describe. Prints an error and returns
+/// nothing if they make no sense.
+static std::optional<CostModel> readCostModel() {
+  if (alpha >= 0 && bandwidth > 0 && std::isfinite(alpha) &&
+      std::isfinite(bandwidth))
+    return CostModel{alpha, 1 / (bandwidth * 1e3)};
+  fail("--alpha must be at least 0 and --bandwidth more than 0, and both "
+       "finite");
+  return std::nullopt;
+}
+
+/// What is wrong with options that nothing would look at without a plan, or
+/// nothing.
+static std::optional<std::string> findIdleOption() {
+  if (std::string option =
+          LoweringFlags::findGiven({std::addressof(variants), &assemble});
+      !option.empty())
+    return option + " needs a plan; '" + output + "' should end in .sccl";
+  if (lowering.get().transport == "auto")
+    return std::nullopt;
+  if (bytes.getNumOccurrences() > 0)
+    return "--bytes needs --transport=auto";
+  if (std::string option = LoweringFlags::findGiven({&alpha, &bandwidth});
+      !option.empty())
+    return option + " needs --transport=auto, or a plan";
   return std::nullopt;
 }
 
@@ -110,6 +151,8 @@ static bool checkOptionsForGPUs() {
 static int compilePlan() {
   if (std::string option = lowering.findReplacedByVariants(); !option.empty())
     return fail("plans have variants in place of " + option);
+  if (bytes.getNumOccurrences() > 0)
+    return fail("--bytes needs --transport=auto; plans choose for each size");
   if (!checkOptionsForGPUs())
     return BadInput;
   PlanCompileRequest request;
@@ -135,11 +178,10 @@ static int compilePlan() {
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
-  if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
-      !std::isfinite(bandwidth))
-    return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
-                "both finite");
-  request.plan.model = {alpha, 1 / (bandwidth * 1e3)};
+  std::optional<CostModel> model = readCostModel();
+  if (!model)
+    return BadInput;
+  request.plan.model = *model;
   return compilePlanFile(request);
 }
 
@@ -155,16 +197,24 @@ int driver::compileMain() {
     if (count > 1)
       return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
                   output + "' should end in .sccl");
-  if (std::string option = LoweringFlags::findGiven(
-          {std::addressof(variants), &alpha, &bandwidth, &assemble});
-      !option.empty())
-    return fail(option + " needs a plan; '" + output + "' should end in .sccl");
+  if (std::optional<std::string> mistake = findIdleOption())
+    return fail(*mistake);
   LoweringOptions options = lowering.get();
   options.blocks = valuesOr<unsigned>(blocks, 1)[0];
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
   options.virtualRanks = virtualRanks;
+  std::optional<CostModel> model = readCostModel();
+  if (!model)
+    return BadInput;
+  if (alpha.getNumOccurrences() > 0)
+    options.alpha = model->alphaMicroseconds;
+  options.beta = model->betaMicrosecondsPerByte;
+  std::optional<uint64_t> size = parseBytes(bytes);
+  if (!size)
+    return fail("cannot read --bytes='" + bytes + "' as a number of bytes");
+  options.bytes = *size;
   return compileFile({inputs[0], targets[0], output, options});
 }
 

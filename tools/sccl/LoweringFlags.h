@@ -28,14 +28,16 @@ public:
                        llvm::cl::sub(command)),
         transport("transport",
                   llvm::cl::desc("Who moves chunks: push, pull, dma (with "
-                                 "--steps) or auto"),
-                  llvm::cl::init("push"), llvm::cl::sub(command)),
+                                 "--steps), auto, or given: as the schedule "
+                                 "says, else push"),
+                  llvm::cl::init("given"), llvm::cl::sub(command)),
         links("link-transport",
               llvm::cl::desc("Transport of one link, as 0-1:pull"),
               llvm::cl::value_desc("SRC-DST:TRANSPORT"),
               llvm::cl::CommaSeparated, llvm::cl::sub(command)),
         explain("explain",
-                llvm::cl::desc("Say for each link who moves chunks, and why"),
+                llvm::cl::desc("Say for each link who moves chunks, and why, "
+                               "and how many ops were joined and removed"),
                 llvm::cl::sub(command)),
         steps("steps",
               llvm::cl::desc("A kernel per step, in place of one for all"),

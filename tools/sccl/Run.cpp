@@ -57,6 +57,7 @@ int driver::runMain() {
     return fail("--iterations must be at least 1");
   RunRequest request = {input,   *size, lowering.get(), iterations,
                         timeout, json,  inPlace};
+  request.lowering.bytes = *size;
   bool isPlan = llvm::StringRef(input).ends_with(".sccl");
   if (!isPlan && !processes && launcher.empty())
     return runSchedule(request);

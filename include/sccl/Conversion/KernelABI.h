@@ -9,7 +9,8 @@
 // arguments of a rank's function, the table of peers and the layout of control
 // memory. Plain C++, no MLIR.
 //
-// Every rank has one function, NAME_rankN, with the arguments
+// Every rank has one function, NAME_rankN, where NAME is symbolOf() the
+// program's name, with the arguments
 //
 //   void *input         the rank's send buffer
 //   void *output        the rank's receive buffer
@@ -63,8 +64,8 @@ struct PeerEntry {
 };
 
 /// A copy that the host does, or asks a copy engine for: chunks of a segment,
-/// from a slot of one buffer to a slot of another one. Buffers are numbered like
-/// the fields of PeerEntry: 0 input, 1 output, 2 scratch.
+/// from a slot of one buffer to a slot of another one. Buffers are numbered
+/// like the fields of PeerEntry: 0 input, 1 output, 2 scratch.
 struct EngineCopy {
   unsigned executor; ///< the rank whose host does it: that of either buffer
   unsigned srcRank, srcBuffer, srcSlot;
@@ -86,7 +87,7 @@ struct RankArguments {
   uint64_t distance;
 };
 
-/// A virtual kernel's symbol is the program's name and this.
+/// A virtual kernel's symbol is that of the program and this.
 inline constexpr const char *virtualSuffix = "_virtual";
 
 /// Byte offsets in the control memory of a rank with `numChannels` channels of

@@ -50,8 +50,8 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
     For `reduction=avg` a `final` combine also divides by the number of ranks that
     contribute. docs/Rationale/ElementTypes.md has the rules for every type.
 
-    Expects programs with signals and waits. After this pass no op of the coll
-    dialect remains.
+    Expects programs with signals and waits, and fails on schedules. After this
+    pass no op of the coll dialect remains.
 
     Example: test/Conversion/CollToGPU/convert-coll-to-gpu.mlir.
   }];
@@ -84,8 +84,8 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
     Element types and reductions are those of `convert-coll-to-gpu`. f16 and bf16
     are converted with integers, so that the code needs no run-time library.
 
-    Expects programs with signals and waits and one block per channel. After this
-    pass no op of the coll dialect remains.
+    Expects programs with signals and waits and one block per channel, and fails
+    on schedules. After this pass no op of the coll dialect remains.
 
     Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
   }];

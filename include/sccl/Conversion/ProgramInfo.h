@@ -10,6 +10,8 @@
 
 #include "sccl/Conversion/KernelABI.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <string>
 #include <vector>
 
@@ -20,6 +22,12 @@ class Collective;
 namespace coll {
 class ProgramOp;
 } // namespace coll
+
+/// The beginning of all symbols made for the program called `name`. Assemblers
+/// take fewer names than MLIR: bytes other than letters, digits and underscores
+/// become "_x" and two hexadecimal digits, and so do a digit at the beginning
+/// and the underscore of "_x" itself. Different names have different symbols.
+std::string symbolOf(llvm::StringRef name);
 
 /// What somebody who launches the functions of a program has to know about it;
 /// see KernelABI.h.
@@ -55,11 +63,14 @@ struct ProgramInfo {
   /// The symbol of the function of `rank`; of step `step` if the program has
   /// steps.
   std::string functionName(unsigned rank, unsigned step = 0) const {
-    std::string symbol = name + "_rank" + std::to_string(rank);
+    std::string symbol = symbolOf(name) + "_rank" + std::to_string(rank);
     return steps == 0 ? symbol : symbol + "_step" + std::to_string(step);
   }
   /// The symbol of the kernel that runs all ranks.
-  std::string virtualName() const { return name + virtualSuffix; }
+  std::string virtualName() const { return symbolOf(name) + virtualSuffix; }
+  /// The symbols of the tables of flags and of code.
+  std::string flagTable() const { return symbolOf(name) + "_flags"; }
+  std::string codeTable() const { return symbolOf(name) + "_code"; }
 };
 
 /// Reads what there is to know off a program of `collective`.

@@ -33,13 +33,19 @@ struct LoweringOptions {
   std::string element = "f32";
   std::string reduction = "sum";
   bool audit = true; ///< read the assembly again, see Audit.h
-  /// Who moves chunks: push, pull, dma or auto. With dma, steps.
-  std::string transport = "push";
-  uint64_t bytes = 1 << 20; ///< of a send buffer, for transport=auto
+  /// Who moves chunks: push, pull, dma, auto, or given: as the schedule says.
+  /// With dma, steps.
+  std::string transport = "given";
+  /// For transport=auto: bytes of a send buffer, microseconds of a step, and
+  /// microseconds per byte over a link of bandwidth 1.
+  uint64_t bytes = 1 << 20;
+  double alpha = 0.7;
+  double beta = 4e-5;
   /// Transports of single links, as "0-1:pull".
   std::vector<std::string> links;
-  bool explain = false; ///< print the reason of each transport
-  bool steps = false;   ///< a kernel per step, in place of one with flags
+  /// Print the reason of each transport, and what was joined and removed.
+  bool explain = false;
+  bool steps = false; ///< a kernel per step, in place of one with flags
   bool throughScratch = false; ///< let peers touch nothing but scratch
   bool alternate = false; ///< two halves of scratch by turns, fewer readies
   /// Words of data and launch number in scratch, in place of arrivals: for

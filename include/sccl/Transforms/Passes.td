@@ -118,13 +118,18 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     Sets `by` of every `coll.send` and `coll.reduce`, per link, in this order:
       - as `links` says for the link;
       - as `transport` says, if it is push, pull or dma;
-      - with `transport=auto`, by the estimated time of the schedule with all
-        transfers pushed, pulled, or done by copy engines, for send buffers of
-        `bytes` bytes. The model has a latency for each step and a bandwidth for
-        each link, relative to those of a push: a pull has 0.93 of the bandwidth,
-        a copy engine 1.06 but the latency of a kernel per step. Ties go to push.
-        Without `engines` only push and pull are candidates: copy engines set no
-        flags, so they are for programs of a kernel per step.
+      - with `transport=given`, which is the default, as the schedule says, and
+        push where it says nothing;
+      - with `transport=auto`, by the estimated time of the link's chunks pushed,
+        pulled, or copied by engines, for send buffers of `bytes` bytes. The
+        model has a latency for each step that uses the link, and the link's
+        bandwidth (1 if it has no limit), relative to those of a push: a pull has 0.93 of the bandwidth,
+        a copy engine 1.06 but 3.2 of the latency. Ties go to push. Without
+        `engines` only push and pull are candidates, and one more latency counts
+        for a push in the first step, which waits until the receiver is ready,
+        and for a pull in the last one, whose end the sender waits for. With
+        `engines` there are no flags to wait for: they set none, so they are for
+        programs of a kernel per step.
 
     With `explain` each choice is printed as a remark, with its reason.
 
@@ -133,8 +138,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     10 % above pull), and /docs/Rationale/Transport.md.
   }];
   let options = [
-    Option<"transport", "transport", "std::string", "\"push\"",
-           "push, pull, dma or auto">,
+    Option<"transport", "transport", "std::string", "\"given\"",
+           "given, push, pull, dma or auto">,
     ListOption<"links", "links", "std::string",
                "Choice for one link, as SRC-DST:TRANSPORT">,
     Option<"bytes", "bytes", "uint64_t", "1 << 20",
@@ -205,7 +210,8 @@ def FuseCombines : Pass<"coll-fuse-combines", "::mlir::ModuleOp"> {
     Scratch that nobody uses any more is given back.
 
     Expects programs as `coll-lower-schedule` leaves them. The statistics count
-    what was joined.
+    what was joined, for a build of LLVM that has them; `explain` prints the same
+    counts with any build, as a remark on each program.
 
     Example: test/Transforms/fuse-combines.mlir.
   }];
@@ -213,6 +219,9 @@ def FuseCombines : Pass<"coll-fuse-combines", "::mlir::ModuleOp"> {
     Statistic<"numPuts", "combine-puts", "combines joined with a put">,
     Statistic<"numGets", "get-combines", "gets joined with a combine">,
     Statistic<"numSlots", "scratch-slots", "slots of scratch given back">,
+  ];
+  let options = [
+    Option<"explain", "explain", "bool", "false", "Print what was joined">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -257,7 +266,9 @@ def RemoveRedundantSync
       - in a program with alternating scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
       - signals that no wait is left for.
-    Values are numbered anew. The statistics count what was removed.
+    Values are numbered anew. The statistics count what was removed, for a build
+    of LLVM that has them; `explain` prints the same counts with any build, as a
+    remark on each program.
 
     Expects a program with signals and waits that can run: it fails, like
     `coll-check-program`, on a deadlock.
@@ -269,6 +280,9 @@ def RemoveRedundantSync
     Statistic<"numSignals", "signals", "signals removed">,
     Statistic<"numReadies", "readies",
               "waits for ready removed because scratch alternates">,
+  ];
+  let options = [
+    Option<"explain", "explain", "bool", "false", "Print what was removed">,
   ];
 }
 
@@ -306,7 +320,7 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - a combine that is `final` without making its chunks complete, or that
         makes them complete and is not `final` (A1);
       - a rank that may return before its output is complete, or while another
-        rank reads its buffers (H1);
+        rank reads or writes its buffers (H1);
       - with `identical`, a chunk that two ranks end with after combining it in
         different orders, so that floats may differ (T1). See
         docs/Rationale/ElementTypes.md;

@@ -65,10 +65,11 @@ public:
 
   /// The tables that the kernels refer to.
   void emitTables(Location loc) {
-    createTable(builder, loc, flagTable(), tableWords(code.flagRows()),
+    createTable(builder, loc, info.flagTable(), tableWords(code.flagRows()),
                 addressSpace);
     if (shape == CodeShape::Table)
-      createTable(builder, loc, codeTable(), tableWords(rows), addressSpace);
+      createTable(builder, loc, info.codeTable(), tableWords(rows),
+                  addressSpace);
   }
 
 private:
@@ -79,9 +80,6 @@ private:
     std::vector<CodeRow> rows;
     unsigned firstRow; ///< in the table, if code is kept as one
   };
-
-  std::string flagTable() const { return info.name + "_flags"; }
-  std::string codeTable() const { return info.name + "_code"; }
 
   static ChannelParts splitAtBarriers(ChannelOp channel) {
     ChannelParts parts(1);
@@ -175,10 +173,10 @@ private:
     if (countsLaunches)
       emitter.begin(channel.rank, channel.channel);
     if (shape == CodeShape::Unrolled)
-      emitter.emitUnrolled(channel.rows, flagTable());
+      emitter.emitUnrolled(channel.rows, info.flagTable());
     else
-      emitter.emitTable(codeTable(), channel.firstRow, channel.rows.size(),
-                        flagTable());
+      emitter.emitTable(info.codeTable(), channel.firstRow, channel.rows.size(),
+                        info.flagTable());
     if (countsLaunches)
       emitter.end();
   }
@@ -198,7 +196,7 @@ struct ConvertCollToGPUPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkOptions(module)))
+    if (failed(checkOptions(module)) || failed(requireLowered(module)))
       return signalPassFailure();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     for (ProgramOp program : programs)
@@ -217,6 +215,12 @@ struct ConvertCollToGPUPass
       return module.emitError()
              << "block-size is " << blockSize.getValue()
              << ", expected a multiple of 64 between 64 and 1024";
+    // Programs that do not combine have no use for them, but a mistake is one.
+    Result<ElementOp> combine =
+        makeElementOp(element, reduction, /*convertsHalves=*/true);
+    if (!combine)
+      return module.emitError(combine.error());
+    combineOp = *combine;
     return success();
   }
 
@@ -233,12 +237,8 @@ struct ConvertCollToGPUPass
     options.hasTables = *codeShape == CodeShape::Table;
     options.packets = packetShapes(program);
     if (hasCombine(program)) {
-      Result<ElementOp> combine =
-          makeElementOp(element, reduction, /*convertsHalves=*/true);
-      if (!combine)
-        return program.emitError(combine.error());
-      options.combine = *combine;
-      if (std::optional<std::string> reason = whyNoPackets(*combine);
+      options.combine = combineOp;
+      if (std::optional<std::string> reason = whyNoPackets(*combineOp);
           reason && program.getPackets())
         return program.emitError(*reason);
     }
@@ -263,5 +263,7 @@ struct ConvertCollToGPUPass
     program.erase();
     return success();
   }
+
+  std::optional<ElementOp> combineOp;
 };
 } // namespace

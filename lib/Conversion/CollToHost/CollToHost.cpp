@@ -35,18 +35,19 @@ struct ConvertCollToHostPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(requireLowered(module)))
+      return signalPassFailure();
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     HelperOptions options{HelperTarget::Host, 1, std::nullopt, false, 0};
-    if (llvm::any_of(programs, hasCombine)) {
-      // LLVM would call a run-time library on a CPU without the instructions.
-      Result<ElementOp> combine =
-          makeElementOp(element, reduction, /*convertsHalves=*/false);
-      if (!combine) {
-        programs.front().emitError(combine.error());
-        return signalPassFailure();
-      }
-      options.combine = *combine;
+    // LLVM would call a run-time library on a CPU without the instructions.
+    Result<ElementOp> combine =
+        makeElementOp(element, reduction, /*convertsHalves=*/false);
+    if (!combine) {
+      module.emitError(combine.error());
+      return signalPassFailure();
     }
+    if (llvm::any_of(programs, hasCombine))
+      options.combine = *combine;
     for (ProgramOp program : programs)
       if (failed(convert(program, options)))
         return signalPassFailure();
@@ -85,11 +86,11 @@ struct ConvertCollToHostPass
     for (unsigned rank = 0; rank < info.numRanks; ++rank)
       emitRank(builder, program.getLoc(), info, code, rank, (*order)[rank],
                *codeShape, rows);
-    createTable(builder, program.getLoc(), info.name + "_flags",
+    createTable(builder, program.getLoc(), info.flagTable(),
                 tableWords(code.flagRows()), 0);
     if (*codeShape == CodeShape::Table)
-      createTable(builder, program.getLoc(), info.name + "_code",
-                  tableWords(rows), 0);
+      createTable(builder, program.getLoc(), info.codeTable(), tableWords(rows),
+                  0);
     program.erase();
     return success();
   }
@@ -133,10 +134,10 @@ struct ConvertCollToHostPass
       if (countsLaunches)
         emitter.begin(rank, /*channel=*/0);
       if (codeShape == CodeShape::Unrolled)
-        emitter.emitUnrolled(mine, info.name + "_flags");
+        emitter.emitUnrolled(mine, info.flagTable());
       else
-        emitter.emitTable(info.name + "_code", rows.size(), mine.size(),
-                          info.name + "_flags");
+        emitter.emitTable(info.codeTable(), rows.size(), mine.size(),
+                          info.flagTable());
       if (codeShape == CodeShape::Table)
         llvm::append_range(rows, mine);
       if (countsLaunches)

@@ -222,6 +222,34 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   body.getOperations().splice(body.end(), helpers->getBody()->getOperations());
 }
 
+/// Fails if `program` needs a copy engine but has no parts for the host to put
+/// the copies between.
+static LogicalResult requireParts(ProgramOp program) {
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      for (Operation &op : channel.getBody().getOps()) {
+        if (isa<BarrierOp>(op))
+          return success(); // all channels have them
+        if (isDMA(&op))
+          return op.emitOpError("needs a copy engine in a program without "
+                                "barriers; insert them first, with "
+                                "coll-insert-step-barriers");
+      }
+  return success();
+}
+
+LogicalResult coll::requireLowered(ModuleOp module) {
+  for (Operation &op : *module.getBody()) {
+    if (isa<ScheduleOp, SynthesizeOp>(op))
+      return op.emitOpError("is not a program yet; lower it first, as the "
+                            "pipeline sccl-lower does");
+    if (auto program = dyn_cast<ProgramOp>(op);
+        program && failed(requireParts(program)))
+      return failure();
+  }
+  return success();
+}
+
 void coll::eraseCollOps(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<CollDialect>(op.getDialect()))

@@ -90,6 +90,10 @@ std::vector<int32_t> tableWords(llvm::ArrayRef<FlagRow> rows);
 /// Parses the helper functions into `body`, at its end.
 void insertHelpers(mlir::Block &body, const HelperOptions &options);
 
+/// Emits an error and fails if `module` holds a schedule, or something that
+/// becomes one, or a program that is not finished: with copies by engines, but
+/// without barriers.
+llvm::LogicalResult requireLowered(mlir::ModuleOp module);
 /// Removes every coll op at the top of `module`: after a conversion, nothing
 /// refers to topologies and collectives any more.
 void eraseCollOps(mlir::ModuleOp module);

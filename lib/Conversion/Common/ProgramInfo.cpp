@@ -10,9 +10,25 @@
 #include "sccl/Analysis/Program.h"
 #include "sccl/Model/Collective.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
+
+std::string sccl::symbolOf(StringRef name) {
+  std::string symbol;
+  for (auto [index, byte] : llvm::enumerate(name)) {
+    bool isPlain = index == 0 ? llvm::isAlpha(byte) : llvm::isAlnum(byte);
+    bool isPlainUnderscore =
+        byte == '_' && !name.substr(index + 1).starts_with("x");
+    if (isPlain || isPlainUnderscore)
+      symbol += byte;
+    else
+      symbol += "_x" + llvm::toHex(name.substr(index, 1));
+  }
+  return symbol;
+}
 
 /// The number of barriers in each channel of `program`.
 static unsigned countBarriers(ProgramOp program) {

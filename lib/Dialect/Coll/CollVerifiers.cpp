@@ -143,8 +143,9 @@ static LogicalResult verifyChannels(RankOp rank, unsigned numRanks) {
   return success();
 }
 
-/// All channels have the same number of barriers, and programs that copy
-/// engines take part in have no flags, which engines do not set.
+/// All channels have the same number of barriers. Neither they nor copy engines
+/// go with flags: the kernels of steps do not count launches, by which flags
+/// grow, and engines do not set them.
 static LogicalResult verifyBarriers(ProgramOp program) {
   std::optional<unsigned> expected;
   bool hasFlags = program
@@ -174,6 +175,9 @@ static LogicalResult verifyBarriers(ProgramOp program) {
         if (count > 0 && !isa<BarrierOp>(op) &&
             (passed == 0 || passed == count)) // program_c8
           return op.emitOpError("stands outside of the barriers");
+        if (count > 0 && isa<SignalOp, WaitOp>(op)) // program_c12
+          return op.emitOpError("is a flag in a program with barriers, whose "
+                                "kernels do not count launches");
       }
     }
   return success();

@@ -7,6 +7,13 @@
 // RUN: not sccl-opt %s -convert-coll-to-host=element=f8 2>&1 | FileCheck %s --check-prefix=ELEMENT
 // RUN: not sccl-opt %s -convert-coll-to-host=reduction=mean 2>&1 | FileCheck %s --check-prefix=REDUCTION
 
+// Copies have no use for either, but a mistake is one.
+// RUN: sed '/coll.combine/d' %s > %t.mlir
+// RUN: not sccl-opt %t.mlir -convert-coll-to-gpu=element=f8 2>&1 | FileCheck %s --check-prefix=ELEMENT
+// RUN: not sccl-opt %t.mlir -convert-coll-to-gpu=reduction=mean 2>&1 | FileCheck %s --check-prefix=REDUCTION
+// RUN: not sccl-opt %t.mlir -convert-coll-to-host=element=f8 2>&1 | FileCheck %s --check-prefix=ELEMENT
+// RUN: not sccl-opt %t.mlir -convert-coll-to-host=reduction=mean 2>&1 | FileCheck %s --check-prefix=REDUCTION
+
 // TARGET: error: unknown target 'spirv', expected nvvm or rocdl
 // ZERO: error: block-size is 0, expected a multiple of 64 between 64 and 1024
 // ODD: error: block-size is 100, expected a multiple of 64 between 64 and 1024

@@ -528,3 +528,54 @@ coll.program @program_c9_alternating of all_reduce on @pair chunks = 2 blocks = 
   coll.rank 1 scratch = 1 {
   }
 }
+
+// -----
+
+// Kernels of a step do not count launches, so this flag would grow only once.
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c12_arrival of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 1 {
+      coll.barrier
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      // expected-error @+1 {{'coll.signal' op is a flag in a program with barriers, whose kernels do not count launches}}
+      coll.signal arrival to 1 value = 1
+      coll.barrier
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 1 {
+      coll.barrier
+      coll.wait arrival from 0 value = 1
+      coll.barrier
+    }
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+coll.program @program_c12_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 1 {
+      coll.barrier
+      // expected-error @+1 {{'coll.wait' op is a flag in a program with barriers, whose kernels do not count launches}}
+      coll.wait ready from 1 value = 1
+      coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.barrier
+    }
+  }
+  coll.rank 1 scratch = 0 {
+    coll.channel to 1 {
+      coll.barrier
+      coll.signal ready to 0 value = 1
+      coll.barrier
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true shape=table" | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-host=shape=table | FileCheck %s --check-prefix=HOST
+
+// Symbols hold letters, digits and underscores, whatever a program is called, and
+// those of different programs differ.
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+
+// CHECK: gpu.module @ag.v2
+// CHECK:   gpu.func @ag_x2Ev2_rank0(
+// CHECK:   gpu.func @ag_x2Ev2_rank1(
+// CHECK:   gpu.func @ag_x2Ev2_virtual(
+// CHECK:   llvm.mlir.global internal @ag_x2Ev2_flags
+// CHECK:   llvm.mlir.global internal @ag_x2Ev2_code
+// HOST-DAG: llvm.func @ag_x2Ev2_rank0(
+// HOST-DAG: llvm.mlir.global internal @ag_x2Ev2_flags
+// HOST-DAG: llvm.mlir.global internal @ag_x2Ev2_code
+coll.program @ag.v2 of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+  }
+  coll.rank 1 scratch = 0 {
+  }
+}
+
+// CHECK: gpu.func @ag_x5Fx2Ev2_rank0(
+// HOST-DAG: llvm.func @ag_x5Fx2Ev2_rank0(
+coll.program @ag_x2Ev2 of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+  }
+  coll.rank 1 scratch = 0 {
+  }
+}
+
+// CHECK: gpu.func @_x39x_x2Fy__x24_y_rank0(
+// HOST-DAG: llvm.func @_x39x_x2Fy__x24_y_rank0(
+coll.program @"9x/y_$_y" of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+  }
+  coll.rank 1 scratch = 0 {
+  }
+}
+
+// CHECK: gpu.func @_xE6_x97_xA5_x5Fx_rank0(
+// HOST-DAG: llvm.func @_xE6_x97_xA5_x5Fx_rank0(
+coll.program @"\E6\97\A5_x" of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+  }
+  coll.rank 1 scratch = 0 {
+  }
+}
