@@ -165,11 +165,12 @@ private:
         checkFlagStore(op);
     }
     requireFromEntry(isBarrier, isStore,
-                     "no block barrier before the store of the flag");
+                     "no block barrier before the store of the flag", "H2");
     requireFromEntry(isBarrier, isReturn,
-                     "a wave may return without the block barrier");
+                     "a wave may return without the block barrier", "H2");
     requireFromEntry(isWaitForMemory, isBarrier,
-                     "a wave may join the block before its stores are done");
+                     "a wave may join the block before its stores are done",
+                     "H2");
     if (coherence != Coherence::L1Only)
       checkWriteBack();
     checkGuard("the threads that store are not those with a flag");
@@ -264,12 +265,15 @@ private:
     auto writesBack = [&](const Instruction &op) { return isWriteBack(op); };
     requireFromEntry(writesBack, isBarrier,
                      "a wave may join the block without writing its cache "
-                     "back");
+                     "back",
+                     "H2");
     for (const Instruction &op : function.code)
       if (isWriteBack(op))
         if (const Instruction *found = after(op, isWaitForMemory, isBarrier)) {
-          report(*found, "a wave may join the block before its cache is "
-                         "written back");
+          report(*found,
+                 "a wave may join the block before its cache is "
+                 "written back",
+                 "H2");
           return;
         }
   }

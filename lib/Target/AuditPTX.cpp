@@ -222,12 +222,14 @@ private:
         checkFlagStore(op);
     }
     if (const Instruction *store = afterAny(isBarrier, isFence, isRelaxedStore))
-      report(*store, "no fence between the block barrier and the store of the "
-                     "flag");
+      report(*store,
+             "no fence between the block barrier and the store of the "
+             "flag",
+             "H2");
     requireFromEntry(isBarrier, isStore,
-                     "no block barrier before the store of the flag");
+                     "no block barrier before the store of the flag", "H2");
     requireFromEntry(isBarrier, isReturn,
-                     "a thread may return without the block barrier");
+                     "a thread may return without the block barrier", "H2");
     requirePlainConditions();
   }
 
@@ -507,11 +509,13 @@ private:
     if (!packetOperands(function.name).empty())
       return;
     if (const Instruction *found = afterAny(isPlainStore, isBarrier, isPublish))
-      report(*found, "no block barrier between stores and the flag that "
-                     "announces them");
+      report(*found,
+             "no block barrier between stores and the flag that "
+             "announces them",
+             "H2");
     else
       requireFromEntry(isBarrier, isPublish,
-                       "no block barrier before the store of a flag");
+                       "no block barrier before the store of a flag", "H2");
   }
 };
 } // namespace

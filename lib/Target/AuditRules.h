@@ -117,9 +117,9 @@ protected:
   }
   /// Reports the first `goal` that is reached so.
   void requireFromEntry(Condition stop, Condition goal,
-                        const llvm::Twine &message) {
+                        const llvm::Twine &message, const char *check = "P1") {
     if (const Instruction *found = fromEntry(stop, goal))
-      report(*found, message);
+      report(*found, message, check);
   }
 
   /// Reports a way through the function that has a `reader` but no `acquirer`.

@@ -48,7 +48,7 @@ namespace sccl {
 
 /// A place where assembly does not do what the flag protocol needs.
 struct AuditFinding {
-  std::string check;    ///< "P1"; B2, D2 or D4 where that is what it is about
+  std::string check;    ///< "P1"; B2, D2, D4 or H2 where that is what it is about
   std::string function; ///< empty if about the whole text
   unsigned line;        ///< from 1
   std::string text;     ///< of that line

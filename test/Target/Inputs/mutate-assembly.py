@@ -231,9 +231,9 @@ def main():
             check = subprocess.run(
                 ["sccl", "check", str(mutant)], capture_output=True, text=True
             )
-            found = re.search(r"[A-Z]\d: (.*)", check.stderr)
+            found = re.search(r"([A-Z]\d): (.*)", check.stderr)
             if check.returncode == 1 and found:
-                print(f"{name}: {found[1]}")
+                print(f"{name}: {found[2]} ({found[1]})")
                 caught += 1
             else:
                 print(f"{name}: MISSED")
