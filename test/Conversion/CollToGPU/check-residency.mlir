@@ -50,16 +50,19 @@ coll.program @steps of broadcast on @pair chunks = 1 root = 1 blocks = 60 {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.barrier
+      coll.barrier
     }
   }
   coll.rank 1 scratch = 0 {
     coll.channel to 0 {
       coll.barrier
       coll.put chunk 0 from input[0] to output[0] step = 0
+      coll.barrier
     }
     coll.channel to 1 {
       coll.barrier
       coll.copy chunk 0 from input[0] to output[0] step = 0
+      coll.barrier
     }
   }
 }
