@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks what the .td files promise about tests.
+"""Checks what the .td files and docs/Checks.md promise about tests.
 
 usage: check-docs.py SOURCE-DIR
 
 - Each labelled constraint of dialects/, such as (send_c2), has a negative test:
   a symbol that begins with the label, such as @send_c2_absent_link.
+- Each check of docs/Checks.md, such as D1, is named in code and in tests.
 - Each pass of include/ names an example file, which exists and runs the pass.
 """
 import pathlib
@@ -22,6 +23,21 @@ def labels_without_test(root):
     problems = [f"no test has a symbol @{label}_..." for label in documented - tested]
     problems += [f"no .td file documents {label}" for label in tested - documented]
     return len(documented), problems
+
+
+def checks_without_mention(root):
+    def words(*folders):
+        files = (file for folder in folders for file in (root / folder).rglob("*"))
+        suffixes = {".cpp", ".h", ".py", ".td", ".mlir", ".test"}
+        texts = (file.read_text() for file in files if file.suffix in suffixes)
+        return {word for text in texts for word in re.findall(r"\b[A-Z]\d\b", text)}
+
+    table = (root / "docs" / "Checks.md").read_text()
+    checks = re.findall(r"^\| ([A-Z]\d) \|", table, flags=re.M)
+    code, tests = words("lib", "include", "tools"), words("test")
+    problems = [f"no code names check {check}" for check in checks if check not in code]
+    problems += [f"no test names check {check}" for check in checks if check not in tests]
+    return len(checks), problems
 
 
 def passes_without_example(root):
@@ -47,10 +63,12 @@ def main():
     root = pathlib.Path(sys.argv[1])
     labels, problems = labels_without_test(root)
     passes, more = passes_without_example(root)
-    for problem in sorted(problems + more):
+    checks, others = checks_without_mention(root)
+    problems += more + others
+    for problem in sorted(problems):
         print(f"check-docs: {problem}")
-    print(f"{labels} labels, {passes} passes, {len(problems + more)} problems")
-    return 1 if problems or more or labels == 0 or passes == 0 else 0
+    print(f"{labels} labels, {passes} passes, {checks} checks, {len(problems)} problems")
+    return 1 if problems or 0 in (labels, passes, checks) else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Counts what the speed of compiled kernels depends on, and compares it with bars.
 
-usage: kernel-gates.py [--ptxas=PATH] FILE.ptx|FILE.s...
+usage: kernel-gates.py [--ptxas=PATH] [--program=FILE.mlir] FILE.ptx|FILE.s...
 
 The files are what `sccl compile` writes. Prints a table for each; fails if a
 gate does not hold or if a file holds no kernel. docs/KernelQuality.md explains
 the gates. Registers are only known where there is a ptxas, and the order of
-signals and waits only for PTX.
+signals and waits only for PTX. Assembly does not tell steps; the program that it
+was compiled from, which `sccl-opt -sccl-lower` prints, does.
 """
 import argparse
 import pathlib
@@ -218,6 +219,51 @@ class StepCounts:
             waited += helper == "coll_wait"
 
 
+def read_program(text):
+    """The releases of each channel of each rank of a lowered program: for each,
+    the step that it comes after, or None. Signals that follow each other are one."""
+    ranks, step, signals = {}, None, False
+    for line in text.splitlines():
+        word = re.match(r"\s*coll\.(\w+) ?(\d*)", line)
+        if not word:
+            continue
+        name, number = word[1], word[2]
+        if name == "rank":
+            ranks[int(number)] = channels_of_rank = []
+        elif name == "channel":
+            channels_of_rank.append([])
+            step, signals = None, False
+        elif name == "signal":
+            if not signals:
+                channels_of_rank[-1].append(step)
+            signals = True
+        elif ranks:
+            signals = False
+            found = re.search(r" step = (\d+)", line)
+            step = int(found[1]) if found else step
+    return ranks
+
+
+def check_program(report, kernels, text, program):
+    """K4 for each block and step, and that the kernels signal as often."""
+    ranks = read_program(program)
+    most = max(
+        (channel.count(step) for rank in ranks.values() for channel in rank for step in channel),
+        default=0,
+    )
+    report.gate("K4", "program", f"{most} for a block's step", "<= 1", most <= 1)
+    tables, odd = read_tables(text), []
+    for kernel in kernels:
+        rank = int(re.search(r"_rank(\d+)$", kernel.name)[1])
+        expected = sorted(len(channel) for channel in ranks.pop(rank, []))
+        calls = [[helper for helper, _ in one] for one in channels(kernel, tables)[1:]]
+        if sorted(one.count("coll_signal") for one in calls) != expected:
+            odd.append(kernel.name)
+    odd += [f"rank {rank}" for rank in ranks]
+    value = f"{len(odd)} kernels differ"
+    report.gate("K4", "program", value, "0", not odd)
+
+
 def check_steps(report, kernels, text):
     """K4 and K5 for the kernels."""
     tables = read_tables(text)
@@ -232,7 +278,7 @@ def check_steps(report, kernels, text):
     print(f"      {steps.moves} transfers, {shape}; up to {steps.flags} flags at once")
 
 
-def check_protocol(report, functions, text, is_ptx):
+def check_protocol(report, functions, text, is_ptx, program):
     """K4, K5, K6, K8."""
     release = r"st\.release|fence\.|membar" if is_ptx else r"global_store"
     barrier = r"bar\.|barrier\." if is_ptx else r"s_barrier"
@@ -245,6 +291,8 @@ def check_protocol(report, functions, text, is_ptx):
         report.gate("K4", "coll_signal", f"{count} release", "1", count == 1)
         if is_ptx:
             check_steps(report, kernels, text)
+            if program:
+                check_program(report, kernels, text, program)
         count = signal.count(barrier), wait.count(barrier)
         value = f"{count[0]} + {count[1]} barriers"
         report.gate("K5", "signal + wait", value, "<= 2", sum(count) <= 2)
@@ -295,17 +343,22 @@ def check_gcn(report, functions, text):
     if signal and "--gfx906" not in text and "--gfx908" not in text:
         ops = [op + " " + args for op, args in signal.code]
         end = next(i for i, op in enumerate(ops) if op.startswith("s_barrier"))
-        tail = [op.split()[0] for op in ops[:end]].count("buffer_wbl2")
+        before, behind = (
+            sum(op.startswith("buffer_wbl2") for op in part) for part in (ops[:end], ops[end:])
+        )
         joined = ops[end - 1].startswith("s_waitcnt vmcnt(0)")
-        value = f"{tail} write-back, {'wait' if joined else 'no wait'}"
-        report.gate("A", "coll_signal", value, "1, wait", tail == 1 and joined)
+        value = f"{before} + {behind} write-backs, {'wait' if joined else 'no wait'}"
+        holds = (before, behind) == (1, 1) and joined
+        report.gate("A", "coll_signal", value, "1 + 1, wait", holds)
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     parser.add_argument("--ptxas", default=shutil.which("ptxas"))
+    parser.add_argument("--program", type=pathlib.Path)
     options = parser.parse_args()
+    program = options.program.read_text() if options.program else None
     failed = 0
     for path in options.files:
         text, is_ptx = path.read_text(), path.suffix == ".ptx"
@@ -320,7 +373,7 @@ def main():
         for name in LOOPS:
             if name in functions:
                 check_loop(report, functions[name], is_ptx)
-        check_protocol(report, functions, text, is_ptx)
+        check_protocol(report, functions, text, is_ptx, program)
         if is_ptx:
             check_registers(report, path, text, options.ptxas)
         else:

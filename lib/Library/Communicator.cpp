@@ -130,13 +130,14 @@ Status Communicator::prepare() {
                           memory[rank]);
 }
 
-/// Fails on every rank in the same way if the ranks do not fit together.
+/// Fails on every rank in the same way if the ranks do not fit together (check
+/// M1).
 static Status compareHellos(const std::vector<Hello> &hellos, unsigned rank) {
   const Hello &own = hellos[rank];
   auto differs = [&](unsigned other, const std::string &what) {
     return Status(scclErrorMismatch, "rank " + std::to_string(other) + " " +
                                          what + " than rank " +
-                                         std::to_string(rank));
+                                         std::to_string(rank) + " (M1)");
   };
   for (unsigned other = 0; other < hellos.size(); ++other) {
     const Hello &hello = hellos[other];

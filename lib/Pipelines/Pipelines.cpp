@@ -37,6 +37,16 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
       options.alpha, options.beta);
 }
 
+/// The check that comes before the conversion, unless it is switched off.
+static std::string residencyCheck(const LoweringOptions &options,
+                                  StringRef chip) {
+  if (!options.residency)
+    return "";
+  return llvm::formatv("coll-check-residency{{chip={0} resident-blocks={1} "
+                       "virtual-ranks={2}},",
+                       chip, options.residentBlocks, options.virtualRanks);
+}
+
 /// `vendor` is "nvvm" or "rocdl".
 static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
                                StringRef attachOptions,
@@ -54,12 +64,14 @@ static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
 std::string sccl::nvvmConversionPipeline(const LoweringOptions &options,
                                          StringRef chip) {
   // Without features LLVM takes the oldest PTX version that has the chip.
-  return gpuPipeline(options, "nvvm", ("chip=" + chip + " O=3").str(), "");
+  return residencyCheck(options, chip) +
+         gpuPipeline(options, "nvvm", ("chip=" + chip + " O=3").str(), "");
 }
 
 std::string sccl::rocdlConversionPipeline(const LoweringOptions &options,
                                           StringRef chip) {
-  return gpuPipeline(options, "rocdl", ("chip=" + chip + " O=3 abi=500").str(),
+  return residencyCheck(options, chip) +
+         gpuPipeline(options, "rocdl", ("chip=" + chip + " O=3 abi=500").str(),
                      ("{chipset=" + chip + " runtime=HIP}").str());
 }
 
@@ -120,6 +132,16 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<bool> virtualRanks{
       *this, "virtual-ranks",
       llvm::cl::desc("Add a kernel that runs all ranks, on GPUs")};
+  Option<bool> residency{
+      *this, "residency",
+      llvm::cl::desc("Check that all blocks of a rank run at once, on GPUs"),
+      llvm::cl::init(LoweringOptions().residency)};
+  Option<unsigned> residentBlocks{
+      *this, "resident-blocks",
+      llvm::cl::desc(
+          "Blocks that the GPU holds at once; 0 means what a product "
+          "with the chip holds"),
+      llvm::cl::init(LoweringOptions().residentBlocks)};
   Option<bool> identical{
       *this, "identical",
       llvm::cl::desc("Require bit-identical reductions on all ranks")};
@@ -138,6 +160,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.shape = shape;
     options.virtualRanks = virtualRanks;
     options.identical = identical;
+    options.residency = residency;
+    options.residentBlocks = residentBlocks;
     return options;
   }
 };

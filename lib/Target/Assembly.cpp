@@ -21,14 +21,18 @@ namespace {
 /// are known.
 class FunctionBuilder {
 public:
-  void begin(StringRef name, unsigned line, StringRef text) {
+  void begin(StringRef name, bool isKernel, unsigned line, StringRef text) {
     *this = FunctionBuilder();
     function.name = name.str();
+    function.isKernel = isKernel;
     function.line = line;
     function.text = text;
   }
   void label(StringRef name) { labels[name] = function.code.size(); }
-  void add(Instruction instruction) { function.code.push_back(instruction); }
+  void add(Instruction instruction) {
+    function.isKernel |= instruction.opcode == "s_endpgm";
+    function.code.push_back(instruction);
+  }
 
   /// `target` gives the label an instruction may jump to, if it is a branch,
   /// and "*" if it may go to any label.
@@ -91,7 +95,7 @@ StringRef takeLabel(StringRef &statement) {
 /// that groups statements has a line of its own.
 class PTXParser {
 public:
-  std::vector<Function> parse(StringRef text) {
+  Text parse(StringRef text) {
     unsigned number = 0;
     while (!text.empty()) {
       StringRef line;
@@ -105,14 +109,16 @@ public:
       else
         inside(line, number);
     }
-    return std::move(functions);
+    bool isWhole = depth == 0 && header.empty();
+    return {std::move(functions), isWhole ? 0 : number};
   }
 
 private:
   /// Header lines up to the brace that opens a body.
   void outside(StringRef line, unsigned number) {
     if (line == "{") {
-      builder.begin(nameIn(header), headerLine, headerText);
+      bool isKernel = StringRef(header).contains(".entry");
+      builder.begin(nameIn(header), isKernel, headerLine, headerText);
       depth = 1;
       header.clear();
       return;
@@ -213,9 +219,7 @@ private:
 };
 } // namespace
 
-std::vector<Function> assembly::parsePTX(StringRef text) {
-  return PTXParser().parse(text);
-}
+Text assembly::parsePTX(StringRef text) { return PTXParser().parse(text); }
 
 //===----------------------------------------------------------------------===//
 // GCN
@@ -231,11 +235,11 @@ static bool gcnFallsThrough(const Instruction &instruction) {
   return !instruction.isReturn && instruction.opcode != "s_branch";
 }
 
-std::vector<Function> assembly::parseGCN(StringRef text) {
-  std::vector<Function> functions;
+Text assembly::parseGCN(StringRef text) {
+  Text result;
   FunctionBuilder builder;
   llvm::StringSet<> names;
-  bool inFunction = false;
+  bool inFunction = false, isWhole = false;
   unsigned number = 0;
   while (!text.empty()) {
     StringRef line;
@@ -248,13 +252,14 @@ std::vector<Function> assembly::parseGCN(StringRef text) {
         names.insert(name);
       continue;
     }
+    isWhole |= line == ".end_amdgpu_metadata"; // the last that LLVM writes
     StringRef whole = line;
     if (StringRef name = takeLabel(line); !name.empty()) {
       if (name.starts_with(".Lfunc_end") && inFunction) {
-        functions.push_back(builder.end(gcnJumpTarget, gcnFallsThrough));
+        result.functions.push_back(builder.end(gcnJumpTarget, gcnFallsThrough));
         inFunction = false;
       } else if (names.contains(name)) {
-        builder.begin(name, number, whole);
+        builder.begin(name, /*isKernel=*/false, number, whole);
         inFunction = true;
       } else {
         builder.label(name);
@@ -270,7 +275,8 @@ std::vector<Function> assembly::parseGCN(StringRef text) {
         instruction.opcode == "s_endpgm" || instruction.opcode == "s_setpc_b64";
     builder.add(instruction);
   }
-  return functions;
+  result.cutOffLine = isWhole && !inFunction ? 0 : number;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

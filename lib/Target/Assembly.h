@@ -40,14 +40,22 @@ struct Instruction {
 
 struct Function {
   std::string name;
+  bool isKernel = false;
   unsigned line = 0;
   llvm::StringRef text;
   std::vector<Instruction> code;
 };
 
-/// The functions with a body, in order. Text that is no assembly yields none.
-std::vector<Function> parsePTX(llvm::StringRef text);
-std::vector<Function> parseGCN(llvm::StringRef text);
+struct Text {
+  std::vector<Function> functions; ///< those with a body, in order
+  /// Where the text ends inside of something, or before what ends all text of
+  /// this kind; 0 if it is whole.
+  unsigned cutOffLine = 0;
+};
+
+/// Text that is no assembly yields no functions.
+Text parsePTX(llvm::StringRef text);
+Text parseGCN(llvm::StringRef text);
 
 using Condition = llvm::function_ref<bool(const Instruction &)>;
 

@@ -81,10 +81,38 @@ static bool isBarrier(const Instruction &op) {
                 op.opcode.starts_with("bar.cta.sync") ||
                 op.opcode.starts_with("barrier.sync") ||
                 op.opcode.starts_with("barrier.cta.sync");
-  return isSync && !op.predicated && !op.operands.contains(',');
+  return isSync && !op.predicated && op.operands.trim() == "0";
 }
 
 static bool isReturn(const Instruction &op) { return op.isReturn; }
+
+/// The function that `op` calls, or nothing if it is no call.
+static StringRef calleeOf(const Instruction &op) {
+  if (verb(op) != "call")
+    return "";
+  for (StringRef operand : operandsOf(op))
+    if (!operand.starts_with("("))
+      return operand;
+  return "";
+}
+
+static bool callsFunction(const Instruction &op, StringRef name) {
+  return calleeOf(op) == name;
+}
+
+/// True for a branch that some threads may take and others not.
+static bool isCondition(const Instruction &op) {
+  return verb(op) == "bra" && op.predicated && op.next.size() == 2;
+}
+
+/// An access to memory by other means than loads and stores, whose order the
+/// protocol says nothing about.
+static bool isOtherAccess(const Instruction &op) {
+  StringRef name = verb(op);
+  bool isPlain = name == "ld" || name == "st";
+  return op.operands.contains('[') &&
+         (!isPlain || has(op.opcode, "async") || has(op.opcode, "bulk"));
+}
 
 static bool is64Bit(const Instruction &op) {
   return has(op.opcode, "b64") || has(op.opcode, "u64") ||
@@ -106,12 +134,18 @@ public:
   void run() {
     for (const Instruction &op : function.code)
       checkInstruction(op);
+    bool isHelper = StringRef(function.name).starts_with("coll_");
+    if (isHelper && !hasHelperSize())
+      return;
     if (function.name == "coll_signal")
       checkSignal();
     else if (function.name == "coll_wait")
       checkWait();
     else
       checkOther();
+    if (function.name == "coll_begin" || function.name == "coll_end")
+      checkEpoch();
+    checkBlocks(callsFunction, isReturn, isStore);
     if (function.name == "coll_copy" || function.name == "coll_combine" ||
         function.name == "coll_average")
       checkAlignment();
@@ -128,6 +162,8 @@ private:
     StringRef name = verb(op);
     if (name == "atom" || name == "red" || name == "multimem")
       report(op, "read-modify-write, whose order and scope LLVM drops");
+    else if (isOtherAccess(op))
+      report(op, "memory is accessed by other means than ld and st");
     if (has(op.opcode, "nc") || name == "ldu")
       report(op, "load through the read-only cache, which is not coherent with "
                  "peers");
@@ -158,21 +194,237 @@ private:
              "B2");
   }
 
+  /// Parameter `number` of this function.
+  std::string parameter(unsigned number) const {
+    return function.name + "_param_" + std::to_string(number);
+  }
+
+  /// What decides whether a helper does its work would be spread over two
+  /// places if some of its instructions were not executed by all that come by.
+  void requirePlainConditions() {
+    for (const Instruction &op : function.code) {
+      if (op.predicated && verb(op) != "bra")
+        report(op, "a helper for flags has conditions on branches only");
+      llvm::SmallVector<StringRef> operands = operandsOf(op);
+      if (verb(op) == "setp" && operands.size() == 3 &&
+          operands[1] == operands[2])
+        report(op, "a word is compared with itself");
+    }
+  }
+
   void checkSignal() {
     if (llvm::none_of(function.code, isPublish))
       reportFunction("publishes no flag");
     for (const Instruction &op : function.code) {
       if (isPlainStore(op))
         report(op, "the flag is stored without release");
-      if (isBarrier(op))
-        if (const Instruction *store = after(op, isFence, isRelaxedStore))
-          report(*store, "no fence between the block barrier and the store of "
-                         "the flag");
+      if (isPublish(op))
+        checkFlagStore(op);
     }
+    if (const Instruction *store = afterAny(isBarrier, isFence, isRelaxedStore))
+      report(*store,
+             "no fence between the block barrier and the store of the "
+             "flag",
+             "H2");
     requireFromEntry(isBarrier, isStore,
-                     "no block barrier before the store of the flag");
+                     "no block barrier before the store of the flag", "H2");
     requireFromEntry(isBarrier, isReturn,
-                     "a thread may return without the block barrier");
+                     "a thread may return without the block barrier", "H2");
+    requirePlainConditions();
+  }
+
+  /// Parameters of @coll_signal: rows, count, peers, block, launch.
+  void checkFlagStore(const Instruction &store) {
+    llvm::SmallVector<StringRef> operands = operandsOf(store);
+    if (operands.size() != 2)
+      return report(store, "a flag is one word");
+    requireSource(store, operands[0], {parameter(2)},
+                  "the flag that is stored is not in the memory of a peer");
+    requireSource(store, operands[1], {parameter(4)},
+                  "the value of the flag does not grow with the launches",
+                  "D4");
+    for (const Instruction &op : function.code)
+      if (decides(op, store) && !asksForFlag(op, store))
+        report(op, "the threads that store are not those with a flag");
+  }
+
+  /// True if it depends on the branch `op` whether `goal` comes before the
+  /// block joins.
+  bool decides(const Instruction &op, const Instruction &goal) const {
+    return isCondition(op) &&
+           leadsTo(op.next[0], goal) != leadsTo(op.next[1], goal);
+  }
+  bool leadsTo(unsigned start, const Instruction &goal) const {
+    auto isGoal = [&](const Instruction &op) { return &op == &goal; };
+    return findPath(function, {start}, isBarrier, isGoal);
+  }
+
+  /// The predicate of a branch, and whether it must hold for `goal` to follow.
+  std::pair<StringRef, bool> predicateOf(const Instruction &branch,
+                                         const Instruction &goal) const {
+    StringRef guard =
+        branch.text.drop_front().split(' ').first.split('\t').first;
+    bool isNegated = guard.consume_front("!");
+    return {guard, leadsTo(branch.next[0], goal) != isNegated};
+  }
+
+  /// True if threads get from `branch` to `goal` whose number is less than the
+  /// number of flags, and no others.
+  bool asksForFlag(const Instruction &branch, const Instruction &goal) const {
+    auto [guard, holds] = predicateOf(branch, goal);
+    llvm::ArrayRef<const Instruction *> writers = flow.writersOf(guard);
+    if (writers.size() != 1)
+      return false;
+    llvm::SmallVector<StringRef> operands = operandsOf(*writers[0]);
+    bool fits = writers[0]->opcode == (holds ? "setp.lt.u32" : "setp.ge.u32");
+    return fits && operands.size() == 3 &&
+           flow.sourcesOf(operands[1]).contains("%tid.x") &&
+           flow.sourcesOf(operands[2]).contains(parameter(1));
+  }
+
+  /// How good a condition for another poll is.
+  enum class Again {
+    Wrong,   ///< may be false with a small flag and no abort, or knows neither
+    IfAlive, ///< true unless aborted
+    IfEarly, ///< true if the flag is too small, unless aborted
+  };
+
+  /// What follows from a predicate that is `value`. `depth` bounds circles.
+  Again conditionOf(StringRef predicate, bool value, const Instruction &poll,
+                    unsigned depth = 8) const {
+    llvm::ArrayRef<const Instruction *> writers = flow.writersOf(predicate);
+    Again result = writers.empty() || !depth ? Again::Wrong : Again::IfEarly;
+    for (const Instruction *writer : writers)
+      if (depth)
+        result = std::min(result, conditionOf(*writer, value, poll, depth - 1));
+    return result;
+  }
+
+  Again conditionOf(const Instruction &op, bool value, const Instruction &poll,
+                    unsigned depth) const {
+    llvm::SmallVector<StringRef> operands = operandsOf(op);
+    if (op.opcode == (value ? "and.pred" : "or.pred") && operands.size() == 3) {
+      Again first = conditionOf(operands[1], value, poll, depth);
+      Again second = conditionOf(operands[2], value, poll, depth);
+      return std::min(first, second) == Again::Wrong ? Again::Wrong
+                                                     : std::max(first, second);
+    }
+    if (op.opcode == "not.pred" && operands.size() == 2)
+      return conditionOf(operands[1], !value, poll, depth);
+    if (op.opcode == "mov.pred" && operands.size() == 2)
+      return operands[1] == (value ? "-1" : "0") ? Again::IfAlive
+                                                 : Again::Wrong;
+    if (verb(op) != "setp" || operands.size() != 3)
+      return Again::Wrong;
+    return comparisonOf(op.opcode, operands[1], operands[2], value, poll);
+  }
+
+  Again comparisonOf(StringRef opcode, StringRef left, StringRef right,
+                     bool value, const Instruction &poll) const {
+    StringRef flag = operandsOf(poll)[0];
+    StringRef bound = left == flag ? right : left;
+    if ((left == flag) != (right == flag)) {
+      StringRef expected = left == flag
+                               ? (value ? "setp.lt.u64" : "setp.ge.u64")
+                               : (value ? "setp.gt.u64" : "setp.le.u64");
+      bool grows = flow.sourcesOf(bound).contains(parameter(4));
+      return opcode == expected && grows ? Again::IfEarly : Again::Wrong;
+    }
+    bool isEqual = opcode.starts_with(value ? "setp.eq." : "setp.ne.");
+    return isEqual && opcode.ends_with("64") && right == "0" &&
+                   isAbortWord(left)
+               ? Again::IfAlive
+               : Again::Wrong;
+  }
+
+  bool isAbortWord(StringRef word) const {
+    llvm::ArrayRef<const Instruction *> writers = flow.writersOf(word);
+    return writers.size() == 1 &&
+           (isRelaxedLoad(*writers[0]) || isAcquire(*writers[0])) &&
+           flow.sourcesOf(word).contains(parameter(5));
+  }
+
+  /// The loop around a poll. Parameters of @coll_wait: rows, count, control,
+  /// block, launch, abort word.
+  void checkLoop(const Instruction &poll) {
+    llvm::SmallVector<StringRef> operands = operandsOf(poll);
+    if (operands.size() != 2)
+      return report(poll, "a flag is one word");
+    requireSource(poll, operands[1], {parameter(2)},
+                  "what is polled is not a flag of this rank");
+    requireEnd(poll, [](const Instruction &op) {
+      return isBarrier(op) || isReturn(op);
+    });
+    bool comesAgain = false;
+    for (const Instruction &op : function.code) {
+      auto isThis = [&](const Instruction &other) { return &other == &op; };
+      if (!decides(op, poll))
+        continue;
+      if (!after(poll, isBarrier, isThis)) {
+        if (!asksForFlag(op, poll))
+          report(op, "the threads that poll are not those with a flag");
+        continue;
+      }
+      comesAgain = true;
+      auto [guard, holds] = predicateOf(op, poll);
+      if (conditionOf(guard, holds, poll) != Again::IfEarly)
+        report(op,
+               "polling ends by something else than a flag of at least the "
+               "launch's value, or the abort word",
+               "D4");
+    }
+    if (!comesAgain)
+      report(poll, "a flag that is too small is not polled again", "D4");
+    auto looksForAbort = [&](const Instruction &op) {
+      return verb(op) == "setp" && operandsOf(op).size() == 3 &&
+             isAbortWord(operandsOf(op)[1]);
+    };
+    if (!after(poll, isBarrier, looksForAbort))
+      report(poll, "the abort word does not end the polling");
+  }
+
+  /// The word of an epoch is read plus one, and stored at the end.
+  void checkEpoch() {
+    requirePlainConditions();
+    auto isWord = [&](const Instruction &op) {
+      return isAccess(op, "ld") && is64Bit(op);
+    };
+    if (function.name == "coll_end") {
+      if (llvm::none_of(function.code, isStore))
+        reportFunction("stores no epoch", "D4");
+      for (const Instruction &op : function.code)
+        if (isStore(op))
+          checkEpochStore(op);
+      return;
+    }
+    bool isNext = llvm::any_of(function.code, [&](const Instruction &op) {
+      llvm::SmallVector<StringRef> operands = operandsOf(op);
+      if (!op.opcode.starts_with("add.") || operands.size() != 3 ||
+          operands[2] != "1")
+        return false;
+      llvm::ArrayRef<const Instruction *> writers = flow.writersOf(operands[1]);
+      auto returnsIt = [&](const Instruction &other) {
+        return other.opcode.starts_with("st.param") &&
+               namesRegister(other.operands, operands[0]);
+      };
+      return writers.size() == 1 && isWord(*writers[0]) &&
+             llvm::any_of(function.code, returnsIt);
+    });
+    if (!isNext)
+      reportFunction("does not return the epoch plus one", "D4");
+  }
+
+  /// What is stored is an argument of its own, not where the word is.
+  void checkEpochStore(const Instruction &store) {
+    llvm::SmallVector<StringRef> operands = operandsOf(store);
+    if (operands.size() != 2 || !is64Bit(store))
+      return report(store, "an epoch is a word of 64 bits");
+    llvm::StringSet<> address = flow.sourcesOf(operands[0]);
+    for (const auto &source : flow.sourcesOf(operands[1]))
+      if (source.getKey().contains("_param_") &&
+          !address.contains(source.getKey()))
+        return;
+    report(store, "the epoch that is stored is not the launch's", "D4");
   }
 
   void checkWait() {
@@ -185,24 +437,24 @@ private:
       reportFunction("polls no flag with acquire");
     requireAcquire(acquires, isRelaxedLoad, isBarrier);
     // What is loaded before the polls, such as where they are, may be plain.
+    auto isPoll = [&](const Instruction &op) {
+      return isAcquire(op) || isRelaxedLoad(op);
+    };
+    if (const Instruction *load = afterAny(isPoll, isBarrier, isPlainLoad))
+      report(*load, "a load between a poll and the block barrier is no poll");
     for (const Instruction &op : function.code)
-      if (isAcquire(op) || isRelaxedLoad(op))
-        if (const Instruction *load = after(op, isBarrier, isPlainLoad)) {
-          report(*load, "a load between a poll and the block barrier is no "
-                        "poll");
-          break;
-        }
+      if (acquires(op))
+        checkLoop(op);
     requireFromEntry(isBarrier, isReturn,
                      "a thread may return without the block barrier");
     checkPolls(isReturn, "the function may return after the poll without a "
                          "block barrier");
+    requirePlainConditions();
   }
 
   void checkPolls(Condition goal, StringRef message) {
-    for (const Instruction &op : function.code)
-      if (isAcquire(op))
-        if (const Instruction *found = after(op, isBarrier, goal))
-          report(*found, message);
+    if (const Instruction *found = afterAny(isAcquire, isBarrier, goal))
+      report(*found, message);
   }
 
   /// A packet is one access, so nothing else has to be ordered.
@@ -220,54 +472,81 @@ private:
       return;
     if (llvm::none_of(function.code, isRelaxedLoad))
       reportFunction("polls no packet");
-    requireComparison(isRelaxedLoad, isStore,
-                      [&](const Instruction &load, const Instruction &op) {
-                        return comparesNumber(load, op);
-                      });
+    requireComparison(isRelaxedLoad, isStore, [&](const Instruction &load) {
+      return [registers = registersWithNumber(load)](const Instruction &op) {
+        bool isComparison = op.opcode.starts_with("setp.eq.") ||
+                            op.opcode.starts_with("setp.ne.");
+        return isComparison && llvm::any_of(registers, [&](StringRef each) {
+                 return namesRegister(op.operands, each);
+               });
+      };
+    });
   }
 
-  /// True if `op` compares the high half of what `load` has loaded, or, as for
-  /// the abort word, all of it.
-  bool comparesNumber(const Instruction &load, const Instruction &op) const {
-    if (!op.opcode.starts_with("setp.eq.") &&
-        !op.opcode.starts_with("setp.ne."))
-      return false;
+  /// Where the high half of what `load` has loaded stands, or, as for the abort
+  /// word, all of it.
+  llvm::SmallVector<StringRef>
+  registersWithNumber(const Instruction &load) const {
     StringRef word = load.operands.split(',').first.trim();
-    if (namesRegister(op.operands, word))
-      return true;
-    return llvm::any_of(function.code, [&](const Instruction &split) {
+    llvm::SmallVector<StringRef> registers = {word};
+    for (const Instruction &split : function.code) {
       auto [halves, source] = split.operands.rsplit(',');
       StringRef high;
       if (verb(split) == "mov" && halves.trim().starts_with("{"))
         high = halves.split(',').second.trim(" {}");
       else if (verb(split) == "shr")
         std::tie(high, source) = split.operands.split(',');
-      return !high.empty() && namesRegister(source, word) &&
-             namesRegister(op.operands, high);
-    });
+      if (!high.empty() && namesRegister(source, word))
+        registers.push_back(high);
+    }
+    return registers;
   }
 
   /// Flags in other functions, such as a helper that was inlined.
   void checkOther() {
     checkPolls(isPlainLoad,
                "no block barrier between a poll and what it guards");
-    for (const Instruction &op : function.code)
-      if (isPlainStore(op))
-        if (const Instruction *found = after(op, isBarrier, isPublish)) {
-          report(*found, "no block barrier between stores and the flag that "
-                         "announces them");
-          return;
-        }
+    if (!packetOperands(function.name).empty())
+      return;
+    if (const Instruction *found = afterAny(isPlainStore, isBarrier, isPublish))
+      report(*found,
+             "no block barrier between stores and the flag that "
+             "announces them",
+             "H2");
+    else
+      requireFromEntry(isBarrier, isPublish,
+                       "no block barrier before the store of a flag", "H2");
   }
 };
 } // namespace
 
+/// True if there is a table of flags that is more than the word of an empty
+/// one.
+static bool hasFlags(StringRef text) {
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    StringRef size = line.split("_flags[").second;
+    unsigned bytes = 0;
+    if (line.starts_with(".global") && !size.consumeInteger(10, bytes) &&
+        bytes > 4)
+      return true;
+  }
+  return false;
+}
+
 std::vector<AuditFinding> sccl::auditPTX(StringRef text) {
   std::vector<AuditFinding> findings;
-  std::vector<Function> functions = parsePTX(text);
-  for (const Function &function : functions)
+  Text parsed = parsePTX(text);
+  llvm::SmallVector<StringRef> calls;
+  for (const Function &function : parsed.functions) {
     PTXAudit(function, findings).run();
-  if (functions.empty())
-    findings.push_back({"P1", "", 1, "", "no function to audit"});
+    for (const Instruction &op : function.code)
+      if (StringRef callee = calleeOf(op); !callee.empty())
+        calls.push_back(callee);
+  }
+  llvm::sort(calls);
+  calls.erase(llvm::unique(calls), calls.end());
+  auditWhole(parsed, calls, hasFlags(text), findings);
   return findings;
 }

@@ -90,37 +90,6 @@ static LogicalResult runPipeline(ModuleOp module, const std::string &text) {
   return manager.run(module);
 }
 
-/// Fails if a kernel has more blocks than are resident together: those that run
-/// would wait for those that do not (check D3). Kernels of a step never wait.
-static LogicalResult checkResidency(ModuleOp module, const Target &target,
-                                    const LoweringOptions &options) {
-  bool isGuess = options.residentBlocks == 0;
-  uint64_t limit = isGuess ? target.multiprocessors : options.residentBlocks;
-  uint64_t sum = 0;
-  for (auto program : module.getOps<coll::ProgramOp>())
-    for (auto rank : program.getBody().getOps<coll::RankOp>()) {
-      auto channels = rank.getBody().getOps<coll::ChannelOp>();
-      uint64_t blocks = std::distance(channels.begin(), channels.end()) *
-                        uint64_t(program.getBlocks());
-      bool waits = program.getPackets() || rank->walk([](coll::WaitOp) {
-                                                 return WalkResult::interrupt();
-                                               })
-                                               .wasInterrupted();
-      // A virtual kernel has the blocks of all ranks.
-      sum += blocks;
-      if (options.virtualRanks)
-        blocks = sum;
-      if (waits && blocks > limit)
-        return rank.emitOpError()
-               << (options.virtualRanks ? "and those before it need "
-                                        : "needs ")
-               << blocks << " blocks resident together, but " << target.chip
-               << " holds " << (isGuess ? "no more than " : "") << limit
-               << (isGuess ? " for sure" : "") << " (D3)";
-    }
-  return success();
-}
-
 /// The `format` of gpu-module-to-binary that `kind` is made from.
 static StringRef binaryFormat(OutputKind kind) {
   switch (kind) {
@@ -177,7 +146,6 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
     return failure();
   bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
   if (failed(runPipeline(module, loweringPipeline(options))) ||
-      failed(checkResidency(module, target, options)) ||
       failed(runPipeline(
           module, isNVIDIA ? nvvmConversionPipeline(options, target.chip)
                            : rocdlConversionPipeline(options, target.chip))))

@@ -16,20 +16,20 @@ using namespace sccl;
 const std::vector<Target> &sccl::allTargets() {
   using enum Target::Vendor;
   static const std::vector<Target> targets = {
-      {NVIDIA, "sm_70", "V100 (PTX only: ptxas 13 has dropped it)", 80, false},
-      {NVIDIA, "sm_75", "T4", 40, true},
-      {NVIDIA, "sm_80", "A100", 108, true},
-      {NVIDIA, "sm_86", "A10, A40, RTX 30", 72, true},
-      {NVIDIA, "sm_89", "L40, RTX 40", 58, true},
-      {NVIDIA, "sm_90", "H100, H200", 114, true},
-      {NVIDIA, "sm_100", "B200", 148, true},
-      {NVIDIA, "sm_103", "B300", 148, true},
-      {NVIDIA, "sm_120", "RTX 50", 84, true},
-      {AMD, "gfx906", "MI50, MI60", 60, true},
-      {AMD, "gfx908", "MI100", 120, true},
-      {AMD, "gfx90a", "MI200 series", 104, true},
-      {AMD, "gfx942", "MI300 series", 80, true},
-      {AMD, "gfx950", "MI350 series", 256, true},
+      {NVIDIA, "sm_70", "V100 (PTX only: ptxas 13 has dropped it)", false},
+      {NVIDIA, "sm_75", "T4", true},
+      {NVIDIA, "sm_80", "A100", true},
+      {NVIDIA, "sm_86", "A10, A40, RTX 30", true},
+      {NVIDIA, "sm_89", "L40, RTX 40", true},
+      {NVIDIA, "sm_90", "H100, H200", true},
+      {NVIDIA, "sm_100", "B200", true},
+      {NVIDIA, "sm_103", "B300", true},
+      {NVIDIA, "sm_120", "RTX 50", true},
+      {AMD, "gfx906", "MI50, MI60", true},
+      {AMD, "gfx908", "MI100", true},
+      {AMD, "gfx90a", "MI200 series", true},
+      {AMD, "gfx942", "MI300 series", true},
+      {AMD, "gfx950", "MI350 series", true},
   };
   return targets;
 }

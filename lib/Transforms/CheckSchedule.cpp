@@ -45,11 +45,12 @@ static LogicalResult checkCarriedCertificate(ScheduleOp op,
   Result<Certificate> certificate = parseCertificate(*text);
   if (!certificate)
     return op.emitOpError()
-           << "has a certificate that cannot be read: " << certificate.error();
+           << "has a certificate that cannot be read: " << certificate.error()
+           << " (A2)";
   if (std::optional<std::string> reason =
           checkCertificate(*certificate, problem.topology, problem.collective))
     return op.emitOpError()
-           << "has a certificate that does not hold: " << *reason;
+           << "has a certificate that does not hold: " << *reason << " (A2)";
   return success();
 }
 

@@ -140,7 +140,7 @@ TEST_P(EitherWay, RefusesDifferentPlans) {
               return check(
                   member.join(end, end.rank == 0 ? allReduce : ptxOnly) ==
                           scclErrorMismatch &&
-                      messageHas("has another plan"),
+                      messageHas("has another plan") && messageHas("(M1)"),
                   "different plans");
             }));
 }

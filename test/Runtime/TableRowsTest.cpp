@@ -85,7 +85,7 @@ protected:
            {uint64_t(0), uint64_t(1), chunks - 1, chunks, uint64_t(16385)})
         run(plan, elements, 3, inPlace);
       // Nothing is reset from one launch to the next.
-      run(plan, chunks + 1, inPlace ? 100 : 1000, inPlace);
+      run(plan, chunks + 1, 1000, inPlace);
       run(plan, (4 << 20) / (collective.chunks() / chunks), 1, inPlace);
     }
   }

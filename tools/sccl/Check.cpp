@@ -83,7 +83,7 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (std::optional<std::string> reason = checkCertificate(
           *certificate, problem->topology, problem->collective)) {
-    fail(path + ": the certificate does not hold: " + *reason);
+    fail(path + ": the certificate does not hold: " + *reason + " (A2)");
     return false;
   }
   Cost cost = costOf(coll::importSchedule(op), problem->collective);

@@ -50,9 +50,13 @@ static cl::opt<std::string>
           cl::init("1MiB"), cl::sub(command));
 static cl::opt<unsigned> residentBlocks(
     "resident-blocks",
-    cl::desc("Blocks that the GPU holds at once, if more than its chip "
-             "guarantees"),
+    cl::desc("Blocks that the GPU holds at once, if other than a product with "
+             "its chip, which errors name"),
     cl::init(0), cl::sub(command));
+static cl::opt<bool>
+    noResidency("no-residency",
+                cl::desc("Do not check that all blocks of a rank run at once"),
+                cl::sub(command));
 static cl::opt<bool> virtualRanks(
     "virtual-ranks",
     cl::desc("Add a kernel that runs all ranks, for ranks that share a GPU"),
@@ -172,6 +176,7 @@ static int compilePlan() {
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
+  options.residency = !noResidency;
   options.virtualRanks = virtualRanks;
   if (options.steps)
     return fail("plans have variants in place of dma for single links");
@@ -204,6 +209,7 @@ int driver::compileMain() {
   options.blockSize = blockSize;
   options.audit = !noAudit;
   options.residentBlocks = residentBlocks;
+  options.residency = !noResidency;
   options.virtualRanks = virtualRanks;
   std::optional<CostModel> model = readCostModel();
   if (!model)

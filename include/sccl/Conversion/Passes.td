@@ -24,6 +24,30 @@ defvar Coll_shapeOption =
            "reads (table), or as a table where a rank has more than 64 ops "
            "(auto)">;
 
+def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
+  let summary = "Check that all blocks of a rank run at once";
+  let description = [{
+    Fails if a kernel that waits for others has more blocks than the GPU holds at
+    once: those that run would wait for those that do not (check D3). Kernels of a
+    step never wait. Changes nothing.
+
+    How many that is `resident-blocks` says, or else the number of multiprocessors
+    of a product with the chip, each of which holds one block in any case
+    (`Residency.h`). There are smaller products with some chips, so libsccl asks
+    the driver once more before it launches.
+
+    Example: test/Conversion/CollToGPU/check-residency.mlir.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_90\"", "Chip to check for">,
+    Option<"residentBlocks", "resident-blocks", "unsigned", "0",
+           "Blocks that the GPU holds at once; 0 means what a product with the "
+           "chip holds in any case">,
+    Option<"virtualRanks", "virtual-ranks", "bool", "false",
+           "There is a kernel that runs all ranks">
+  ];
+}
+
 def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Convert programs to GPU kernels, one per rank";
   let description = [{

@@ -56,7 +56,9 @@ struct LoweringOptions {
   bool virtualRanks = false;
   /// Fail unless all ranks end with bit-identical reductions.
   bool identical = false;
-  /// Blocks that the GPU holds at once; 0 means what its chip guarantees.
+  bool residency = true; ///< check that blocks run at once (D3)
+  /// Blocks that the GPU holds at once; 0 means what a product with the chip
+  /// holds in any case, see Residency.h.
   unsigned residentBlocks = 0;
   /// Of the cache that the ranks on a CPU share.
   uint64_t cacheBytes = 32 << 20;

@@ -30,10 +30,6 @@ struct Target {
   Vendor vendor;
   std::string chip;        ///< "sm_90", "gfx942"
   std::string description; ///< one line
-  /// Multiprocessors (compute units) of the smallest product with this chip
-  /// that is made for machines with several GPUs. Each holds one block at least,
-  /// whatever registers it takes: so many blocks are resident together.
-  unsigned multiprocessors;
   /// False for chips that today's ptxas no longer assembles for.
   bool hasAssembler;
 };

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-# Name, function, what to look for, what to put there (every time).
+# Name, function (or None for the whole text), what to look for, what to put there
+# (every time).
 PTX = [
     ("signal without barrier", "coll_signal", r"\tbar\.sync.*\n", ""),
     ("signal with partial barrier", "coll_signal", r"(bar\.sync\s+0);", r"\1, 64;"),
@@ -53,6 +54,40 @@ PTX = [
     ("copy without a look at the alignment", "coll_copy", r"(and\.b64.*), 15;", r"\1, 0;"),
     ("combine without a look at the alignment", "coll_combine", r"\t@%p1 bra.*\n", ""),
     ("combine through the read-only cache", "coll_combine", r"ld\.global\.v4", "ld.global.nc.v4"),
+    ("poll for another value", "coll_wait", r"setp\.lt\.u64", "setp.ne.u64"),
+    ("poll for a greater value", "coll_wait", r"setp\.lt\.u64", "setp.gt.u64"),
+    ("poll for a signed value", "coll_wait", r"setp\.lt\.u64", "setp.lt.s64"),
+    ("poll for the same in each launch", "coll_wait", r"mad\.lo\.s64(\s+\S+).*", r"mov.b64\1 1;"),
+    ("poll that is the only one", "coll_wait", r"(setp\.lt\.u64(?:.*\n)*?)\t@%p\d+ bra.*\n", r"\1"),
+    ("poll without end", "coll_wait", r"(setp\.lt\.u64(?:.*\n)*?\t)@%p\d+ bra", r"\1bra.uni"),
+    ("threads without a flag poll", "coll_wait", r"setp\.ge\.u32", "setp.lt.u32"),
+    ("threads without a flag store", "coll_signal", r"setp\.ge\.u32", "setp.lt.u32"),
+    ("predicated poll", "coll_wait", r"\tld\.acquire", r"\t@%p1 ld.acquire"),
+    ("predicated flag store", "coll_signal", r"\tst\.release", r"\t@%p1 st.release"),
+    ("abort word not compared", "coll_wait", r"setp\.ne\.b64.*", r"setp.eq.b64 %p2, %rd13, %rd13;"),
+    ("abort word not loaded", "coll_wait", r"ld\.relaxed.*", "mov.b64 %rd14, 0;"),
+    ("poll of another word", "coll_wait", r"(ld\.acquire.*\[)%rd\d+\]", r"\1%rd4]"),
+    ("flag stored to another word", "coll_signal", r"(st\.release.*\[)%rd\d+\]", r"\1%rd5]"),
+    ("same flag in each launch", "coll_signal", r"mad\.lo\.s64(\s+\S+).*", r"mov.b64\1 1;"),
+    ("clock as a flag", "coll_signal", r"mad\.lo\.s64(\s+\S+).*", r"mov.u64\1 %clock64;"),
+    ("another barrier", "coll_signal", r"bar\.sync\s+0", "bar.sync 1"),
+    ("arrival at a barrier", "coll_signal", r"bar\.sync\s+0", "bar.arrive 0, 256"),
+    ("bulk copy before a signal", "coll_signal", r"(\tbar\.sync)",
+     r"\tcp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;\n\1"),
+    ("no epoch stored", "coll_end", r"\tst\.global.*\n", ""),
+    ("another epoch stored", "coll_end", r"(st\.global.*) %rd\d+;", r"\1 %rd1;"),
+    ("epoch as it was", "coll_begin", r"(add\.s64.*), 1;", r"\1, 0;"),
+    ("kernels without waits", None, r"\tcall\.uni coll_wait.*\n", ""),
+    ("kernels without signals", None, r"\tcall\.uni coll_signal.*\n", ""),
+    ("kernels without epochs", None, r"\tcall\.uni coll_end.*\n", ""),
+    ("kernels without transfers", None, r"\tcall\.uni coll_transfer.*\n", ""),
+    ("call of nothing", None, r"call\.uni coll_wait", "call.uni coll_wait2"),
+    ("kernel that stores", "sum_rank0", r"(\tcall\.uni.*\n)", r"\1\tst.global.b64 [%rd1], %rd2;\n"),
+    ("flag in a function of its own", None, r"\Z", r"\n.func other()\n{\n\tst.relaxed.sys.global.b64 [%rd1], %rd2;\n\tret;\n}\n"),
+    ("asynchronous copy", "coll_copy", r"(\tld\.global\.v4)", r"\tcp.async.cg.shared.global [%r1], [%rd1], 16;\n\1"),
+    ("asynchronous store", "coll_copy", r"(\tst\.global\.v4)", r"\tst.async.weak.shared::cluster.b32 [%r1], %r2, [%r3];\n\1"),
+    ("copy through textures", "coll_copy", r"(\tld\.global\.v4)", r"\ttex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];\n\1"),
+    ("text without its end", None, r"st\.release\.sys(?:.*\n)*", ""),
     ("atomic epoch", "coll_begin", r"ld\.global\.b64(\s+\S+\s+\S+);", r"atom.global.or.b64\1, 0;"),
 ]
 PTX_PACKETS = [
@@ -98,6 +133,32 @@ BOTH_GCN = [
      r"\tglobal_load_dword v40, v[0:1], off\n\1"),
     ("row read after the poll", "coll_wait", r"(\ts_barrier\n)", r"\tglobal_load_dword v40, v[0:1], off\n\1"),
     ("row through the scalar cache", "coll_wait", r"(\ts_and_saveexec.*\n)", r"\ts_load_dword s4, s[4:5], 0x0\n\1"),
+    ("poll for another value", "coll_wait", r"v_cmp_ge_u64", "v_cmp_eq_u64"),
+    ("poll for a smaller value", "coll_wait", r"v_cmp_ge_u64", "v_cmp_lt_u64"),
+    ("poll for a signed value", "coll_wait", r"v_cmp_ge_u64", "v_cmp_ge_i64"),
+    ("poll for the same in each launch", "coll_wait", r"\tv_mad_u64_u32.*\n", ""),
+    ("poll that is the only one", "coll_wait", r"(s_andn2_b64 exec.*\n\t)s_cbranch_execz", r"\1s_branch"),
+    ("poll without end", "coll_wait", r"(s_andn2_b64 exec.*\n)\ts_cbranch_execz.*\n", r"\1"),
+    ("threads that stay in the loop", "coll_wait", r"\ts_andn2_b64 exec.*\n", ""),
+    ("flag not compared", "coll_wait", r"\tv_cmp_ge_u64.*\n", ""),
+    ("threads without a flag poll", "coll_wait", r"v_cmp_lt_u32", "v_cmp_ge_u32"),
+    ("threads without a flag store", "coll_signal", r"v_cmp_lt_u32", "v_cmp_ge_u32"),
+    ("abort word not compared", "coll_wait", r"\tv_cmp_eq_u64.*\n", ""),
+    ("abort word not loaded", "coll_wait", r"\tglobal_load_dwordx2 \S+ v\[8:9\].*\n", ""),
+    ("poll of another word", "coll_wait", r"(global_load_dwordx2 \S+) v\[2:3\]", r"\1 v[30:31]"),
+    ("flag stored to another word", "coll_signal", r"global_store_dwordx2 v\[\d:\d\]", r"global_store_dwordx2 v[30:31]"),
+    ("same flag in each launch", "coll_signal", r"\tv_mad_u64_u32.*\n", ""),
+    ("no epoch stored", "coll_end", r"\tglobal_store.*\n", ""),
+    ("constant epoch stored", "coll_end", r"(\tglobal_store_dwordx2 \S+) \S+,", r"\tv_mov_b32 v40, 1\n\1 v[40:41],"),
+    ("epoch as it was", "coll_begin", r"(v_add_co_u32_e32 v0, vcc, )1|(v_lshl_add_u64 v\[0:1\], v\[0:1\], 0, )1",
+     r"\g<1>\g<2>0"),
+    ("addresses without calls", None, r"\ts_swappc_b64.*\n", ""),
+    ("kernels without waits", None, r"coll_wait@", "coll_signal@"),
+    ("kernels without epochs", None, r"coll_end@", "coll_begin@"),
+    ("kernel that stores", "sum_rank0", r"(\ts_endpgm)", r"\tglobal_store_dwordx2 v[0:1], v[2:3], off sc0 sc1\n\1"),
+    ("copy past registers", "coll_copy", r"(\tglobal_load_dwordx4)", r"\tglobal_load_lds_dword v[0:1], off\n\1"),
+    ("scalar store", "coll_copy", r"(\tglobal_load_dwordx4)", r"\ts_store_dword s0, s[2:3], 0x0\n\1"),
+    ("text without its end", None, r"\tglobal_store_dwordx4(?:.*\n)*", ""),
     ("epoch without barrier", "coll_end", r"\ts_barrier\n", ""),
     ("copy through the scalar cache", "coll_copy", r"global_load_dwordx4 .*", "s_load_dwordx4 s[4:7], s[4:5], 0x0"),
 ]
@@ -143,8 +204,10 @@ def mutants(path, text):
 
 def body(path, text, function):
     """Where the function begins and ends."""
+    if function is None:
+        return 0, len(text)
     if path.suffix == ".ptx":
-        pattern = rf"^(?:\.visible )?\.func\b[^;{{}}]*\b{function}\([^;]*?^\{{.*?^\}}"
+        pattern = rf"^(?:\.visible )?\.(?:func|entry)\b[^;{{}}]*\b{function}\([^;]*?^\{{.*?^\}}"
     else:
         pattern = rf"^{function}:.*?^\.Lfunc_end"
     match = re.search(pattern, text, re.S | re.M)
@@ -168,9 +231,9 @@ def main():
             check = subprocess.run(
                 ["sccl", "check", str(mutant)], capture_output=True, text=True
             )
-            found = re.search(r"(?:P1|B2): (.*)", check.stderr)
+            found = re.search(r"([A-Z]\d): (.*)", check.stderr)
             if check.returncode == 1 and found:
-                print(f"{name}: {found[1]}")
+                print(f"{name}: {found[2]} ({found[1]})")
                 caught += 1
             else:
                 print(f"{name}: MISSED")
