@@ -23,13 +23,15 @@ namespace sccl::coll {
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
-/// The text of a lower bound for as many steps; empty if there is none.
-static std::string boundCertificate(const Instance &instance) {
+/// The text of a lower bound for as many steps.
+static Result<std::string> boundCertificate(const Instance &instance) {
   LowerBoundOptions options;
   options.target = Rational(instance.rounds, instance.collective.chunks());
-  Result<LowerBound> bound = lowerBound(instance.topology, instance.collective,
-                                        instance.steps, options);
-  return bound ? printCertificate(bound->certificate) : "";
+  Result<LowerBound> bound = availableBound(
+      instance.topology, instance.collective, instance.steps, options);
+  if (!bound)
+    return Error{bound.error()};
+  return printCertificate(bound->certificate);
 }
 
 namespace {
@@ -72,10 +74,15 @@ struct SynthesizeSchedulePass
     if (auto *failed = std::get_if<Failed>(&outcome))
       return op.emitOpError() << "failed: " << failed->message;
 
+    Result<std::string> certificate = std::string();
+    if (certify)
+      certificate = boundCertificate(*instance);
+    if (!certificate)
+      return op.emitOpError() << "has no certificate: " << certificate.error();
     OpBuilder builder(op);
     exportSchedule(builder, op.getLoc(), op.getSymName(), op.getTopology(),
                    collective, std::get<Satisfied>(outcome).schedule,
-                   certify ? boundCertificate(*instance) : "");
+                   *certificate);
     op.erase();
     return success();
   }

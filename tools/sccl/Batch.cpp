@@ -113,7 +113,7 @@ public:
     auto [it, isNew] = bounds.try_emplace({familyKey(instance), steps});
     if (isNew && steps > 0)
       if (Result<LowerBound> bound =
-              lowerBound(instance.topology, instance.collective, steps))
+              availableBound(instance.topology, instance.collective, steps))
         it->second = *bound;
     return it->second;
   }

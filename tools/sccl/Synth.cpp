@@ -224,7 +224,8 @@ static int exitCodeOf(const Outcome &outcome) {
 
 /// Adds to `object` what the lower bound for as many steps says about the
 /// instance, without the engine's word, and writes it to the certificate file.
-/// Returns false if that cannot be written.
+/// Returns false, after an error, if that cannot be written or there is nothing
+/// to write.
 static bool certify(const SynthesisRequest &request, const Instance &instance,
                     const Outcome &outcome, llvm::json::Object &object) {
   bool isRefuted = std::holds_alternative<Unsatisfiable>(outcome);
@@ -233,13 +234,16 @@ static bool certify(const SynthesisRequest &request, const Instance &instance,
   Rational cost(instance.rounds, instance.collective.chunks());
   LowerBoundOptions options;
   options.target = cost;
-  Result<LowerBound> bound = lowerBound(instance.topology, instance.collective,
-                                        instance.steps, options);
+  Result<LowerBound> bound = availableBound(
+      instance.topology, instance.collective, instance.steps, options);
   bool refutes = bound && (!bound->value || cost < *bound->value);
   if (isRefuted)
     object["certified"] = refutes;
-  if (!bound)
-    return true;
+  if (!bound) {
+    if (!request.certificate.empty())
+      fail("no certificate for " + request.certificate + ": " + bound.error());
+    return request.certificate.empty();
+  }
   if (refutes || !isRefuted)
     object["claim"] = claimText(bound->certificate);
   return request.certificate.empty() ||
@@ -259,11 +263,11 @@ static int report(const SynthesisRequest &request, const Instance &instance,
       return BadInput;
   }
   llvm::json::Object object = resultObject(instance, result);
-  if (!certify(request, instance, result.outcome, object))
-    return BadInput;
+  bool isCertified = certify(request, instance, result.outcome, object);
+  int code = isCertified ? exitCodeOf(result.outcome) : BadInput;
   if (request.json) {
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
-    return exitCodeOf(result.outcome);
+    return code;
   }
   llvm::errs() << llvm::formatv(
       "{0} on {1}, {2} chunks, {3} steps, {4} rounds: {5} ({6}, {7:f3} s)",
@@ -277,7 +281,7 @@ static int report(const SynthesisRequest &request, const Instance &instance,
     llvm::errs() << "certified: " << *claim << '\n';
   else if (object.get("certified"))
     llvm::errs() << "uncertified: no lower bound covers this refutation\n";
-  return exitCodeOf(result.outcome);
+  return code;
 }
 
 std::optional<SolverOptions>

@@ -64,6 +64,13 @@ Result<LowerBound> lowerBound(const Topology &topology,
 Result<LowerBound> throughputBound(const Topology &topology,
                                    const Collective &collective);
 
+/// `lowerBound`, or where there is none, as for too large linear programs,
+/// `throughputBound`, which holds for `steps` steps like for any number. Fails
+/// if both do.
+Result<LowerBound> availableBound(const Topology &topology,
+                                  const Collective &collective, unsigned steps,
+                                  const LowerBoundOptions &options = {});
+
 } // namespace sccl
 
 #endif // SCCL_BOUNDS_LOWERBOUND_H

@@ -20,8 +20,9 @@ def SynthesizeSchedule
     `coll.synthesize` remains.
 
     With `certify` a schedule carries a lower bound on the R/C of all schedules
-    with as many steps, with its proof. If it equals the schedule's own R/C, the
-    schedule is optimal.
+    with as many steps, with its proof; on large topologies of those with any
+    number of steps. If it equals the schedule's own R/C, the schedule is
+    optimal. If there is no such bound, the pass fails.
 
     The pass fails with one of three different messages: the instance is
     *unsatisfiable* (proved), the answer is *unknown* (time or memory ran out),
