@@ -15,6 +15,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <unistd.h>
@@ -42,8 +44,9 @@ static cl::opt<unsigned> k("k",
                            cl::sub(command));
 static cl::opt<unsigned> jobs("jobs", cl::desc("Searches that run at once"),
                               cl::init(1), cl::sub(command));
-static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
-                               cl::sub(command));
+static cl::opt<double>
+    timeout("timeout", cl::desc("Limit in seconds, for all roots together"),
+            cl::sub(command));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
                                    cl::init("auto"), cl::sub(command));
 static cl::opt<bool>
@@ -196,6 +199,14 @@ private:
 };
 } // namespace
 
+/// The seconds for the next of `rootsLeft` roots, of what --timeout leaves for
+/// all of them.
+static double fairShare(std::chrono::steady_clock::time_point begin,
+                        size_t rootsLeft) {
+  std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
+  return std::max(1e-6, (timeout - used.count()) / double(rootsLeft));
+}
+
 int driver::paretoMain() {
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
@@ -228,8 +239,12 @@ int driver::paretoMain() {
   options.thorough = thorough;
   InterruptScope interrupt;
   options.solver.interrupt = interrupt.flag();
+  auto begin = std::chrono::steady_clock::now();
+  size_t rootsLeft = roots->size();
   int code = Done;
   for (unsigned rank : *roots) {
+    if (timeout > 0)
+      options.timeoutSeconds = fairShare(begin, rootsLeft--);
     CollectiveFamily family{*kind, rank};
     FrontierReport report(*topology, family);
     Result<Frontier> frontier = searchFrontier(
