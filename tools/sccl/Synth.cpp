@@ -7,15 +7,9 @@
 
 #include "Driver.h"
 #include "Interrupt.h"
+#include "Progress.h"
 
 #include "sccl/Bounds/LowerBound.h"
-
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
-#include <unistd.h>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -119,44 +113,6 @@ int driver::synthMain() {
     return synthesizeBatch(batch, request);
   return synthesizeSchedule(request);
 }
-
-namespace {
-/// Shows on a terminal that a long search is alive.
-class Progress {
-public:
-  explicit Progress(const Instance &instance) {
-    if (!isatty(STDERR_FILENO))
-      return;
-    std::string what =
-        instance.collective.name() + " on " + instance.topology.name();
-    thread = std::thread([this, what] { show(what); });
-  }
-  ~Progress() {
-    {
-      std::lock_guard lock(mutex);
-      over = true;
-    }
-    wake.notify_one();
-    if (thread.joinable())
-      thread.join();
-  }
-
-private:
-  void show(const std::string &what) {
-    std::unique_lock lock(mutex);
-    unsigned seconds = 0;
-    while (!wake.wait_for(lock, std::chrono::seconds(1), [&] { return over; }))
-      llvm::errs() << "\rsynthesizing " << what << ": " << ++seconds << " s";
-    if (seconds)
-      llvm::errs() << "\r\033[K";
-  }
-
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool over = false;
-  std::thread thread;
-};
-} // namespace
 
 /// The collective that is asked for; prints an error and returns nothing if
 /// there is none.
@@ -311,7 +267,8 @@ int driver::synthesizeSchedule(const SynthesisRequest &request) {
   {
     InterruptScope interrupt;
     options->interrupt = interrupt.flag();
-    Progress progress(*instance);
+    Progress progress("synthesizing " + instance->collective.name() + " on " +
+                      instance->topology.name());
     result = synthesize(*instance, *options, request.engine);
   }
   return report(request, *instance, result);
