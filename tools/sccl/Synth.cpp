@@ -44,7 +44,10 @@ static cl::opt<unsigned> memory("memory", cl::desc("Limit in MiB"), cl::init(0),
 static cl::opt<unsigned> seed("seed", cl::desc("Seed of the engine"),
                               cl::init(0), cl::sub(command));
 static cl::opt<std::string>
-    batch("batch", cl::desc("Synthesize each row of a table; prints JSON"),
+    batch("batch",
+          cl::desc("Synthesize each row of a table; prints JSON. Exit codes: 0 "
+                   "each row has an answer, yes or no; 1 a row failed; 3 a row "
+                   "is unknown"),
           cl::value_desc("FILE.csv"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
