@@ -40,23 +40,38 @@ struct SynthesizeSchedulePass
   using SynthesizeScheduleBase::SynthesizeScheduleBase;
 
   void runOnOperation() override {
-    SolverOptions solverOptions;
-    if (encoding == "paper") {
-      solverOptions.encoding = Encoding::Paper;
-    } else if (encoding != "direct") {
-      getOperation().emitError()
-          << "unknown encoding '" << encoding << "', expected direct or paper";
+    if (failed(readOptions()))
       return signalPassFailure();
-    }
-    solverOptions.timeoutSeconds = timeout;
-    solverOptions.seed = seed;
     for (auto op :
          llvm::make_early_inc_range(getOperation().getOps<SynthesizeOp>()))
-      if (failed(replace(op, solverOptions)))
+      if (failed(replace(op)))
         return signalPassFailure();
   }
 
-  LogicalResult replace(SynthesizeOp op, const SolverOptions &solverOptions) {
+  LogicalResult readOptions() {
+    if (encoding == "paper")
+      solverOptions.encoding = Encoding::Paper;
+    else if (encoding != "direct")
+      return getOperation().emitError() << "unknown encoding '" << encoding
+                                        << "', expected direct or paper";
+    // Only z3 has encodings to choose from.
+    bool hasEncoding = encoding.hasValue() || encoding != "direct";
+    engineName = engine;
+    if (hasEncoding && !engine.hasValue() && engineName == "auto")
+      engineName = "z3";
+    if (hasEncoding && engineName != "z3")
+      return getOperation().emitError()
+             << "the option encoding is for the engine z3, got '" << engineName
+             << "'";
+    if (!(timeout >= 0))
+      return getOperation().emitError()
+             << "the option timeout must be at least 0 seconds";
+    solverOptions.timeoutSeconds = timeout;
+    solverOptions.seed = seed;
+    return success();
+  }
+
+  LogicalResult replace(SynthesizeOp op) {
     FailureOr<Problem> problem = importProblem(op);
     if (failed(problem))
       return failure();
@@ -66,7 +81,7 @@ struct SynthesizeSchedulePass
                        op.getRounds());
     if (!instance)
       return op.emitOpError(instance.error());
-    Outcome outcome = synthesize(*instance, solverOptions, engine).outcome;
+    Outcome outcome = synthesize(*instance, solverOptions, engineName).outcome;
     if (auto *unsat = std::get_if<Unsatisfiable>(&outcome))
       return op.emitOpError() << "is unsatisfiable: " << unsat->reason;
     if (auto *unknown = std::get_if<Unknown>(&outcome))
@@ -86,5 +101,8 @@ struct SynthesizeSchedulePass
     op.erase();
     return success();
   }
+
+  SolverOptions solverOptions;
+  std::string engineName;
 };
 } // namespace

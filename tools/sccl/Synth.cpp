@@ -91,7 +91,7 @@ int driver::synthMain() {
   if (!checkOptionsFit())
     return BadInput;
   if (encoding.getNumOccurrences() && engine.getNumOccurrences() &&
-      engine != "z3" && engine != "auto")
+      engine != "z3")
     return fail("--encoding is for the engine z3, got '" + engine + "'");
   SynthesisRequest request;
   request.topology = topology;

@@ -34,7 +34,7 @@ def SynthesizeSchedule
     Option<"engine", "engine", "std::string", "\"auto\"",
            "Name of the engine, or auto">,
     Option<"encoding", "encoding", "std::string", "\"direct\"",
-           "Encoding for z3: direct or paper">,
+           "Encoding for z3, which it chooses: direct or paper">,
     Option<"timeout", "timeout", "double", "0",
            "Seconds for each synthesis; 0 means no limit">,
     Option<"seed", "seed", "unsigned", "0", "Seed of the engine">,
