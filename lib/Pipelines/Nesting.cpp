@@ -11,6 +11,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+
 using namespace sccl;
 
 /// The end of the comment or string that begins at `at`; `at` if none does.
