@@ -86,7 +86,9 @@ def Coll_LimitOp : Coll_Op<"limit", [HasParent<"TopologyOp">]> {
 
     **Constraints**
     - (limit_c1) at least one link is named;
-    - (limit_c2) `bandwidth` is between 1 and 1048576.
+    - (limit_c2) `bandwidth` is between 1 and 1048576;
+    - (limit_c3) no other limit, nor the `bandwidth` of a link, limits the same
+      links to another bandwidth.
 
     ```mlir
     coll.topology @bus ranks = 3 {

@@ -92,3 +92,17 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
     return Error{why};
   return std::move(*best);
 }
+
+Result<LowerBound> sccl::availableBound(const Topology &topology,
+                                        const Collective &collective,
+                                        unsigned steps,
+                                        const LowerBoundOptions &options) {
+  Result<LowerBound> bound = lowerBound(topology, collective, steps, options);
+  if (bound)
+    return bound;
+  Result<LowerBound> anySteps = throughputBound(topology, collective);
+  if (anySteps || anySteps.error() == bound.error())
+    return anySteps;
+  return Error{bound.error() +
+               "; for any number of steps: " + anySteps.error()};
+}

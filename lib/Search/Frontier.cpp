@@ -81,6 +81,7 @@ private:
       frontier.throughput = *any;
     bounds.resize(options.maxSteps + 1);
     for (unsigned s = 1; s <= options.maxSteps && !timeIsOver(); ++s) {
+      announce({s});
       LowerBoundOptions boundOptions = limits;
       boundOptions.timeoutSeconds = remainingSeconds();
       // What fewer steps can do anyway need not be proved again.
@@ -101,6 +102,11 @@ private:
         return;
       }
     }
+  }
+
+  void announce(const FrontierActivity &activity) const {
+    if (options.watch)
+      options.watch(activity);
   }
 
   bool isImpossible(unsigned s) const { return bounds[s] && !bounds[s]->value; }
@@ -307,6 +313,7 @@ private:
         Instance::make(topology, std::move(*collective), s, candidate.rounds);
     if (!instance)
       return std::nullopt;
+    announce({s, candidate.chunks, candidate.rounds});
     solver.useBounds = false; // they allow the candidate
     solver.timeoutSeconds = std::min(probeSeconds, remainingSeconds());
     SynthesisResult result = synthesize(*instance, solver, engine);
@@ -415,6 +422,8 @@ private:
       frontier.why = "every point is optimal for its steps, and the last one "
                      "meets the bandwidth bound";
     }
+    frontier.stopped = !frontier.complete && timeIsOver();
+    frontier.bounds = std::move(bounds);
     if (!frontier.complete && !failure.empty())
       frontier.why += "; " + failure;
   }

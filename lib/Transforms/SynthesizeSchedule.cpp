@@ -23,13 +23,15 @@ namespace sccl::coll {
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
-/// The text of a lower bound for as many steps; empty if there is none.
-static std::string boundCertificate(const Instance &instance) {
+/// The text of a lower bound for as many steps.
+static Result<std::string> boundCertificate(const Instance &instance) {
   LowerBoundOptions options;
   options.target = Rational(instance.rounds, instance.collective.chunks());
-  Result<LowerBound> bound = lowerBound(instance.topology, instance.collective,
-                                        instance.steps, options);
-  return bound ? printCertificate(bound->certificate) : "";
+  Result<LowerBound> bound = availableBound(
+      instance.topology, instance.collective, instance.steps, options);
+  if (!bound)
+    return Error{bound.error()};
+  return printCertificate(bound->certificate);
 }
 
 namespace {
@@ -38,23 +40,38 @@ struct SynthesizeSchedulePass
   using SynthesizeScheduleBase::SynthesizeScheduleBase;
 
   void runOnOperation() override {
-    SolverOptions solverOptions;
-    if (encoding == "paper") {
-      solverOptions.encoding = Encoding::Paper;
-    } else if (encoding != "direct") {
-      getOperation().emitError()
-          << "unknown encoding '" << encoding << "', expected direct or paper";
+    if (failed(readOptions()))
       return signalPassFailure();
-    }
-    solverOptions.timeoutSeconds = timeout;
-    solverOptions.seed = seed;
     for (auto op :
          llvm::make_early_inc_range(getOperation().getOps<SynthesizeOp>()))
-      if (failed(replace(op, solverOptions)))
+      if (failed(replace(op)))
         return signalPassFailure();
   }
 
-  LogicalResult replace(SynthesizeOp op, const SolverOptions &solverOptions) {
+  LogicalResult readOptions() {
+    if (encoding == "paper")
+      solverOptions.encoding = Encoding::Paper;
+    else if (encoding != "direct")
+      return getOperation().emitError() << "unknown encoding '" << encoding
+                                        << "', expected direct or paper";
+    // Only z3 has encodings to choose from.
+    bool hasEncoding = encoding.hasValue() || encoding != "direct";
+    engineName = engine;
+    if (hasEncoding && !engine.hasValue() && engineName == "auto")
+      engineName = "z3";
+    if (hasEncoding && engineName != "z3")
+      return getOperation().emitError()
+             << "the option encoding is for the engine z3, got '" << engineName
+             << "'";
+    if (!(timeout >= 0))
+      return getOperation().emitError()
+             << "the option timeout must be at least 0 seconds";
+    solverOptions.timeoutSeconds = timeout;
+    solverOptions.seed = seed;
+    return success();
+  }
+
+  LogicalResult replace(SynthesizeOp op) {
     FailureOr<Problem> problem = importProblem(op);
     if (failed(problem))
       return failure();
@@ -64,7 +81,7 @@ struct SynthesizeSchedulePass
                        op.getRounds());
     if (!instance)
       return op.emitOpError(instance.error());
-    Outcome outcome = synthesize(*instance, solverOptions, engine).outcome;
+    Outcome outcome = synthesize(*instance, solverOptions, engineName).outcome;
     if (auto *unsat = std::get_if<Unsatisfiable>(&outcome))
       return op.emitOpError() << "is unsatisfiable: " << unsat->reason;
     if (auto *unknown = std::get_if<Unknown>(&outcome))
@@ -72,12 +89,20 @@ struct SynthesizeSchedulePass
     if (auto *failed = std::get_if<Failed>(&outcome))
       return op.emitOpError() << "failed: " << failed->message;
 
+    Result<std::string> certificate = std::string();
+    if (certify)
+      certificate = boundCertificate(*instance);
+    if (!certificate)
+      return op.emitOpError() << "has no certificate: " << certificate.error();
     OpBuilder builder(op);
     exportSchedule(builder, op.getLoc(), op.getSymName(), op.getTopology(),
                    collective, std::get<Satisfied>(outcome).schedule,
-                   certify ? boundCertificate(*instance) : "");
+                   *certificate);
     op.erase();
     return success();
   }
+
+  SolverOptions solverOptions;
+  std::string engineName;
 };
 } // namespace

@@ -221,3 +221,21 @@ TEST(Throughput, Errors) {
   EXPECT_EQ(throughputBound(builtin("ring:3"), *collective).error(),
             "the topology has 3 ranks, but the collective has 2");
 }
+
+TEST(Throughput, StandsInForAProgramThatIsTooLarge) {
+  Topology dgx1 = builtin("dgx1");
+  auto gather = Collective::make(Kind::AllGather, 8, 1);
+  ASSERT_TRUE(gather);
+  auto atTwo = availableBound(dgx1, *gather, 2);
+  ASSERT_TRUE(atTwo) << atTwo.error();
+  EXPECT_EQ(atTwo->value, Rational(3, 2));
+  EXPECT_EQ(atTwo->certificate.steps, 2u);
+  LowerBoundOptions options;
+  options.maxColumns = 1;
+  auto any = availableBound(dgx1, *gather, 2, options);
+  ASSERT_TRUE(any) << any.error();
+  EXPECT_EQ(any->value, Rational(7, 6));
+  EXPECT_EQ(any->certificate.steps, std::nullopt);
+  auto none = availableBound(Topology("empty", 8), *gather, 2);
+  EXPECT_EQ(none.error(), "a topology without limits has no bandwidth cost");
+}

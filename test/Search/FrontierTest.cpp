@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 
 using namespace sccl;
@@ -236,25 +237,26 @@ TEST(Frontier, ReductionsCostWhatTheirInversesDo) {
 //===----------------------------------------------------------------------===//
 
 TEST(Frontier, NamesOfRanksDoNotMatter) {
-  Permutation permutation = {5, 2, 7, 0, 3, 6, 1, 4};
-  for (const char *spec : {"dgx1", "amd_z52"}) {
-    Topology topology = builtin(spec);
-    Topology other = relabelled(topology, permutation);
-    for (Kind kind : {Kind::AllGather, Kind::AllToAll, Kind::Broadcast,
-                      Kind::Gather, Kind::Scatter})
-      for (unsigned root : {0u, 1u}) {
-        if (root > 0 && !isRooted(kind))
-          continue;
-        FrontierOptions options;
-        options.maxSteps = 5;
-        Frontier original = search(topology, {kind, root}, options);
-        Frontier renamed = search(other, {kind, permutation[root]}, options);
-        EXPECT_FALSE(original.points.empty());
-        EXPECT_EQ(costsOf(original), costsOf(renamed))
-            << spec << " " << collectiveName(kind) << " root " << root;
-        EXPECT_EQ(original.complete, renamed.complete);
-      }
-  }
+  for (const Permutation &permutation : {Permutation{5, 2, 7, 0, 3, 6, 1, 4},
+                                         Permutation{7, 6, 5, 4, 3, 2, 1, 0},
+                                         Permutation{1, 2, 3, 4, 5, 6, 7, 0}})
+    for (const char *spec : {"dgx1", "amd_z52"}) {
+      Topology topology = builtin(spec);
+      Topology other = relabelled(topology, permutation);
+      for (Kind kind : allCollectiveKinds())
+        for (unsigned root : {0u, 1u}) {
+          if (root > 0 && !isRooted(kind))
+            continue;
+          FrontierOptions options;
+          options.maxSteps = kind == Kind::AllReduce ? 4 : 5;
+          Frontier original = search(topology, {kind, root}, options);
+          Frontier renamed = search(other, {kind, permutation[root]}, options);
+          EXPECT_FALSE(original.points.empty());
+          EXPECT_EQ(costsOf(original), costsOf(renamed))
+              << spec << " " << collectiveName(kind) << " root " << root;
+          EXPECT_EQ(original.complete, renamed.complete);
+        }
+    }
 }
 
 static void expectSamePoints(const Frontier &a, const Frontier &b) {
@@ -272,8 +274,7 @@ static void expectSamePoints(const Frontier &a, const Frontier &b) {
 
 TEST(Frontier, SameTwiceAndWithMoreJobs) {
   Topology dgx1 = builtin("dgx1");
-  for (Kind kind : {Kind::AllGather, Kind::AllToAll, Kind::Broadcast,
-                    Kind::Gather, Kind::Scatter}) {
+  for (Kind kind : allCollectiveKinds()) {
     FrontierOptions options;
     options.maxSteps = 5;
     Frontier first = search(dgx1, {kind}, options);
@@ -381,10 +382,42 @@ TEST(Frontier, InterruptKeepsWhatIsProved) {
   ASSERT_TRUE(frontier) << frontier.error();
   EXPECT_EQ(costsOf(*frontier), (Costs{{2, 1}, {3, {1, 2}}}));
   EXPECT_FALSE(frontier->complete);
+  EXPECT_TRUE(frontier->stopped);
+  // The bounds of the steps that were not searched any more are kept, too.
+  ASSERT_GT(frontier->bounds.size(), 4u);
+  ASSERT_TRUE(frontier->bounds[1] && frontier->bounds[4]);
+  EXPECT_EQ(frontier->bounds[1]->value, std::nullopt);
+  EXPECT_EQ(frontier->bounds[4]->value, Rational(1, 3));
   for (const FrontierPoint &point : frontier->points) {
     expectCorrect(dgx1, family, point);
     expectOptimal(dgx1, family, point);
   }
+}
+
+TEST(Frontier, WatcherSeesEachBoundAndCandidate) {
+  std::vector<unsigned> bounds;
+  std::vector<std::array<unsigned, 3>> tried;
+  FrontierOptions options;
+  options.watch = [&](const FrontierActivity &activity) {
+    if (activity.chunks == 0)
+      bounds.push_back(activity.steps);
+    else
+      tried.push_back({activity.chunks, activity.steps, activity.rounds});
+  };
+  Frontier frontier = search(builtin("dgx1"), {Kind::AllGather}, options);
+  EXPECT_TRUE(frontier.complete);
+  EXPECT_FALSE(frontier.stopped);
+  EXPECT_EQ(bounds, (std::vector<unsigned>{1, 2, 3}));
+  EXPECT_EQ(tried,
+            (std::vector<std::array<unsigned, 3>>{{2, 2, 3}, {6, 3, 7}}));
+}
+
+TEST(Frontier, TooFewStepsStopNothing) {
+  FrontierOptions options;
+  options.maxSteps = 3;
+  Frontier frontier = search(builtin("dgx1"), {Kind::Broadcast}, options);
+  EXPECT_FALSE(frontier.complete);
+  EXPECT_FALSE(frontier.stopped);
 }
 
 TEST(Frontier, TimeoutIsKept) {
@@ -398,6 +431,7 @@ TEST(Frontier, TimeoutIsKept) {
   std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
   EXPECT_LT(used.count(), 10);
   EXPECT_FALSE(frontier.complete);
+  EXPECT_TRUE(frontier.stopped);
   EXPECT_EQ(frontier.why, "time is over, or the search was interrupted");
   for (const FrontierPoint &point : frontier.points)
     expectCorrect(torus, {Kind::Broadcast}, point);

@@ -135,7 +135,7 @@ TEST_F(CombiningTest, AgreesWithTheDirectSearch) {
     GTEST_SKIP() << "the direct engine is not built";
   std::mt19937 random(7);
   unsigned numSatisfied = 0, numRefuted = 0;
-  for (unsigned round = 0; round < 150; ++round) {
+  for (unsigned round = 0; round < 500; ++round) {
     Topology topology = randomTopology(random);
     unsigned n = topology.numRanks();
     bool toRoot = random() % 2;
@@ -156,8 +156,8 @@ TEST_F(CombiningTest, AgreesWithTheDirectSearch) {
       EXPECT_EQ(statusName(outcome), "unsatisfiable") << describe(outcome);
     }
   }
-  EXPECT_GT(numSatisfied, 30u);
-  EXPECT_GT(numRefuted, 30u);
+  EXPECT_GT(numSatisfied, 100u);
+  EXPECT_GT(numRefuted, 100u);
 }
 
 TEST_F(CombiningTest, UserDefinedSum) {

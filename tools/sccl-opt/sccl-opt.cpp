@@ -5,15 +5,69 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+/// Makes diagnostics end with the source line, unless more is asked for: the
+/// generic form of an op may be thousands of lines.
+static void keepDiagnosticsShort() {
+  mlir::registerMLIRContextCLOptions();
+  llvm::StringRef name = "mlir-print-op-on-diagnostic";
+  llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name);
+  if (!option)
+    return;
+  option->setNumOccurrencesFlag(llvm::cl::ZeroOrMore);
+  option->addOccurrence(/*pos=*/0, name, "false");
+}
+
+/// Does as the function of MLIR that takes the names of the files, but checks
+/// the input before it is parsed.
+static mlir::LogicalResult optimize(llvm::StringRef inputName,
+                                    llvm::StringRef outputName,
+                                    mlir::DialectRegistry &registry,
+                                    const mlir::MlirOptMainConfig &config) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      mlir::openInputFile(inputName, &message);
+  if (!input) {
+    llvm::errs() << message << '\n';
+    return mlir::failure();
+  }
+  if (!sccl::checkNesting(*input))
+    return mlir::failure();
+  std::unique_ptr<llvm::ToolOutputFile> output =
+      mlir::openOutputFile(outputName, &message);
+  if (!output) {
+    llvm::errs() << message << '\n';
+    return mlir::failure();
+  }
+  if (mlir::failed(
+          mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
+    return mlir::failure();
+  output->keep();
+  return mlir::success();
+}
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
   sccl::registerPipelineDialects(registry);
   sccl::registerPipelinePasses();
+  keepDiagnosticsShort();
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "sccl optimizer\n", registry);
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  bool isQuestion = config.shouldShowDialects() || config.shouldListPasses();
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "sccl optimizer\n", registry));
+      isQuestion ? mlir::MlirOptMain(argc, argv, input, output, registry)
+                 : optimize(input, output, registry, config));
 }

@@ -5,14 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
 
 static llvm::cl::opt<std::string>
     chip("chip", llvm::cl::desc("Chip to compile for (default sm_90, gfx942)"));
@@ -20,25 +23,44 @@ static llvm::cl::opt<unsigned>
     blocks("blocks-per-link", llvm::cl::desc("Thread blocks for each link"),
            llvm::cl::init(1));
 
+/// Parses and verifies the input; nothing after an error.
+static mlir::OwningOpRef<mlir::ModuleOp>
+parseInput(const std::shared_ptr<llvm::SourceMgr> &source,
+           mlir::MLIRContext *context) {
+  const llvm::MemoryBuffer *buffer =
+      source->getMemoryBuffer(source->getMainFileID());
+  if (!sccl::checkNesting(*buffer))
+    return nullptr;
+  mlir::DialectRegistry registry;
+  sccl::registerPipelineDialects(registry);
+  context->appendDialectRegistry(registry);
+  // The source line says it better than the generic form of the op.
+  context->printOpOnDiagnostic(false);
+  return mlir::parseSourceFile<mlir::ModuleOp>(source, context);
+}
+
 /// Registers --NAME, which writes `kind` for `chip` or else for `fallback`.
 static void registerOutput(llvm::StringRef name, llvm::StringRef description,
                            sccl::OutputKind kind, llvm::StringRef fallback) {
-  mlir::TranslateFromMLIRRegistration(
+  mlir::TranslateRegistration(
       name, description,
-      [kind, fallback](mlir::ModuleOp module, llvm::raw_ostream &stream) {
+      [kind, fallback](const std::shared_ptr<llvm::SourceMgr> &source,
+                       llvm::raw_ostream &stream, mlir::MLIRContext *context) {
+        mlir::OwningOpRef<mlir::ModuleOp> module = parseInput(source, context);
+        if (!module)
+          return mlir::failure();
         sccl::Result<sccl::Target> target =
             sccl::findTarget(chip.empty() ? fallback : chip.getValue());
         if (!target)
-          return llvm::LogicalResult(module.emitError(target.error()));
+          return llvm::LogicalResult(module->emitError(target.error()));
         sccl::LoweringOptions options;
         options.blocks = blocks;
         mlir::FailureOr<std::string> bytes =
-            sccl::compileFor(module, *target, kind, options);
+            sccl::compileFor(*module, *target, kind, options);
         if (mlir::succeeded(bytes))
           stream << *bytes;
         return llvm::LogicalResult(bytes);
-      },
-      sccl::registerPipelineDialects);
+      });
 }
 
 int main(int argc, char **argv) {

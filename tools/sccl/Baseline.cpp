@@ -53,6 +53,11 @@ int driver::baselineMain() {
   if (root >= topology->numRanks())
     return fail("root " + llvm::Twine(root) + " is out of range for " +
                 llvm::Twine(topology->numRanks()) + " ranks");
+  bool isPipelined =
+      *kind == CollectiveKind::Broadcast || *kind == CollectiveKind::Reduce;
+  if (pipeline.getNumOccurrences() && !isPipelined)
+    return fail("--pipeline is for broadcast and reduce, got " +
+                llvm::Twine(collectiveName(*kind)));
   Result<std::vector<Ring>> rings = findRings(*topology);
   if (!rings)
     return fail(where + rings.error());

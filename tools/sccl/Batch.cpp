@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CsvTable.h"
 #include "Driver.h"
 #include "Interrupt.h"
 
@@ -19,90 +20,27 @@
 #include "sccl/Search/Frontier.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
 #include <map>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::driver;
 
-namespace {
-/// A row of the file: its line, and its fields by column.
-struct Row {
-  unsigned line;
-  std::map<std::string, llvm::StringRef> fields;
-};
+/// What rows with the same bounds have in common: topology, kind and root, or
+/// the very collective where the kind does not say it.
+using FamilyKey = std::tuple<uint64_t, CollectiveKind, unsigned, uint64_t>;
 
-/// Reads "a,b,c" lines under a header line; '#' begins a comment line.
-class CsvReader {
-public:
-  CsvReader(llvm::StringRef path, llvm::StringRef text) : path(path) {
-    // Some editors begin a file with a byte order mark.
-    text.consume_front("\xEF\xBB\xBF");
-    unsigned line = 0;
-    while (!text.empty()) {
-      llvm::StringRef content;
-      std::tie(content, text) = text.split('\n');
-      ++line;
-      content = content.trim();
-      if (!content.empty() && content.front() != '#')
-        lines.push_back({line, content});
-    }
-  }
-
-  /// The rows, or nothing after printing an error.
-  std::optional<std::vector<Row>> read() {
-    if (lines.empty()) {
-      fail(path + " has no header line");
-      return std::nullopt;
-    }
-    llvm::SmallVector<llvm::StringRef> header;
-    lines.front().second.split(header, ',');
-    llvm::StringSet<> names;
-    for (llvm::StringRef &name : header)
-      if (!names.insert(name = name.trim()).second)
-        return error(lines.front().first, 1,
-                     "column '" + name + "' is there twice");
-    for (llvm::StringRef needed :
-         {"topology", "collective", "chunks", "steps", "rounds"})
-      if (!llvm::is_contained(header, needed))
-        return error(lines.front().first, 1, "no column '" + needed + "'");
-    std::vector<Row> rows;
-    for (auto [line, content] : llvm::drop_begin(lines)) {
-      llvm::SmallVector<llvm::StringRef> fields;
-      content.split(fields, ',');
-      if (fields.size() != header.size())
-        return error(line, 1,
-                     "has " + llvm::Twine(fields.size()) +
-                         " fields, expected " + llvm::Twine(header.size()));
-      Row &row = rows.emplace_back(Row{line, {}});
-      for (auto [name, field] : llvm::zip_equal(header, fields))
-        row.fields[name.str()] = field.trim();
-    }
-    return rows;
-  }
-
-  std::nullopt_t error(unsigned line, unsigned column,
-                       const llvm::Twine &message) const {
-    fail(path + ":" + llvm::Twine(line) + ":" + llvm::Twine(column) + ": " +
-         message);
-    return std::nullopt;
-  }
-
-private:
-  llvm::StringRef path;
-  std::vector<std::pair<unsigned, llvm::StringRef>> lines;
-};
-
-/// What rows with the same bounds have in common: topology, kind and root.
-using FamilyKey = std::tuple<uint64_t, CollectiveKind, unsigned>;
-
-FamilyKey familyKey(const Instance &instance) {
-  return {fingerprint(instance.topology), instance.collective.kind(),
-          instance.collective.root()};
+static FamilyKey familyKey(const Instance &instance) {
+  const Collective &collective = instance.collective;
+  bool isCustom = collective.kind() == CollectiveKind::Custom;
+  return {fingerprint(instance.topology), collective.kind(), collective.root(),
+          isCustom ? fingerprint(collective) : 0};
 }
+
+namespace {
 
 /// Bounds that rows share.
 class BoundCache {
@@ -113,7 +51,7 @@ public:
     auto [it, isNew] = bounds.try_emplace({familyKey(instance), steps});
     if (isNew && steps > 0)
       if (Result<LowerBound> bound =
-              lowerBound(instance.topology, instance.collective, steps))
+              availableBound(instance.topology, instance.collective, steps))
         it->second = *bound;
     return it->second;
   }
@@ -194,27 +132,41 @@ private:
 };
 } // namespace
 
+/// Prints an error about `row`.
+static void failInRow(llvm::StringRef path, const CsvRow &row,
+                      const llvm::Twine &message) {
+  fail(path + ":" + llvm::Twine(row.line) + ":1: " + message);
+}
+
+/// Reads the field `name` into `value`; prints an error and returns false if it
+/// is no number.
+static bool parseField(llvm::StringRef path, const CsvRow &row,
+                       const char *name, llvm::StringRef text,
+                       unsigned &value) {
+  if (!text.trim().getAsInteger(10, value))
+    return true;
+  failInRow(path, row,
+            llvm::Twine(name) + " is '" + text + "', expected a number");
+  return false;
+}
+
 /// The request of a row; prints an error and returns nothing if it has none.
 static std::optional<SynthesisRequest>
-parseRow(const CsvReader &reader, const Row &row, SynthesisRequest request) {
-  request.topology = row.fields.at("topology").str();
-  request.collective = row.fields.at("collective").str();
-  request.chunks = {0};
-  for (auto [name, value] : {std::pair{"chunks", &request.chunks.front()},
-                             {"steps", &request.steps},
-                             {"rounds", &request.rounds}})
-    if (row.fields.at(name).getAsInteger(10, *value))
-      return reader.error(row.line, 1,
-                          llvm::Twine(name) + " is '" + row.fields.at(name) +
-                              "', expected a number");
+parseRow(llvm::StringRef path, const CsvRow &row, SynthesisRequest request) {
+  request.topology = row.fields.at("topology");
+  request.collective = row.fields.at("collective");
+  // One number, or one for each rank, in quotes.
+  for (llvm::StringRef count : llvm::split(row.fields.at("chunks"), ','))
+    if (!parseField(path, row, "chunks", count, request.chunks.emplace_back()))
+      return std::nullopt;
+  for (auto [name, value] :
+       {std::pair{"steps", &request.steps}, {"rounds", &request.rounds}})
+    if (!parseField(path, row, name, row.fields.at(name), *value))
+      return std::nullopt;
   auto root = row.fields.find("root");
-  if (root != row.fields.end() && !root->second.empty()) {
-    unsigned rank;
-    if (root->second.getAsInteger(10, rank))
-      return reader.error(row.line, 1,
-                          "root is '" + root->second + "', expected a number");
-    request.root = rank;
-  }
+  if (root != row.fields.end() && !root->second.empty())
+    if (!parseField(path, row, "root", root->second, request.root.emplace()))
+      return std::nullopt;
   return request;
 }
 
@@ -252,8 +204,9 @@ int driver::synthesizeBatch(llvm::StringRef path,
     return fail("cannot read " + path + ": " + buffer.getError().message());
   if (!checkEngineName(defaults.engine))
     return BadInput;
-  CsvReader reader(path, (*buffer)->getBuffer());
-  std::optional<std::vector<Row>> rows = reader.read();
+  std::optional<std::vector<CsvRow>> rows =
+      readCsvTable(path, (*buffer)->getBuffer(),
+                   {"topology", "collective", "chunks", "steps", "rounds"});
   if (!rows)
     return BadInput;
   std::optional<SolverOptions> options = solverOptions(defaults);
@@ -265,26 +218,27 @@ int driver::synthesizeBatch(llvm::StringRef path,
   FrontierCache frontiers(defaults, *options);
   // All rows are read before the first is solved: a bad one ends it at once.
   std::vector<std::pair<SynthesisRequest, Instance>> problems;
-  for (const Row &row : *rows) {
-    std::optional<SynthesisRequest> request = parseRow(reader, row, defaults);
+  for (const CsvRow &row : *rows) {
+    std::optional<SynthesisRequest> request = parseRow(path, row, defaults);
     std::optional<Instance> instance;
     if (request)
       instance = makeInstance(*request);
     if (!instance) {
-      reader.error(row.line, 1, "in this row");
+      failInRow(path, row, "in this row");
       return BadInput;
     }
     frontiers.extend(*instance);
     problems.emplace_back(std::move(*request), std::move(*instance));
   }
-  int code = Done;
+  std::set<std::string> statuses;
   for (const auto &[request, instance] : problems) {
     llvm::json::Object object =
         solveRow(instance, request, *options, bounds, frontiers);
-    if (object.getString("status") != "satisfiable")
-      code = std::max<int>(code, NotKnown);
+    statuses.insert(object.getString("status")->str());
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     llvm::outs().flush();
   }
-  return code;
+  if (statuses.count("failed"))
+    return BadInput;
+  return statuses.count("unknown") ? NotKnown : Done;
 }

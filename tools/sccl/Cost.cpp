@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 
+#include "sccl/Checker/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/CostModel.h"
@@ -39,10 +40,21 @@ bool driver::costChosen() { return bool(command); }
 namespace {
 struct NamedCost {
   std::string name;
-  std::string purpose; ///< the collective, and on how many ranks
+  std::string purpose; ///< the collective, its root, and on how many ranks
+  /// Of a user-defined collective, which its name does not define.
+  uint64_t collectivePrint;
+  std::string topology;
+  uint64_t topologyPrint;
   Cost cost;
 };
 } // namespace
+
+static std::string describe(const Collective &collective) {
+  std::string text = collective.name();
+  if (isRooted(collective.kind()))
+    text += " root " + std::to_string(collective.root());
+  return text + " on " + std::to_string(collective.numRanks()) + " ranks";
+}
 
 /// The costs of all schedules in a file; prints an error and returns nothing if
 /// it cannot be read or has none.
@@ -56,11 +68,13 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
     if (failed(problem))
       return std::nullopt;
+    const Collective &collective = problem->collective;
+    bool isCustom = collective.kind() == CollectiveKind::Custom;
     costs.push_back({(path + ":@" + op.getSymName()).str(),
-                     problem->collective.name() + " on " +
-                         std::to_string(problem->collective.numRanks()) +
-                         " ranks",
-                     costOf(coll::importSchedule(op), problem->collective)});
+                     describe(collective),
+                     isCustom ? fingerprint(collective) : 0,
+                     problem->topology.name(), fingerprint(problem->topology),
+                     costOf(coll::importSchedule(op), collective)});
   }
   if (costs.empty()) {
     fail(path + " holds no schedule");
@@ -73,52 +87,93 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
 /// would mean nothing.
 static bool areComparable(const std::vector<NamedCost> &costs) {
   const NamedCost &first = costs.front();
-  for (const NamedCost &other : costs)
+  for (const NamedCost &other : costs) {
     if (other.purpose != first.purpose) {
       fail(other.name + " is " + other.purpose + ", but " + first.name +
            " is " + first.purpose);
       return false;
     }
+    if (other.collectivePrint != first.collectivePrint) {
+      fail(other.name + " and " + first.name +
+           " are of two user-defined collectives that differ");
+      return false;
+    }
+  }
   return true;
 }
 
+/// True if `costs[i]` is for other links than `costs[0]`. To compare them may
+/// be what is wanted, as a part of a machine with all of it, but must not go
+/// unseen.
+static bool isElsewhere(const std::vector<NamedCost> &costs, size_t i) {
+  return costs[i].topologyPrint != costs.front().topologyPrint;
+}
+
+/// " on NAME, another topology than that of [0]" if it is.
+static std::string markOf(const std::vector<NamedCost> &costs, size_t i) {
+  if (!isElsewhere(costs, i))
+    return "";
+  return " on " + costs[i].topology + ", another topology than that of [0]";
+}
+
+/// Which is best from which size on.
+static std::vector<SizeRange> select(const std::vector<NamedCost> &costs,
+                                     const CostModel &model) {
+  std::vector<Cost> plain;
+  for (const NamedCost &named : costs)
+    plain.push_back(named.cost);
+  return selectBySize(plain, model);
+}
+
 static void printTable(const std::vector<NamedCost> &costs,
-                       const CostModel &model, uint64_t first, uint64_t last) {
+                       const CostModel &model,
+                       const std::vector<uint64_t> &sizes) {
   for (size_t i = 0; i < costs.size(); ++i)
-    llvm::outs() << llvm::formatv("[{0}] {1}: S = {2}, R/C = {3}\n", i,
-                                  costs[i].name, costs[i].cost.steps,
-                                  costs[i].cost.bandwidth.str());
+    llvm::outs() << llvm::formatv(
+        "[{0}] {1}: S = {2}, R/C = {3}{4}\n", i, costs[i].name,
+        costs[i].cost.steps, costs[i].cost.bandwidth.str(), markOf(costs, i));
   llvm::outs() << llvm::formatv("{0,12}", "size");
   for (size_t i = 0; i < costs.size(); ++i)
     llvm::outs() << llvm::formatv("{0,14}", "[" + std::to_string(i) + "] us");
   llvm::outs() << '\n';
-  for (uint64_t size = first; size <= last; size *= 4) {
+  for (uint64_t size : sizes) {
     llvm::outs() << llvm::formatv("{0,12}", formatBytes(size));
     for (const NamedCost &named : costs)
       llvm::outs() << llvm::formatv(
           "{0,14:f1}", model.microseconds(named.cost, double(size)));
     llvm::outs() << '\n';
   }
+  for (const SizeRange &range : select(costs, model))
+    llvm::outs() << "from " << range.firstByte << " bytes: [" << range.best
+                 << "] " << costs[range.best].name << markOf(costs, range.best)
+                 << '\n';
 }
 
-static void printSelection(const std::vector<NamedCost> &costs,
-                           const CostModel &model) {
-  std::vector<Cost> plain;
-  for (const NamedCost &named : costs)
-    plain.push_back(named.cost);
-  for (const SizeRange &range : selectBySize(plain, model)) {
-    const NamedCost &best = costs[range.best];
-    if (json)
-      llvm::outs() << llvm::json::Value(llvm::json::Object{
-                          {"first_byte", range.firstByte},
-                          {"best", best.name},
-                          {"steps", best.cost.steps},
-                          {"cost", best.cost.bandwidth.str()}})
-                   << '\n';
-    else
-      llvm::outs() << "from " << range.firstByte << " bytes: [" << range.best
-                   << "] " << best.name << '\n';
+/// The same as a line for each schedule, each size and each range of sizes.
+static void printJson(const std::vector<NamedCost> &costs,
+                      const CostModel &model,
+                      const std::vector<uint64_t> &sizes) {
+  using namespace llvm::json;
+  auto print = [](Object object) {
+    llvm::outs() << Value(std::move(object)) << '\n';
+  };
+  for (size_t i = 0; i < costs.size(); ++i)
+    print(Object{{"schedule", costs[i].name},
+                 {"steps", costs[i].cost.steps},
+                 {"cost", costs[i].cost.bandwidth.str()},
+                 {"topology", costs[i].topology},
+                 {"same_topology", !isElsewhere(costs, i)}});
+  for (uint64_t size : sizes) {
+    Array microseconds;
+    for (const NamedCost &named : costs)
+      microseconds.push_back(model.microseconds(named.cost, double(size)));
+    print(Object{{"bytes", size}, {"microseconds", std::move(microseconds)}});
   }
+  for (const SizeRange &range : select(costs, model))
+    print(Object{{"first_byte", range.firstByte},
+                 {"best", costs[range.best].name},
+                 {"steps", costs[range.best].cost.steps},
+                 {"cost", costs[range.best].cost.bandwidth.str()}});
 }
 
 int driver::costMain() {
@@ -140,8 +195,9 @@ int driver::costMain() {
   }
   if (!areComparable(costs))
     return BadInput;
-  if (!json)
-    printTable(costs, model, *first, *last);
-  printSelection(costs, model);
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = *first; size <= *last; size *= 4)
+    sizes.push_back(size);
+  (json ? printJson : printTable)(costs, model, sizes);
   return Done;
 }

@@ -9,6 +9,7 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/Builders.h"
@@ -63,6 +64,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
     fail("cannot read " + path + ": " + buffer.getError().message());
     return nullptr;
   }
+  if (!checkNesting(**buffer))
+    return nullptr;
   sourceManager.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   mlir::ParserConfig config(&mlirContext);
   return mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);

@@ -116,7 +116,8 @@ struct SynthesisRequest {
 };
 int synthesizeSchedule(const SynthesisRequest &request);
 /// One synthesis per row of the CSV file `path`, with the engine and limits of
-/// `defaults`.
+/// `defaults`. Done if each row has an answer, be it that there is no schedule;
+/// BadInput if one failed, else NotKnown if one is open.
 int synthesizeBatch(llvm::StringRef path, const SynthesisRequest &defaults);
 /// The instance that is asked for; prints an error and returns nothing if there
 /// is none.

@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "Interrupt.h"
+#include "Progress.h"
 
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Search/Frontier.h"
@@ -15,9 +16,10 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
+#include <chrono>
+#include <set>
 #include <utility>
-
-#include <unistd.h>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -42,8 +44,9 @@ static cl::opt<unsigned> k("k",
                            cl::sub(command));
 static cl::opt<unsigned> jobs("jobs", cl::desc("Searches that run at once"),
                               cl::init(1), cl::sub(command));
-static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
-                               cl::sub(command));
+static cl::opt<double>
+    timeout("timeout", cl::desc("Limit in seconds, for all roots together"),
+            cl::sub(command));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
                                    cl::init("auto"), cl::sub(command));
 static cl::opt<bool>
@@ -88,6 +91,16 @@ static std::optional<std::vector<unsigned>> parseRoots(const Topology &topology,
   return std::vector<unsigned>{rank};
 }
 
+/// What a search over `family` is called.
+static std::string describe(const Topology &topology,
+                            const CollectiveFamily &family) {
+  std::string text =
+      std::string(collectiveName(family.kind)) + " on " + topology.name();
+  if (isRooted(family.kind))
+    text += ", root " + std::to_string(family.root);
+  return text;
+}
+
 namespace {
 /// Prints, and if asked writes, the frontier of one root.
 class FrontierReport {
@@ -113,7 +126,10 @@ public:
   void conclusion(const Frontier &frontier) {
     header();
     llvm::StringRef status = frontier.complete ? "complete" : "incomplete";
+    std::vector<Certificate> claims = openClaims(frontier);
     if (!json) {
+      for (const Certificate &claim : claims)
+        llvm::outs() << "  certified: " << claimText(claim) << '\n';
       llvm::outs() << "  frontier " << status << ": " << frontier.why << '\n';
       return;
     }
@@ -123,20 +139,45 @@ public:
     result["points"] = int64_t(frontier.points.size());
     if (frontier.throughput && frontier.throughput->value)
       result["bandwidth_bound"] = frontier.throughput->value->str();
+    llvm::json::Array certified;
+    for (const Certificate &claim : claims)
+      certified.push_back(object(claim));
+    if (!certified.empty())
+      result["certified"] = std::move(certified);
     llvm::outs() << llvm::json::Value(std::move(result)) << '\n';
   }
 
   bool written() const { return !failed; }
 
 private:
+  /// After a search that did not come to its end, what is proved about the
+  /// numbers of steps without an optimal point.
+  static std::vector<Certificate> openClaims(const Frontier &frontier) {
+    std::vector<Certificate> claims;
+    if (!frontier.stopped)
+      return claims;
+    std::set<unsigned> done;
+    for (const FrontierPoint &point : frontier.points)
+      if (point.optimal)
+        done.insert(point.steps);
+    for (unsigned s = 1; s < frontier.bounds.size(); ++s) {
+      const std::optional<LowerBound> &bound = frontier.bounds[s];
+      // What holds for any number of steps is said once, below.
+      bool isForAny = bound && frontier.throughput &&
+                      bound->value == frontier.throughput->value;
+      if (bound && !isForAny && !done.count(s))
+        claims.push_back(bound->certificate);
+    }
+    if (frontier.throughput)
+      claims.push_back(frontier.throughput->certificate);
+    return claims;
+  }
+
   /// Only once there is something to print below it.
   void header() {
     if (json || std::exchange(hasHeader, true))
       return;
-    llvm::outs() << collectiveName(family.kind) << " on " << topology.name();
-    if (isRooted(family.kind))
-      llvm::outs() << ", root " << family.root;
-    llvm::outs() << '\n';
+    llvm::outs() << describe(topology, family) << '\n';
   }
 
   llvm::json::Object common() const {
@@ -169,6 +210,14 @@ private:
     return result;
   }
 
+  static llvm::json::Object object(const Certificate &claim) {
+    llvm::json::Object result{{"claim", claimText(claim)}};
+    result["steps"] = claim.steps ? llvm::json::Value(*claim.steps) : nullptr;
+    result["lower_bound"] =
+        claim.bound ? llvm::json::Value(claim.bound->str()) : nullptr;
+    return result;
+  }
+
   void write(const FrontierPoint &point) {
     std::string stem = std::string(collectiveName(family.kind));
     if (isRooted(family.kind))
@@ -196,12 +245,74 @@ private:
 };
 } // namespace
 
-int driver::paretoMain() {
-  if (timeout.getNumOccurrences() && !(timeout > 0))
-    return fail("--timeout must be more than 0 seconds");
-  if (jobs == 0 || maxSteps == 0 || maxChunks == 0)
-    return fail("--jobs, --max-steps and --max-chunks must be at least 1");
+/// The seconds for the next of `rootsLeft` roots, of what --timeout leaves for
+/// all of them.
+static double fairShare(std::chrono::steady_clock::time_point begin,
+                        size_t rootsLeft) {
+  std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
+  return std::max(1e-6, (timeout - used.count()) / double(rootsLeft));
+}
+
+static std::string describe(const FrontierActivity &activity) {
+  std::string steps = "S = " + std::to_string(activity.steps);
+  if (activity.chunks == 0)
+    return "bound for " + steps;
+  return "trying C = " + std::to_string(activity.chunks) + ", " + steps +
+         ", R = " + std::to_string(activity.rounds);
+}
+
+/// The frontier of one root, printed. Returns the exit code.
+static int searchRoot(const Topology &topology, const CollectiveFamily &family,
+                      FrontierOptions options, llvm::StringRef where) {
+  FrontierReport report(topology, family);
+  Result<Frontier> frontier = Error{};
+  {
+    Progress progress(describe(topology, family));
+    options.watch = [&](const FrontierActivity &activity) {
+      progress.setDetail(describe(activity));
+    };
+    frontier = searchFrontier(topology, family, options,
+                              [&](const FrontierPoint &point) {
+                                auto paused = progress.pause();
+                                report.point(point);
+                              });
+  }
+  if (!frontier)
+    return fail(where + frontier.error());
+  report.conclusion(*frontier);
+  if (!report.written())
+    return BadInput;
+  return frontier->points.empty() || frontier->stopped ? NotKnown : Done;
+}
+
+/// The options of the command line; prints an error and returns nothing if they
+/// make no sense. Those that --k, --max-steps and --max-chunks limit are left
+/// to the search.
+static std::optional<FrontierOptions> frontierOptions() {
+  if (timeout.getNumOccurrences() && !(timeout > 0)) {
+    fail("--timeout must be more than 0 seconds");
+    return std::nullopt;
+  }
+  if (jobs == 0 || maxSteps == 0 || maxChunks == 0) {
+    fail("--jobs, --max-steps and --max-chunks must be at least 1");
+    return std::nullopt;
+  }
   if (!checkEngineName(engine))
+    return std::nullopt;
+  FrontierOptions options;
+  options.maxSteps = maxSteps;
+  options.maxChunks = maxChunks;
+  if (k.getNumOccurrences())
+    options.k = k;
+  options.jobs = jobs;
+  options.engine = engine;
+  options.thorough = thorough;
+  return options;
+}
+
+int driver::paretoMain() {
+  std::optional<FrontierOptions> options = frontierOptions();
+  if (!options)
     return BadInput;
   std::string where;
   std::optional<Topology> topology = loadTopology(topologyName, &where);
@@ -217,31 +328,18 @@ int driver::paretoMain() {
     if (std::error_code error = llvm::sys::fs::create_directories(directory))
       return fail("cannot create " + directory + ": " + error.message());
 
-  FrontierOptions options;
-  options.maxSteps = maxSteps;
-  options.maxChunks = maxChunks;
-  if (k.getNumOccurrences())
-    options.k = k;
-  options.timeoutSeconds = timeout;
-  options.jobs = jobs;
-  options.engine = engine;
-  options.thorough = thorough;
   InterruptScope interrupt;
-  options.solver.interrupt = interrupt.flag();
+  options->solver.interrupt = interrupt.flag();
+  auto begin = std::chrono::steady_clock::now();
+  size_t rootsLeft = roots->size();
   int code = Done;
   for (unsigned rank : *roots) {
-    CollectiveFamily family{*kind, rank};
-    FrontierReport report(*topology, family);
-    Result<Frontier> frontier = searchFrontier(
-        *topology, family, options,
-        [&](const FrontierPoint &point) { report.point(point); });
-    if (!frontier)
-      return fail(where + frontier.error());
-    report.conclusion(*frontier);
-    if (!report.written())
+    if (timeout > 0)
+      options->timeoutSeconds = fairShare(begin, rootsLeft--);
+    int ofRoot = searchRoot(*topology, {*kind, rank}, *options, where);
+    if (ofRoot == BadInput)
       return BadInput;
-    if (frontier->points.empty())
-      code = NotKnown;
+    code = std::max(code, ofRoot);
   }
   return code;
 }

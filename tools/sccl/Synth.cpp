@@ -7,15 +7,9 @@
 
 #include "Driver.h"
 #include "Interrupt.h"
+#include "Progress.h"
 
 #include "sccl/Bounds/LowerBound.h"
-
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
-#include <unistd.h>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -50,7 +44,10 @@ static cl::opt<unsigned> memory("memory", cl::desc("Limit in MiB"), cl::init(0),
 static cl::opt<unsigned> seed("seed", cl::desc("Seed of the engine"),
                               cl::init(0), cl::sub(command));
 static cl::opt<std::string>
-    batch("batch", cl::desc("Synthesize each row of a table; prints JSON"),
+    batch("batch",
+          cl::desc("Synthesize each row of a table; prints JSON. Exit codes: 0 "
+                   "each row has an answer, yes or no; 1 a row failed; 3 a row "
+                   "is unknown"),
           cl::value_desc("FILE.csv"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
@@ -94,7 +91,7 @@ int driver::synthMain() {
   if (!checkOptionsFit())
     return BadInput;
   if (encoding.getNumOccurrences() && engine.getNumOccurrences() &&
-      engine != "z3" && engine != "auto")
+      engine != "z3")
     return fail("--encoding is for the engine z3, got '" + engine + "'");
   SynthesisRequest request;
   request.topology = topology;
@@ -119,44 +116,6 @@ int driver::synthMain() {
     return synthesizeBatch(batch, request);
   return synthesizeSchedule(request);
 }
-
-namespace {
-/// Shows on a terminal that a long search is alive.
-class Progress {
-public:
-  explicit Progress(const Instance &instance) {
-    if (!isatty(STDERR_FILENO))
-      return;
-    std::string what =
-        instance.collective.name() + " on " + instance.topology.name();
-    thread = std::thread([this, what] { show(what); });
-  }
-  ~Progress() {
-    {
-      std::lock_guard lock(mutex);
-      over = true;
-    }
-    wake.notify_one();
-    if (thread.joinable())
-      thread.join();
-  }
-
-private:
-  void show(const std::string &what) {
-    std::unique_lock lock(mutex);
-    unsigned seconds = 0;
-    while (!wake.wait_for(lock, std::chrono::seconds(1), [&] { return over; }))
-      llvm::errs() << "\rsynthesizing " << what << ": " << ++seconds << " s";
-    if (seconds)
-      llvm::errs() << "\r\033[K";
-  }
-
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool over = false;
-  std::thread thread;
-};
-} // namespace
 
 /// The collective that is asked for; prints an error and returns nothing if
 /// there is none.
@@ -224,7 +183,8 @@ static int exitCodeOf(const Outcome &outcome) {
 
 /// Adds to `object` what the lower bound for as many steps says about the
 /// instance, without the engine's word, and writes it to the certificate file.
-/// Returns false if that cannot be written.
+/// Returns false, after an error, if that cannot be written or there is nothing
+/// to write.
 static bool certify(const SynthesisRequest &request, const Instance &instance,
                     const Outcome &outcome, llvm::json::Object &object) {
   bool isRefuted = std::holds_alternative<Unsatisfiable>(outcome);
@@ -233,13 +193,16 @@ static bool certify(const SynthesisRequest &request, const Instance &instance,
   Rational cost(instance.rounds, instance.collective.chunks());
   LowerBoundOptions options;
   options.target = cost;
-  Result<LowerBound> bound = lowerBound(instance.topology, instance.collective,
-                                        instance.steps, options);
+  Result<LowerBound> bound = availableBound(
+      instance.topology, instance.collective, instance.steps, options);
   bool refutes = bound && (!bound->value || cost < *bound->value);
   if (isRefuted)
     object["certified"] = refutes;
-  if (!bound)
-    return true;
+  if (!bound) {
+    if (!request.certificate.empty())
+      fail("no certificate for " + request.certificate + ": " + bound.error());
+    return request.certificate.empty();
+  }
   if (refutes || !isRefuted)
     object["claim"] = claimText(bound->certificate);
   return request.certificate.empty() ||
@@ -259,11 +222,11 @@ static int report(const SynthesisRequest &request, const Instance &instance,
       return BadInput;
   }
   llvm::json::Object object = resultObject(instance, result);
-  if (!certify(request, instance, result.outcome, object))
-    return BadInput;
+  bool isCertified = certify(request, instance, result.outcome, object);
+  int code = isCertified ? exitCodeOf(result.outcome) : BadInput;
   if (request.json) {
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
-    return exitCodeOf(result.outcome);
+    return code;
   }
   llvm::errs() << llvm::formatv(
       "{0} on {1}, {2} chunks, {3} steps, {4} rounds: {5} ({6}, {7:f3} s)",
@@ -277,7 +240,7 @@ static int report(const SynthesisRequest &request, const Instance &instance,
     llvm::errs() << "certified: " << *claim << '\n';
   else if (object.get("certified"))
     llvm::errs() << "uncertified: no lower bound covers this refutation\n";
-  return exitCodeOf(result.outcome);
+  return code;
 }
 
 std::optional<SolverOptions>
@@ -307,7 +270,8 @@ int driver::synthesizeSchedule(const SynthesisRequest &request) {
   {
     InterruptScope interrupt;
     options->interrupt = interrupt.flag();
-    Progress progress(*instance);
+    Progress progress("synthesizing " + instance->collective.name() + " on " +
+                      instance->topology.name());
     result = synthesize(*instance, *options, request.engine);
   }
   return report(request, *instance, result);

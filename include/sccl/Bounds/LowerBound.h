@@ -69,6 +69,13 @@ Result<LowerBound> throughputBound(const Topology &topology,
                                    const Collective &collective,
                                    const LowerBoundOptions &options = {});
 
+/// `lowerBound`, or where there is none, as for too large linear programs,
+/// `throughputBound`, which holds for `steps` steps like for any number. Fails
+/// if both do.
+Result<LowerBound> availableBound(const Topology &topology,
+                                  const Collective &collective, unsigned steps,
+                                  const LowerBoundOptions &options = {});
+
 } // namespace sccl
 
 #endif // SCCL_BOUNDS_LOWERBOUND_H

@@ -30,6 +30,12 @@ struct CollectiveFamily {
   unsigned root = 0;
 };
 
+/// What a search is busy with: the bound for S steps, or one (C, S, R).
+struct FrontierActivity {
+  unsigned steps;
+  unsigned chunks = 0, rounds = 0; ///< 0 while it is the bound
+};
+
 struct FrontierOptions {
   /// Largest values accepted below, of k the former: each (C, S, R) is a
   /// problem of its own.
@@ -58,6 +64,9 @@ struct FrontierOptions {
   unsigned jobs = 1;
   std::string engine = "auto";
   SolverOptions solver;
+  /// Called before each bound and each (C, S, R), if there is somebody to tell.
+  /// With several jobs the calls come from several threads at once.
+  std::function<void(const FrontierActivity &)> watch;
 };
 
 /// A schedule that no found one dominates.
@@ -80,8 +89,13 @@ struct Frontier {
   std::vector<FrontierPoint> points;
   /// The certified bound for any number of steps, if there is one.
   std::optional<LowerBound> throughput;
+  /// The certified bound at each number of steps, by steps, as far as the
+  /// search has come; nothing where there is none.
+  std::vector<std::optional<LowerBound>> bounds;
   /// True if no schedule with any S, R and C improves on the points.
   bool complete = false;
+  /// True if it is not complete, and time or an interrupt ended the search.
+  bool stopped = false;
   /// Why it is complete, or what is missing; one line.
   std::string why;
 };

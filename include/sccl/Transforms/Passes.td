@@ -20,8 +20,9 @@ def SynthesizeSchedule
     `coll.synthesize` remains.
 
     With `certify` a schedule carries a lower bound on the R/C of all schedules
-    with as many steps, with its proof. If it equals the schedule's own R/C, the
-    schedule is optimal.
+    with as many steps, with its proof; on large topologies of those with any
+    number of steps. If it equals the schedule's own R/C, the schedule is
+    optimal. If there is no such bound, the pass fails.
 
     The pass fails with one of three different messages: the instance is
     *unsatisfiable* (proved), the answer is *unknown* (time or memory ran out),
@@ -33,7 +34,7 @@ def SynthesizeSchedule
     Option<"engine", "engine", "std::string", "\"auto\"",
            "Name of the engine, or auto">,
     Option<"encoding", "encoding", "std::string", "\"direct\"",
-           "Encoding for z3: direct or paper">,
+           "Encoding for z3, which it chooses: direct or paper">,
     Option<"timeout", "timeout", "double", "0",
            "Seconds for each synthesis; 0 means no limit">,
     Option<"seed", "seed", "unsigned", "0", "Seed of the engine">,

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -31,6 +33,14 @@ verifyNotNegative(Operation *op,
   return success();
 }
 
+namespace {
+/// Which op limits which set of links, to find ops that contradict each other.
+struct LimitedLinks {
+  std::vector<LinkOp> own; ///< by link
+  std::map<std::vector<unsigned>, LimitOp> sets;
+};
+} // namespace
+
 static LogicalResult importLink(LinkOp op, Topology &topology) {
   if (failed(verifyNotNegative(op,
                                {{"rank", op.getSrc()},
@@ -46,7 +56,23 @@ static LogicalResult importLink(LinkOp op, Topology &topology) {
   return success();
 }
 
-static LogicalResult importLimit(LimitOp op, Topology &topology) {
+/// Fails if `first` is there and limits the links of `second` to something
+/// else.
+template <typename FirstOp>
+static LogicalResult verifySameBandwidth(FirstOp first, LimitOp second,
+                                         std::optional<uint32_t> bandwidth) {
+  if (!first || !bandwidth || *bandwidth == second.getBandwidth())
+    return success();
+  InFlightDiagnostic diag = second.emitOpError()
+                            << "limits the same links to bandwidth "
+                            << second.getBandwidth() << " that are limited to "
+                            << *bandwidth << " already";
+  diag.attachNote(first.getLoc()) << "the other limit is here";
+  return diag;
+}
+
+static LogicalResult importLimit(LimitOp op, Topology &topology,
+                                 LimitedLinks &limited) {
   if (failed(verifyNotNegative(op, {{"bandwidth", op.getBandwidth()}})))
     return failure();
   std::vector<unsigned> links;
@@ -57,11 +83,17 @@ static LogicalResult importLimit(LimitOp op, Topology &topology) {
                               << ", which is not declared before it";
     links.push_back(*link);
   }
-  Result<unsigned> added =
-      topology.addLimit(std::move(links), op.getBandwidth());
+  Result<unsigned> added = topology.addLimit(links, op.getBandwidth());
   if (!added)
     return op.emitOpError(added.error());
-  return success();
+  llvm::sort(links);
+  if (links.size() == 1) {
+    LinkOp own = limited.own[links.front()];
+    if (failed(verifySameBandwidth(own, op, own.getBandwidth())))
+      return failure();
+  }
+  LimitOp first = limited.sets.try_emplace(links, op).first->second;
+  return verifySameBandwidth(first, op, first.getBandwidth());
 }
 
 FailureOr<Topology> coll::importTopology(TopologyOp op) {
@@ -72,12 +104,14 @@ FailureOr<Topology> coll::importTopology(TopologyOp op) {
            << "has " << op.getRanks() << " ranks, expected between 1 and "
            << Topology::maxRanks;
   Topology topology(op.getSymName().str(), op.getRanks());
+  LimitedLinks limited;
   for (Operation &child : op.getBody().getOps()) {
     if (auto link = dyn_cast<LinkOp>(child)) {
       if (failed(importLink(link, topology)))
         return failure();
+      limited.own.push_back(link);
     } else if (auto limit = dyn_cast<LimitOp>(child)) {
-      if (failed(importLimit(limit, topology)))
+      if (failed(importLimit(limit, topology, limited)))
         return failure();
     }
   }

@@ -117,6 +117,38 @@ coll.topology @limit_c2_too_much_bandwidth ranks = 2 {
 
 // -----
 
+coll.topology @limit_c3_other_bandwidth ranks = 3 {
+  coll.link 0 -> 1
+  coll.link 0 -> 2
+  // expected-note @+1 {{the other limit is here}}
+  coll.limit [0 -> 1, 0 -> 2] bandwidth = 3
+  coll.limit [0 -> 2] bandwidth = 1
+  // expected-error @+1 {{'coll.limit' op limits the same links to bandwidth 1 that are limited to 3 already}}
+  coll.limit [0 -> 2, 0 -> 1] bandwidth = 1
+}
+
+// -----
+
+coll.topology @limit_c3_other_than_own ranks = 2 {
+  // expected-note @+1 {{the other limit is here}}
+  coll.link 0 -> 1 bandwidth = 1
+  // expected-error @+1 {{'coll.limit' op limits the same links to bandwidth 2 that are limited to 1 already}}
+  coll.limit [0 -> 1] bandwidth = 2
+}
+
+// -----
+
+// What is said twice is no contradiction, nor is a limit on a part of the links.
+coll.topology @limit_c3_same ranks = 3 {
+  coll.link 0 -> 1 bandwidth = 2
+  coll.link 0 -> 2
+  coll.limit [0 -> 1] bandwidth = 2
+  coll.limit [0 -> 1, 0 -> 2] bandwidth = 3
+  coll.limit [0 -> 2, 0 -> 1] bandwidth = 3
+}
+
+// -----
+
 // expected-error @+1 {{'coll.link' op expects parent op 'coll.topology'}}
 coll.link 0 -> 1
 
