@@ -13,19 +13,17 @@ int main(int argc, char **argv) {
   int rank, ranks;
   scclPlan plan = NULL;
   scclComm comm = NULL;
-  float send[1000], recv[1000];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &ranks);
-  for (int i = 0; i < 1000; ++i)
-    send[i] = (float)(i + rank);
+  float send[] = {1, 2, 3, (float)rank}, recv[4];
   if (argc != 2 || scclPlanLoad(argv[1], &plan) ||
       scclCommInit(plan, rank, ranks, gather, &world, NULL, &comm) ||
-      scclLaunch(comm, send, recv, 1000, scclFloat32, scclSum, NULL)) {
+      scclLaunch(comm, send, recv, 4, scclFloat32, scclSum, NULL)) {
     fprintf(stderr, "rank %d: %s\n", rank, scclGetLastErrorMessage());
     MPI_Abort(world, 1);
   }
-  printf("rank %d: recv[999] = %g\n", rank, recv[999]);
+  printf("rank %d: %g %g %g %g\n", rank, recv[0], recv[1], recv[2], recv[3]);
   scclCommDestroy(comm);
   scclPlanDestroy(plan);
   return MPI_Finalize();

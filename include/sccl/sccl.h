@@ -18,6 +18,10 @@
 |* one process. Collective functions must be called by all ranks, in the same *|
 |* order.                                                                     *|
 |*                                                                            *|
+|* Forks. A child has its parent's plans. Of its parent's communicators it    *|
+|* may only destroy its copies, which unmaps their memory and leaves the      *|
+|* parent alone; anything else returns scclErrorUnsupported.                  *|
+|*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef SCCL_SCCL_H
@@ -245,7 +249,8 @@ SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
  * between processes: other memory is copied by the operating system, or through
  * the communicator's own memory. With ranks as threads all memory is as good,
  * except on AMD GPUs. Aligned to a page and zeroed. `bytes` must be the same on
- * all ranks.
+ * all ranks. Returns scclErrorOutOfMemory on all of them if they ask for more
+ * than the machine, or a control group, has available.
  */
 SCCL_API scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory);
 /** Collective. Frees what the same scclMemAlloc call gave to all ranks. */

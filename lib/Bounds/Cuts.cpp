@@ -96,7 +96,7 @@ private:
 class CutFinder {
 public:
   CutFinder(const Topology &topology, const CutQuestion &question);
-  std::optional<CutProof> find();
+  std::optional<CutProof> find(const Deadline &deadline);
 
 private:
   /// An arc that stands for a limit.
@@ -417,9 +417,11 @@ static CutProof toProof(const Topology &topology, const std::vector<bool> &side,
   return proof;
 }
 
-std::optional<CutProof> CutFinder::find() {
+std::optional<CutProof> CutFinder::find(const Deadline &deadline) {
   std::optional<Cut> best;
   for (unsigned sink : question.sinks) {
+    if (deadline.expired())
+      break;
     bool isOnlySource =
         question.sources.size() == 1 && question.sources[0] == sink;
     if (isOnlySource)
@@ -439,6 +441,7 @@ std::optional<CutProof> CutFinder::find() {
 }
 
 std::optional<CutProof> bounds::findNarrowestCut(const Topology &topology,
-                                                 const CutQuestion &question) {
-  return CutFinder(topology, question).find();
+                                                 const CutQuestion &question,
+                                                 const Deadline &deadline) {
+  return CutFinder(topology, question).find(deadline);
 }

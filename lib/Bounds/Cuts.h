@@ -9,6 +9,7 @@
 #define SCCL_LIB_BOUNDS_CUTS_H
 
 #include "sccl/Checker/Certificate.h"
+#include "sccl/Model/Deadline.h"
 #include "sccl/Model/Topology.h"
 
 #include <optional>
@@ -32,9 +33,10 @@ struct CutQuestion {
 
 /// The best cut, with prices of 1 on limits that cover what leaves it. Nothing
 /// if no rank of `sources` can be cut off from one of `sinks`, because links
-/// without limits join them.
+/// without limits join them. Once `deadline` has expired, the best cut so far.
 std::optional<CutProof> findNarrowestCut(const Topology &topology,
-                                         const CutQuestion &question);
+                                         const CutQuestion &question,
+                                         const Deadline &deadline);
 
 } // namespace sccl::bounds
 

@@ -13,6 +13,8 @@
 
 #include "LinearProgram.h"
 
+#include "SimplexGuard.h"
+
 #include <ClpSimplex.hpp>
 #include <ClpSolve.hpp>
 #include <CoinPackedMatrix.hpp>
@@ -41,7 +43,8 @@ unsigned LinearProgram::addRow(Sense sense, double bound,
   return row;
 }
 
-Result<LinearProgram::Solution> LinearProgram::solve(double seconds) const {
+Result<LinearProgram::Solution>
+LinearProgram::solve(const Deadline &deadline) const {
   CoinPackedMatrix matrix(/*colordered=*/false, int(costs.size()),
                           int(lower.size()), CoinBigIndex(values.size()),
                           values.data(), columns.data(), starts.data(),
@@ -52,8 +55,8 @@ Result<LinearProgram::Solution> LinearProgram::solve(double seconds) const {
   std::vector<double> unbounded(costs.size(), COIN_DBL_MAX);
   simplex.loadProblem(matrix, zeros.data(), unbounded.data(), costs.data(),
                       lower.data(), upper.data());
-  if (seconds > 0)
-    simplex.setMaximumSeconds(seconds);
+  SimplexGuard guard(deadline);
+  simplex.passInEventHandler(&guard);
   // Always perturbed and presolved: the programs are very degenerate, and this
   // takes a fifth of the time.
   simplex.setPerturbation(50);

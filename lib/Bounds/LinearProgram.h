@@ -12,6 +12,7 @@
 #ifndef SCCL_LIB_BOUNDS_LINEARPROGRAM_H
 #define SCCL_LIB_BOUNDS_LINEARPROGRAM_H
 
+#include "sccl/Model/Deadline.h"
 #include "sccl/Model/Result.h"
 
 #include <utility>
@@ -40,8 +41,8 @@ public:
   unsigned addRow(Sense sense, double bound, const std::vector<Term> &terms);
   size_t numColumns() const { return costs.size(); }
 
-  /// Solves it. Fails without an optimum, or after `seconds` if that is not 0.
-  Result<Solution> solve(double seconds) const;
+  /// Solves it. Fails without an optimum, or when `deadline` has expired.
+  Result<Solution> solve(const Deadline &deadline) const;
 
 private:
   std::vector<double> costs, lower, upper;

@@ -67,6 +67,7 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
     claim.proof = *tooDistant;
     return finish(std::move(claim), topology, collective);
   }
+  Deadline deadline(options);
   Problem problem = makeProblem(topology, collective, steps);
   std::optional<LowerBound> best;
   std::string why;
@@ -75,8 +76,7 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
     if (best && (hasOneCommodity(problem) || !options.target ||
                  *best->value >= *options.target))
       break;
-    auto duals =
-        solvePrices(problem, rules, options.maxColumns, options.timeoutSeconds);
+    auto duals = solvePrices(problem, rules, options.maxColumns, deadline);
     if (!duals) {
       why = why.empty() ? duals.error() : why;
       continue;

@@ -75,7 +75,7 @@ public:
 
   void build();
   size_t countColumns() const;
-  Result<PriceDuals> solve(double timeoutSeconds) const;
+  Result<PriceDuals> solve(const Deadline &deadline) const;
 
 private:
   void listFlows();
@@ -455,8 +455,8 @@ void PriceModel::readTree(const std::vector<double> &duals, unsigned t,
     result.paths.push_back(readTable(flowLinks, firstPath[t] + i, pathRows));
 }
 
-Result<PriceDuals> PriceModel::solve(double timeoutSeconds) const {
-  Result<LinearProgram::Solution> solution = program.solve(timeoutSeconds);
+Result<PriceDuals> PriceModel::solve(const Deadline &deadline) const {
+  Result<LinearProgram::Solution> solution = program.solve(deadline);
   if (!solution)
     return Error{solution.error()};
   const std::vector<double> &duals = solution->duals;
@@ -498,7 +498,7 @@ static uint64_t countParts(const Problem &problem, TreeRules rules) {
 
 Result<PriceDuals> bounds::solvePrices(const Problem &problem, TreeRules rules,
                                        size_t maxColumns,
-                                       double timeoutSeconds) {
+                                       const Deadline &deadline) {
   constexpr uint64_t maxParts = uint64_t(1) << 23;
   if (countParts(problem, rules) > maxParts)
     return Error{"the linear program would have " +
@@ -510,5 +510,5 @@ Result<PriceDuals> bounds::solvePrices(const Problem &problem, TreeRules rules,
                  std::to_string(model.countColumns()) +
                  " columns, the limit is " + std::to_string(maxColumns)};
   model.build();
-  return model.solve(timeoutSeconds);
+  return model.solve(deadline);
 }

@@ -11,6 +11,7 @@
 #include "LinearProgram.h"
 #include "Problem.h"
 
+#include "sccl/Model/Deadline.h"
 #include <vector>
 
 namespace sccl::bounds {
@@ -50,9 +51,9 @@ struct PriceDuals {
 
 /// Solves the program and scales its dual solution to single chunks. Fails if
 /// there are more than `maxColumns` columns, or as many parts that even finding
-/// their orbits takes too long, or after `timeoutSeconds` if that is not 0.
+/// their orbits takes too long, or when `deadline` has expired.
 Result<PriceDuals> solvePrices(const Problem &problem, TreeRules rules,
-                               size_t maxColumns, double timeoutSeconds);
+                               size_t maxColumns, const Deadline &deadline);
 
 } // namespace sccl::bounds
 

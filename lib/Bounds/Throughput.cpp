@@ -32,8 +32,9 @@ namespace {
 /// Keeps the best of several bounds.
 class BestBound {
 public:
-  BestBound(const Topology &topology, const Collective &collective)
-      : topology(topology), collective(collective),
+  BestBound(const Topology &topology, const Collective &collective,
+            const LowerBoundOptions &options)
+      : topology(topology), collective(collective), deadline(options),
         claim(makeClaim(topology, collective, std::nullopt)) {}
 
   template <typename Proof> void add(Proof proof) {
@@ -56,6 +57,7 @@ public:
 
   const Topology &topology;
   const Collective &collective;
+  const Deadline deadline;
   const Certificate claim;
 
 private:
@@ -105,9 +107,11 @@ static CutProof reversed(const CutProof &cut, unsigned numRanks) {
 
 static void addCut(BestBound &best, const CutQuestion &question,
                    bool backward) {
+  if (best.deadline.expired())
+    return;
   const Topology &topology = best.topology;
-  auto cut =
-      findNarrowestCut(backward ? topology.reversed() : topology, question);
+  auto cut = findNarrowestCut(backward ? topology.reversed() : topology,
+                              question, best.deadline);
   if (cut)
     best.add(backward ? reversed(*cut, topology.numRanks()) : *cut);
 }
@@ -187,7 +191,7 @@ static void addProgram(BestBound &best) {
   constexpr size_t maxColumns = 10000;
   Problem problem = makeProblem(best.topology, best.collective, std::nullopt);
   for (TreeRules rules : {TreeRules::WithPaths, TreeRules::ArrivalsOnly}) {
-    auto duals = solvePrices(problem, rules, maxColumns, /*timeoutSeconds=*/0);
+    auto duals = solvePrices(problem, rules, maxColumns, best.deadline);
     if (!duals)
       continue;
     best.add(
@@ -222,7 +226,8 @@ static bool isDecidedByCuts(const Topology &topology, CollectiveKind kind) {
 }
 
 Result<LowerBound> sccl::throughputBound(const Topology &topology,
-                                         const Collective &collective) {
+                                         const Collective &collective,
+                                         const LowerBoundOptions &options) {
   if (topology.numRanks() != collective.numRanks())
     return Error{"the topology has " + std::to_string(topology.numRanks()) +
                  " ranks, but the collective has " +
@@ -233,13 +238,13 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
           findTooDistant(topology, collective, Topology::unreachable - 1))
     return Error{"there is no path from rank " + std::to_string(proof->src) +
                  " to rank " + std::to_string(proof->dst)};
-  BestBound best(topology, collective);
+  BestBound best(topology, collective, options);
   addCuts(best);
   if (!isDecidedByCuts(topology, collective.kind())) {
     if (!best.hasValue() || !isTooLarge(topology, countCommodities(collective)))
       best.add(equalPrices(topology, collective));
     // It has paths to each rank, whatever the commodities are.
-    if (!isTooLarge(topology, topology.numRanks()))
+    if (!isTooLarge(topology, topology.numRanks()) && !best.deadline.expired())
       addProgram(best);
   }
   return best.take();

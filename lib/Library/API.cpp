@@ -202,8 +202,15 @@ scclResult scclCommInit(scclPlan plan, int rank, int numRanks,
   });
 }
 
+/// Fails if the communicator cannot be used at all.
+static Status checkComm(scclComm comm) {
+  return comm ? comm->comm->checkProcess() : isNull("comm");
+}
+
 scclResult scclCommDestroy(scclComm comm) {
   return guarded([&]() -> Status {
+    if (comm && comm->comm->isInherited())
+      Communicator::abandon(std::move(comm->comm));
     delete comm;
     return {};
   });
@@ -211,8 +218,8 @@ scclResult scclCommDestroy(scclComm comm) {
 
 scclResult scclCommAbort(scclComm comm) {
   return guarded([&]() -> Status {
-    if (!comm)
-      return isNull("comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
     comm->comm->abort();
     return {};
   });
@@ -220,8 +227,8 @@ scclResult scclCommAbort(scclComm comm) {
 
 scclResult scclCommGetError(scclComm comm) {
   return guarded([&]() -> Status {
-    if (!comm)
-      return isNull("comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
     return comm->comm->poison();
   });
 }
@@ -229,24 +236,26 @@ scclResult scclCommGetError(scclComm comm) {
 scclResult scclLaunch(scclComm comm, const void *send, void *recv, size_t count,
                       scclDataType type, scclRedOp op, void *stream) {
   return guarded([&]() -> Status {
-    if (!comm)
-      return isNull("comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
     return comm->comm->launch({send, recv, count, type, op, stream});
   });
 }
 
 scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
   return guarded([&]() -> Status {
-    if (!comm || !memory)
-      return isNull(comm ? "memory" : "comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!memory)
+      return isNull("memory");
     return comm->comm->allocate(bytes, memory);
   });
 }
 
 scclResult scclMemFree(scclComm comm, void *memory) {
   return guarded([&]() -> Status {
-    if (!comm)
-      return isNull("comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
     return memory ? comm->comm->free(memory) : Status();
   });
 }
@@ -254,16 +263,20 @@ scclResult scclMemFree(scclComm comm, void *memory) {
 scclResult scclMemCopy(scclComm comm, void *to, const void *from,
                        size_t bytes) {
   return guarded([&]() -> Status {
-    if (!comm || (bytes != 0 && (!to || !from)))
-      return isNull(!comm ? "comm" : to ? "from" : "to");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (bytes != 0 && (!to || !from))
+      return isNull(to ? "from" : "to");
     return comm->comm->copy(to, from, bytes);
   });
 }
 
 scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
   return guarded([&]() -> Status {
-    if (!comm || !bytes)
-      return isNull(comm ? "bytes" : "comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!bytes)
+      return isNull("bytes");
     *bytes = comm->comm->ownBytes();
     return {};
   });
@@ -271,8 +284,10 @@ scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
 
 scclResult scclQueryTarget(scclComm comm, const char **target) {
   return guarded([&]() -> Status {
-    if (!comm || !target)
-      return isNull(comm ? "target" : "comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!target)
+      return isNull("target");
     *target = comm->comm->target();
     return {};
   });
@@ -281,8 +296,10 @@ scclResult scclQueryTarget(scclComm comm, const char **target) {
 scclResult scclQueryChoice(scclComm comm, size_t count, scclDataType type,
                            scclRedOp op, scclChoice *choice) {
   return guarded([&]() -> Status {
-    if (!comm || !choice)
-      return isNull(comm ? "choice" : "comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!choice)
+      return isNull("choice");
     if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
         !status.ok())
       return status;
@@ -292,8 +309,8 @@ scclResult scclQueryChoice(scclComm comm, size_t count, scclDataType type,
 
 scclResult scclCommSetChoice(scclComm comm, const scclChoice *choice) {
   return guarded([&]() -> Status {
-    if (!comm)
-      return isNull("comm");
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
     if (choice)
       if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
           !status.ok())

@@ -7,6 +7,7 @@
 
 #include "Device.h"
 
+#include "AvailableMemory.h"
 #include "SharedMemory.h"
 
 #include <algorithm>
@@ -107,6 +108,8 @@ public:
     return kernel.target == "x86-64";
   }
 
+  uint64_t availableBytes() const override { return availableMemory(); }
+
   Status allocate(uint64_t bytes,
                   std::unique_ptr<DeviceBuffer> &buffer) override {
     auto made = std::make_unique<CPUBuffer>();
@@ -201,7 +204,7 @@ Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
 static std::string uniquePath(int fd) {
   static std::atomic<uint32_t> counter = 0;
   uint32_t number = counter.fetch_add(1);
-  std::string path = "/proc/self/fd/";
+  std::string path = "/proc/thread-self/fd/";
   for (unsigned bit = 0; bit < 32; ++bit)
     path += number >> bit & 1 ? "./" : "/";
   return path + std::to_string(fd);
@@ -209,6 +212,8 @@ static std::string uniquePath(int fd) {
 
 /// Loads a shared object from memory.
 static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
+  if (Status status = checkFileSize(image.size()); !status.ok())
+    return status;
   int fd = memfd_create("sccl-code", MFD_CLOEXEC);
   if (fd < 0)
     return systemError("cannot create memory for code");

@@ -78,8 +78,28 @@ uint64_t Communicator::fitPiece() const {
   return piece >= smallestPiece ? piece : 0;
 }
 
+Status Communicator::checkProcess() const {
+  if (!isInherited())
+    return {};
+  return {scclErrorUnsupported,
+          "process " + std::to_string(processes[rank].pid) +
+              " has made the communicator, and this is a child of it, which "
+              "may only destroy it"};
+}
+
+void Communicator::abandon(std::unique_ptr<Communicator> comm) {
+  if (comm->device->isSynchronous()) {
+    comm->regions.clear();
+    comm->memory.clear();
+  }
+  comm->plane.unmap();
+  (void)comm.release();
+}
+
 /// The part of joining that needs nobody else.
 Status Communicator::prepare() {
+  if (Status status = watchForks(); !status.ok())
+    return status;
   if (manifest.ranks != numRanks)
     return {scclErrorMismatch,
             "the plan is for " + std::to_string(manifest.ranks) +
@@ -160,19 +180,21 @@ static Status compareResources(const std::vector<Hello> &hellos,
 
 Status Communicator::connect() {
   Status status;
+  Hello hello = {};
   try {
     status = prepare();
+    if (status.ok())
+      status = machineId(hello.machine);
+    if (status.ok())
+      status = ProcessId::self(hello.process);
   } catch (const std::bad_alloc &) {
     status = {scclErrorOutOfMemory, "out of memory"};
   }
-  Hello hello = {};
   hello.magic = helloMagic;
   hello.version = SCCL_VERSION_CODE;
   hello.rank = rank;
   hello.numRanks = numRanks;
   std::memcpy(hello.planHash, plan->view.hash.data(), sizeof(hello.planHash));
-  hello.machine = machineId();
-  hello.process = ProcessId::self();
   hello.outcome = Outcome(status);
   if (status.ok()) {
     std::strncpy(hello.target, device->target().c_str(),
@@ -306,12 +328,19 @@ Status Communicator::placeTables() {
   uint64_t bytes = peerTables.size() * sizeof(PeerEntry);
   if (Status status = device->allocate(bytes, deviceTables); !status.ok())
     return status;
-  if (Status status = device->copy(deviceTables->data(), peerTables.data(),
-                                   bytes, /*stream=*/nullptr);
-      !status.ok())
-    return status;
   uploaded.resize(numRanks);
-  return settle(/*stream=*/nullptr);
+  return copyAndSettle(deviceTables->data(), peerTables.data(), bytes);
+}
+
+/// Copies in the communicator's own stream.
+Status Communicator::copyAndSettle(void *to, const void *from, uint64_t bytes) {
+  if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
+    return status;
+  Status status = settle(nullptr);
+  // The memory may not be given back while something still copies.
+  if (!status.ok())
+    (void)settle(nullptr);
+  return status;
 }
 
 PeerEntry *Communicator::deviceTableOf(unsigned slot) const {
@@ -444,18 +473,46 @@ Status Communicator::setChoice(const scclChoice *choice) {
 // Memory that peers can access
 //===----------------------------------------------------------------------===//
 
+/// Fails on all ranks alike if they ask for different sizes, or for more than
+/// there is. Each looks before any of them has taken its part.
+Status Communicator::agreeOnBytes(size_t bytes) const {
+  struct Request {
+    uint64_t bytes, available;
+  };
+  std::vector<Request> requests;
+  if (Status gathered =
+          bootstrap.gather(Request{bytes, device->availableBytes()}, requests);
+      !gathered.ok())
+    return gathered;
+  uint64_t available = UINT64_MAX;
+  for (unsigned other = 0; other < numRanks; ++other) {
+    if (requests[other].bytes != bytes)
+      return {scclErrorMismatch,
+              "rank " + std::to_string(other) + " allocates " +
+                  std::to_string(requests[other].bytes) + " bytes, rank " +
+                  std::to_string(rank) + " " + std::to_string(bytes)};
+    available = std::min(available, requests[other].available);
+  }
+  if (bytes <= available / numRanks)
+    return {};
+  return {scclErrorOutOfMemory, std::to_string(numRanks) + " ranks allocate " +
+                                    std::to_string(bytes) + " bytes each, " +
+                                    std::to_string(available) +
+                                    " are available for all of them"};
+}
+
 Status Communicator::allocate(size_t bytes, void **result) {
   struct Offer {
     DeviceHandle handle;
-    uint64_t bytes;
     Outcome outcome;
   };
+  if (Status status = agreeOnBytes(bytes); !status.ok())
+    return status;
   Region region;
   region.parts.resize(numRanks);
   Status status =
       device->allocate(std::max<size_t>(bytes, 1), region.parts[rank]);
   Offer offer = {};
-  offer.bytes = bytes;
   offer.outcome = Outcome(status);
   if (status.ok())
     offer.handle = region.parts[rank]->handle();
@@ -467,12 +524,6 @@ Status Communicator::allocate(size_t bytes, void **result) {
     outcomes.push_back(other.outcome);
   if (status = bootstrap.agree(status, outcomes); !status.ok())
     return status;
-  for (unsigned other = 0; other < numRanks; ++other)
-    if (offers[other].bytes != bytes)
-      return {scclErrorMismatch,
-              "rank " + std::to_string(other) + " allocates " +
-                  std::to_string(offers[other].bytes) + " bytes, rank " +
-                  std::to_string(rank) + " " + std::to_string(bytes)};
   for (unsigned other = 0; other < numRanks && status.ok(); ++other)
     if (other != rank)
       status = device->import(offers[other].handle, region.parts[other]);
@@ -500,11 +551,5 @@ Status Communicator::copy(void *to, const void *from, size_t bytes) {
     return {};
   if (Status status = device->begin(nullptr); !status.ok())
     return status;
-  if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
-    return status;
-  Status status = settle(nullptr);
-  // The memory may not be given back while something still copies.
-  if (!status.ok())
-    (void)settle(nullptr);
-  return status;
+  return copyAndSettle(to, from, bytes);
 }

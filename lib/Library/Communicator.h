@@ -10,6 +10,7 @@
 
 #include "Bootstrap.h"
 #include "ControlPlane.h"
+#include "Fork.h"
 #include "Programs.h"
 #include "VirtualRanks.h"
 #include "Watchdog.h"
@@ -50,6 +51,16 @@ public:
                        const scclConfig &config,
                        std::unique_ptr<Communicator> &comm);
   ~Communicator();
+
+  /// True in a child of the process that made the communicator. There, threads
+  /// are missing, and memory is still that of the parent: all that may be
+  /// called is `abandon`.
+  bool isInherited() const { return forkCount() != origin; }
+  /// Fails if `isInherited`.
+  Status checkProcess() const;
+  /// Unmaps memory that is shared, and leaves the rest to the end of this
+  /// process: destructors would wait for threads, and call drivers of GPUs.
+  static void abandon(std::unique_ptr<Communicator> comm);
 
   /// Collective; see scclLaunch.
   Status launch(const LaunchRequest &request);
@@ -128,6 +139,8 @@ private:
                unsigned numRanks, const Bootstrap &bootstrap,
                const scclConfig &config);
 
+  Status agreeOnBytes(size_t bytes) const;
+
   // Creation.
   Status prepare();
   Status connect();
@@ -177,6 +190,7 @@ private:
   Status copySlices(const Place &to, const Place &from, uint64_t bytes,
                     void *stream);
   Status settle(void *stream);
+  Status copyAndSettle(void *to, const void *from, uint64_t bytes);
   void advanceTable(uint64_t bytes);
   Status copySegments(char *to, uint64_t toPitch, const char *from,
                       uint64_t fromPitch, unsigned segments, uint64_t bytes,
@@ -199,6 +213,7 @@ private:
   std::shared_ptr<const LoadedPlan> plan;
   const plan::Manifest &manifest;
   unsigned rank, numRanks;
+  unsigned origin = forkCount(); ///< tells the process
   Bootstrap bootstrap;
   scclConfig config;
 

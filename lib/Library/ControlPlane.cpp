@@ -9,12 +9,15 @@
 
 #include "Device.h"
 
+#include <algorithm>
+#include <cstring>
+
 using namespace sccl;
 
 Status ControlPlane::create(unsigned rank, unsigned numRanks) {
   own = rank;
   parts.resize(numRanks);
-  return parts[rank].create((parcelLine() + 1) * lineBytes);
+  return parts[rank].create((parcelLine() + 1 + noteLines) * lineBytes);
 }
 
 bool ControlPlane::await(const Word &word, uint64_t value) const {
@@ -24,6 +27,32 @@ bool ControlPlane::await(const Word &word, uint64_t value) const {
     Patience::pause();
   }
   return true;
+}
+
+void ControlPlane::leaveNote(const std::string &text) const {
+  Note &note = noteOf(own);
+  uint64_t version = note.version.load();
+  // Another thread that is writing goes on: one note is as good as the other.
+  if (version % 2 != 0 ||
+      !note.version.compare_exchange_strong(version, version + 1))
+    return;
+  uint64_t words[std::size(Note().text)] = {};
+  std::memcpy(words, text.data(), std::min(text.size(), sizeof(words) - 1));
+  for (size_t i = 0; i < std::size(words); ++i)
+    note.text[i].store(words[i]);
+  note.version.store(version + 2);
+}
+
+std::string ControlPlane::readNote(unsigned rank) const {
+  const Note &note = noteOf(rank);
+  uint64_t version = note.version.load();
+  char text[sizeof(note.text)];
+  for (size_t i = 0; i < std::size(note.text); ++i) {
+    uint64_t word = note.text[i].load();
+    std::memcpy(text + i * sizeof(word), &word, sizeof(word));
+  }
+  bool isWhole = version % 2 == 0 && note.version.load() == version;
+  return isWhole ? std::string(text, strnlen(text, sizeof(text))) : "";
 }
 
 bool ControlPlane::exchange(const Call &call, Call *calls) {

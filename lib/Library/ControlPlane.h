@@ -13,6 +13,7 @@
 #include "sccl/Conversion/KernelABI.h"
 
 #include <atomic>
+#include <string>
 #include <vector>
 
 namespace sccl {
@@ -48,8 +49,8 @@ struct AbortCause {
 
 /// The mapped control memory of all ranks. One rank's part holds a word by
 /// which anyone can stop everyone (that of rank 0 counts), the number of
-/// launches it has begun, and its mailbox. Words that different ranks write
-/// have lines of their own.
+/// launches it has begun, its mailbox, and a note. Words that different ranks
+/// write have lines of their own.
 class ControlPlane {
 public:
   using Word = std::atomic<uint64_t>;
@@ -62,6 +63,8 @@ public:
     return parts[rank].open(handle);
   }
   void seal() { parts[own].seal(); }
+  /// Unmaps everything; nothing else may be called afterwards.
+  void unmap() { parts.clear(); }
 
   unsigned numRanks() const { return parts.size(); }
   unsigned rank() const { return own; }
@@ -86,6 +89,17 @@ public:
     uint64_t none = 0;
     abortWord().compare_exchange_strong(none, cause.encode());
   }
+
+  /// Has others read why a call of this rank has failed, which they may be
+  /// waiting for. The text is cut off after 247 bytes.
+  void leaveNote(const std::string &text) const;
+  /// Takes it back: a later call goes well.
+  void takeNoteBack() const {
+    if (noteOf(own).text[0].load(std::memory_order_relaxed) != 0)
+      leaveNote("");
+  }
+  /// The note of a rank; empty if there is none.
+  std::string readNote(unsigned rank) const;
 
   /// What a rank passes to the one that launches for all ranks of a device, and
   /// what that one answers.
@@ -115,6 +129,14 @@ private:
   };
   static_assert(sizeof(Mail) <= lineBytes);
   static_assert(sizeof(Parcel) <= lineBytes);
+  /// Text in words, so that it can be read while it is written. The version is
+  /// odd meanwhile.
+  struct Note {
+    Word version;
+    Word text[31];
+  };
+  static constexpr uint64_t noteLines = 2;
+  static_assert(sizeof(Note) <= noteLines * lineBytes);
 
   Word &word(unsigned rank, uint64_t offset) const {
     return *reinterpret_cast<Word *>(parts[rank].data() + offset);
@@ -127,6 +149,10 @@ private:
   }
   /// After the boxes.
   uint64_t parcelLine() const { return 2 + 2 * uint64_t(numRanks()); }
+  Note &noteOf(unsigned rank) const {
+    return *reinterpret_cast<Note *>(parts[rank].data() +
+                                     (parcelLine() + 1) * lineBytes);
+  }
 
   unsigned own = 0;
   uint64_t exchanges = 0;

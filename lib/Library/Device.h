@@ -64,6 +64,9 @@ public:
   /// 0 if the device cannot run the kernel; more is better.
   virtual unsigned suitability(const plan::KernelInfo &kernel) const = 0;
 
+  /// Bytes that `allocate` can give to all ranks together, where they share
+  /// them and asking for more does harm. Otherwise UINT64_MAX.
+  virtual uint64_t availableBytes() const { return UINT64_MAX; }
   /// Zeroed memory, coherent between peers while programs run.
   virtual Status allocate(uint64_t bytes,
                           std::unique_ptr<DeviceBuffer> &buffer) = 0;

@@ -280,7 +280,8 @@ Status GPUDevice::allocate(uint64_t bytes,
       !status.ok())
     return status;
   GPUHandle about = {};
-  about.owner = ProcessId::self();
+  if (Status status = ProcessId::self(about.owner); !status.ok())
+    return status;
   about.address = uint64_t(memory->address);
   about.bytes = bytes;
   about.index = context->index;
@@ -328,7 +329,10 @@ Status GPUDevice::import(const DeviceHandle &handle,
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  if (about.owner == ProcessId::self()) {
+  ProcessId here;
+  if (Status status = ProcessId::self(here); !status.ok())
+    return status;
+  if (about.owner == here) {
     std::shared_ptr<GPUMemory> memory = findInProcess(about.address);
     if (!memory)
       return {scclErrorInternal, "memory of a rank of this process is gone"};

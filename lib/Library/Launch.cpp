@@ -8,7 +8,6 @@
 #include "Communicator.h"
 
 #include <algorithm>
-#include <cstdio>
 
 using namespace sccl;
 
@@ -42,40 +41,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
-
-static std::string rankText(unsigned rank) {
-  return "rank " + std::to_string(rank);
-}
-
-void Communicator::abort() { plane.raise({scclErrorAborted, rank, rank}); }
-
-Status Communicator::poison() const {
-  uint64_t word = plane.abortWord().load(std::memory_order_relaxed);
-  if (word == 0)
-    return {};
-  AbortCause cause = AbortCause::decode(word);
-  std::string who =
-      cause.culprit == AbortCause::noRank ? "a rank" : rankText(cause.culprit);
-  char limit[32];
-  std::snprintf(limit, sizeof(limit), "%g", config.timeoutSeconds);
-  std::string text;
-  if (cause.code == scclErrorAborted)
-    text = who + " has aborted the communicator";
-  else if (cause.code == scclErrorRankLost)
-    text = "the process of " + who + " has ended during a launch";
-  else if (cause.code == scclErrorMismatch)
-    text = who + " launched with another count, type or reduction than " +
-           rankText(cause.reporter);
-  else if (cause.code == scclErrorTimeout &&
-           cause.culprit == AbortCause::noRank)
-    text = "a launch was not done after " + std::string(limit) + " s";
-  else if (cause.code == scclErrorTimeout)
-    text = who + " did not begin a launch that " + rankText(cause.reporter) +
-           " waited in for " + limit + " s";
-  else
-    text = "the communicator failed on " + who;
-  return {cause.code, text};
-}
 
 /// True if [a, a + aBytes) and [b, b + bBytes) have a byte in common.
 static bool overlap(uintptr_t a, uint64_t aBytes, uintptr_t b,
@@ -566,26 +531,32 @@ Status Communicator::execute(Flight &flight) {
 
 Status Communicator::launch(const LaunchRequest &request) {
   Flight flight;
-  if (Status status = check(request, flight); !status.ok())
+  Status status = check(request, flight);
+  if (status.ok())
+    status = choose(flight);
+  if (!status.ok()) {
+    // Nothing has happened here, but others may be waiting.
+    plane.leaveNote(status.message());
     return status;
-  if (Status status = choose(flight); !status.ok())
-    return status;
+  }
   if (request.count == 0)
     return poison();
   InFlight inFlight(plane);
   if (!inFlight.entered)
     return {scclErrorBusy, "another launch of this rank is in flight"};
-  Status status = poison();
-  if (!status.ok())
+  if (status = poison(); !status.ok())
     return status;
+  plane.takeNoteBack();
   Patience::begin(numRanks);
   status = device->begin(request.stream);
   if (status.ok())
     status = execute(flight);
   if (status.ok())
     return status;
-  if (poison().ok())
+  if (poison().ok()) {
+    plane.leaveNote(status.message());
     plane.raise({status.code(), rank, rank});
+  }
   // What is enqueued may still access the caller's buffers, and own memory.
   (void)settle(request.stream);
   if (together)

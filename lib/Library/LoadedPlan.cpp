@@ -22,18 +22,29 @@ Status sccl::loadPlan(std::string bytes,
   if (!view)
     return {scclErrorInvalidPlan, view.error()};
   loaded->view = std::move(*view);
+  loaded->isChecked = std::vector<std::atomic<bool>>(loaded->view.blobs.size());
   plan = std::move(loaded);
   return {};
 }
 
-/// Reads what `fd` has; a file that grows meanwhile is cut off, which its hash
-/// shows.
+Status LoadedPlan::findBlob(unsigned index, llvm::StringRef &blob) const {
+  // Ranks that come here at the same time may compare it twice.
+  if (!isChecked[index].load(std::memory_order_relaxed))
+    if (std::optional<Error> error = plan::checkBlob(view, index))
+      return {scclErrorInvalidPlan, error->message};
+  isChecked[index].store(true, std::memory_order_relaxed);
+  blob = view.blobs[index];
+  return {};
+}
+
+/// Reads what `fd` has; a file that grows meanwhile is cut off, which its
+/// header or hashes show.
 static Status readAll(int fd, const char *path, std::string &bytes) {
   struct stat info;
   if (fstat(fd, &info) != 0)
     return systemError(std::string("cannot read ") + path);
   if (!S_ISREG(info.st_mode))
-    return {scclErrorInvalidPlan, std::string(path) + " is no file"};
+    return {scclErrorInvalidPlan, std::string(path) + " is no regular file"};
   if (uint64_t(info.st_size) > plan::Limits::fileBytes)
     return {scclErrorInvalidPlan, std::string(path) + " has " +
                                       std::to_string(info.st_size) +
@@ -57,7 +68,8 @@ static Status readAll(int fd, const char *path, std::string &bytes) {
 
 Status sccl::readPlan(const char *path,
                       std::shared_ptr<const LoadedPlan> &plan) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, a pipe that nobody writes to would block.
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return systemError(std::string("cannot open ") + path);
   std::string bytes;

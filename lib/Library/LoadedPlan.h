@@ -12,7 +12,9 @@
 
 #include "sccl/Plan/Plan.h"
 
+#include <atomic>
 #include <memory>
+#include <vector>
 
 namespace sccl {
 
@@ -20,6 +22,15 @@ namespace sccl {
 struct LoadedPlan {
   std::string bytes;
   plan::PlanView view;
+
+  /// Code of the plan, compared with its hash when it is first asked for.
+  Status findBlob(unsigned index, llvm::StringRef &blob) const;
+
+private:
+  friend Status loadPlan(std::string bytes,
+                         std::shared_ptr<const LoadedPlan> &plan);
+  /// By blob: true if it was compared.
+  mutable std::vector<std::atomic<bool>> isChecked;
 };
 
 Status loadPlan(std::string bytes, std::shared_ptr<const LoadedPlan> &plan);

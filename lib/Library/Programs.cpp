@@ -63,9 +63,11 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
     std::string symbol = kernel->symbols[rank];
     if (program.hasCopies())
       symbol += "_step" + std::to_string(i % steps);
-    if (Status status =
-            device.load(plan.view.blobs[kernel->blob], symbol, blocks,
-                        kernel->blockSize, program.functions[i]);
+    llvm::StringRef code;
+    if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
+      return status;
+    if (Status status = device.load(code, symbol, blocks, kernel->blockSize,
+                                    program.functions[i]);
         !status.ok())
       return status;
   }

@@ -7,12 +7,16 @@
 
 #include "SharedMemory.h"
 
+#include "AvailableMemory.h"
+
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,17 +33,31 @@ Status sccl::systemError(const std::string &what) {
 // Processes
 //===----------------------------------------------------------------------===//
 
-/// Reads the state and the start time of a process from /proc.
-static bool readStat(int64_t pid, char &state, uint64_t &startTime) {
+namespace {
+/// What /proc says about a process.
+struct ProcessStat {
+  char state;
+  int threads; ///< a main thread that has ended counts
+  uint64_t startTime;
+  /// Nothing is left but the entry in the table of processes. A main thread may
+  /// end before the others do.
+  bool isOver() const { return state == 'X' || (state == 'Z' && threads <= 1); }
+};
+} // namespace
+
+/// Returns 0, or a number of an error: ENOENT and ESRCH if there is no such
+/// process.
+static int readStat(int64_t pid, ProcessStat &result) {
   char path[64], text[1024];
   std::snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    return false;
+    return errno;
   ssize_t length = read(fd, text, sizeof(text) - 1);
+  int error = length < 0 ? errno : EIO;
   close(fd);
   if (length <= 0)
-    return false;
+    return error;
   text[length] = '\0';
   // The name in parentheses may contain anything.
   const char *rest = std::strrchr(text, ')');
@@ -47,41 +65,57 @@ static bool readStat(int64_t pid, char &state, uint64_t &startTime) {
   if (!rest ||
       std::sscanf(rest + 1,
                   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-                  "%*d %*d %*d %*d %*d %llu",
-                  &state, &start) != 2)
-    return false;
-  startTime = start;
-  return true;
+                  "%*d %*d %*d %d %*d %llu",
+                  &result.state, &result.threads, &start) != 3)
+    return EIO;
+  result.startTime = start;
+  return 0;
 }
 
-ProcessId ProcessId::self() {
-  ProcessId id;
-  char state;
+Status ProcessId::self(ProcessId &id) {
   id.pid = getpid();
-  readStat(id.pid, state, id.startTime);
-  return id;
+  ProcessStat stat;
+  if (int error = readStat(id.pid, stat)) {
+    errno = error;
+    return systemError("cannot read /proc/" + std::to_string(id.pid) + "/stat");
+  }
+  id.startTime = stat.startTime;
+  return {};
 }
 
 bool ProcessId::isAlive() const {
-  char state;
-  uint64_t start;
-  return readStat(pid, state, start) && start == startTime && state != 'Z' &&
-         state != 'X';
+  ProcessStat stat;
+  int error = readStat(pid, stat);
+  if (error == ENOENT || error == ESRCH)
+    return false;
+  if (error != 0)
+    return kill(pid, 0) == 0 || errno != ESRCH;
+  return stat.startTime == startTime && !stat.isOver();
 }
 
-uint64_t sccl::machineId() {
-  char text[128] = {};
-  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    if (read(fd, text, 64) < 0)
-      text[0] = '\0';
-    close(fd);
-  }
+// Main threads may end before others do, and then have no files any more in
+// /proc/self: hence /proc/thread-self here and elsewhere.
+Status sccl::machineId(uint64_t &id) {
+  const char *path = "/proc/sys/kernel/random/boot_id";
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return systemError(std::string("cannot open ") + path);
+  char text[64];
+  ssize_t length = read(fd, text, sizeof(text));
+  Status status;
+  if (length < 0)
+    status = systemError(std::string("cannot read ") + path);
+  close(fd);
+  if (!status.ok())
+    return status;
+  path = "/proc/thread-self/ns/pid";
   struct stat space;
-  uint64_t hash = stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
-  for (const char *c = text; *c; ++c)
-    hash = (hash ^ uint8_t(*c)) * 0x100000001b3u;
-  return hash;
+  if (stat(path, &space) != 0)
+    return systemError(std::string("cannot find ") + path);
+  id = space.st_ino;
+  for (ssize_t i = 0; i < length; ++i)
+    id = (id ^ uint8_t(text[i])) * 0x100000001b3u;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,12 +152,37 @@ Status SharedMemory::map(int fd, uint64_t dataBytes) {
   return {};
 }
 
+Status sccl::checkFileSize(uint64_t bytes) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      bytes <= limit.rlim_cur)
+    return {};
+  return {scclErrorOutOfMemory, "cannot get " + std::to_string(bytes) +
+                                    " bytes of memory: the limit of files, "
+                                    "ulimit -f, is " +
+                                    std::to_string(limit.rlim_cur)};
+}
+
+/// The system would grant what is checked here, and then kill processes.
+static Status checkAvailable(uint64_t bytes) {
+  uint64_t available = availableMemory();
+  if (bytes <= available)
+    return {};
+  return {scclErrorOutOfMemory,
+          "cannot get " + std::to_string(bytes) + " bytes of shared memory: " +
+              std::to_string(available) + " are available"};
+}
+
 Status SharedMemory::create(uint64_t dataBytes) {
   constexpr uint64_t page = 4096;
   if (dataBytes > UINT64_MAX / 4)
     return {scclErrorOutOfMemory,
             std::to_string(dataBytes) + " bytes are too many"};
   dataBytes = (dataBytes + page - 1) / page * page;
+  if (Status status = checkAvailable(headBytes + dataBytes); !status.ok())
+    return status;
+  if (Status status = checkFileSize(headBytes + dataBytes); !status.ok())
+    return status;
   descriptor = memfd_create("sccl", MFD_CLOEXEC);
   if (descriptor < 0)
     return systemError("cannot create shared memory");
@@ -142,7 +201,8 @@ Status SharedMemory::create(uint64_t dataBytes) {
 
 SharedMemoryHandle SharedMemory::handle() const {
   SharedMemoryHandle result;
-  result.owner = ProcessId::self();
+  result.process = getpid();
+  result.thread = gettid();
   result.descriptor = descriptor;
   result.bytes = bytes;
   std::memcpy(&result.nonce, address, sizeof(result.nonce));
@@ -150,13 +210,14 @@ SharedMemoryHandle SharedMemory::handle() const {
 }
 
 Status SharedMemory::open(const SharedMemoryHandle &handle) {
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/%lld/fd/%lld",
-                (long long)handle.owner.pid, (long long)handle.descriptor);
+  char path[128];
+  std::snprintf(path, sizeof(path), "/proc/%lld/task/%lld/fd/%lld",
+                (long long)handle.process, (long long)handle.thread,
+                (long long)handle.descriptor);
   int fd = ::open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0)
     return systemError("cannot open the shared memory of process " +
-                       std::to_string(handle.owner.pid) +
+                       std::to_string(handle.process) +
                        " (all ranks must run under one user)");
   struct stat info;
   bool fits = fstat(fd, &info) == 0 && handle.bytes < UINT64_MAX / 4 &&
@@ -164,14 +225,14 @@ Status SharedMemory::open(const SharedMemoryHandle &handle) {
   Status status =
       fits ? map(fd, handle.bytes)
            : Status(scclErrorSystem, "the shared memory of process " +
-                                         std::to_string(handle.owner.pid) +
+                                         std::to_string(handle.process) +
                                          " does not have the size it should");
   close(fd);
   if (!status.ok())
     return status;
   if (std::memcmp(address, &handle.nonce, sizeof(handle.nonce)) != 0)
     return {scclErrorSystem, "the shared memory of process " +
-                                 std::to_string(handle.owner.pid) +
+                                 std::to_string(handle.process) +
                                  " is not what it said it would be"};
   return {};
 }

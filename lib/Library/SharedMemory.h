@@ -20,21 +20,27 @@ struct ProcessId {
   uint64_t startTime = 0; ///< in clock ticks since boot
   bool operator==(const ProcessId &) const = default;
 
-  static ProcessId self();
-  /// False if the process has ended, or cannot be seen from here.
+  static Status self(ProcessId &id);
+  /// False if it is sure that the process has ended. That cannot always be
+  /// found out, as without a free descriptor.
   bool isAlive() const;
 };
 
-/// Tells machines, and PID namespaces on them, apart.
-uint64_t machineId();
+/// Finds a number that tells machines, and PID namespaces on them, apart.
+Status machineId(uint64_t &id);
 
 /// How another process finds a SharedMemory.
 struct SharedMemoryHandle {
-  ProcessId owner;
+  int64_t process = 0;
+  int64_t thread = 0; ///< of that process; `open` works while it lives
   int64_t descriptor = -1;
   uint64_t bytes = 0;
   uint64_t nonce = 0; ///< also in the memory, to recognize it
 };
+
+/// Fails if this process may not write files of `bytes` bytes, which memory
+/// without a name is, too: to try would raise a signal.
+Status checkFileSize(uint64_t bytes);
 
 /// Zeroed memory without a name: it exists as long as someone has it mapped, so
 /// nothing is left behind whatever happens to the processes.
@@ -47,11 +53,12 @@ public:
   SharedMemory &operator=(SharedMemory &&other) noexcept;
   ~SharedMemory();
 
-  /// Makes `bytes` bytes, all of them backed by memory.
+  /// Makes `bytes` bytes, all of them backed by memory. Fails if that is more
+  /// than there is.
   Status create(uint64_t bytes);
   /// Maps what another rank made, as long as that has not sealed it.
   Status open(const SharedMemoryHandle &handle);
-  /// For `open`. Valid until `seal`.
+  /// For `open`. Valid until `seal`, as long as the calling thread lives.
   SharedMemoryHandle handle() const;
   /// Gives up the descriptor: from now on nobody can open it.
   void seal();

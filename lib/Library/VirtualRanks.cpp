@@ -41,10 +41,12 @@ Status VirtualRanks::load(const LoadedPlan &plan,
                     "at the same time; compile the plan with --virtual-ranks"};
       if (!isLeader())
         continue;
-      if (Status status =
-              device.load(plan.view.blobs[kernel->blob], kernel->virtualSymbol,
-                          blocksOfAll(*program.info), kernel->blockSize,
-                          program.virtualKernels[i]);
+      llvm::StringRef code;
+      if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
+        return status;
+      if (Status status = device.load(
+              code, kernel->virtualSymbol, blocksOfAll(*program.info),
+              kernel->blockSize, program.virtualKernels[i]);
           !status.ok())
         return status;
     }

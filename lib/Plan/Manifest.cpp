@@ -157,7 +157,8 @@ std::string plan::manifestText(const Manifest &manifest,
       {"tables", writeList<SizeTable>(manifest.tables, writeTable)},
       {"blobs", writeList<BlobRange>(blobs, [](const BlobRange &blob) {
          return json::Value(json::Object{{"offset", int64_t(blob.offset)},
-                                         {"bytes", int64_t(blob.bytes)}});
+                                         {"bytes", int64_t(blob.bytes)},
+                                         {"sha256", blob.hash}});
        })}};
   if (manifest.conditions)
     object["conditions"] = writeConditions(*manifest.conditions);
@@ -210,14 +211,24 @@ public:
     return checkedName(*value, key);
   }
 
+  /// In UTF-8: U+0000 to U+001F, and U+007F to U+009F.
+  static bool hasControl(llvm::StringRef text) {
+    unsigned char before = 0;
+    for (unsigned char byte : text) {
+      if (byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0))
+        return true;
+      before = byte;
+    }
+    return false;
+  }
+
   std::string checkedName(llvm::StringRef value, llvm::StringRef key) {
-    bool printable =
-        llvm::all_of(value, [](char c) { return c >= ' ' && c != '\x7f'; });
-    if (value.size() > Limits::nameBytes || !printable)
-      return fail("'" + key.str() + "' is longer than " +
-                  std::to_string(Limits::nameBytes) +
-                  " bytes or has control characters"),
+    if (value.size() > Limits::nameBytes)
+      return fail("'" + key.str() + "' has " + std::to_string(value.size()) +
+                  " bytes, the limit is " + std::to_string(Limits::nameBytes)),
              "";
+    if (hasControl(value))
+      return fail("'" + key.str() + "' has control characters"), "";
     return value.str();
   }
 
@@ -383,7 +394,8 @@ private:
     blobs = list<BlobRange>(
         root, "blobs", 0, Limits::entries, [&](const json::Object &object) {
           return BlobRange{number(object, "offset", 0, Limits::fileBytes),
-                           number(object, "bytes", 0, Limits::fileBytes)};
+                           number(object, "bytes", 0, Limits::fileBytes),
+                           readHash(object)};
         });
     manifest.programs = list<ProgramInfo>(
         root, "programs", 1, Limits::entries,
@@ -393,6 +405,14 @@ private:
     manifest.kernels = list<KernelInfo>(
         root, "kernels", 0, Limits::entries,
         [&](const json::Object &object) { return readKernel(object); });
+  }
+
+  std::string readHash(const json::Object &object) {
+    std::string hash = name(object, "sha256");
+    if (hash.size() != 64 ||
+        hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+      fail("'sha256' is '" + hash + "', expected 64 hexadecimal digits");
+    return hash;
   }
 
   ProgramInfo readProgram(const json::Object &object) {

@@ -12,7 +12,7 @@
 //   12  u32 flags, 0
 //   16  u64 bytes of the manifest
 //   24  u64 bytes of the file
-//   32  SHA-256 of bytes 0 to 32 and all from 64 on
+//   32  SHA-256 of bytes 0 to 32 and the manifest, which holds those of blobs
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
 
 #include <array>
@@ -35,31 +36,40 @@ static uint64_t alignToPage(uint64_t offset) {
   return (offset + pageBytes - 1) / pageBytes * pageBytes;
 }
 
-static std::array<uint8_t, 32> contentHash(llvm::StringRef bytes) {
+static std::array<uint8_t, 32> contentHash(llvm::StringRef bytes,
+                                           uint64_t manifestBytes) {
   llvm::SHA256 hash;
   hash.update(bytes.take_front(hashedHeaderBytes));
-  hash.update(bytes.drop_front(headerBytes));
+  hash.update(bytes.substr(headerBytes, manifestBytes));
   return hash.final();
 }
 
-static std::string hexadecimal(const std::array<uint8_t, 32> &hash) {
-  return llvm::toHex(hash, /*LowerCase=*/true);
+static std::string blobHash(llvm::StringRef blob) {
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(blob)),
+                     /*LowerCase=*/true);
+}
+
+/// Fills in the offsets, the first of them `begin`; returns where the file
+/// ends.
+static uint64_t placeBlobs(std::vector<BlobRange> &ranges, uint64_t begin) {
+  uint64_t end = begin;
+  for (BlobRange &range : ranges) {
+    range.offset = alignToPage(end);
+    end = range.offset + range.bytes;
+  }
+  return end;
 }
 
 /// The text of the manifest, with blobs placed behind it. Offsets have a
 /// varying number of digits, so the place is found by trying.
-static std::string placeBlobs(const Plan &plan, std::vector<BlobRange> &ranges,
-                              uint64_t &fileBytes) {
+static std::string placedManifest(const Plan &plan,
+                                  std::vector<BlobRange> &ranges,
+                                  uint64_t &fileBytes) {
+  for (const std::string &blob : plan.blobs)
+    ranges.push_back({0, blob.size(), blobHash(blob)});
   uint64_t begin = alignToPage(headerBytes);
   while (true) {
-    ranges.clear();
-    uint64_t offset = begin;
-    fileBytes = begin;
-    for (const std::string &blob : plan.blobs) {
-      ranges.push_back({offset, blob.size()});
-      fileBytes = offset + blob.size();
-      offset = alignToPage(fileBytes);
-    }
+    fileBytes = placeBlobs(ranges, begin);
     std::string text = manifestText(plan.manifest, ranges);
     if (headerBytes + text.size() <= begin)
       return text;
@@ -67,10 +77,26 @@ static std::string placeBlobs(const Plan &plan, std::vector<BlobRange> &ranges,
   }
 }
 
+/// The first name that JSON cannot hold, of those that users choose; empty if
+/// there is none.
+static std::string findBadName(const Manifest &manifest) {
+  std::vector<std::string> names = {manifest.collective, manifest.topology};
+  for (const ScheduleInfo &schedule : manifest.schedules)
+    names.push_back(schedule.name);
+  for (const KernelInfo &kernel : manifest.kernels)
+    names.insert(names.end(), kernel.symbols.begin(), kernel.symbols.end());
+  for (const std::string &name : names)
+    if (!llvm::json::isUTF8(name))
+      return llvm::json::fixUTF8(name);
+  return "";
+}
+
 Result<std::string> plan::serialize(const Plan &plan) {
+  if (std::string name = findBadName(plan.manifest); !name.empty())
+    return Error{"the name '" + name + "' is not UTF-8"};
   std::vector<BlobRange> ranges;
   uint64_t fileBytes;
-  std::string text = placeBlobs(plan, ranges, fileBytes);
+  std::string text = placedManifest(plan, ranges, fileBytes);
   if (text.size() > Limits::manifestBytes)
     return Error{"the manifest has " + std::to_string(text.size()) +
                  " bytes, the limit is " +
@@ -93,7 +119,7 @@ Result<std::string> plan::serialize(const Plan &plan) {
   for (size_t i = 0; i < ranges.size(); ++i)
     std::copy(plan.blobs[i].begin(), plan.blobs[i].end(),
               data + ranges[i].offset);
-  std::array<uint8_t, 32> hash = contentHash(bytes);
+  std::array<uint8_t, 32> hash = contentHash(bytes, text.size());
   std::copy(hash.begin(), hash.end(), data + hashedHeaderBytes);
   return bytes;
 }
@@ -115,39 +141,72 @@ static Result<uint64_t> parseHeader(llvm::StringRef bytes) {
     return Error{"the plan is truncated or too long: it has " +
                  std::to_string(bytes.size()) + " bytes and should have " +
                  std::to_string(fileBytes)};
-  auto hash = bytes.slice(hashedHeaderBytes, headerBytes);
-  std::array<uint8_t, 32> expected = contentHash(bytes);
-  if (!std::equal(expected.begin(), expected.end(), hash.bytes_begin()))
-    return Error{"the plan is damaged: its contents do not have the SHA-256 "
-                 "that its header says"};
-  if (llvm::support::endian::read32le(bytes.data() + 12) != 0)
-    return Error{"the plan has flags that this version does not know"};
   uint64_t manifestBytes = llvm::support::endian::read64le(bytes.data() + 16);
   if (manifestBytes > Limits::manifestBytes ||
       manifestBytes > bytes.size() - headerBytes)
     return Error{"the plan's manifest has " + std::to_string(manifestBytes) +
                  " bytes, more than the file or the limit"};
+  std::array<uint8_t, 32> expected = contentHash(bytes, manifestBytes);
+  if (!std::equal(expected.begin(), expected.end(),
+                  bytes.bytes_begin() + hashedHeaderBytes))
+    return Error{"the plan is damaged: its manifest does not have the SHA-256 "
+                 "that its header says"};
+  if (llvm::support::endian::read32le(bytes.data() + 12) != 0)
+    return Error{"the plan has flags that this version does not know"};
   return manifestBytes;
+}
+
+/// True if `bytes` from `end` on are blobs where `serialize` places them, and
+/// zeros between them.
+static bool isFilled(llvm::StringRef bytes, uint64_t end,
+                     const std::vector<BlobRange> &ranges) {
+  std::vector<BlobRange> placed = ranges;
+  if (placeBlobs(placed, alignToPage(end)) != bytes.size() || placed != ranges)
+    return false;
+  auto isZero = [](llvm::StringRef gap) {
+    return gap.find_first_not_of('\0') == llvm::StringRef::npos;
+  };
+  for (const BlobRange &range : ranges) {
+    if (!isZero(bytes.slice(end, range.offset)))
+      return false;
+    end = range.offset + range.bytes;
+  }
+  return isZero(bytes.drop_front(end));
 }
 
 Result<PlanView> plan::parse(llvm::StringRef bytes) {
   Result<uint64_t> manifestBytes = parseHeader(bytes);
   if (!manifestBytes)
     return Error{manifestBytes.error()};
-  std::vector<BlobRange> ranges;
+  PlanView view;
   Result<Manifest> manifest =
-      parseManifest(bytes.substr(headerBytes, *manifestBytes), ranges);
+      parseManifest(bytes.substr(headerBytes, *manifestBytes), view.ranges);
   if (!manifest)
     return Error{manifest.error()};
-  PlanView view;
   view.manifest = std::move(*manifest);
-  view.hash = hexadecimal(contentHash(bytes));
-  for (const BlobRange &range : ranges) {
-    if (range.offset < headerBytes + *manifestBytes ||
-        range.offset > bytes.size() ||
-        range.bytes > bytes.size() - range.offset)
-      return Error{"the plan is broken: a blob lies outside of it"};
+  view.hash = llvm::toHex(bytes.slice(hashedHeaderBytes, headerBytes),
+                          /*LowerCase=*/true);
+  if (!isFilled(bytes, headerBytes + *manifestBytes, view.ranges))
+    return Error{"the plan is broken: its blobs do not follow each other as "
+                 "they should"};
+  for (const BlobRange &range : view.ranges)
     view.blobs.push_back(bytes.substr(range.offset, range.bytes));
-  }
+  return view;
+}
+
+std::optional<Error> plan::checkBlob(const PlanView &view, unsigned index) {
+  if (blobHash(view.blobs[index]) == view.ranges[index].hash)
+    return std::nullopt;
+  return Error{"the plan is damaged: blob " + std::to_string(index) +
+               " does not have the SHA-256 that the manifest says"};
+}
+
+Result<PlanView> plan::parseWhole(llvm::StringRef bytes) {
+  Result<PlanView> view = parse(bytes);
+  if (!view)
+    return view;
+  for (unsigned index = 0; index < view->blobs.size(); ++index)
+    if (std::optional<Error> error = checkBlob(*view, index))
+      return *error;
   return view;
 }

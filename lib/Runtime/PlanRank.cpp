@@ -272,11 +272,27 @@ Result<double> PlanRank::time(const MeasureRequest &request,
   return best;
 }
 
+static Error noType(const ElementType &element) {
+  return {std::string("libsccl has no element type ") + element.name};
+}
+
+Result<scclChoice> PlanRank::choice(const MeasureRequest &request) const {
+  std::optional<scclDataType> type = dataTypeOf(request.element);
+  if (!type)
+    return noType(request.element);
+  scclChoice choice = {};
+  choice.size = sizeof(choice);
+  scclResult result = scclQueryChoice(theComm, request.count, *type,
+                                      reductionOf(request.reduction), &choice);
+  if (result != scclSuccess)
+    return Error{lastError(result)};
+  return choice;
+}
+
 Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
   std::optional<scclDataType> type = dataTypeOf(request.element);
   if (!type)
-    return Error{std::string("libsccl has no element type ") +
-                 request.element.name};
+    return noType(request.element);
   Buffers buffers;
   buffers.type = *type;
   buffers.op = reductionOf(request.reduction);

@@ -8,20 +8,25 @@
 #include "sccl/Runtime/Ranks.h"
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <barrier>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,39 +143,173 @@ struct ProcessEnd {
 };
 } // namespace
 
-/// Serves all-gathers until a child closes its socket, which ends them for all.
-static void serve(const std::vector<int> &sockets) {
-  std::string all;
-  while (true) {
-    uint64_t bytes = 0;
-    for (size_t rank = 0; rank < sockets.size(); ++rank) {
-      uint64_t size;
-      if (!transfer(sockets[rank], &size, sizeof(size), false))
-        return;
-      if (rank == 0)
-        bytes = size;
-      if (size != bytes || size > (1 << 20))
-        return;
-      all.resize(bytes * sockets.size());
-      if (!transfer(sockets[rank], all.data() + rank * bytes, bytes, false))
-        return;
+/// What a child sends in an all-gather.
+static bool receivePart(int socket, std::string &part) {
+  constexpr uint64_t mostBytes = 1 << 20;
+  uint64_t bytes;
+  if (!transfer(socket, &bytes, sizeof(bytes), false) || bytes > mostBytes)
+    return false;
+  part.resize(bytes);
+  return transfer(socket, part.data(), bytes, false);
+}
+
+namespace {
+struct Child {
+  pid_t process;
+  int socket; ///< the parent's end
+};
+
+/// The parent's side: it serves its children and sees them out.
+class Children {
+public:
+  explicit Children(double limitSeconds) : limitSeconds(limitSeconds) {}
+
+  void add(Child child);
+  void serve();
+  void closeSockets();
+  int awaitAll();
+
+private:
+  enum class Gathering { Done, Gone, Late };
+  Gathering collect(std::vector<std::string> &parts);
+  bool isOver(unsigned milliseconds) const {
+    return limitSeconds > 0 && milliseconds > limitSeconds * 1e3;
+  }
+  void kill(unsigned rank);
+  int exitCode(unsigned rank, int status) const;
+
+  double limitSeconds;
+  std::vector<Child> children;
+  std::vector<pollfd> awaited; ///< whose part is missing; -1 in place of others
+  std::vector<bool> killed;
+};
+} // namespace
+
+void Children::add(Child child) {
+  children.push_back(child);
+  killed.push_back(false);
+  if (limitSeconds <= 0)
+    return;
+  // Whoever is stopped in the middle of a message.
+  constexpr double mostSeconds = 1e9;
+  timeval limit = {time_t(std::min(limitSeconds, mostSeconds)), 1};
+  for (int option : {SO_RCVTIMEO, SO_SNDTIMEO})
+    setsockopt(child.socket, SOL_SOCKET, option, &limit, sizeof(limit));
+}
+
+/// Waits for what each rank has to say, as long as it takes until one has come
+/// and no longer than the limit for the others.
+Children::Gathering Children::collect(std::vector<std::string> &parts) {
+  // Many short waits, not one: no time passes while this process is stopped.
+  constexpr int slice = 50;
+  unsigned arrived = 0, waited = 0;
+  awaited.clear();
+  for (const Child &child : children)
+    awaited.push_back({child.socket, POLLIN, 0});
+  while (arrived < children.size()) {
+    int ready = poll(awaited.data(), awaited.size(), arrived ? slice : -1);
+    if (ready < 0 && errno != EINTR)
+      return Gathering::Gone;
+    if (ready == 0 && isOver(waited += slice))
+      return Gathering::Late;
+    for (unsigned rank = 0; ready > 0 && rank < children.size(); ++rank) {
+      if (awaited[rank].revents == 0)
+        continue;
+      if (!receivePart(children[rank].socket, parts[rank]))
+        return Gathering::Gone;
+      awaited[rank] = {-1, 0, 0};
+      ++arrived;
     }
-    for (int socket : sockets)
-      if (!transfer(socket, all.data(), all.size(), true))
-        return;
+  }
+  return Gathering::Done;
+}
+
+/// Serves all-gathers until a child closes its socket or is late, which ends
+/// them for all.
+void Children::serve() {
+  std::vector<std::string> parts(children.size());
+  while (true) {
+    Gathering gathering = collect(parts);
+    if (gathering == Gathering::Late)
+      for (unsigned rank = 0; rank < children.size(); ++rank)
+        if (awaited[rank].fd >= 0)
+          kill(rank);
+    if (gathering != Gathering::Done)
+      return closeSockets();
+    std::string all;
+    for (const std::string &part : parts) {
+      if (part.size() != parts.front().size())
+        return closeSockets();
+      all += part;
+    }
+    for (const Child &child : children)
+      if (!transfer(child.socket, all.data(), all.size(), true))
+        return closeSockets();
   }
 }
 
-/// Waits for a child; returns its exit code, or 1 if a signal ended it.
-static int awaitChild(pid_t child, unsigned rank) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+void Children::closeSockets() {
+  for (Child &child : children) {
+    if (child.socket >= 0)
+      close(child.socket);
+    child.socket = -1;
+  }
+}
+
+void Children::kill(unsigned rank) {
+  llvm::WithColor::error(llvm::errs(), "sccl") << llvm::formatv(
+      "rank {0} has not answered for {1:f1} s; its process was killed\n", rank,
+      limitSeconds);
+  killed[rank] = true;
+  ::kill(children[rank].process, SIGKILL);
+}
+
+/// Of a child that has ended: 1 if a signal ended it.
+int Children::exitCode(unsigned rank, int status) const {
   if (WIFEXITED(status))
     return WEXITSTATUS(status);
+  if (!killed[rank])
+    llvm::WithColor::error(llvm::errs(), "sccl")
+        << "the process of rank " << rank << " died of signal "
+        << WTERMSIG(status) << '\n';
+  return 1;
+}
+
+/// Waits until all have ended; returns the largest exit code.
+int Children::awaitAll() {
+  int result = 0;
+  unsigned left = children.size();
+  for (unsigned waited = 0; left > 0; ++waited) {
+    for (unsigned rank = 0; rank < children.size(); ++rank) {
+      int status = 0;
+      pid_t &process = children[rank].process;
+      if (process == 0 || waitpid(process, &status, WNOHANG) != process)
+        continue;
+      result = std::max(result, exitCode(rank, status));
+      process = 0;
+      --left;
+    }
+    // It may be printing, for somebody who reads slowly.
+    bool isRankZeroAtWork =
+        result == 0 && left == 1 && children[0].process != 0;
+    for (unsigned rank = 0; rank < children.size(); ++rank)
+      if (isOver(waited) && !isRankZeroAtWork && children[rank].process != 0 &&
+          !killed[rank])
+        kill(rank);
+    if (left > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return result;
+}
+
+int sccl::afterFlush(int code) {
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  if (!error)
+    return code;
+  llvm::outs().clear_error();
   llvm::WithColor::error(llvm::errs(), "sccl")
-      << "the process of rank " << rank << " died of signal "
-      << WTERMSIG(status) << '\n';
+      << "cannot write standard output: " << error.message() << '\n';
   return 1;
 }
 
@@ -181,18 +320,17 @@ runChild(pid_t parent, int socket, unsigned rank, unsigned numRanks,
   if (getppid() != parent)
     _exit(1);
   ProcessEnd end{socket, numRanks};
-  int code = body({rank, numRanks, ProcessEnd::allGather, &end});
-  llvm::outs().flush();
+  int code = afterFlush(body({rank, numRanks, ProcessEnd::allGather, &end}));
   llvm::errs().flush();
   _exit(code);
 }
 
 static int runProcesses(unsigned numRanks,
-                        llvm::function_ref<int(const RankEnd &)> body) {
+                        llvm::function_ref<int(const RankEnd &)> body,
+                        double limitSeconds) {
   llvm::outs().flush();
   pid_t parent = getpid();
-  std::vector<int> sockets;
-  std::vector<pid_t> children;
+  Children children(limitSeconds);
   int result = 0;
   for (unsigned rank = 0; rank < numRanks; ++rank) {
     int pair[2];
@@ -201,13 +339,11 @@ static int runProcesses(unsigned numRanks,
       child = fork();
       if (child == 0) {
         // Held by others too, the parent's ends would hide that it closed them.
-        for (int socket : sockets)
-          close(socket);
+        children.closeSockets();
         close(pair[0]);
         runChild(parent, pair[1], rank, numRanks, body);
       }
       close(pair[1]);
-      sockets.push_back(pair[0]);
     }
     if (child < 0) {
       llvm::WithColor::error(llvm::errs(), "sccl")
@@ -216,15 +352,12 @@ static int runProcesses(unsigned numRanks,
       result = 1;
       break;
     }
-    children.push_back(child);
+    children.add({child, pair[0]});
   }
   if (result == 0)
-    serve(sockets);
-  for (int socket : sockets)
-    close(socket);
-  for (unsigned rank = 0; rank < children.size(); ++rank)
-    result = std::max(result, awaitChild(children[rank], rank));
-  return result;
+    children.serve();
+  children.closeSockets();
+  return std::max(result, children.awaitAll());
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,12 +459,13 @@ int sccl::becomeMpirun(unsigned numRanks, RanksAs kind,
 }
 
 int sccl::runRanks(unsigned numRanks, RanksAs kind,
-                   llvm::function_ref<int(const RankEnd &)> body) {
+                   llvm::function_ref<int(const RankEnd &)> body,
+                   double limitSeconds) {
   switch (kind) {
   case RanksAs::Threads:
     return runThreads(numRanks, body);
   case RanksAs::Processes:
-    return runProcesses(numRanks, body);
+    return runProcesses(numRanks, body, limitSeconds);
   case RanksAs::MPI:
   case RanksAs::OpenMPI:
   case RanksAs::MPICH:

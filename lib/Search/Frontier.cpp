@@ -20,6 +20,7 @@
 #include <future>
 #include <iterator>
 #include <mutex>
+#include <set>
 
 using namespace sccl;
 
@@ -73,12 +74,15 @@ private:
   //===--- Bounds ---===//
 
   void findBounds() {
-    if (Result<LowerBound> any = throughputBound(topology, smallest))
+    LowerBoundOptions limits;
+    limits.timeoutSeconds = remainingSeconds();
+    limits.interrupt = options.solver.interrupt;
+    if (Result<LowerBound> any = throughputBound(topology, smallest, limits))
       frontier.throughput = *any;
     bounds.resize(options.maxSteps + 1);
     for (unsigned s = 1; s <= options.maxSteps && !timeIsOver(); ++s) {
       announce({s});
-      LowerBoundOptions boundOptions;
+      LowerBoundOptions boundOptions = limits;
       boundOptions.timeoutSeconds = remainingSeconds();
       // What fewer steps can do anyway need not be proved again.
       if (frontier.throughput)
@@ -129,30 +133,32 @@ private:
   //===--- Schedules ---===//
 
   /// The (C, R) to try at `s` steps, cheapest first; of equal ones the smallest
-  /// first.
+  /// first. Without k, the smallest R that the bound allows for each C.
   std::vector<Candidate> candidatesAt(unsigned s) const {
     unsigned unit = smallest.chunks();
     unsigned maxChunks = std::max(options.maxChunks, unit);
-    std::optional<Rational> floor;
-    if (bounds[s])
-      floor = bounds[s]->value;
     std::vector<Candidate> candidates;
     for (unsigned c = unit; c <= maxChunks; c += unit) {
-      unsigned most = options.k ? s + *options.k : s + 4 * maxChunks;
-      for (unsigned r = s; r <= most; ++r) {
-        if (floor && Rational(r, c) < *floor)
-          continue;
-        candidates.push_back({c, r});
-        // Without k, the smallest R that the bound allows is the one to try.
-        if (!options.k)
-          break;
-      }
+      uint64_t first = leastRounds(s, c);
+      uint64_t last = options.k ? s + *options.k : first;
+      for (uint64_t r = first; r <= std::min<uint64_t>(last, maxRounds); ++r)
+        candidates.push_back({c, unsigned(r)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate &a, const Candidate &b) {
                        return a.bandwidth() < b.bandwidth();
                      });
     return candidates;
+  }
+
+  /// The smallest R for `s` steps and `chunks` chunks that the bound allows.
+  uint64_t leastRounds(unsigned s, unsigned chunks) const {
+    if (!bounds[s] || !bounds[s]->value)
+      return s;
+    const Rational &floor = *bounds[s]->value;
+    uint64_t scaled = uint64_t(floor.numerator()) * chunks;
+    uint64_t rounds = (scaled + floor.denominator() - 1) / floor.denominator();
+    return std::max<uint64_t>(s, rounds);
   }
 
   bool meetsBound(unsigned s, const Candidate &candidate) const {
@@ -174,35 +180,57 @@ private:
     if (options.k)
       return searchInOrder(s, candidates, options.engine);
     // What meets the bound settles the matter.
-    Clock::time_point began = Clock::now();
     std::vector<Candidate> meeting = meetingAt(s), others;
     if (std::optional<FrontierPoint> point = searchQuickly(s, meeting))
       return point;
     if (std::optional<FrontierPoint> point = searchBriefly(s, meeting))
       return point;
-    if (!options.thorough && canMeetThroughputAfter(s))
-      return std::nullopt;
-    if (std::optional<FrontierPoint> point =
-            searchInOrder(s, meeting, options.engine))
-      return point;
+    bool isBrief = !options.thorough && canMeetThroughputAfter(s);
+    if (!isBrief)
+      if (std::optional<FrontierPoint> point =
+              searchInOrder(s, meeting, options.engine))
+        return point;
     std::ranges::copy_if(candidates, std::back_inserter(others),
                          [&](const Candidate &c) { return !meetsBound(s, c); });
-    // Otherwise from the easy side, as far as time allows; of equal ones the
-    // smallest first, as before.
-    std::stable_sort(others.begin(), others.end(),
+    return searchFromEasySide(s, std::move(others), isBrief);
+  }
+
+  /// The cheapest of `candidates` that is found, the easiest first, as long as
+  /// time allows, or until one was not found quickly.
+  std::optional<FrontierPoint>
+  searchFromEasySide(unsigned s, std::vector<Candidate> candidates,
+                     bool isBrief) {
+    constexpr unsigned moreRounds = 4;
+    constexpr double briefSeconds = 0.25;
+    // If the bound is far off, nothing that is near it exists.
+    unsigned unit = smallest.chunks();
+    for (unsigned more = 1; more <= moreRounds; ++more)
+      candidates.push_back({unit, unsigned(leastRounds(s, unit)) + more});
+    // Of equal ones the smallest first, as before.
+    std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate &a, const Candidate &b) {
                        return a.bandwidth() > b.bandwidth();
                      });
+    SolverOptions solver = options.solver;
+    double probeSeconds = options.probeSeconds;
+    if (isBrief) {
+      solver.maxTurns = 1;
+      probeSeconds = briefSeconds;
+    }
+    Clock::time_point began = Clock::now();
     std::optional<FrontierPoint> best;
-    for (const Candidate &candidate : others) {
+    for (const Candidate &candidate : candidates) {
       std::chrono::duration<double> used = Clock::now() - began;
       if (timeIsOver() || used.count() > options.stepSeconds)
         break;
-      if (best && best->bandwidth() <= candidate.bandwidth())
+      if (isDominated(candidate) ||
+          (best && best->bandwidth() <= candidate.bandwidth()))
         continue;
       if (auto point =
-              tryCandidate(s, candidate, options.engine, options.solver))
+              tryCandidate(s, candidate, options.engine, solver, probeSeconds))
         best = std::move(point);
+      else if (isBrief)
+        break;
     }
     return best;
   }
@@ -250,10 +278,11 @@ private:
   std::optional<FrontierPoint>
   searchBriefly(unsigned s, const std::vector<Candidate> &candidates) {
     SolverOptions brief = options.solver;
-    brief.maxTurns = 2;
+    brief.maxTurns = briefTurns;
     if (candidates.empty() || family.kind != CollectiveKind::AllReduce)
       return std::nullopt;
-    return tryCandidate(s, candidates.front(), options.engine, brief);
+    return tryCandidate(s, candidates.front(), options.engine, brief,
+                        options.probeSeconds);
   }
 
   /// The first of `candidates` that has a schedule.
@@ -263,19 +292,18 @@ private:
     for (const Candidate &candidate : candidates) {
       if (timeIsOver())
         break;
-      if (std::optional<FrontierPoint> point =
-              tryCandidate(s, candidate, engine, options.solver))
+      if (std::optional<FrontierPoint> point = tryCandidate(
+              s, candidate, engine, options.solver, options.probeSeconds))
         return point;
     }
     return std::nullopt;
   }
 
   /// A schedule for `candidate`, unless fewer steps do as well.
-  std::optional<FrontierPoint> tryCandidate(unsigned s,
-                                            const Candidate &candidate,
-                                            std::string_view engine,
-                                            SolverOptions solver) {
-    if (auto known = cheapest(); known && *known <= candidate.bandwidth())
+  std::optional<FrontierPoint>
+  tryCandidate(unsigned s, const Candidate &candidate, std::string_view engine,
+               SolverOptions solver, double probeSeconds) {
+    if (isDominated(candidate))
       return std::nullopt;
     Result<Collective> collective = Collective::make(
         family.kind, topology.numRanks(), candidate.chunks, family.root);
@@ -286,13 +314,21 @@ private:
     if (!instance)
       return std::nullopt;
     announce({s, candidate.chunks, candidate.rounds});
-    solver.timeoutSeconds = std::min(options.probeSeconds, remainingSeconds());
+    solver.useBounds = false; // they allow the candidate
+    solver.timeoutSeconds = std::min(probeSeconds, remainingSeconds());
     SynthesisResult result = synthesize(*instance, solver, engine);
     if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
       return makePoint(s, candidate, std::move(satisfied->schedule), result);
     if (auto *failed = std::get_if<Failed>(&result.outcome))
       noteFailure(failed->message);
+    if (std::holds_alternative<Unknown>(result.outcome))
+      noteUndecided(s);
     return std::nullopt;
+  }
+
+  bool isDominated(const Candidate &candidate) {
+    std::optional<Rational> known = cheapest();
+    return known && *known <= candidate.bandwidth();
   }
 
   FrontierPoint makePoint(unsigned s, const Candidate &candidate,
@@ -327,6 +363,11 @@ private:
       failure = message;
   }
 
+  void noteUndecided(unsigned s) {
+    std::lock_guard lock(mutex);
+    undecided.insert(s);
+  }
+
   /// R/C of the last point.
   std::optional<Rational> cheapest() {
     std::lock_guard lock(mutex);
@@ -337,11 +378,15 @@ private:
     return frontier.throughput && cheapest() == frontier.throughput->value;
   }
 
-  /// "at S = 3, 4 ..." for the steps where the bound has not been reached.
+  /// "at S = 3, 4 ..." for the steps where the bound has not been reached; with
+  /// k, those where some C and R were not decided.
   std::string openSteps() const {
     std::string text;
     for (unsigned s : unsettled)
-      text += (text.empty() ? "" : ", ") + std::to_string(s);
+      if (!options.k || undecided.contains(s))
+        text += (text.empty() ? "" : ", ") + std::to_string(s);
+    if (text.empty())
+      return "";
     return "at S = " + text +
            " there may be cheaper schedules than those found";
   }
@@ -363,11 +408,13 @@ private:
                      (options.maxSteps == 1 ? " step was" : " steps were") +
                      " looked at";
       frontier.why += "; " + openBandwidth();
-      if (!options.k && !unsettled.empty())
-        frontier.why += "; " + openSteps();
+      if (std::string open = openSteps(); !open.empty())
+        frontier.why += "; " + open;
     } else if (options.k) {
       frontier.why = "the bandwidth bound is met; R is at most S + " +
                      std::to_string(*options.k);
+      if (std::string open = openSteps(); !open.empty())
+        frontier.why += "; " + open;
     } else if (!unsettled.empty()) {
       frontier.why = "the bandwidth bound is met, but " + openSteps();
     } else {
@@ -395,6 +442,8 @@ private:
   }
 
   static constexpr std::string_view packing = "packing";
+  static constexpr unsigned maxRounds = Instance::maxRounds;
+  static constexpr unsigned briefTurns = 2;
 
   const Topology &topology;
   const CollectiveFamily &family;
@@ -402,10 +451,11 @@ private:
   const Collective &smallest;
   Clock::time_point begin;
   std::vector<std::optional<LowerBound>> bounds; ///< by steps
-  /// Guards the next two, which searches that run at once share.
+  /// Guards the next three, which searches that run at once share.
   std::mutex mutex;
   std::optional<Rational> cheapestKnown;
-  std::string failure; ///< of an engine, if there was one
+  std::string failure;          ///< of an engine, if there was one
+  std::set<unsigned> undecided; ///< steps at which an engine gave up
   /// Numbers of steps at which the bound is below what was found.
   std::vector<unsigned> unsettled;
   Frontier frontier;

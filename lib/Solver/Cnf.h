@@ -13,24 +13,20 @@
 #ifndef SCCL_LIB_SOLVER_CNF_H
 #define SCCL_LIB_SOLVER_CNF_H
 
-#include "Deadline.h"
-
-#include <cadical.hpp>
-
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
 
 namespace sccl {
 
-/// Lets CaDiCaL ask whether to go on.
-class DeadlineTerminator final : public CaDiCaL::Terminator {
+/// Takes a formula and has a model of it.
+class ClauseSolver {
 public:
-  explicit DeadlineTerminator(const Deadline &deadline) : deadline(deadline) {}
-  bool terminate() override { return deadline.expired(); }
-
-private:
-  const Deadline &deadline;
+  virtual ~ClauseSolver() = default;
+  /// Adds a literal to the clause under construction; 0 ends it.
+  virtual void add(int literal) = 0;
+  /// Whether the model that was found last has `literal`.
+  virtual bool isTrue(int literal) = 0;
 };
 
 using Literals = std::vector<int>;
@@ -38,7 +34,7 @@ using Literals = std::vector<int>;
 /// Adds clauses to a solver and makes new variables.
 class Cnf {
 public:
-  explicit Cnf(CaDiCaL::Solver &solver) : solver(solver) {}
+  explicit Cnf(ClauseSolver &solver) : solver(solver) {}
 
   int newVariable() { return ++variables; }
   /// Of all clauses added: what the memory of the solver grows with.
@@ -69,7 +65,7 @@ public:
 private:
   void sequentialCounter(const Literals &literals, unsigned bound);
 
-  CaDiCaL::Solver &solver;
+  ClauseSolver &solver;
   int variables = 0;
   uint64_t literalsAdded = 0;
 };

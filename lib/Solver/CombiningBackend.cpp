@@ -28,8 +28,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backends.h"
-#include "Deadline.h"
 #include "Quotient.h"
+#include "sccl/Model/Deadline.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Model/Transforms.h"
 

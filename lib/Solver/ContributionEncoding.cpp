@@ -20,7 +20,7 @@ using namespace sccl;
 
 ContributionEncoding::ContributionEncoding(const Instance &instance,
                                            std::vector<Permutation> theGroup,
-                                           CaDiCaL::Solver &solver)
+                                           ClauseSolver &solver)
     : instance(instance), topology(instance.topology),
       group(std::move(theGroup)), solver(solver), cnf(solver) {
   assert(group.size() == 1 || actsOn(instance.collective));
@@ -392,7 +392,7 @@ Schedule ContributionEncoding::decode() const {
     for (const Orbit &orbit : orbits)
       decodePhase(orbit, step, schedule.steps);
     for (int bit : moreRounds[step])
-      schedule.steps[step].rounds += solver.val(bit) > 0;
+      schedule.steps[step].rounds += solver.isTrue(bit);
     spare -= schedule.steps[step].rounds;
   }
   schedule.steps.back().rounds += spare;

@@ -34,7 +34,7 @@ public:
   /// `group` lists all elements, the identity first. It must be trivial unless
   /// `actsOn(collective)`.
   ContributionEncoding(const Instance &instance, std::vector<Permutation> group,
-                       CaDiCaL::Solver &solver);
+                       ClauseSolver &solver);
 
   /// True if all chunks are alike and stay alike under any renumbering of the
   /// ranks, as in an all_reduce.
@@ -93,14 +93,14 @@ private:
   void decodePhase(const Orbit &orbit, unsigned step,
                    std::vector<Step> &steps) const;
   bool isTrue(int literal) const {
-    return literal != never && solver.val(literal) > 0;
+    return literal != never && solver.isTrue(literal);
   }
 
   const Instance &instance;
   const Topology &topology;
   const std::vector<Permutation> group;
   std::vector<std::vector<unsigned>> linkImages; // per element
-  CaDiCaL::Solver &solver;
+  ClauseSolver &solver;
   Cnf cnf;
   std::vector<Orbit> orbits;
   /// moreRounds[t][m]: step t + 1 has at least m + 2 rounds.

@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backends.h"
+#include "Cadical.h"
 #include "ContributionEncoding.h"
-#include "Deadline.h"
 
 #include <algorithm>
 #include <numeric>
@@ -28,7 +28,7 @@ namespace {
 struct Search {
   std::vector<Permutation> group;
   bool isOver = false;
-  std::unique_ptr<CaDiCaL::Solver> solver = nullptr;
+  std::unique_ptr<CadicalSolver> solver = nullptr;
   std::unique_ptr<ContributionEncoding> encoding = nullptr;
 
   bool isComplete() const { return group.size() == 1; }
@@ -145,7 +145,7 @@ void DirectRun::planSearches() {
 }
 
 void DirectRun::prepare(Search &search) {
-  search.solver = std::make_unique<CaDiCaL::Solver>();
+  search.solver = std::make_unique<CadicalSolver>();
   search.solver->set("quiet", 1);
   // A restricted search is only good for finding something.
   if (!search.isComplete())

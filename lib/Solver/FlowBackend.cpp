@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Model/Deadline.h"
+
 #include "Backends.h"
-#include "Deadline.h"
 #include "Pruning.h"
 #include "TimeExpansion.h"
 #include "TokenFlow.h"

@@ -7,11 +7,12 @@
 
 #include "IntegerProgram.h"
 
+#include "../Bounds/SimplexGuard.h"
+
 #include <CbcEventHandler.hpp>
 #include <CbcHeuristic.hpp>
 #include <CbcHeuristicDiveCoefficient.hpp>
 #include <CbcModel.hpp>
-#include <ClpEventHandler.hpp>
 #include <ClpSimplex.hpp>
 #include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
@@ -25,21 +26,6 @@ using namespace sccl;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Stops a simplex run when the time is up.
-class SimplexGuard final : public ClpEventHandler {
-public:
-  explicit SimplexGuard(const Deadline &deadline) : deadline(deadline) {}
-  int event(Event event) override {
-    constexpr int goOn = -1, stop = 5;
-    bool isTick = event == endOfIteration || event == endOfFactorization;
-    return isTick && deadline.expired() ? stop : goOn;
-  }
-  ClpEventHandler *clone() const override { return new SimplexGuard(*this); }
-
-private:
-  const Deadline &deadline;
-};
-
 /// Stops branch and bound when the time is up.
 class SearchGuard final : public CbcEventHandler {
 public:

@@ -14,7 +14,7 @@
 #ifndef SCCL_LIB_SOLVER_INTEGERPROGRAM_H
 #define SCCL_LIB_SOLVER_INTEGERPROGRAM_H
 
-#include "Deadline.h"
+#include "sccl/Model/Deadline.h"
 
 #include <cstdint>
 #include <optional>

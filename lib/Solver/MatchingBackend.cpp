@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backends.h"
-#include "Deadline.h"
 #include "FlowNetwork.h"
 #include "StepSplitting.h"
+#include "sccl/Model/Deadline.h"
 #include "sccl/Model/Symmetry.h"
 
 #include <algorithm>

@@ -35,6 +35,7 @@
 #include "Quotient.h"
 #include "Spreading.h"
 #ifdef SCCL_HAVE_CADICAL
+#include "Cadical.h"
 #include "TreePairEncoding.h"
 #endif
 
@@ -406,7 +407,7 @@ Packing::findTreePairs([[maybe_unused]] bool isPalindrome) const {
   std::vector<unsigned> rounds = roundsOf(isPalindrome);
   if (rounds.empty())
     return std::nullopt;
-  CaDiCaL::Solver solver;
+  CadicalSolver solver;
   DeadlineTerminator terminator(deadline);
   solver.set("quiet", 1);
   solver.configure("sat");

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backends.h"
-#include "Deadline.h"
+#include "Cadical.h"
 #include "SatEncoding.h"
 #include "StepSplitting.h"
 #include "TimeExpansion.h"
@@ -38,7 +38,7 @@ struct Attempt {
   SatRestriction restriction;
   bool isComplete; ///< restricts nothing
   bool isOver = false;
-  std::unique_ptr<CaDiCaL::Solver> solver = nullptr;
+  std::unique_ptr<CadicalSolver> solver = nullptr;
   std::unique_ptr<SatEncoding> encoding = nullptr;
 };
 
@@ -180,7 +180,7 @@ bool SatRun::outOfMemory() const {
 }
 
 void SatRun::prepare(Attempt &attempt) {
-  attempt.solver = std::make_unique<CaDiCaL::Solver>();
+  attempt.solver = std::make_unique<CadicalSolver>();
   attempt.solver->set("quiet", 1);
   attempt.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
   attempt.solver->connect_terminator(&terminator);

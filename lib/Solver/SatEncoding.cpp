@@ -285,7 +285,7 @@ Schedule SatEncoding::decode() const {
   Schedule schedule;
   schedule.steps.resize(instance.steps);
   for (const Travel &travel : travels) {
-    if (solver.val(travel.variable) < 0)
+    if (!solver.isTrue(travel.variable))
       continue;
     for (unsigned element = 0; element < quotient.order(); ++element) {
       const Link &link =
@@ -300,7 +300,7 @@ Schedule SatEncoding::decode() const {
     rounds = fixedRounds.empty() ? 1 : fixedRounds[step];
     if (fixedRounds.empty())
       for (int bit : moreRounds[step])
-        rounds += solver.val(bit) > 0;
+        rounds += solver.isTrue(bit);
     spare -= rounds;
   }
   schedule.steps.back().rounds += spare;

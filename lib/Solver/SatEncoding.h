@@ -36,7 +36,7 @@ struct SatRestriction {
 class SatEncoding {
 public:
   SatEncoding(const Instance &instance, const WindowPlan &windows,
-              SatRestriction restriction, CaDiCaL::Solver &solver)
+              SatRestriction restriction, ClauseSolver &solver)
       : instance(instance), topology(instance.topology), windows(windows),
         quotient(topology, instance.collective, std::move(restriction.group)),
         fixedRounds(std::move(restriction.rounds)), useSlots(restriction.slots),
@@ -94,7 +94,7 @@ private:
   const Quotient quotient;
   const std::vector<unsigned> fixedRounds;
   const bool useSlots;
-  CaDiCaL::Solver &solver;
+  ClauseSolver &solver;
   Cnf cnf;
 
   std::vector<Travel> travels;

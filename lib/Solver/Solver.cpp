@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Solver/Solver.h"
+#include "sccl/Model/Deadline.h"
 
 #include "Backends.h"
-#include "Deadline.h"
 #include "Windows.h"
+#include "sccl/Bounds/LowerBound.h"
 #include "sccl/Checker/ScheduleChecker.h"
 
 #include <algorithm>
@@ -85,6 +86,10 @@ chooseBackends(const Instance &instance, std::string_view engine,
     if (engine != "auto" && engine != backend->name())
       continue;
     known = true;
+    // The same formula as that of direct, more slowly.
+    if (engine == "auto" && backend->name() == "z3" && !chosen.empty() &&
+        chosen.back()->name() == "direct")
+      continue;
     std::string refusal = backend->whyNot(instance);
     if (refusal.empty())
       chosen.push_back(backend.get());
@@ -218,6 +223,60 @@ askInTurn(const Instance &instance, const SolverOptions &options,
   return result;
 }
 
+/// Refutes `instance` by a certified bound on R/C, for its number of steps or
+/// for any.
+static std::optional<Unsatisfiable>
+refuteByBound(const Instance &instance, const LowerBoundOptions &options) {
+  Rational bandwidth(instance.rounds, instance.collective.chunks());
+  auto refutes = [&](const Result<LowerBound> &bound) {
+    return bound && (!bound->value || *bound->value > bandwidth);
+  };
+  Deadline deadline(options);
+  Result<LowerBound> bound =
+      throughputBound(instance.topology, instance.collective, options);
+  if (!refutes(bound)) {
+    LowerBoundOptions rest = options;
+    rest.target = bandwidth;
+    rest.timeoutSeconds = std::max(deadline.remainingSeconds(), 1e-3);
+    bound = lowerBound(instance.topology, instance.collective, instance.steps,
+                       rest);
+  }
+  if (!refutes(bound))
+    return std::nullopt;
+  if (!bound->value)
+    return Unsatisfiable{"refuted by a bound: there is no schedule with S = " +
+                         std::to_string(instance.steps)};
+  return Unsatisfiable{"refuted by a bound: R/C is " + bandwidth.str() +
+                       " and must be at least " + bound->value->str()};
+}
+
+/// Engines first: most of what they can answer they answer at once. What they
+/// would search for long is often refuted at once by a bound.
+static SynthesisResult
+askWithBounds(const Instance &instance, const SolverOptions &options,
+              const std::vector<const SolverBackend *> &backends) {
+  constexpr double firstSeconds = 0.5, boundSeconds = 10;
+  Deadline deadline(options);
+  double limit = std::min(deadline.remainingSeconds(), Deadline::forever);
+  SolverOptions part = options;
+  part.useBounds = false;
+  part.timeoutSeconds = std::min(firstSeconds, limit / 4);
+  SynthesisResult result = askInTurn(instance, part, backends);
+  if (!std::holds_alternative<Unknown>(result.outcome) || deadline.expired())
+    return result;
+  LowerBoundOptions boundOptions;
+  boundOptions.timeoutSeconds =
+      std::min(boundSeconds, deadline.remainingSeconds() / 2);
+  boundOptions.interrupt = options.interrupt;
+  if (auto refutation = refuteByBound(instance, boundOptions))
+    return {*refutation, "bound", deadline.elapsedSeconds()};
+  if (options.timeoutSeconds > 0)
+    part.timeoutSeconds = std::max(deadline.remainingSeconds(), 1e-3);
+  else
+    part.timeoutSeconds = 0;
+  return askInTurn(instance, part, backends);
+}
+
 SynthesisResult sccl::synthesize(const Instance &instance,
                                  const SolverOptions &options,
                                  std::string_view engine) {
@@ -226,13 +285,14 @@ SynthesisResult sccl::synthesize(const Instance &instance,
   Failed failure;
   std::vector<const SolverBackend *> backends =
       chooseBackends(instance, engine, failure);
-  // An engine that cannot reduce can still do the parts of a reduction.
+  // An engine that cannot reduce can still do the parts of a reduction, and z3
+  // is quicker there.
   std::unique_ptr<SolverBackend> overNamed;
-  if (backends.empty() && isBackend(engine) &&
+  if ((backends.empty() || engine == "z3") && isBackend(engine) &&
       instance.collective.combining()) {
     overNamed = createCombiningBackend(engine);
     if (overNamed->whyNot(instance).empty())
-      backends = {overNamed.get()};
+      backends.insert(backends.begin(), overNamed.get());
   }
   if (backends.empty())
     return {failure, std::string(engine)};
@@ -243,5 +303,7 @@ SynthesisResult sccl::synthesize(const Instance &instance,
         std::chrono::steady_clock::now() - start;
     return {*refutation, "distance", seconds.count()};
   }
+  if (engine == "auto" && options.useBounds)
+    return askWithBounds(instance, options, backends);
   return askInTurn(instance, options, backends);
 }

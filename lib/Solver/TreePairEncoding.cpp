@@ -25,7 +25,7 @@ TreePairEncoding::TreePairEncoding(const Instance &instance,
                                    std::vector<Permutation> theGroup,
                                    bool isPalindrome,
                                    std::vector<unsigned> theRounds,
-                                   CaDiCaL::Solver &solver)
+                                   ClauseSolver &solver)
     : instance(instance), topology(instance.topology),
       group(std::move(theGroup)), isPalindrome(isPalindrome),
       rounds(std::move(theRounds)), solver(solver), cnf(solver),

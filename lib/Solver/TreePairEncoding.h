@@ -38,7 +38,7 @@ public:
   /// those of each step and add up to R.
   TreePairEncoding(const Instance &instance, std::vector<Permutation> group,
                    bool isPalindrome, std::vector<unsigned> rounds,
-                   CaDiCaL::Solver &solver);
+                   ClauseSolver &solver);
 
   /// Adds all clauses, or some if `stop` returns true on the way.
   void encode(const std::function<bool()> &stop);
@@ -72,7 +72,7 @@ private:
   void decodeStep(const Orbit &orbit, unsigned firstChunk, unsigned step,
                   Schedule &schedule) const;
   unsigned numImages() const { return group.size() * (isPalindrome ? 2 : 1); }
-  bool isTrue(int literal) const { return solver.val(literal) > 0; }
+  bool isTrue(int literal) const { return solver.isTrue(literal); }
 
   const Instance &instance;
   const Topology &topology;
@@ -81,7 +81,7 @@ private:
   std::vector<std::vector<unsigned>> linkImages; // per element
   std::vector<unsigned> mirrorLinks;             // if it is a palindrome
   const std::vector<unsigned> rounds;            // per step
-  CaDiCaL::Solver &solver;
+  ClauseSolver &solver;
   Cnf cnf;
   const unsigned leastIn, leastOut; // steps, see `leastRadius`
   std::vector<Orbit> orbits;

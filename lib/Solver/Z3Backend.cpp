@@ -60,6 +60,8 @@ private:
   Outcome answerIn(z3::context &context, Watchdog &watchdog);
   z3::solver makeSolver(z3::context &context) const;
   std::unique_ptr<Z3Encoding> createEncoding(z3::context &context) const {
+    if (instance.collective.combining())
+      return createReductionEncoding(instance, context);
     return options.encoding == Encoding::Paper
                ? createPaperEncoding(instance, context)
                : createDirectEncoding(instance, context);
@@ -160,15 +162,13 @@ class Z3Backend final : public SolverBackend {
 public:
   std::string_view name() const override { return "z3"; }
 
-  std::string whyNot(const Instance &instance) const override {
-    if (instance.collective.combining())
-      return "collective '" + instance.collective.name() +
-             "' combines chunks, z3 takes collectives that only move them";
-    return "";
-  }
+  std::string whyNot(const Instance &) const override { return ""; }
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
+    if (options.encoding == Encoding::Paper && instance.collective.combining())
+      return {Unknown{"the encoding of the paper has no reductions"},
+              "z3/paper"};
     auto start = std::chrono::steady_clock::now();
     Outcome outcome = Z3Run(instance, options).answer();
     std::chrono::duration<double> seconds =

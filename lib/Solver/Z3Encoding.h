@@ -41,6 +41,9 @@ public:
 
 std::unique_ptr<Z3Encoding> createDirectEncoding(const Instance &instance,
                                                  z3::context &context);
+/// For combining collectives; the others are for what only moves chunks.
+std::unique_ptr<Z3Encoding> createReductionEncoding(const Instance &instance,
+                                                    z3::context &context);
 std::unique_ptr<Z3Encoding> createPaperEncoding(const Instance &instance,
                                                 z3::context &context);
 

@@ -157,6 +157,36 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
   return copy;
 }
 
+/// Fails if an earlier schedule has the same sends in each step; remembers this
+/// one.
+LogicalResult PlanBuilder::checkNew(coll::ScheduleOp op,
+                                    const Schedule &schedule, unsigned chunks) {
+  Schedule sorted = schedule;
+  for (Step &step : sorted.steps)
+    llvm::sort(step.sends);
+  for (unsigned i = 0; i < schedules.size(); ++i)
+    if (schedules[i] == sorted && result.manifest.schedules[i].chunks == chunks)
+      return op.emitOpError()
+             << "is the same as schedule " << i << " of the plan, "
+             << result.manifest.schedules[i].name;
+  schedules.push_back(std::move(sorted));
+  return success();
+}
+
+/// Schedules of a plan are known by their names, and so are their kernels.
+void PlanBuilder::makeNameUnique(coll::ScheduleOp schedule) const {
+  auto module = cast<ModuleOp>(schedule->getParentOp());
+  std::string base = schedule.getSymName().str(), name = base;
+  auto isTaken = [&](const plan::ScheduleInfo &other) {
+    return other.name == name;
+  };
+  for (unsigned i = 1; llvm::any_of(result.manifest.schedules, isTaken) ||
+                       (name != base && module.lookupSymbol(name));
+       ++i)
+    name = base + "_" + std::to_string(i);
+  schedule.setSymName(name);
+}
+
 /// Numbers of blocks per channel to build programs for, in ascending order.
 std::vector<unsigned> PlanBuilder::blocksToBuild() const {
   std::vector<unsigned> blocks;
@@ -178,13 +208,17 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     return failure();
   const Collective &collective = problem->collective;
   Schedule schedule = coll::importSchedule(op);
+  if (failed(checkNew(op, schedule, collective.chunks())))
+    return failure();
   Cost cost = costOf(schedule, collective);
   costs.push_back(cost);
+  OwningOpRef<ModuleOp> module = extract(op);
+  auto copy = *module->getOps<coll::ScheduleOp>().begin();
+  makeNameUnique(copy);
   result.manifest.schedules.push_back(
-      {op.getSymName().str(), collective.chunks(),
+      {copy.getSymName().str(), collective.chunks(),
        collective.chunksPerSegment(), cost.steps, schedule.rounds(),
        cost.bandwidth.str()});
-  OwningOpRef<ModuleOp> module = extract(op);
   for (const std::string &name : request.variants) {
     std::optional<PlanVariant> variant = findVariant(name);
     if (!variant)
@@ -354,20 +388,29 @@ FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
                     options);
 }
 
+/// The program that stands for a schedule until somebody measures; the model
+/// knows no difference. Where values are combined, it is better to fetch what a
+/// peer has than to have it written here (docs/Rationale/Plan.md).
+static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
+  std::optional<unsigned> first;
+  for (auto [index, program] : llvm::enumerate(manifest.programs)) {
+    if (program.schedule != schedule)
+      continue;
+    if (manifest.combining && program.variant == "pull")
+      return index;
+    if (!first)
+      first = index;
+  }
+  return *first;
+}
+
 plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
   plan::SizeTable table;
   table.source = "model";
-  for (const SizeRange &range : selectBySize(costs, request.model)) {
-    // The first program of a schedule is as good as any in the model.
-    auto program = llvm::find_if(manifest.programs,
-                                 [&](const plan::ProgramInfo &candidate) {
-                                   return candidate.schedule == range.best;
-                                 });
-    table.choices.push_back({range.firstByte,
-                             unsigned(program - manifest.programs.begin()),
-                             plan::Path::Auto, 0});
-  }
+  for (const SizeRange &range : selectBySize(costs, request.model))
+    table.choices.push_back(
+        {range.firstByte, standIn(manifest, range.best), plan::Path::Auto, 0});
   manifest.tables.push_back(std::move(table));
   return std::move(result);
 }

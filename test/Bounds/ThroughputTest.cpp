@@ -203,6 +203,15 @@ TEST(Throughput, NeverAboveTheBoundForSomeSteps) {
     }
 }
 
+TEST(Throughput, InterruptIsKept) {
+  std::atomic<bool> flag = true;
+  LowerBoundOptions options;
+  options.interrupt = &flag;
+  auto collective = Collective::make(Kind::Broadcast, 1024, 1);
+  EXPECT_FALSE(throughputBound(builtin("ring:1024"), *collective, options));
+  EXPECT_TRUE(throughputBound(builtin("ring:1024"), *collective));
+}
+
 TEST(Throughput, Errors) {
   Topology oneWay("one-way", 2);
   ASSERT_TRUE(oneWay.addLink(0, 1, 1));

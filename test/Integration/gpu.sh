@@ -203,16 +203,35 @@ pack() {
 # Running
 # ===------------------------------------------------------------------------===
 
+# by_kind PLAN...: one row of each topology and collective first, then the others.
+by_kind() {
+  local path kind first=() other=() seen=" "
+  for path in "$@"; do
+    kind=$(basename "$path" .sccl | cut -d - -f 2,3)
+    if [[ $seen == *" $kind "* ]]; then
+      other+=("$path")
+    else
+      first+=("$path")
+      seen+="$kind "
+    fi
+  done
+  printf '%s\n' "${first[@]}" "${other[@]}"
+}
+
+# run_sanitizer PLAN...: as many as there is time for.
 run_sanitizer() {
-  local plan=$1
+  local plans
   if ! command -v compute-sanitizer > /dev/null; then
     echo "compute-sanitizer: not here"
-  elif timeout 60 compute-sanitizer --error-exitcode=9 \
-         "$folder/sccl-bench-gpu" rows --device=$device --gpus="$count" \
-         --most=4096 "$plan" > "$work/log" 2>&1; then
-    echo "compute-sanitizer: no errors"
+    return
+  fi
+  mapfile -t plans < <(by_kind "$@")
+  if timeout 60 compute-sanitizer --error-exitcode=9 \
+       "$folder/sccl-bench-gpu" rows --device=$device --gpus="$count" \
+       --seconds=35 --most=4096 "${plans[@]}" > "$work/log" 2>&1; then
+    echo "compute-sanitizer: no errors: $(grep 'rows right' "$work/log")"
   else
-    echo "compute-sanitizer: FAILED"
+    echo "compute-sanitizer: FAILED with code $?"
     tail -n 5 "$work/log" | sed 's/^/  /'
     failed=1
   fi
@@ -248,7 +267,7 @@ run() {
   else
     echo "G1 to G7: not measured: they need CUDA"
   fi
-  run_sanitizer "${plans[0]}"
+  run_sanitizer "${plans[@]}"
   echo "done in $((SECONDS - begin)) s"
   return $failed
 }

@@ -5,16 +5,58 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Replaces the operators of the whole process, libsccl included.
+// Counts what the whole process allocates, libsccl and the C library included,
+// by taking the place of malloc and its kin. Sanitizers have taken that place
+// already; with them, only C++ is counted.
 //
 //===----------------------------------------------------------------------===//
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
 std::atomic<uint64_t> allocations = 0;
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) &&                    \
+    !defined(__SANITIZE_THREAD__)
+
+extern "C" {
+// The names under which glibc keeps its own.
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *memory, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void *calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void *realloc(void *memory, size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+void *memalign(size_t alignment, size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void **memory, size_t alignment, size_t bytes) {
+  ++allocations;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+}
+
+#else
 
 void *operator new(size_t bytes) {
   ++allocations;
@@ -24,3 +66,5 @@ void *operator new(size_t bytes) {
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+#endif

@@ -291,6 +291,26 @@ TEST_P(EitherGPU, ReportsEveryCallThatFails) {
     }
 }
 
+TEST_P(EitherGPU, TellsPeersWhatFailed) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  std::string name = fake.isCUDA ? "cuLaunchCooperativeKernel"
+                                 : "hipModuleLaunchCooperativeKernel";
+  Setting fail("SCCL_FAKE_FAIL", name + ":1");
+  std::atomic<unsigned> own = 0, told = 0;
+  runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+    scclResult code = useOnce(end, bytes, kind);
+    std::string message = scclGetLastErrorMessage();
+    std::string cause = name + " failed: told to fail (";
+    std::string other = "the communicator failed on rank " +
+                        std::to_string(1 - end.rank) + ": " + cause;
+    own += code == scclErrorDevice && message.starts_with(cause);
+    told += code == scclErrorDevice && message.starts_with(other);
+    return 0;
+  });
+  EXPECT_EQ(own, 1u);
+  EXPECT_EQ(told, 1u);
+}
+
 TEST_P(EitherGPU, NeedsExportsBetweenProcessesOnly) {
   std::string name = fake.isCUDA ? "cuIpcGetMemHandle" : "hipIpcGetMemHandle";
   Setting fail("SCCL_FAKE_FAIL", name + ":1");

@@ -5,17 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Runtime/Ranks.h"
-#include "sccl/sccl.h"
+#include "LibraryTesting.h"
 
-#include <gtest/gtest.h>
+#include "sccl/Plan/Plan.h"
 
 #include <atomic>
-#include <chrono>
-#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <string>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -24,74 +22,6 @@ using namespace sccl;
 /// See Allocations.cpp.
 extern std::atomic<uint64_t> allocations;
 
-//===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-// Peers write the caller's receive buffer.
-static const char *allReduce = SCCL_TEST_PLANS "/pair-halves-all_reduce.sccl";
-// Peers write scratch memory only.
-static const char *exchange = SCCL_TEST_PLANS "/pair-all_reduce.sccl";
-static const char *allGather = SCCL_TEST_PLANS "/ring4-all_gather.sccl";
-static const char *allToAll = SCCL_TEST_PLANS "/pair-all_to_all.sccl";
-static const char *ptxOnly = SCCL_TEST_PLANS "/pair-ptx.sccl";
-
-namespace {
-/// A plan and a communicator that go when the test ends.
-struct Member {
-  scclPlan plan = nullptr;
-  scclComm comm = nullptr;
-  Member() = default;
-  Member(const Member &) = delete;
-  ~Member() {
-    scclCommDestroy(comm);
-    scclPlanDestroy(plan);
-  }
-  scclResult join(const RankEnd &end, const char *path,
-                  double timeoutSeconds = 20, unsigned numRanks = 0) {
-    scclResult result = scclPlanLoad(path, &plan);
-    if (result != scclSuccess)
-      return result;
-    scclConfig config = SCCL_CONFIG_INITIALIZER;
-    config.timeoutSeconds = timeoutSeconds;
-    return scclCommInit(plan, end.rank, numRanks ? numRanks : end.numRanks,
-                        end.allGather, end.context, &config, &comm);
-  }
-  scclResult launch(const float *send, float *recv, size_t count) {
-    return scclLaunch(comm, send, recv, count, scclFloat32, scclSum, nullptr);
-  }
-};
-
-struct Stopwatch {
-  std::chrono::steady_clock::time_point begin =
-      std::chrono::steady_clock::now();
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         begin)
-        .count();
-  }
-};
-} // namespace
-
-/// A body returns this when all is as it should be; a text of failure is
-/// printed, because processes cannot report to GoogleTest.
-static int check(bool condition, const std::string &what) {
-  if (!condition)
-    fprintf(stderr, "failed: %s (last message: %s)\n", what.c_str(),
-            scclGetLastErrorMessage());
-  return condition ? 0 : 1;
-}
-
-static bool messageHas(const char *part) {
-  return std::string(scclGetLastErrorMessage()).find(part) != std::string::npos;
-}
-
-static std::string readFile(const char *path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class EitherWay : public testing::TestWithParam<RanksAs> {};
 INSTANTIATE_TEST_SUITE_P(Library, EitherWay,
                          testing::Values(RanksAs::Threads, RanksAs::Processes),
                          [](const auto &info) {
@@ -131,6 +61,7 @@ TEST(Library, RefusesBadPlans) {
   EXPECT_EQ(scclPlanLoad("/nonexistent.sccl", &plan), scclErrorSystem);
   EXPECT_TRUE(messageHas("cannot open /nonexistent.sccl: No such file"));
   EXPECT_EQ(scclPlanLoad("/", &plan), scclErrorInvalidPlan);
+  EXPECT_TRUE(messageHas("/ is no regular file"));
   EXPECT_EQ(scclPlanLoad(nullptr, &plan), scclErrorInvalidArgument);
   EXPECT_EQ(scclPlanLoad("/proc/self/exe", &plan), scclErrorInvalidPlan);
   EXPECT_TRUE(messageHas("this is no sccl plan"));
@@ -139,7 +70,10 @@ TEST(Library, RefusesBadPlans) {
   for (size_t size : {size_t(0), size_t(30), size_t(64), bytes.size() - 1})
     EXPECT_EQ(scclPlanLoadMemory(bytes.data(), size, &plan),
               scclErrorInvalidPlan);
-  for (size_t i = 0; i < bytes.size(); i += 211) {
+  size_t end = bytes.find("\x7f"
+                          "ELF"); // blobs are read later
+  ASSERT_NE(end, std::string::npos);
+  for (size_t i = 0; i < end; i += 211) {
     bytes[i] ^= 4;
     EXPECT_EQ(scclPlanLoadMemory(bytes.data(), bytes.size(), &plan),
               scclErrorInvalidPlan)
@@ -153,12 +87,34 @@ TEST(Library, RefusesBadPlans) {
   EXPECT_EQ(plan, nullptr);
 }
 
+TEST(Library, RefusesAPipeWithoutWaiting) {
+  std::string path =
+      testing::TempDir() + "sccl-pipe-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  scclPlan plan = nullptr;
+  alarm(20);
+  EXPECT_EQ(scclPlanLoad(path.c_str(), &plan), scclErrorInvalidPlan);
+  alarm(0);
+  EXPECT_TRUE(messageHas("is no regular file"));
+  unlink(path.c_str());
+}
+
+/// The time does not depend on code for other devices.
 TEST(Library, LoadsFast) {
+  std::string bytes = readFile(allReduce);
+  Result<plan::PlanView> view = plan::parseWhole(bytes);
+  ASSERT_TRUE(bool(view)) << view.error();
+  plan::Plan large{view->manifest, {}};
+  for (llvm::StringRef blob : view->blobs)
+    large.blobs.push_back(blob.str());
+  large.blobs.resize(large.blobs.size() + 10, std::string(500000, 'x'));
+  bytes = *plan::serialize(large);
   double best = 1;
   for (unsigned i = 0; i < 20; ++i) {
     Stopwatch watch;
     scclPlan plan = nullptr;
-    ASSERT_EQ(scclPlanLoad(allReduce, &plan), scclSuccess);
+    ASSERT_EQ(scclPlanLoadMemory(bytes.data(), bytes.size(), &plan),
+              scclSuccess);
     best = std::min(best, watch.seconds());
     scclPlanDestroy(plan);
   }
@@ -229,6 +185,25 @@ TEST(Library, RefusesBadArgumentsOfInit) {
       scclErrorInvalidArgument);
 }
 
+TEST_P(EitherWay, RefusesDamagedCode) {
+  std::string bytes = readFile(allReduce);
+  size_t code = bytes.find("\x7f"
+                           "ELF");
+  ASSERT_NE(code, std::string::npos);
+  bytes[code + 200] ^= 4;
+  EXPECT_EQ(0, runRanks(2, GetParam(), [&](const RankEnd &end) {
+              Member member;
+              return check(!scclPlanLoadMemory(bytes.data(), bytes.size(),
+                                               &member.plan) &&
+                               scclCommInit(member.plan, end.rank, 2,
+                                            end.allGather, end.context, nullptr,
+                                            &member.comm) ==
+                                   scclErrorInvalidPlan &&
+                               messageHas("blob 0 does not have the SHA-256"),
+                           "damaged code");
+            }));
+}
+
 TEST_P(EitherWay, RefusesAPlanForOtherDevices) {
   EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
               Member member;
@@ -241,20 +216,6 @@ TEST_P(EitherWay, RefusesAPlanForOtherDevices) {
 //===----------------------------------------------------------------------===//
 // Launching
 //===----------------------------------------------------------------------===//
-
-/// all_reduce of `count` floats from `send` to `recv`, checked.
-static int reduceOnce(Member &member, const RankEnd &end, float *send,
-                      float *recv, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    send[i] = float(i % 100 + end.rank);
-  if (int failed = check(member.launch(send, recv, count) == scclSuccess,
-                         "launch of " + std::to_string(count)))
-    return failed;
-  for (size_t i = 0; i < count; ++i)
-    if (recv[i] != float(2 * (i % 100) + 1))
-      return check(false, "element " + std::to_string(i));
-  return 0;
-}
 
 TEST_P(EitherWay, ReducesAnySizeFromAnyMemory) {
   for (const char *plan : {allReduce, exchange})
@@ -425,6 +386,31 @@ TEST_P(EitherWay, RefusesBadBuffers) {
       }));
 }
 
+TEST(Library, CountsAllocations) {
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) &&                    \
+    !defined(__SANITIZE_THREAD__)
+  // Volatile, or the compiler leaves them out.
+  void *(*volatile get)(size_t) = std::malloc;
+  void *(*volatile getZeroed)(size_t, size_t) = std::calloc;
+  void *(*volatile change)(void *, size_t) = std::realloc;
+  void *(*volatile getAligned)(size_t, size_t) = std::aligned_alloc;
+  uint64_t before = allocations;
+  void *memory = get(10);
+  EXPECT_EQ(allocations, before + 1);
+  memory = change(memory, 100000);
+  EXPECT_EQ(allocations, before + 2);
+  std::free(memory);
+  std::free(getZeroed(3, 5));
+  EXPECT_EQ(allocations, before + 3);
+  std::free(getAligned(64, 128));
+  EXPECT_EQ(allocations, before + 4);
+#endif
+  uint64_t start = allocations;
+  int *volatile number = new int(1);
+  EXPECT_EQ(allocations, start + 1);
+  delete number;
+}
+
 TEST_P(EitherWay, DoesNotAllocateInLaunches) {
   EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
               Member member;
@@ -488,140 +474,6 @@ TEST_P(EitherWay, TellsWhatItChooses) {
                                   scclErrorUnsupported,
                               "program 77");
       }));
-}
-
-//===----------------------------------------------------------------------===//
-// Faults
-//===----------------------------------------------------------------------===//
-
-TEST_P(EitherWay, ReportsDifferentCounts) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              if (check(member.join(end, allReduce) == scclSuccess, "join"))
-                return 1;
-              std::vector<float> a(200000), b(200000);
-              return check(
-                         member.launch(a.data(), b.data(), 100000 + end.rank) ==
-                                 scclErrorMismatch &&
-                             messageHas("another count"),
-                         "different counts") +
-                     check(scclCommGetError(member.comm) == scclErrorMismatch,
-                           "afterwards");
-            }));
-}
-
-TEST_P(EitherWay, GivesUpOnALateRank) {
-  for (const char *plan : {allReduce, exchange})
-    for (size_t count : {size_t(10), size_t(100000)})
-      EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
-                  Member member;
-                  if (check(member.join(end, plan, 0.3) == 0, "join"))
-                    return 1;
-                  std::vector<float> a(count), b(count);
-                  if (reduceOnce(member, end, a.data(), b.data(), count))
-                    return 1;
-                  // However busy the machine is, rank 1 is later than the
-                  // limit.
-                  Stopwatch watch;
-                  while (end.rank == 1 && watch.seconds() < 20 &&
-                         scclCommGetError(member.comm) == scclSuccess)
-                    usleep(1000);
-                  scclResult result = member.launch(a.data(), b.data(), count);
-                  std::vector<int> all;
-                  end.gather(0, all);
-                  return check(
-                             result == scclErrorTimeout &&
-                                 messageHas("rank 1 did not begin a launch "
-                                            "that rank 0 waited in for 0.3 s"),
-                             "a late rank") +
-                         check(watch.seconds() < 10, "within the limit");
-                }));
-}
-
-TEST(Library, NoticesADeadRank) {
-  for (const char *plan : {allReduce, exchange})
-    for (size_t count : {size_t(10), size_t(1000000)}) {
-      Stopwatch watch;
-      // The dead process makes the result 1.
-      EXPECT_EQ(1, runRanks(2, RanksAs::Processes, [&](const RankEnd &end) {
-                  Member member;
-                  if (check(member.join(end, plan) == 0, "join"))
-                    return 2;
-                  std::vector<float> a(count), b(count);
-                  std::thread killer;
-                  if (end.rank == 1)
-                    killer = std::thread([] {
-                      usleep(100000);
-                      kill(getpid(), SIGKILL);
-                    });
-                  scclResult result = scclSuccess;
-                  while (result == scclSuccess)
-                    result = member.launch(a.data(), b.data(), count);
-                  return check(result == scclErrorRankLost &&
-                                   messageHas("process of rank 1 has ended"),
-                               "a dead rank")
-                             ? 2
-                             : 0;
-                }));
-      EXPECT_LT(watch.seconds(), 5);
-    }
-}
-
-TEST_P(EitherWay, AbortsOnAllRanks) {
-  for (const char *plan : {allReduce, exchange})
-    for (size_t count : {size_t(10), size_t(1000000)})
-      EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
-                  Member member;
-                  if (check(member.join(end, plan) == 0, "join"))
-                    return 1;
-                  std::thread aborter;
-                  if (end.rank == 0)
-                    aborter = std::thread([&] {
-                      usleep(100000);
-                      scclCommAbort(member.comm);
-                    });
-                  std::vector<float> a(count), b(count);
-                  scclResult result = scclSuccess;
-                  while (result == scclSuccess)
-                    result = member.launch(a.data(), b.data(), count);
-                  if (aborter.joinable())
-                    aborter.join();
-                  std::vector<int> all;
-                  end.gather(0, all);
-                  return check(result == scclErrorAborted &&
-                                   messageHas("rank 0 has aborted"),
-                               "abort") +
-                         check(member.launch(a.data(), b.data(), 1) ==
-                                   scclErrorAborted,
-                               "later launches");
-                }));
-}
-
-TEST_P(EitherWay, RefusesASecondLaunchInFlight) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              if (check(member.join(end, allReduce) == 0, "join"))
-                return 1;
-              std::vector<float> a(10), b(10), c(10), d(10);
-              std::vector<int> all;
-              std::atomic<int> failed = 0;
-              if (end.rank == 0) {
-                // This launch waits for rank 1, which waits for the all-gather.
-                std::thread first([&] {
-                  failed += reduceOnce(member, end, a.data(), b.data(), 10);
-                });
-                usleep(200000);
-                failed += check(member.launch(c.data(), d.data(), 10) ==
-                                    scclErrorBusy,
-                                "second launch");
-                end.gather(0, all);
-                first.join();
-              } else {
-                end.gather(0, all);
-                failed += reduceOnce(member, end, a.data(), b.data(), 10);
-              }
-              return failed.load();
-            }));
 }
 
 /// Open files and mappings of shared memory of this process.

@@ -7,6 +7,7 @@
 
 #include "sccl/Plan/Plan.h"
 
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/SHA256.h"
 
 #include <gtest/gtest.h>
@@ -66,6 +67,7 @@ TEST(Plan, RoundTrips) {
   for (size_t i = 0; i < plan.blobs.size(); ++i) {
     EXPECT_EQ(view->blobs[i], plan.blobs[i]);
     EXPECT_EQ((view->blobs[i].data() - bytes->data()) % 4096, 0);
+    EXPECT_FALSE(checkBlob(*view, i));
   }
   EXPECT_EQ(view->hash.size(), 64u);
   EXPECT_EQ(*bytes, *serialize(plan));
@@ -75,10 +77,29 @@ TEST(Plan, NoticesEveryFlippedBit) {
   std::string bytes = *serialize(makePlan());
   for (size_t bit = 0; bit < bytes.size() * 8; bit += bit < 2048 ? 1 : 509) {
     bytes[bit / 8] ^= char(1 << bit % 8);
-    EXPECT_FALSE(bool(parse(bytes))) << "bit " << bit;
+    EXPECT_FALSE(bool(parseWhole(bytes))) << "bit " << bit;
     bytes[bit / 8] ^= char(1 << bit % 8);
   }
-  EXPECT_TRUE(bool(parse(bytes)));
+  EXPECT_TRUE(bool(parseWhole(bytes)));
+}
+
+/// Only what is used of a plan is worth the time.
+TEST(Plan, LeavesBlobsForLater) {
+  std::string bytes = *serialize(makePlan());
+  const std::string hash = parse(bytes)->hash;
+  bytes.back() ^= 1;
+  Result<PlanView> view = parse(bytes);
+  ASSERT_TRUE(bool(view)) << view.error();
+  EXPECT_FALSE(checkBlob(*view, 1));
+  std::optional<Error> error = checkBlob(*view, 2);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->message, "the plan is damaged: blob 2 does not have the "
+                            "SHA-256 that the manifest says");
+  EXPECT_EQ(parseWhole(bytes).error(), error->message);
+  // Plans that differ in blobs differ in the hash.
+  Plan other = makePlan();
+  other.blobs.back() = "THIRD";
+  EXPECT_NE(parse(*serialize(other))->hash, hash);
 }
 
 TEST(Plan, NoticesTruncationAndGrowth) {
@@ -96,8 +117,8 @@ TEST(Plan, SaysWhatIsWrong) {
   EXPECT_EQ(parse(bytes).error(),
             "the plan has format version 2, this is for version 1");
   bytes[8] = 1;
-  bytes.back() ^= 1;
-  EXPECT_EQ(parse(bytes).error(), "the plan is damaged: its contents do not "
+  bytes[100] ^= 1;
+  EXPECT_EQ(parse(bytes).error(), "the plan is damaged: its manifest does not "
                                   "have the SHA-256 that its header says");
   EXPECT_EQ(parse(llvm::StringRef(bytes).take_front(70)).error(),
             "the plan is truncated or too long: it has 70 bytes and should "
@@ -105,9 +126,14 @@ TEST(Plan, SaysWhatIsWrong) {
                 std::to_string(bytes.size()));
 }
 
+static std::vector<BlobRange> makeRanges() {
+  std::string hash(64, '0');
+  return {{4096, 0, hash}, {4096, 10000, hash}, {16384, 5, hash}};
+}
+
 /// The error for the manifest of makePlan() with `from` replaced by `to`.
 static std::string errorAfter(const std::string &from, const std::string &to) {
-  std::vector<BlobRange> blobs = {{4096, 0}, {4096, 10000}, {16384, 5}};
+  std::vector<BlobRange> blobs = makeRanges();
   std::string text = manifestText(makePlan().manifest, blobs);
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -162,11 +188,33 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "a copy has two positions in a segment");
   EXPECT_EQ(errorAfter("\"offset\":4096", "\"offset\":1e99"),
             prefix + "'offset' is missing or no integer");
+  EXPECT_EQ(errorAfter("\"sha256\":\"0000", "\"sha256\":\"0"),
+            prefix + "'sha256' is '" + std::string(61, '0') +
+                "', expected 64 hexadecimal digits");
   EXPECT_EQ(errorAfter("\"inPlace\":false", "\"inPlace\":0"),
             prefix + "'inPlace' is missing or neither true nor false");
   EXPECT_EQ(errorAfter("\"a_rank0\"", "\"a\\u0000\""),
-            prefix + "'symbols' is longer than 512 bytes or has control "
-                     "characters");
+            prefix + "'symbols' has control characters");
+}
+
+TEST(Plan, TakesNamesInAnyLanguage) {
+  const std::string prefix = "the manifest is broken: 'collective' has ";
+  auto errorOf = [](const std::string &name) {
+    Plan plan = makePlan();
+    plan.manifest.collective = name;
+    Result<std::string> bytes = serialize(plan);
+    if (bytes)
+      EXPECT_EQ(parse(*bytes)->manifest.collective, name);
+    return bytes.error();
+  };
+  for (const char *name : {"größe", "集約", " ~", "\u00a0", "é"})
+    EXPECT_EQ(errorOf(name), "") << name;
+  for (const char *name : {"a\nb", "\x1f", "\x7f", "\u0080", "x\u009f"})
+    EXPECT_EQ(errorOf(name), prefix + "control characters");
+  EXPECT_EQ(errorOf("a\xff"), "the name 'a\ufffd' is not UTF-8");
+  EXPECT_EQ(errorOf(std::string(512, 'x')), "");
+  EXPECT_EQ(errorOf(std::string(513, 'x')),
+            prefix + "513 bytes, the limit is 512");
 }
 
 TEST(Plan, ChecksConditions) {
@@ -210,16 +258,42 @@ TEST(Plan, RefusesDeepNesting) {
   EXPECT_NE(parseManifest("\"[[[[[[[[[[[[[[[[[[[[\\\"", blobs).error(), "");
 }
 
-TEST(Plan, RefusesBlobsOutsideOfTheFile) {
+TEST(Plan, RefusesKernelsWithoutBlob) {
   Plan plan = makePlan();
   plan.manifest.kernels[0].blob = 3;
   EXPECT_EQ(serialize(plan).error(),
             "the manifest is broken: 'blob' is 3, expected 0 to 2");
 }
 
+static void repairHash(std::string &bytes);
+
+TEST(Plan, RefusesBlobsElsewhere) {
+  const std::string whole = *serialize(makePlan());
+  auto errorOf = [](std::string bytes) {
+    repairHash(bytes);
+    return parse(bytes).error();
+  };
+  EXPECT_EQ(errorOf(whole), "");
+  const std::string refused =
+      "the plan is broken: its blobs do not follow each other as they should";
+  for (auto [from, to] : {std::pair("\"bytes\":10000", "\"bytes\":12289"),
+                          {"\"bytes\":5", "\"bytes\":6"},
+                          {"\"offset\":16384", "\"offset\":12288"},
+                          {"\"offset\":16384", "\"offset\":20480"}}) {
+    std::string bytes = whole;
+    size_t at = bytes.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    bytes.replace(at, strlen(from), to);
+    EXPECT_EQ(errorOf(bytes), refused) << to;
+  }
+  std::string bytes = whole;
+  bytes[4095] = 'x';
+  EXPECT_EQ(errorOf(bytes), refused);
+}
+
 /// Damaged manifests under a right hash: a reader may refuse, but not crash.
 TEST(Plan, SurvivesDamagedManifests) {
-  std::vector<BlobRange> blobs = {{4096, 0}, {4096, 10000}, {16384, 5}};
+  std::vector<BlobRange> blobs = makeRanges();
   const std::string text = manifestText(makePlan().manifest, blobs);
   std::mt19937 random(1);
   unsigned refused = 0;
@@ -246,7 +320,8 @@ TEST(Plan, SurvivesDamagedManifests) {
 static void repairHash(std::string &bytes) {
   llvm::SHA256 hash;
   hash.update(llvm::StringRef(bytes).take_front(32));
-  hash.update(llvm::StringRef(bytes).drop_front(64));
+  hash.update(llvm::StringRef(bytes).substr(
+      64, llvm::support::endian::read64le(bytes.data() + 16)));
   std::array<uint8_t, 32> result = hash.final();
   std::copy(result.begin(), result.end(), bytes.begin() + 32);
 }

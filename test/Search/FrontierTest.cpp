@@ -144,6 +144,36 @@ TEST(Frontier, ThoroughSearchOfTheOpenStep) {
       << frontier.why;
 }
 
+TEST(Frontier, PointsThatAreEasyButNotProvedOptimal) {
+  struct Case {
+    const char *topology;
+    Costs costs;
+  };
+  for (const Case &c :
+       {Case{"ring:5", {{3, {3, 2}}, {4, {4, 5}}}},
+        Case{"ring:7", {{4, 2}, {5, {5, 4}}, {6, {6, 7}}}},
+        Case{"hypercube:3", {{3, 1}, {4, {2, 3}}, {5, {7, 12}}}}}) {
+    Topology topology = builtin(c.topology);
+    Frontier frontier = search(topology, {Kind::AllReduce});
+    EXPECT_EQ(costsOf(frontier), c.costs) << c.topology;
+    for (const FrontierPoint &point : frontier.points)
+      expectCorrect(topology, {Kind::AllReduce}, point);
+    ASSERT_FALSE(frontier.points.empty());
+    EXPECT_FALSE(frontier.points[0].optimal);
+    EXPECT_FALSE(frontier.complete);
+  }
+}
+
+TEST(Frontier, ManyRounds) {
+  // More rounds per chunk than there are chunks to try.
+  FrontierOptions options;
+  options.maxSteps = 9;
+  Frontier frontier =
+      search(builtin("hypercube:9"), {Kind::AllGather}, options);
+  EXPECT_EQ(costsOf(frontier), (Costs{{9, {511, 9}}}));
+  EXPECT_TRUE(frontier.complete);
+}
+
 TEST(Frontier, Dgx1GatherAndScatterOfEveryRoot) {
   Topology dgx1 = builtin("dgx1");
   std::vector<unsigned> orbits = rankOrbits(automorphismGenerators(dgx1), 8);
@@ -405,6 +435,28 @@ TEST(Frontier, TimeoutIsKept) {
   EXPECT_EQ(frontier.why, "time is over, or the search was interrupted");
   for (const FrontierPoint &point : frontier.points)
     expectCorrect(torus, {Kind::Broadcast}, point);
+}
+
+TEST(Frontier, TimeoutIsKeptByBounds) {
+  // Its narrowest cut takes a minute.
+  FrontierOptions options;
+  options.timeoutSeconds = 1;
+  auto begin = std::chrono::steady_clock::now();
+  Frontier frontier = search(builtin("ring:65536"), {Kind::Broadcast}, options);
+  std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(used.count(), 20);
+  EXPECT_EQ(frontier.why, "time is over, or the search was interrupted");
+}
+
+TEST(Frontier, PaperProcedureNamesWhatIsOpen) {
+  FrontierOptions options;
+  options.k = 0;
+  options.maxSteps = 6;
+  options.solver.maxTurns = 1;
+  Frontier frontier = search(builtin("amd_z52"), {Kind::AllReduce}, options);
+  EXPECT_EQ(costsOf(frontier), (Costs{{4, 2}, {5, {5, 4}}}));
+  EXPECT_NE(frontier.why.find("at S = 6 there may be"), std::string::npos)
+      << frontier.why;
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 #include "EngineTesting.h"
 #include "ExhaustiveReduction.h"
 
+#include "Solver/Cadical.h"
 #include "Solver/ContributionEncoding.h"
 #include "Solver/ReductionPruning.h"
 
@@ -206,7 +207,7 @@ TEST(ContributionEncoding, EveryGroupGivesRightSchedules) {
       freeSubgroups(instance.topology, 256);
   EXPECT_EQ(groups.size(), 5u);
   for (const std::vector<Permutation> &group : groups) {
-    CaDiCaL::Solver solver;
+    CadicalSolver solver;
     ContributionEncoding encoding(instance, group, solver);
     encoding.encode([] { return false; });
     ASSERT_EQ(solver.solve(), 10) << "group of order " << group.size();

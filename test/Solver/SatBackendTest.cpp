@@ -12,7 +12,7 @@
 
 #include "EngineTesting.h"
 
-#include "Solver/Cnf.h"
+#include "Solver/Cadical.h"
 
 #include <bit>
 #include <chrono>
@@ -25,7 +25,7 @@ using namespace sccl::test;
 //===----------------------------------------------------------------------===//
 
 /// Whether `solver` has a model with exactly the inputs of `set` true.
-static bool allows(CaDiCaL::Solver &solver, const Literals &inputs,
+static bool allows(CadicalSolver &solver, const Literals &inputs,
                    unsigned set) {
   for (size_t i = 0; i < inputs.size(); ++i)
     solver.assume(set >> i & 1 ? inputs[i] : -inputs[i]);
@@ -35,7 +35,7 @@ static bool allows(CaDiCaL::Solver &solver, const Literals &inputs,
 TEST(Cnf, AtMost) {
   for (unsigned size = 1; size <= 7; ++size)
     for (unsigned bound = 0; bound <= size; ++bound) {
-      CaDiCaL::Solver solver;
+      CadicalSolver solver;
       Cnf cnf(solver);
       Literals inputs;
       for (unsigned i = 0; i < size; ++i)
@@ -48,7 +48,7 @@ TEST(Cnf, AtMost) {
 }
 
 TEST(Cnf, AtMostCountsRepetitions) {
-  CaDiCaL::Solver solver;
+  CadicalSolver solver;
   Cnf cnf(solver);
   Literals inputs = {cnf.newVariable(), cnf.newVariable(), cnf.newVariable()};
   cnf.atMost({inputs[0], inputs[1], inputs[2], inputs[0]}, 2);
@@ -60,7 +60,7 @@ TEST(Cnf, AtMostCountsRepetitions) {
 TEST(Cnf, CountForcesItsOutputs) {
   for (unsigned size = 1; size <= 6; ++size)
     for (unsigned limit = 1; limit <= size; ++limit) {
-      CaDiCaL::Solver solver;
+      CadicalSolver solver;
       Cnf cnf(solver);
       Literals inputs;
       for (unsigned i = 0; i < size; ++i)

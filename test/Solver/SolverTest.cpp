@@ -497,16 +497,32 @@ TEST_F(Z3Test, UnknownEngine) {
 
 TEST_F(Z3Test, CombiningByParts) {
   Instance instance = named(dgx1, CollectiveKind::AllReduce, 8, 4, 4);
-  for (const auto &backend : solverBackends())
-    if (backend->name() == "z3") {
-      EXPECT_EQ(backend->whyNot(instance),
-                "collective 'all_reduce' combines chunks, z3 takes collectives "
-                "that only move them");
-    }
   SynthesisResult result = synthesize(instance, {}, "z3");
   EXPECT_EQ(statusName(result.outcome), "satisfiable")
       << detail(result.outcome);
   EXPECT_EQ(result.engine, "compose/z3/direct");
+}
+
+TEST_F(Z3Test, CombiningAtOnce) {
+  // No composition has so few steps.
+  SynthesisResult result =
+      synthesize(named(dgx1, CollectiveKind::AllReduce, 2, 2, 2), {}, "z3");
+  EXPECT_EQ(statusName(result.outcome), "satisfiable")
+      << detail(result.outcome);
+  EXPECT_EQ(result.engine, "z3/direct");
+  Instance refuted = named(dgx1, CollectiveKind::AllReduce, 3, 2, 2);
+  result = synthesize(refuted, {}, "z3");
+  EXPECT_EQ(statusName(result.outcome), "unsatisfiable")
+      << detail(result.outcome);
+  SolverOptions paper;
+  paper.encoding = Encoding::Paper;
+  result = synthesize(refuted, paper, "z3");
+  EXPECT_EQ(statusName(result.outcome), "unknown");
+  EXPECT_NE(detail(result.outcome)
+                .find("the encoding of the paper has no "
+                      "reductions"),
+            std::string::npos)
+      << detail(result.outcome);
 }
 
 TEST_F(Z3Test, MalformedInstance) {
@@ -517,6 +533,23 @@ TEST_F(Z3Test, MalformedInstance) {
   EXPECT_EQ(detail(result.outcome),
             "the instance has 1 rounds, at least one for each of its 2 steps "
             "is needed");
+}
+
+TEST(Solver, BoundsRefuteWhatTakesLong) {
+  // No engine decides this within minutes.
+  Instance instance = named("torus:8x8", CollectiveKind::AllToAll, 64, 9, 63);
+  SolverOptions options;
+  options.timeoutSeconds = 30;
+  SynthesisResult result = synthesize(instance, options);
+  const auto *refuted = std::get_if<Unsatisfiable>(&result.outcome);
+  ASSERT_TRUE(refuted) << statusName(result.outcome);
+  EXPECT_EQ(result.engine, "bound");
+  EXPECT_EQ(refuted->reason,
+            "refuted by a bound: R/C is 63/64 and must be at least 1");
+  options.timeoutSeconds = 1;
+  options.useBounds = false;
+  EXPECT_TRUE(
+      std::holds_alternative<Unknown>(synthesize(instance, options).outcome));
 }
 
 TEST(Solver, StatusNames) {

@@ -21,7 +21,7 @@ std::string gpubench::readFile(const std::string &path) {
 }
 
 PlanFile::PlanFile(const std::string &path) : bytes(readFile(path)) {
-  Result<plan::PlanView> parsed = plan::parse(bytes);
+  Result<plan::PlanView> parsed = plan::parseWhole(bytes);
   if (!parsed)
     throw Failure{path + ": " + parsed.error()};
   view = std::move(*parsed);

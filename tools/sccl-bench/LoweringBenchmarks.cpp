@@ -8,6 +8,7 @@
 // How long compilation takes for each target, and how near the CPU's execution
 // comes to the time in which its memory could be copied. The two are measured
 // by turns, because a machine that others use is not the same a second later.
+// Then what libsccl takes beside that: to load a plan, and for a launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,10 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Runtime/HostExecutor.h"
+#include "sccl/Runtime/Ranks.h"
+#include "sccl/Target/PlanBuilder.h"
 #include "sccl/Target/Target.h"
+#include "sccl/sccl.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -31,10 +35,11 @@ using namespace sccl;
 using namespace sccl::bench;
 
 namespace {
-/// A schedule that is measured, by default on dgx1.
+/// A schedule that is measured.
 struct Row {
   CollectiveKind kind;
   unsigned chunks, steps, rounds;
+  std::string topology = "dgx1";
   std::string name() const {
     return std::string(collectiveName(kind)) + "/" + std::to_string(chunks) +
            "_" + std::to_string(steps) + "_" + std::to_string(rounds);
@@ -47,8 +52,8 @@ static mlir::MLIRContext &context() {
     registerPipelinePasses();
     mlir::DialectRegistry registry;
     registerPipelineDialects(registry);
-    auto *created = new mlir::MLIRContext(
-        registry, mlir::MLIRContext::Threading::DISABLED);
+    auto *created =
+        new mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
     created->loadAllAvailableDialects();
     return created;
   }();
@@ -57,15 +62,14 @@ static mlir::MLIRContext &context() {
 
 /// The text of a file with a schedule for `row`.
 static std::string synthesizeText(const Row &row) {
-  Instance instance = bench::makeInstance("dgx1", row.kind, row.chunks,
+  Instance instance = bench::makeInstance(row.topology, row.kind, row.chunks,
                                           row.steps, row.rounds);
   SynthesisResult result = synthesize(instance, SolverOptions());
   auto *satisfied = std::get_if<Satisfied>(&result.outcome);
   if (!satisfied)
     die("no schedule for " + row.name());
-  auto module =
-      coll::exportModule(context(), "schedule", instance.topology,
-                         instance.collective, satisfied->schedule);
+  auto module = coll::exportModule(context(), "schedule", instance.topology,
+                                   instance.collective, satisfied->schedule);
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   return text;
@@ -170,7 +174,101 @@ static void measureExecution(benchmark::State &state, const Row &row,
   state.counters["of_bound"] = bestCopy * traffic / bestLaunch;
 }
 
+//===----------------------------------------------------------------------===//
+// libsccl
+//===----------------------------------------------------------------------===//
+
+/// The bytes of a plan with code for `targets` and `elements`.
+static std::string compilePlan(const Row &row, std::vector<std::string> targets,
+                               std::vector<std::string> elements) {
+  PlanRequest request;
+  request.targets = std::move(targets);
+  request.elements = std::move(elements);
+  request.reductions = {"sum"};
+  request.generator = "sccl-bench";
+  PlanBuilder builder(request);
+  if (failed(builder.add(*parse(synthesizeText(row)))))
+    die("does not compile: " + row.name());
+  return unwrap(plan::serialize(builder.finish()));
+}
+
+/// The plan in libsccl; its message if it does not take it.
+static scclPlan loadPlan(const std::string &bytes) {
+  scclPlan plan = nullptr;
+  if (scclPlanLoadMemory(bytes.data(), bytes.size(), &plan) != scclSuccess)
+    die(scclGetLastErrorMessage());
+  return plan;
+}
+
+static void addLoading(const std::string &name,
+                       const std::vector<std::string> &targets) {
+  addPrepared("load/" + name, [=] {
+    Row row{CollectiveKind::AllReduce, 16, 4, 6};
+    auto bytes = std::make_shared<std::string>(
+        compilePlan(row, targets, {"f32", "f16"}));
+    std::fprintf(stderr, "load/%s: a plan of %zu bytes\n", name.c_str(),
+                 bytes->size());
+    return Body([=]() -> std::string {
+      scclPlanDestroy(loadPlan(*bytes));
+      return "";
+    });
+  });
+}
+
+/// Seconds per launch of one element on this rank, the best batch of many; 0 if
+/// one fails.
+static double timeSmallLaunches(const RankEnd &end, scclPlan plan) {
+  scclComm comm = nullptr;
+  double best = 0;
+  bool isRight = scclCommInit(plan, end.rank, end.numRanks, end.allGather,
+                              end.context, nullptr, &comm) == scclSuccess;
+  for (unsigned batch = 0; batch < 300 && isRight; ++batch) {
+    constexpr unsigned launches = 1000;
+    float send = float(end.rank + 1), recv = 0;
+    auto begin = std::chrono::steady_clock::now();
+    for (unsigned i = 0; i < launches && isRight; ++i)
+      isRight = scclLaunch(comm, &send, &recv, 1, scclFloat32, scclSum,
+                           nullptr) == scclSuccess;
+    std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
+    isRight &= recv == 3;
+    if (best == 0 || time.count() / launches < best)
+      best = time.count() / launches;
+  }
+  // Nobody goes while others launch.
+  std::vector<int> all;
+  end.gather(0, all);
+  scclCommDestroy(comm);
+  return isRight ? best : 0;
+}
+
+static void measureLaunch(benchmark::State &state) {
+  Row row{CollectiveKind::AllReduce, 1, 1, 1, "mesh:2"};
+  scclPlan plan = loadPlan(compilePlan(row, {"host"}, {"f32"}));
+  for (auto _ : state) {
+    double slowest[2] = {};
+    runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+      slowest[end.rank] = timeSmallLaunches(end, plan);
+      return 0;
+    });
+    if (slowest[0] == 0 || slowest[1] == 0)
+      die("a launch failed");
+    state.SetIterationTime(std::max(slowest[0], slowest[1]));
+  }
+  scclPlanDestroy(plan);
+}
+
+static void registerLibrary() {
+  addLoading("host", {"host"});
+  addLoading("five_targets", {"host", "x86-64", "sm_80", "sm_90", "gfx942"});
+  benchmark::RegisterBenchmark("launch/one_element", measureLaunch)
+      ->UseManualTime()
+      ->Iterations(3)
+      ->Unit(benchmark::kMicrosecond);
+}
+
 void bench::registerLowering() {
+  registerLibrary();
   const Row rows[] = {{CollectiveKind::AllGather, 6, 3, 7},
                       {CollectiveKind::AllReduce, 48, 6, 14},
                       {CollectiveKind::AllToAll, 24, 2, 8},
@@ -187,11 +285,11 @@ void bench::registerLowering() {
     addCompilation(largest, "gfx942", OutputKind::HSACO, shape);
   }
   for (const Row &row : llvm::ArrayRef(rows).take_front(3))
-    benchmark::RegisterBenchmark(
-        ("execute/" + row.name() + "/64MiB").c_str(),
-        [row](benchmark::State &state) {
-          measureExecution(state, row, uint64_t(64) << 20);
-        })
+    benchmark::RegisterBenchmark(("execute/" + row.name() + "/64MiB").c_str(),
+                                 [row](benchmark::State &state) {
+                                   measureExecution(state, row,
+                                                    uint64_t(64) << 20);
+                                 })
         ->UseManualTime()
         ->Iterations(8)
         ->Unit(benchmark::kMillisecond);

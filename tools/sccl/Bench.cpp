@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceFlags.h"
 #include "Plans.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -39,10 +40,7 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     buffers("buffers", cl::desc("registered (scclMemAlloc) or any (malloc)"),
             cl::init("registered"), cl::sub(command));
-static cl::opt<std::string> deviceName("device", cl::desc("cpu, cuda or hip"),
-                                       cl::init("cpu"), cl::sub(command));
-static cl::opt<unsigned> gpus("gpus", cl::desc("GPUs; rank r gets r mod N"),
-                              cl::init(1), cl::sub(command));
+static DeviceFlags device(command);
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
                                  cl::init(50), cl::sub(command));
 static cl::opt<unsigned> launches("launches", cl::desc("Per batch; 0: by size"),
@@ -53,16 +51,6 @@ static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
                           cl::sub(command));
 
 bool driver::benchChosen() { return bool(command); }
-
-static std::optional<scclDeviceKind> parseDevice(llvm::StringRef name) {
-  if (name == "cpu")
-    return scclDeviceCPU;
-  if (name == "cuda")
-    return scclDeviceCUDA;
-  if (name == "hip")
-    return scclDeviceHIP;
-  return std::nullopt;
-}
 
 bool driver::checkTypes(const std::string &element,
                         const std::string &reduction) {
@@ -102,9 +90,20 @@ std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
     return std::nullopt;
   }
   std::vector<uint64_t> sizes;
-  for (uint64_t size = *first; size <= *last; size *= factor)
+  for (uint64_t size = *first; size <= *last; size *= factor) {
     sizes.push_back(size);
+    if (size > *last / factor)
+      break; // the next one would be too large, or even for 64 bits
+  }
   return sizes;
+}
+
+bool driver::dropEmpty(std::vector<uint64_t> &sizes, uint64_t least) {
+  llvm::erase_if(sizes, [&](uint64_t size) { return size < least; });
+  if (sizes.empty())
+    fail("--to is less than one element per segment, " + llvm::Twine(least) +
+         " bytes");
+  return !sizes.empty();
 }
 
 /// Bus bandwidth over algorithm bandwidth, as nccl-tests define it; 1 for a
@@ -199,15 +198,11 @@ private:
 static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
                      const RankEnd &end) {
   const plan::Manifest &manifest = plan.view.manifest;
-  scclConfig config = SCCL_CONFIG_INITIALIZER;
-  config.timeoutSeconds = timeout;
-  config.device = *parseDevice(deviceName);
-  config.deviceIndex = int(end.rank % gpus);
   auto report = [&](llvm::StringRef error) {
     return end.rank == 0 ? fail(error) : int(BadInput);
   };
-  Result<std::unique_ptr<PlanRank>> rank =
-      PlanRank::create(plan.file->getBuffer(), manifest, end, config);
+  Result<std::unique_ptr<PlanRank>> rank = PlanRank::create(
+      plan.file->getBuffer(), manifest, end, device.config(end.rank, timeout));
   if (!rank)
     return report(rank.error());
   BenchTable table(manifest);
@@ -222,8 +217,6 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
     request.registered = buffers == "registered";
     request.batches = batches;
     request.launches = launches ? launches : launchesForSize(size);
-    scclChoice choice = {};
-    choice.size = sizeof(choice);
     Measurement results[2];
     for (bool inPlace : {false, true}) {
       request.inPlace = inPlace;
@@ -235,10 +228,11 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
     }
     if (end.rank != 0)
       continue;
-    scclQueryChoice((*rank)->comm(), request.count, scclFloat32, scclSum,
-                    &choice);
+    Result<scclChoice> choice = (*rank)->choice(request);
+    if (!choice)
+      return report(choice.error());
     table.print(request.count * elementBytes() * segmentsOfSize(manifest),
-                request.count, results[0], results[1], choice);
+                request.count, results[0], results[1], *choice);
     for (const Measurement &result : results)
       if (result.wrong != 0)
         fail("wrong result in " + result.firstWrong);
@@ -256,18 +250,18 @@ int driver::benchMain() {
     return BadInput;
   if (buffers != "registered" && buffers != "any")
     return fail("--buffers is '" + buffers + "', expected registered or any");
-  if (!parseDevice(deviceName) || gpus == 0)
-    return fail("--device is '" + deviceName +
-                "' with --gpus=" + llvm::Twine(gpus) +
-                ", expected cpu, cuda or hip with at least 1");
-  if (deviceName != "cpu" && buffers != "registered")
+  if (!device.check())
+    return BadInput;
+  if (device.isGPU() && buffers != "registered")
     return fail("--buffers=any is memory of the host, which --device=" +
-                deviceName + " cannot access");
+                device.name() + " cannot access");
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (!checkTypes(dtype, reduction))
     return BadInput;
-  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
-    return benchRank(*plan, *sizes, end);
-  });
+  if (!dropEmpty(*sizes, segmentsOfSize(plan->view.manifest) * elementBytes()))
+    return BadInput;
+  return startRanks(
+      plan->view.manifest.ranks, *kind, timeout,
+      [&](const RankEnd &end) { return benchRank(*plan, *sizes, end); });
 }

@@ -95,7 +95,23 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
   return std::nullopt;
 }
 
+/// True if there is no option for GPUs, or a GPU. Prints an error if not.
+static bool checkOptionsForGPUs() {
+  if (!llvm::all_of(targets, findHostTarget))
+    return true;
+  std::string option = LoweringFlags::findGiven(
+      {std::addressof(blocks), &blockSize, &residentBlocks, &virtualRanks,
+       &assemble, &noAudit});
+  if (!option.empty())
+    fail(option + " is for GPUs, and all targets are CPUs");
+  return option.empty();
+}
+
 static int compilePlan() {
+  if (std::string option = lowering.findReplacedByVariants(); !option.empty())
+    return fail("plans have variants in place of " + option);
+  if (!checkOptionsForGPUs())
+    return BadInput;
   PlanCompileRequest request;
   request.paths = {inputs.begin(), inputs.end()};
   request.output = output;
@@ -115,7 +131,7 @@ static int compilePlan() {
   options.residentBlocks = residentBlocks;
   options.virtualRanks = virtualRanks;
   if (options.steps)
-    return fail("plans have variants in place of --steps and --transport");
+    return fail("plans have variants in place of dma for single links");
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
@@ -139,6 +155,10 @@ int driver::compileMain() {
     if (count > 1)
       return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
                   output + "' should end in .sccl");
+  if (std::string option = LoweringFlags::findGiven(
+          {std::addressof(variants), &alpha, &bandwidth, &assemble});
+      !option.empty())
+    return fail(option + " needs a plan; '" + output + "' should end in .sccl");
   LoweringOptions options = lowering.get();
   options.blocks = valuesOr<unsigned>(blocks, 1)[0];
   options.blockSize = blockSize;
@@ -157,8 +177,7 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
   if (child < 0)
     return fail("cannot start a child process");
   if (child == 0) {
-    int code = work();
-    llvm::outs().flush();
+    int code = afterFlush(work());
     llvm::errs().flush();
     _exit(code);
   }

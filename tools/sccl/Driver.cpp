@@ -23,6 +23,7 @@
 
 using namespace sccl;
 using namespace sccl::driver;
+namespace fs = llvm::sys::fs;
 
 static llvm::ArrayRef<const char *> commandLine;
 
@@ -136,7 +137,7 @@ bool driver::checkEngineName(llvm::StringRef name) {
 static llvm::Error writeInPlace(llvm::StringRef path,
                                 llvm::StringRef contents) {
   std::error_code error;
-  llvm::raw_fd_ostream stream(path, error, llvm::sys::fs::CD_OpenExisting);
+  llvm::raw_fd_ostream stream(path, error, fs::CD_OpenExisting);
   if (error)
     return llvm::errorCodeToError(error);
   stream << contents;
@@ -146,33 +147,72 @@ static llvm::Error writeInPlace(llvm::StringRef path,
   return llvm::errorCodeToError(error);
 }
 
+/// Where a file beside `path` goes first. A symbolic link stays, and what it
+/// leads to is replaced.
+static llvm::Expected<fs::TempFile>
+createTemporary(llvm::StringRef path, llvm::SmallVectorImpl<char> &target) {
+  if (fs::real_path(path, target))
+    target.assign(path.begin(), path.end());
+  return fs::TempFile::create(llvm::Twine(target) + ".%%%%%%");
+}
+
 /// Writes to a temporary file beside `path` and renames it, so that nobody sees
-/// half of it. A symbolic link stays, and what it leads to is replaced.
+/// half of it. A file that is replaced leaves its permissions.
 static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef contents) {
   llvm::SmallString<128> target;
-  if (path == "-" || llvm::sys::fs::real_path(path, target))
-    target = path;
-  return llvm::writeToOutput(target, [&](llvm::raw_ostream &stream) {
-    stream << contents;
-    return llvm::Error::success();
-  });
+  llvm::Expected<fs::TempFile> file = createTemporary(path, target);
+  if (!file)
+    return file.takeError();
+  std::error_code error;
+  fs::file_status status;
+  if (!fs::status(target, status))
+    error = fs::setPermissions(file->FD, status.permissions());
+  llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
+  stream << contents;
+  stream.flush();
+  if (stream.error())
+    error = stream.error();
+  stream.clear_error();
+  if (!error)
+    return file->keep(target);
+  return llvm::joinErrors(llvm::errorCodeToError(error), file->discard());
+}
+
+static bool failToWrite(llvm::StringRef path, llvm::Error error) {
+  fail("cannot write " + path + ": " + llvm::toString(std::move(error)));
+  return false;
+}
+
+/// True for a file that a new one takes the place of, or if there is nothing.
+static bool isReplaceable(llvm::StringRef path) {
+  fs::file_status status;
+  return fs::status(path, status) ||
+         status.type() == fs::file_type::regular_file;
+}
+
+bool driver::checkWritable(llvm::StringRef path) {
+  if (path == "-")
+    return true;
+  llvm::SmallString<128> target;
+  if (isReplaceable(path)) {
+    llvm::Expected<fs::TempFile> file = createTemporary(path, target);
+    llvm::Error error = file ? file->discard() : file.takeError();
+    return error ? failToWrite(path, std::move(error)) : true;
+  }
+  std::error_code error = fs::is_directory(path)
+                              ? std::make_error_code(std::errc::is_a_directory)
+                              : fs::access(path, fs::AccessMode::Write);
+  return error ? failToWrite(path, llvm::errorCodeToError(error)) : true;
 }
 
 bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
-  llvm::sys::fs::file_status status;
-  bool isThere = path != "-" && !llvm::sys::fs::status(path, status);
-  bool isReplaceable =
-      !isThere || status.type() == llvm::sys::fs::file_type::regular_file;
-  llvm::Error error = isReplaceable ? replaceFile(path, contents)
-                                    : writeInPlace(path, contents);
-  if (!error)
+  if (path == "-") {
+    llvm::outs() << contents;
     return true;
-  // Some messages begin with the path.
-  std::string message = llvm::toString(std::move(error));
-  llvm::StringRef reason = message;
-  reason.consume_front(("'" + path + "': ").str());
-  fail("cannot write " + path + ": " + reason);
-  return false;
+  }
+  llvm::Error error = isReplaceable(path) ? replaceFile(path, contents)
+                                          : writeInPlace(path, contents);
+  return error ? failToWrite(path, std::move(error)) : true;
 }
 
 /// The symbol of a schedule must differ from that of a user-defined collective.
@@ -223,13 +263,22 @@ std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
   uint64_t number;
   if (text.consumeInteger(10, number))
     return std::nullopt;
+  constexpr uint64_t tebi = uint64_t(1) << 40;
   static constexpr std::pair<const char *, uint64_t> units[] = {
-      {"", 1},           {"B", 1},
-      {"K", 1 << 10},    {"KiB", 1 << 10},
-      {"M", 1 << 20},    {"MiB", 1 << 20},
-      {"G", 1u << 30},   {"GiB", 1u << 30},
-      {"KB", 1000},      {"MB", 1000 * 1000},
-      {"GB", 1000000000}};
+      {"", 1},
+      {"B", 1},
+      {"K", 1 << 10},
+      {"KiB", 1 << 10},
+      {"M", 1 << 20},
+      {"MiB", 1 << 20},
+      {"G", 1u << 30},
+      {"GiB", 1u << 30},
+      {"T", tebi},
+      {"TiB", tebi},
+      {"KB", 1000},
+      {"MB", 1000 * 1000},
+      {"GB", 1000000000},
+      {"TB", 1000000000000}};
   for (auto [unit, factor] : units)
     if (text == unit)
       return number <= UINT64_MAX / factor
@@ -239,7 +288,8 @@ std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
 }
 
 std::string driver::formatBytes(uint64_t bytes) {
-  for (auto [unit, factor] : {std::pair{"GiB", uint64_t(1) << 30},
+  for (auto [unit, factor] : {std::pair{"TiB", uint64_t(1) << 40},
+                              {"GiB", uint64_t(1) << 30},
                               {"MiB", uint64_t(1) << 20},
                               {"KiB", uint64_t(1) << 10}})
     if (bytes >= factor && bytes % factor == 0)

@@ -69,8 +69,13 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 bool checkEngineName(llvm::StringRef name);
 
 /// Writes to a temporary file and renames it, or into a device or pipe; "-" is
-/// standard output. Prints an error on failure.
+/// standard output. A file that is replaced leaves its permissions. Prints an
+/// error on failure.
 bool writeFile(llvm::StringRef path, llvm::StringRef contents);
+
+/// True if a file of this name can be written, to find out before work is done
+/// for it. Prints an error if not.
+bool checkWritable(llvm::StringRef path);
 
 /// The text of a module with `schedule` and its topology. An empty
 /// `certificate` is none.
@@ -81,8 +86,8 @@ std::string scheduleText(const Instance &instance, const Schedule &schedule,
 llvm::json::Object resultObject(const Instance &instance,
                                 const SynthesisResult &result);
 
-/// Parses "1MiB", "64KB", "4100": a number of bytes with a decimal (KB, MB, GB)
-/// or binary (K, KiB, M, MiB, G, GiB) unit.
+/// Parses "1MiB", "64KB", "4100": a number of bytes with a decimal (KB, MB, GB,
+/// TB) or binary (K, KiB, M, MiB, G, GiB, T, TiB) unit.
 std::optional<uint64_t> parseBytes(llvm::StringRef text);
 /// "1.5 MiB".
 std::string formatBytes(uint64_t bytes);

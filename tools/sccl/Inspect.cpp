@@ -8,6 +8,7 @@
 #include "Plans.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -24,13 +25,20 @@ static cl::opt<bool> json("json", cl::desc("Print the manifest as JSON"),
 bool driver::inspectChosen() { return bool(command); }
 
 std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
+  // Opening a pipe that nobody writes to would block.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      status.type() != llvm::sys::fs::file_type::regular_file) {
+    fail(path + " is no regular file");
+    return std::nullopt;
+  }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer) {
     fail("cannot read " + path + ": " + buffer.getError().message());
     return std::nullopt;
   }
-  Result<plan::PlanView> view = plan::parse((*buffer)->getBuffer());
+  Result<plan::PlanView> view = plan::parseWhole((*buffer)->getBuffer());
   if (!view) {
     fail(path + ": " + view.error());
     return std::nullopt;
@@ -136,12 +144,9 @@ static void printPlan(const plan::PlanView &view) {
   }
 }
 
-static int printJSON(const plan::PlanView &view, llvm::StringRef file) {
-  std::vector<plan::BlobRange> ranges;
-  for (llvm::StringRef blob : view.blobs)
-    ranges.push_back({uint64_t(blob.data() - file.data()), blob.size()});
+static int printJSON(const plan::PlanView &view) {
   llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse(plan::manifestText(view.manifest, ranges));
+      llvm::json::parse(plan::manifestText(view.manifest, view.ranges));
   if (!value)
     return fail(llvm::toString(value.takeError()));
   (*value->getAsObject())["hash"] = view.hash;
@@ -155,7 +160,7 @@ int driver::inspectMain() {
   if (!plan)
     return BadInput;
   if (json)
-    return printJSON(plan->view, plan->file->getBuffer());
+    return printJSON(plan->view);
   printPlan(plan->view);
   return Done;
 }

@@ -13,6 +13,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <initializer_list>
+#include <memory>
+
 namespace sccl::driver {
 
 /// The options of a subcommand that lowers schedules.
@@ -83,6 +86,26 @@ public:
   }
   std::vector<std::string> shapes() const {
     return valuesOr(shapeNames, "auto");
+  }
+
+  using Options = std::initializer_list<const llvm::cl::Option *>;
+  /// "--NAME" for the first of `options` that was given; empty if none was.
+  static std::string findGiven(Options options) {
+    for (const llvm::cl::Option *option : options)
+      if (option->getNumOccurrences() != 0)
+        return ("--" + option->ArgStr).str();
+    return "";
+  }
+  /// The same for all of these options that say how to lower, which is all but
+  /// --dtype and --op.
+  std::string findGiven() const {
+    return findGiven({&transport, std::addressof(links), &explain, &steps,
+                      &throughScratch, &alternate, &packets,
+                      std::addressof(shapeNames), &identical});
+  }
+  /// The same for what plans have variants for.
+  std::string findReplacedByVariants() const {
+    return findGiven({&transport, &steps});
   }
 
 private:

@@ -51,15 +51,19 @@ unsigned launchesForSize(uint64_t bytes);
 std::optional<std::vector<uint64_t>>
 sizesBetween(llvm::StringRef from, llvm::StringRef upTo, unsigned factor);
 
+/// Removes the sizes that are less than `least` bytes, one element per segment.
+/// Prints an error and returns false if none is left.
+bool dropEmpty(std::vector<uint64_t> &sizes, uint64_t least);
+
 /// `sccl run` with libsccl: executes a plan, or the plan of a schedule.
 int runPlan(const RunRequest &request, RanksAs kind);
 /// Prints what a run gave. Returns the exit code.
 int reportRun(const RunRequest &request, llvm::StringRef collective,
               unsigned ranks, const RunReport &run);
 
-/// Runs `body` once per rank, for a plan of `numRanks` ranks; starts mpirun if
-/// that has not happened.
-int startRanks(unsigned numRanks, RanksAs kind,
+/// Runs `body` once per rank, for a plan of `numRanks` ranks whose launches end
+/// after `timeoutSeconds`; starts mpirun if that has not happened.
+int startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
                llvm::function_ref<int(const RankEnd &)> body);
 /// The kind that `--ranks-as` and `--launcher` ask for. Prints an error and
 /// returns nothing if there is none.

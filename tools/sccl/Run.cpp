@@ -60,6 +60,12 @@ int driver::runMain() {
   bool isPlan = llvm::StringRef(input).ends_with(".sccl");
   if (!isPlan && !processes && launcher.empty())
     return runSchedule(request);
+  if (std::string option = lowering.findGiven(); isPlan && !option.empty())
+    return fail(option + " is for schedules, and '" + input +
+                "' is compiled already");
+  if (std::string option = lowering.findReplacedByVariants(); !option.empty())
+    return fail(option + " is for ranks as threads; others take the variant "
+                         "that libsccl chooses");
   std::optional<RanksAs> kind =
       chooseRanksAs(processes ? "processes" : "threads", launcher);
   return kind ? runPlan(request, *kind) : BadInput;

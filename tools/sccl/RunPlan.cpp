@@ -28,11 +28,14 @@ std::optional<RanksAs> driver::chooseRanksAs(llvm::StringRef ranksAs,
   return std::nullopt;
 }
 
-int driver::startRanks(unsigned numRanks, RanksAs kind,
+int driver::startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
                        llvm::function_ref<int(const RankEnd &)> body) {
   if (isMPI(kind) && !startedBy())
     return becomeMpirun(numRanks, kind, rememberedArguments());
-  return runRanks(numRanks, kind, body);
+  // A launch ends after its time limit, and waits for its peers no longer than
+  // that again. What ranks do beside launches is quick.
+  constexpr double spareSeconds = 5;
+  return runRanks(numRanks, kind, body, 2 * timeoutSeconds + spareSeconds);
 }
 
 /// The bytes of a plan for this machine: of a file that is one, or made from
@@ -114,7 +117,8 @@ int driver::runPlan(const RunRequest &request, RanksAs kind) {
     return fail("--bytes=" + llvm::Twine(request.bytes) +
                 " is not a whole number of " + element->name + " in " +
                 llvm::Twine(manifest.sendSegments) + " segments");
-  return startRanks(manifest.ranks, kind, [&](const RankEnd &end) {
-    return runRank(request, *bytes, manifest, end);
-  });
+  return startRanks(manifest.ranks, kind, request.timeoutSeconds,
+                    [&](const RankEnd &end) {
+                      return runRank(request, *bytes, manifest, end);
+                    });
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceFlags.h"
 #include "Plans.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -45,6 +46,7 @@ static cl::opt<std::string> ranksAs("ranks-as",
 static cl::opt<std::string>
     launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
              cl::sub(command));
+static DeviceFlags device(command);
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
                                  cl::init(20), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
@@ -54,9 +56,11 @@ static cl::opt<bool> quiet("quiet", cl::desc("Do not show progress"),
 
 bool driver::tuneChosen() { return bool(command); }
 
-static unsigned elementBytes() {
+static uint64_t elementBytes() {
   return findElementType(std::string(dtype))->bytes;
 }
+
+static llvm::StringRef outputPath() { return output.empty() ? input : output; }
 
 namespace {
 /// Measures on one rank; all ranks take the same way through this.
@@ -209,19 +213,18 @@ static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
   Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)
     return fail(bytes.error());
-  return writeFile(output.empty() ? input : output, *bytes) ? Done : BadInput;
+  return writeFile(outputPath(), *bytes) ? Done : BadInput;
 }
 
 /// What one rank does. Rank 0 prints and writes.
 static int tuneRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
                     RanksAs kind, const RankEnd &end) {
-  scclConfig config = SCCL_CONFIG_INITIALIZER;
-  config.timeoutSeconds = timeout;
   auto report = [&](llvm::StringRef error) {
     return end.rank == 0 ? fail(error) : int(BadInput);
   };
   Result<std::unique_ptr<PlanRank>> rank =
-      PlanRank::create(plan.file->getBuffer(), plan.view.manifest, end, config);
+      PlanRank::create(plan.file->getBuffer(), plan.view.manifest, end,
+                       device.config(end.rank, timeout));
   if (!rank)
     return report(rank.error());
   plan::SizeTable table;
@@ -245,14 +248,12 @@ int driver::tuneMain() {
     return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
-  if (!checkTypes(dtype, reduction))
+  if (!device.check() || !checkTypes(dtype, reduction))
     return BadInput;
-  uint64_t least = uint64_t(plan->view.manifest.sendSegments) * elementBytes();
-  llvm::erase_if(*sizes, [&](uint64_t size) { return size < least; });
-  if (sizes->empty())
-    return fail("--to is less than one element per segment, " +
-                llvm::Twine(least) + " bytes");
-  return startRanks(plan->view.manifest.ranks, *kind, [&](const RankEnd &end) {
-    return tuneRank(*plan, *sizes, *kind, end);
-  });
+  if (!dropEmpty(*sizes, plan->view.manifest.sendSegments * elementBytes()) ||
+      !checkWritable(outputPath()))
+    return BadInput;
+  return startRanks(
+      plan->view.manifest.ranks, *kind, timeout,
+      [&](const RankEnd &end) { return tuneRank(*plan, *sizes, *kind, end); });
 }

@@ -8,6 +8,7 @@
 #include "Driver.h"
 
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Runtime/Ranks.h"
 
 #include "llvm/Support/InitLLVM.h"
 
@@ -22,15 +23,6 @@ static void hideForeignOptions() {
   for (auto &&entry : llvm::cl::getRegisteredOptions())
     if (entry.first != "help" && entry.first != "version")
       entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
-}
-
-/// `code`, or an error if standard output took less than was printed.
-static int afterFlush(int code) {
-  llvm::outs().flush();
-  std::error_code error = llvm::outs().error();
-  llvm::outs().clear_error();
-  return error ? fail("cannot write standard output: " + error.message())
-               : code;
 }
 
 int main(int argc, char **argv) {
@@ -57,6 +49,6 @@ int main(int argc, char **argv) {
         Subcommand{baselineChosen, baselineMain},
         Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
     if (chosen())
-      return afterFlush(run());
+      return sccl::afterFlush(run());
   return fail("no subcommand given; try sccl --help");
 }

@@ -19,6 +19,7 @@
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Topology.h"
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 
@@ -33,8 +34,10 @@ struct LowerBoundOptions {
   std::optional<Rational> target;
   /// Linear programs with more columns than this are not tried.
   size_t maxColumns = 60000;
-  /// Wall time for each linear program; 0 means no limit.
+  /// Wall time; 0 means no limit.
   double timeoutSeconds = 0;
+  /// Set from another thread or a signal handler to give up early.
+  const std::atomic<bool> *interrupt = nullptr;
 };
 
 /// A proved bound.
@@ -59,10 +62,12 @@ Result<LowerBound> lowerBound(const Topology &topology,
 /// A bound for any number of steps, from the narrowest cut: the smallest R/C
 /// that more steps could ever reach. Limits shared by links of different
 /// sources and of different destinations are taken into account only where the
-/// cut happens to need all their links. Fails if the numbers of ranks differ or
-/// no chunk moves.
+/// cut happens to need all their links. When time is over, a wider cut has to
+/// do. Fails if the numbers of ranks differ, no chunk moves, or no cut was
+/// found in time. Reads the limits of `options` only.
 Result<LowerBound> throughputBound(const Topology &topology,
-                                   const Collective &collective);
+                                   const Collective &collective,
+                                   const LowerBoundOptions &options = {});
 
 /// `lowerBound`, or where there is none, as for too large linear programs,
 /// `throughputBound`, which holds for `steps` steps like for any number. Fails

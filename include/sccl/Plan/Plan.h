@@ -176,25 +176,39 @@ struct Plan {
   std::vector<std::string> blobs;
 };
 
+/// Where a blob is in the file.
+struct BlobRange {
+  uint64_t offset, bytes;
+  std::string hash; ///< SHA-256 of the blob, in hexadecimal
+  bool operator==(const BlobRange &) const = default;
+};
+
 /// A plan that was read. The blobs are views of the bytes it was read from.
 struct PlanView {
   Manifest manifest;
   std::vector<llvm::StringRef> blobs;
-  std::string hash; ///< SHA-256 of the contents, in hexadecimal
+  std::vector<BlobRange> ranges; ///< of the blobs
+  /// SHA-256 of all but the blobs, which it covers by their hashes; in
+  /// hexadecimal.
+  std::string hash;
 };
 
 /// The bytes of `plan`; equal plans give equal bytes. Fails if it exceeds the
 /// limits.
 Result<std::string> serialize(const Plan &plan);
 
-/// Reads a plan. Fails on anything that is not one: every offset, size, index
-/// and name is checked, and the hash of the contents.
+/// Reads a plan, in a time that does not depend on the length of its blobs.
+/// Fails on anything that is not one: every offset, size, index and name is
+/// checked, and the hash of all but the blobs. Whoever uses a blob checks it.
 Result<PlanView> parse(llvm::StringRef bytes);
 
-/// The manifest as text, as it is stored. `blobs` are the sizes and offsets.
-struct BlobRange {
-  uint64_t offset, bytes;
-};
+/// Compares a blob with its hash; returns the error if they differ.
+std::optional<Error> checkBlob(const PlanView &view, unsigned index);
+
+/// The same as `parse` and `checkBlob` of each blob.
+Result<PlanView> parseWhole(llvm::StringRef bytes);
+
+/// The manifest as text, as it is stored.
 std::string manifestText(const Manifest &manifest,
                          llvm::ArrayRef<BlobRange> blobs);
 /// Reads that text; fails as `parse` does. Ranges are not compared with a file.

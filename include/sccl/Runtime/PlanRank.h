@@ -56,6 +56,9 @@ public:
   /// one fails.
   Result<Measurement> measure(const MeasureRequest &request);
 
+  /// What a launch of `request` takes. Fails as `measure` does.
+  Result<scclChoice> choice(const MeasureRequest &request) const;
+
   scclComm comm() const { return theComm; }
   const Collective &collective() const { return theCollective; }
 

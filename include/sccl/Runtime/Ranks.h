@@ -50,8 +50,18 @@ struct RankEnd {
 /// sockets; when one ends, the others' next all-gather fails. Returns 1 if a
 /// process cannot be started or dies of a signal, or if sccl was not built with
 /// the MPI whose mpirun has started this process.
+///
+/// With a `limitSeconds` children cannot keep this process waiting by being
+/// stopped: one that comes to an all-gather so much later than another is
+/// killed, and so are those that end so much later than one that failed. Rank 0
+/// may take its time when the others are done. 0: no limit.
 int runRanks(unsigned numRanks, RanksAs kind,
-             llvm::function_ref<int(const RankEnd &)> body);
+             llvm::function_ref<int(const RankEnd &)> body,
+             double limitSeconds = 0);
+
+/// `code`, or 1 if standard output took less than was printed; prints why. For
+/// the end of a process.
+int afterFlush(int code);
 
 /// OpenMPI or MPICH if its mpirun has started this process, or nothing.
 std::optional<RanksAs> startedBy();

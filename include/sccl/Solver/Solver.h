@@ -63,6 +63,9 @@ struct SolverOptions {
   /// How often engines that search in turns start over with larger turns; 0
   /// means no limit. Unlike time it does not depend on the machine.
   unsigned maxTurns = 0;
+  /// With the engine "auto", asks lib/Bounds too where engines take long. A
+  /// caller that knows the bounds already need not.
+  bool useBounds = true;
   /// Set from another thread or a signal handler to give up early.
   const std::atomic<bool> *interrupt = nullptr;
 };
@@ -92,7 +95,8 @@ public:
 const std::vector<std::unique_ptr<SolverBackend>> &solverBackends();
 
 /// Answers `instance` with the engine named `engine`, or with the first that
-/// accepts it if `engine` is "auto". Every schedule has passed `checkSchedule`.
+/// accepts it if `engine` is "auto"; what takes long may be refuted by a lower
+/// bound instead, by "bound". Every schedule has passed `checkSchedule`.
 SynthesisResult synthesize(const Instance &instance,
                            const SolverOptions &options = {},
                            std::string_view engine = "auto");

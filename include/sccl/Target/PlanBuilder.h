@@ -38,8 +38,8 @@ struct PlanRequest {
   /// number of operations.
   std::vector<std::string> shapes = {"auto"};
   LoweringOptions lowering; ///< all that is not said here
-  /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips of
-  /// the same major version only. Needs ptxas.
+  /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips
+  /// of the same major version only. Needs ptxas.
   bool assemble = false;
   CostModel model = {
       5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
@@ -71,8 +71,9 @@ public:
 
   /// Adds every schedule in `module`. Emits an error and fails if there is
   /// none, one is not of the same collective, root, ranks and topology as those
-  /// before it, or one cannot be compiled for all targets. Of programs with the
-  /// same code, the plan gets the first.
+  /// before it or is equal to one of them, or one cannot be compiled for all
+  /// targets. Of programs with the same code, the plan gets the first. A
+  /// schedule whose name is taken becomes NAME_1, NAME_2, ...
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// The plan, with the choices by size of the cost model.
@@ -82,6 +83,9 @@ private:
   llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
   llvm::LogicalResult checkProblem(coll::ScheduleOp schedule,
                                    const coll::Problem &problem);
+  llvm::LogicalResult checkNew(coll::ScheduleOp op, const Schedule &schedule,
+                               unsigned chunks);
+  void makeNameUnique(coll::ScheduleOp schedule) const;
   llvm::LogicalResult addProgram(mlir::ModuleOp module,
                                  const LoweringOptions &options,
                                  llvm::StringRef variant,
@@ -100,7 +104,8 @@ private:
 
   PlanRequest request;
   plan::Plan result;
-  std::vector<Cost> costs; ///< by schedule
+  std::vector<Cost> costs;         ///< by schedule
+  std::vector<Schedule> schedules; ///< likewise, with sends in order
 };
 
 } // namespace sccl

@@ -16,7 +16,7 @@ namespace fake {
 /// without. Empty if `bytes` is no plan.
 inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
                              bool isVirtual) {
-  auto view = sccl::plan::parse(bytes);
+  auto view = sccl::plan::parseWhole(bytes);
   if (!view)
     return "";
   sccl::plan::Plan changed;

@@ -1,30 +1,32 @@
-//===- Deadline.h - Polled limits of an engine ------------------*- C++ -*-===//
+//===- Deadline.h - Polled limits of a search ------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Engines that can ask in their inner loops need no watchdog thread, which
-// would cost more than many of their answers.
+// What can ask in its inner loops needs no watchdog thread, which would cost
+// more than many answers do.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_SOLVER_DEADLINE_H
-#define SCCL_LIB_SOLVER_DEADLINE_H
+#ifndef SCCL_MODEL_DEADLINE_H
+#define SCCL_MODEL_DEADLINE_H
 
-#include "sccl/Solver/Solver.h"
-
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <string>
 
 namespace sccl {
 
-/// The time limit and the interrupt flag of one synthesis. The limit counts
-/// from the construction.
+/// The time limit and the interrupt flag of one search. The limit counts from
+/// the construction.
 class Deadline {
 public:
-  explicit Deadline(const SolverOptions &options)
+  /// Those of SolverOptions or LowerBoundOptions.
+  template <typename Options>
+  explicit Deadline(const Options &options)
       : limitSeconds(options.timeoutSeconds), interrupt(options.interrupt) {}
 
   double elapsedSeconds() const {
@@ -58,4 +60,4 @@ private:
 
 } // namespace sccl
 
-#endif // SCCL_LIB_SOLVER_DEADLINE_H
+#endif // SCCL_MODEL_DEADLINE_H

@@ -1,0 +1,60 @@
+//===- Poison.cpp - Why a communicator is out of use ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Communicator.h"
+
+#include <cstdio>
+
+using namespace sccl;
+
+void Communicator::abort() { plane.raise({scclErrorAborted, rank, rank}); }
+
+static std::string rankText(unsigned rank) {
+  return rank == AbortCause::noRank ? "a rank" : "rank " + std::to_string(rank);
+}
+
+/// What a timeout is blamed on. `note` is that of the late rank.
+static std::string describeTimeout(const AbortCause &cause, double seconds,
+                                   const std::string &note) {
+  char limit[32];
+  std::snprintf(limit, sizeof(limit), "%g s", seconds);
+  if (cause.culprit == AbortCause::noRank)
+    return std::string("a launch was not done after ") + limit;
+  return rankText(cause.culprit) + " did not begin a launch that " +
+         rankText(cause.reporter) + " waited in for " + limit +
+         (note.empty() ? "" : ": its last call failed: " + note);
+}
+
+static std::string describe(const AbortCause &cause, double seconds,
+                            const std::string &note) {
+  std::string who = rankText(cause.culprit);
+  switch (cause.code) {
+  case scclErrorAborted:
+    return who + " has aborted the communicator";
+  case scclErrorRankLost:
+    return "the process of " + who + " has ended during a launch";
+  case scclErrorMismatch:
+    return who + " launched with another count, type or reduction than " +
+           rankText(cause.reporter);
+  case scclErrorTimeout:
+    return describeTimeout(cause, seconds, note);
+  default:
+    return "the communicator failed on " + who +
+           (note.empty() ? "" : ": " + note);
+  }
+}
+
+Status Communicator::poison() const {
+  uint64_t word = plane.abortWord().load(std::memory_order_relaxed);
+  if (word == 0)
+    return {};
+  AbortCause cause = AbortCause::decode(word);
+  std::string note;
+  if (cause.culprit < numRanks)
+    note = plane.readNote(cause.culprit);
+  return {cause.code, describe(cause, config.timeoutSeconds, note)};
+}

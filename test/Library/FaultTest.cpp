@@ -1,0 +1,253 @@
+//===- FaultTest.cpp - Tests of what goes wrong ---------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LibraryTesting.h"
+
+#include <atomic>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sccl;
+
+TEST_P(EitherWay, ReportsDifferentCounts) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Member member;
+              if (check(member.join(end, allReduce) == scclSuccess, "join"))
+                return 1;
+              std::vector<float> a(200000), b(200000);
+              return check(
+                         member.launch(a.data(), b.data(), 100000 + end.rank) ==
+                                 scclErrorMismatch &&
+                             messageHas("another count"),
+                         "different counts") +
+                     check(scclCommGetError(member.comm) == scclErrorMismatch,
+                           "afterwards");
+            }));
+}
+
+TEST_P(EitherWay, GivesUpOnALateRank) {
+  for (const char *plan : {allReduce, exchange})
+    for (size_t count : {size_t(10), size_t(100000)})
+      EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
+                  Member member;
+                  if (check(member.join(end, plan, 0.3) == 0, "join"))
+                    return 1;
+                  std::vector<float> a(count), b(count);
+                  if (reduceOnce(member, end, a.data(), b.data(), count))
+                    return 1;
+                  // However busy the machine is, rank 1 is later than the
+                  // limit.
+                  Stopwatch watch;
+                  while (end.rank == 1 && watch.seconds() < 20 &&
+                         scclCommGetError(member.comm) == scclSuccess)
+                    usleep(1000);
+                  scclResult result = member.launch(a.data(), b.data(), count);
+                  std::vector<int> all;
+                  end.gather(0, all);
+                  return check(
+                             result == scclErrorTimeout &&
+                                 messageHas("rank 1 did not begin a launch "
+                                            "that rank 0 waited in for 0.3 s"),
+                             "a late rank") +
+                         check(watch.seconds() < 10, "within the limit");
+                }));
+}
+
+TEST_P(EitherWay, TellsPeersWhyARankDidNotLaunch) {
+  for (bool launchesLater : {false, true})
+    EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
+                Member member;
+                if (check(!member.join(end, allReduce, 0.3), "join"))
+                  return 1;
+                std::vector<float> a(10), b(10);
+                if (end.rank == 0 &&
+                    check(member.launch(nullptr, b.data(), 10) ==
+                              scclErrorInvalidArgument,
+                          "null"))
+                  return 1;
+                // A launch that goes well makes up for it.
+                if (launchesLater &&
+                    reduceOnce(member, end, a.data(), b.data(), a.size()))
+                  return 1;
+                Stopwatch watch;
+                while (end.rank == 0 && watch.seconds() < 20 &&
+                       scclCommGetError(member.comm) == scclSuccess)
+                  usleep(1000);
+                scclResult result = member.launch(a.data(), b.data(), 10);
+                std::string expected =
+                    "rank 0 did not begin a launch that rank 1 waited in for "
+                    "0.3 s";
+                if (!launchesLater)
+                  expected += ": its last call failed: send is null, and "
+                              "should have 40 bytes";
+                std::vector<int> all;
+                end.gather(0, all);
+                return check(result == scclErrorTimeout &&
+                                 scclGetLastErrorMessage() == expected,
+                             expected);
+              }));
+}
+
+TEST(Library, NoticesADeadRank) {
+  for (const char *plan : {allReduce, exchange})
+    for (size_t count : {size_t(10), size_t(1000000)}) {
+      Stopwatch watch;
+      // The dead process makes the result 1.
+      EXPECT_EQ(1, runRanks(2, RanksAs::Processes, [&](const RankEnd &end) {
+                  Member member;
+                  if (check(member.join(end, plan) == 0, "join"))
+                    return 2;
+                  std::vector<float> a(count), b(count);
+                  std::thread killer;
+                  if (end.rank == 1)
+                    killer = std::thread([] {
+                      usleep(100000);
+                      kill(getpid(), SIGKILL);
+                    });
+                  scclResult result = scclSuccess;
+                  while (result == scclSuccess)
+                    result = member.launch(a.data(), b.data(), count);
+                  return check(result == scclErrorRankLost &&
+                                   messageHas("process of rank 1 has ended"),
+                               "a dead rank")
+                             ? 2
+                             : 0;
+                }));
+      EXPECT_LT(watch.seconds(), 5);
+    }
+}
+
+/// What a child can do with a communicator of its parent. Returns 0 if all is
+/// as it should be.
+static int useInChild(Member &member, std::vector<float> &a,
+                      std::vector<float> &b) {
+  void *memory = nullptr;
+  size_t bytes;
+  const char *target;
+  scclChoice choice = {};
+  auto refuses = [](scclResult code, const char *what) {
+    return check(code == scclErrorUnsupported &&
+                     messageHas("has made the communicator, and this is a "
+                                "child of it"),
+                 what);
+  };
+  int failed =
+      refuses(member.launch(a.data(), b.data(), a.size()), "launch") +
+      refuses(member.launch(nullptr, nullptr, 1), "bad launch") +
+      refuses(scclCommAbort(member.comm), "abort") +
+      refuses(scclCommGetError(member.comm), "error") +
+      refuses(scclMemAlloc(member.comm, 64, &memory), "alloc") +
+      refuses(scclMemFree(member.comm, a.data()), "free") +
+      refuses(scclMemCopy(member.comm, b.data(), a.data(), 4), "copy") +
+      refuses(scclQueryScratch(member.comm, &bytes), "scratch") +
+      refuses(scclQueryTarget(member.comm, &target), "target") +
+      refuses(scclCommSetChoice(member.comm, nullptr), "set") +
+      refuses(scclQueryChoice(member.comm, 1, scclFloat32, scclSum, &choice),
+              "choice") +
+      check(scclCommDestroy(member.comm) == scclSuccess, "destroy");
+  std::string maps = readFile("/proc/self/maps");
+  return failed + check(maps.find("memfd:sccl (") == std::string::npos,
+                        "shared memory is still mapped");
+}
+
+TEST(Library, LeavesTheParentAloneAfterFork) {
+  for (const char *plan : {allReduce, exchange})
+    EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [=](const RankEnd &end) {
+                Member member;
+                std::vector<float> a(1000), b(1000);
+                void *memory = nullptr;
+                if (check(!member.join(end, plan), "join") ||
+                    check(!scclMemAlloc(member.comm, 4096, &memory), "alloc"))
+                  return 1;
+                pid_t child = fork();
+                if (child == 0) {
+                  alarm(20); // ends a child that hangs
+                  _exit(useInChild(member, a, b));
+                }
+                int status = 0;
+                waitpid(child, &status, 0);
+                return check(child > 0 && WIFEXITED(status) &&
+                                 WEXITSTATUS(status) == 0,
+                             "the child") +
+                       reduceOnce(member, end, a.data(), b.data(), a.size());
+              }));
+}
+
+TEST(Library, JoinsAfterFork) {
+  // The communicator of the parent does not matter to that of its child.
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              Member outer;
+              if (check(!outer.join(end, allReduce), "join"))
+                return 1;
+              return runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+                Member member;
+                std::vector<float> a(1000), b(1000);
+                if (check(!member.join(end, allReduce), "join of a child"))
+                  return 1;
+                return reduceOnce(member, end, a.data(), b.data(), a.size());
+              });
+            }));
+}
+
+TEST_P(EitherWay, AbortsOnAllRanks) {
+  for (const char *plan : {allReduce, exchange})
+    for (size_t count : {size_t(10), size_t(1000000)})
+      EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
+                  Member member;
+                  if (check(member.join(end, plan) == 0, "join"))
+                    return 1;
+                  std::thread aborter;
+                  if (end.rank == 0)
+                    aborter = std::thread([&] {
+                      usleep(100000);
+                      scclCommAbort(member.comm);
+                    });
+                  std::vector<float> a(count), b(count);
+                  scclResult result = scclSuccess;
+                  while (result == scclSuccess)
+                    result = member.launch(a.data(), b.data(), count);
+                  if (aborter.joinable())
+                    aborter.join();
+                  std::vector<int> all;
+                  end.gather(0, all);
+                  return check(result == scclErrorAborted &&
+                                   messageHas("rank 0 has aborted"),
+                               "abort") +
+                         check(member.launch(a.data(), b.data(), 1) ==
+                                   scclErrorAborted,
+                               "later launches");
+                }));
+}
+
+TEST_P(EitherWay, RefusesASecondLaunchInFlight) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Member member;
+              if (check(member.join(end, allReduce) == 0, "join"))
+                return 1;
+              std::vector<float> a(10), b(10), c(10), d(10);
+              std::vector<int> all;
+              std::atomic<int> failed = 0;
+              if (end.rank == 0) {
+                // This launch waits for rank 1, which waits for the all-gather.
+                std::thread first([&] {
+                  failed += reduceOnce(member, end, a.data(), b.data(), 10);
+                });
+                usleep(200000);
+                failed += check(member.launch(c.data(), d.data(), 10) ==
+                                    scclErrorBusy,
+                                "second launch");
+                end.gather(0, all);
+                first.join();
+              } else {
+                end.gather(0, all);
+                failed += reduceOnce(member, end, a.data(), b.data(), 10);
+              }
+              return failed.load();
+            }));
+}

@@ -1,0 +1,40 @@
+"""Stops one rank of a command and prints how the command ends.
+
+usage: stop-rank.py RANK COMMAND...
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+limit_s = 40
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def main():
+    rank, command = int(sys.argv[1]), sys.argv[2:]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    while len(ranks := children(process.pid)) < 2 and process.poll() is None:
+        time.sleep(0.01)
+    # Until launches are under way.
+    time.sleep(1)
+    os.kill(ranks[rank], signal.SIGSTOP)
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        sys.exit(f"the command has not ended {limit_s} s later")
+    print(output)
+    print("exit code", process.returncode)
+    print("left:", [pid for pid in ranks if os.path.exists(f"/proc/{pid}")])
+
+
+main()

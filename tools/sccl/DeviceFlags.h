@@ -1,0 +1,66 @@
+//===- DeviceFlags.h - Options for where ranks run --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_DEVICEFLAGS_H
+#define SCCL_TOOLS_SCCL_DEVICEFLAGS_H
+
+#include "Driver.h"
+
+#include "sccl/sccl.h"
+
+#include <optional>
+
+namespace sccl::driver {
+
+/// The options of a subcommand that measures plans: --device and --gpus.
+class DeviceFlags {
+public:
+  explicit DeviceFlags(llvm::cl::SubCommand &command)
+      : device("device", llvm::cl::desc("cpu, cuda or hip"),
+               llvm::cl::init("cpu"), llvm::cl::sub(command)),
+        gpus("gpus", llvm::cl::desc("GPUs; rank r gets r mod N"),
+             llvm::cl::init(1), llvm::cl::sub(command)) {}
+
+  /// False, after an error, if there is no such device.
+  bool check() const {
+    if (kind() && gpus != 0)
+      return true;
+    fail("--device is '" + device + "' with --gpus=" + llvm::Twine(gpus) +
+         ", expected cpu, cuda or hip with at least 1");
+    return false;
+  }
+
+  const std::string &name() const { return device; }
+  bool isGPU() const { return device != "cpu"; }
+
+  /// For a rank; what `check` accepts.
+  scclConfig config(unsigned rank, double timeoutSeconds) const {
+    scclConfig config = SCCL_CONFIG_INITIALIZER;
+    config.timeoutSeconds = timeoutSeconds;
+    config.device = *kind();
+    config.deviceIndex = int(rank % gpus);
+    return config;
+  }
+
+private:
+  std::optional<scclDeviceKind> kind() const {
+    if (device == "cpu")
+      return scclDeviceCPU;
+    if (device == "cuda")
+      return scclDeviceCUDA;
+    if (device == "hip")
+      return scclDeviceHIP;
+    return std::nullopt;
+  }
+
+  llvm::cl::opt<std::string> device;
+  llvm::cl::opt<unsigned> gpus;
+};
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_DEVICEFLAGS_H
