@@ -90,8 +90,9 @@ namespace {
 class GCNAudit : FunctionAudit {
 public:
   GCNAudit(const Function &function, std::vector<AuditFinding> &findings,
-           Coherence coherence)
-      : FunctionAudit(function, findings), coherence(coherence) {}
+           Coherence coherence, bool isOneWave)
+      : FunctionAudit(function, findings), coherence(coherence),
+        isOneWave(isOneWave) {}
 
   void run() {
     for (const Instruction &op : function.code)
@@ -235,8 +236,10 @@ private:
 
   /// And stored at the end.
   void checkEnd() {
-    requireFromEntry(isBarrier, isStore,
-                     "the epoch word is stored before the block barrier");
+    // One wave is always in one place: LLVM may leave its barriers out.
+    if (!isOneWave)
+      requireFromEntry(isBarrier, isStore,
+                       "the epoch word is stored before the block barrier");
     if (llvm::none_of(function.code, isStore))
       reportFunction("stores no epoch", "D4");
     for (const Instruction &op : function.code) {
@@ -447,6 +450,7 @@ private:
   }
 
   Coherence coherence;
+  bool isOneWave; ///< the blocks of all kernels
 };
 } // namespace
 
@@ -479,6 +483,22 @@ static bool hasFlags(StringRef text) {
   return false;
 }
 
+/// True if no kernel of `text` has blocks of more than one wave.
+static bool hasOneWave(StringRef text) {
+  constexpr unsigned waveThreads = 64;
+  StringRef key = ".max_flat_workgroup_size:";
+  bool isFound = false;
+  for (StringRef rest = text.split(key).second; !rest.empty();
+       rest = rest.split(key).second) {
+    unsigned threads = 0;
+    rest = rest.ltrim();
+    if (rest.consumeInteger(10, threads) || threads > waveThreads)
+      return false;
+    isFound = true;
+  }
+  return isFound;
+}
+
 std::vector<AuditFinding> sccl::auditGCN(StringRef text, StringRef chip) {
   std::vector<AuditFinding> findings;
   Coherence coherence = coherenceOf(chip);
@@ -493,8 +513,9 @@ std::vector<AuditFinding> sccl::auditGCN(StringRef text, StringRef chip) {
   for (const Function &function : parsed.functions)
     names.insert(function.name);
   llvm::SmallVector<StringRef> calls;
+  bool isOneWave = hasOneWave(text);
   for (const Function &function : parsed.functions) {
-    GCNAudit(function, findings, coherence).run();
+    GCNAudit(function, findings, coherence, isOneWave).run();
     auditCallCount(function, names, findings);
     for (const Instruction &op : function.code)
       if (names.contains(symbolOf(op)))
