@@ -203,8 +203,9 @@ TEST(Plan, TakesNamesInAnyLanguage) {
     Plan plan = makePlan();
     plan.manifest.collective = name;
     Result<std::string> bytes = serialize(plan);
-    if (bytes)
+    if (bytes) {
       EXPECT_EQ(parse(*bytes)->manifest.collective, name);
+    }
     return bytes.error();
   };
   for (const char *name : {"größe", "集約", " ~", "\u00a0", "é"})
