@@ -200,8 +200,8 @@ private:
   std::optional<FrontierPoint>
   searchFromEasySide(unsigned s, std::vector<Candidate> candidates,
                      bool isBrief) {
-    constexpr unsigned moreRounds = 4;
-    constexpr double briefSeconds = 0.25;
+    constexpr unsigned moreRounds = 4, briefTurn = 64;
+    constexpr double briefSeconds = 1; // of engines that know no turns
     // If the bound is far off, nothing that is near it exists.
     unsigned unit = smallest.chunks();
     for (unsigned more = 1; more <= moreRounds; ++more)
@@ -215,6 +215,7 @@ private:
     double probeSeconds = options.probeSeconds;
     if (isBrief) {
       solver.maxTurns = 1;
+      solver.firstTurn = briefTurn;
       probeSeconds = briefSeconds;
     }
     Clock::time_point began = Clock::now();

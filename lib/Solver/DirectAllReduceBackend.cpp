@@ -198,7 +198,8 @@ Outcome DirectRun::answer() {
     return *refutation;
   planSearches();
   // The largest budget, times the largest weight, must stay below 2^31.
-  constexpr int firstBudget = 1000, maxBudget = 1 << 20;
+  constexpr int maxBudget = 1 << 20;
+  const int firstBudget = std::clamp(int(options.firstTurn), 1, maxBudget);
   unsigned turns = 0;
   for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
     if (options.maxTurns > 0 && turns++ == options.maxTurns)

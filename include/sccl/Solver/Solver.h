@@ -63,6 +63,8 @@ struct SolverOptions {
   /// How often engines that search in turns start over with larger turns; 0
   /// means no limit. Unlike time it does not depend on the machine.
   unsigned maxTurns = 0;
+  /// How much search the first of these turns is, in conflicts of a solver.
+  unsigned firstTurn = 1000;
   /// With the engine "auto", asks lib/Bounds too where engines take long. A
   /// caller that knows the bounds already need not.
   bool useBounds = true;
