@@ -112,7 +112,7 @@ typedef int (*scclAllGatherFn)(void *context, const void *mine, void *all,
 
 /** How a communicator behaves. Set it to SCCL_CONFIG_INITIALIZER first. */
 typedef struct scclConfig {
-  size_t size; /**< sizeof(scclConfig), for later versions */
+  size_t size;           /**< sizeof(scclConfig), for later versions */
   scclDeviceKind device; /**< its driver is loaded when it is asked for */
   int deviceIndex;       /**< which GPU; CPUs have no index */
   /** Seconds without progress on any rank before a launch is given up. */
@@ -146,12 +146,12 @@ typedef enum scclPath SCCL_INT {
 
 /** What a launch executes, and why. */
 typedef struct scclChoice {
-  size_t size;        /**< set to sizeof(scclChoice) before the call */
-  int program;        /**< index into the plan's programs */
-  scclPath path;      /**< scclPathDirect only holds if all ranks can */
-  size_t pieceBytes;  /**< of each segment per kernel launch; 0: all */
-  char schedule[64];  /**< name of the schedule, cut off if it is longer */
-  char reason[128];   /**< one line */
+  size_t size;       /**< set to sizeof(scclChoice) before the call */
+  int program;       /**< index into the plan's programs */
+  scclPath path;     /**< scclPathDirect only holds if all ranks can */
+  size_t pieceBytes; /**< of each segment per kernel launch; 0: all */
+  char schedule[64]; /**< name of the schedule, cut off if it is longer */
+  char reason[128];  /**< one line */
 } scclChoice;
 
 /** SCCL_VERSION_CODE of the library. Thread-safe. */
@@ -270,8 +270,8 @@ SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
  */
 SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
 /** What scclLaunch would execute for these arguments, if peers can access the
- * buffers as far as the program needs; otherwise it takes another program of the
- * same schedule. */
+ * buffers as far as the program needs; otherwise it takes another program of
+ * the same schedule. */
 SCCL_API scclResult scclQueryChoice(scclComm comm, size_t count,
                                     scclDataType type, scclRedOp op,
                                     scclChoice *choice);

@@ -118,8 +118,8 @@ public:
                                  unsigned chunks, unsigned root = 0);
 
   /// An all_gather in which rank r sends `counts[r]` chunks, MPI's allgatherv,
-  /// as a user-defined collective called "all_gatherv". Chunks are numbered rank
-  /// by rank; C is the largest count. Fails if all counts are 0.
+  /// as a user-defined collective called "all_gatherv". Chunks are numbered
+  /// rank by rank; C is the largest count. Fails if all counts are 0.
   static Result<Collective> makeAllGatherV(const std::vector<unsigned> &counts);
 
   /// Builds a user-defined collective. `chunks` is only the C of its cost. In a

@@ -31,8 +31,7 @@ class HostPlan {
 public:
   using RankFunction = void (*)(void *input, void *output, void *scratch,
                                 void *control, void *peers, uint64_t *abort,
-                                uint64_t segmentBytes,
-                                uint64_t distanceBytes);
+                                uint64_t segmentBytes, uint64_t distanceBytes);
 
   /// Lowers the one schedule or program in `module` and compiles it with LLVM's
   /// JIT. Consumes `module`. Emits an error and fails if lowering does.
@@ -85,9 +84,8 @@ struct RunReport {
 /// follow each other without any reset or barrier in between, with other data
 /// each time, and every element of every output is compared; a few more
 /// launches are timed. Buffers have guard zones whose overwriting is reported.
-/// A launch that does not end in time is aborted. Fails if the plan does not work
-/// in place and is to, if the buffers do not
-/// fit in memory.
+/// A launch that does not end in time is aborted. Fails if the plan does not
+/// work in place and is to, if the buffers do not fit in memory.
 Result<RunReport> runOnHost(const HostPlan &plan, const RunOptions &options);
 
 } // namespace sccl
