@@ -8,20 +8,16 @@
 #ifndef SCCL_TEST_LIBRARY_GPUTESTING_H
 #define SCCL_TEST_LIBRARY_GPUTESTING_H
 
+#include "LibraryTesting.h"
 #include "fake/Plan.h"
 
 #include "sccl/Plan/Plan.h"
-#include "sccl/Runtime/Ranks.h"
-#include "sccl/sccl.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <dlfcn.h>
-#include <fstream>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -63,25 +59,13 @@ struct Setting {
   ~Setting() { unsetenv(name.c_str()); }
 };
 
-struct Member {
-  scclPlan plan = nullptr;
-  scclComm comm = nullptr;
-  Member() = default;
-  Member(const Member &) = delete;
-  ~Member() {
-    scclCommDestroy(comm);
-    scclPlanDestroy(plan);
-  }
-};
-
 /// A plan for the host that says it is one for a GPU, with virtual kernels or
 /// without.
 inline std::string gpuPlan(const char *name, scclDeviceKind kind,
                            bool isVirtual = false) {
-  std::ifstream file(std::string(SCCL_TEST_PLANS "/") + name + ".sccl",
-                     std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return fake::asGPUPlan(bytes, kind == scclDeviceCUDA, isVirtual);
+  std::string path = std::string(SCCL_TEST_PLANS "/") + name + ".sccl";
+  return fake::asGPUPlan(readFile(path.c_str()), kind == scclDeviceCUDA,
+                         isVirtual);
 }
 
 inline scclResult join(Member &member, const RankEnd &end,
@@ -97,18 +81,6 @@ inline scclResult join(Member &member, const RankEnd &end,
   config.timeoutSeconds = timeoutSeconds;
   return scclCommInit(member.plan, end.rank, end.numRanks, end.allGather,
                       end.context, &config, &member.comm);
-}
-
-inline bool messageHas(const std::string &part) {
-  return std::string(scclGetLastErrorMessage()).find(part) != std::string::npos;
-}
-
-/// Bodies that run as processes cannot report to GoogleTest.
-inline int check(bool condition, const std::string &what) {
-  if (!condition)
-    fprintf(stderr, "failed: %s (last message: %s)\n", what.c_str(),
-            scclGetLastErrorMessage());
-  return condition ? 0 : 1;
 }
 
 /// One collective on whole buffers of the device, compared with its definition.

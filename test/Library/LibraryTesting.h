@@ -73,7 +73,7 @@ inline int check(bool condition, const std::string &what) {
   return condition ? 0 : 1;
 }
 
-inline bool messageHas(const char *part) {
+inline bool messageHas(const std::string &part) {
   return std::string(scclGetLastErrorMessage()).find(part) != std::string::npos;
 }
 
