@@ -34,10 +34,9 @@ using namespace sccl::driver;
 using FamilyKey = std::tuple<uint64_t, CollectiveKind, unsigned, uint64_t>;
 
 static FamilyKey familyKey(const Instance &instance) {
-  const Collective &collective = instance.collective;
-  bool isCustom = collective.kind() == CollectiveKind::Custom;
-  return {fingerprint(instance.topology), collective.kind(), collective.root(),
-          isCustom ? fingerprint(collective) : 0};
+  Certificate claim =
+      makeClaim(instance.topology, instance.collective, std::nullopt);
+  return {claim.topologyPrint, claim.kind, claim.root, claim.collectivePrint};
 }
 
 namespace {

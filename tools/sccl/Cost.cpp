@@ -69,11 +69,10 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     if (failed(problem))
       return std::nullopt;
     const Collective &collective = problem->collective;
-    bool isCustom = collective.kind() == CollectiveKind::Custom;
+    Certificate claim = makeClaim(problem->topology, collective, std::nullopt);
     costs.push_back({(path + ":@" + op.getSymName()).str(),
-                     describe(collective),
-                     isCustom ? fingerprint(collective) : 0,
-                     problem->topology.name(), fingerprint(problem->topology),
+                     describe(collective), claim.collectivePrint,
+                     problem->topology.name(), claim.topologyPrint,
                      costOf(coll::importSchedule(op), collective)});
   }
   if (costs.empty()) {
