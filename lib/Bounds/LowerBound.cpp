@@ -97,10 +97,13 @@ Result<LowerBound> sccl::availableBound(const Topology &topology,
                                         const Collective &collective,
                                         unsigned steps,
                                         const LowerBoundOptions &options) {
+  Deadline deadline(options);
   Result<LowerBound> bound = lowerBound(topology, collective, steps, options);
   if (bound)
     return bound;
-  Result<LowerBound> anySteps = throughputBound(topology, collective);
+  LowerBoundOptions rest = options;
+  rest.timeoutSeconds = deadline.remainingLimit();
+  Result<LowerBound> anySteps = throughputBound(topology, collective, rest);
   if (anySteps || anySteps.error() == bound.error())
     return anySteps;
   return Error{bound.error() +

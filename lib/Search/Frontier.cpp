@@ -13,12 +13,14 @@
 
 #include "sccl/Search/Frontier.h"
 
+#include "sccl/Model/Deadline.h"
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -44,12 +46,13 @@ public:
   FrontierSearch(const Topology &topology, const CollectiveFamily &family,
                  const FrontierOptions &options, const Collective &smallest)
       : topology(topology), family(family), options(options),
-        smallest(smallest), begin(Clock::now()) {}
+        smallest(smallest),
+        deadline(options.timeoutSeconds, options.solver.interrupt) {}
 
   Frontier run(const std::function<void(const FrontierPoint &)> &progress) {
     findBounds();
     unsigned s = 0;
-    while (!timeIsOver() && !meetsThroughput()) {
+    while (!deadline.expired() && !meetsThroughput()) {
       std::vector<unsigned> batch = nextSteps(s);
       if (batch.empty())
         break;
@@ -80,7 +83,7 @@ private:
     if (Result<LowerBound> any = throughputBound(topology, smallest, limits))
       frontier.throughput = *any;
     bounds.resize(options.maxSteps + 1);
-    for (unsigned s = 1; s <= options.maxSteps && !timeIsOver(); ++s) {
+    for (unsigned s = 1; s <= options.maxSteps && !deadline.expired(); ++s) {
       announce({s});
       LowerBoundOptions boundOptions = limits;
       boundOptions.timeoutSeconds = remainingSeconds();
@@ -141,7 +144,8 @@ private:
     for (unsigned c = unit; c <= maxChunks; c += unit) {
       uint64_t first = leastRounds(s, c);
       uint64_t last = options.k ? s + *options.k : first;
-      for (uint64_t r = first; r <= std::min<uint64_t>(last, maxRounds); ++r)
+      for (uint64_t r = first;
+           r <= std::min<uint64_t>(last, Instance::maxRounds); ++r)
         candidates.push_back({c, unsigned(r)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -181,7 +185,7 @@ private:
       return searchInOrder(s, candidates, options.engine);
     // What meets the bound settles the matter.
     std::vector<Candidate> meeting = meetingAt(s), others;
-    if (std::optional<FrontierPoint> point = searchQuickly(s, meeting))
+    if (std::optional<FrontierPoint> point = searchQuickly(s))
       return point;
     if (std::optional<FrontierPoint> point = searchBriefly(s, meeting))
       return point;
@@ -211,24 +215,22 @@ private:
                      [](const Candidate &a, const Candidate &b) {
                        return a.bandwidth() > b.bandwidth();
                      });
-    SolverOptions solver = options.solver;
-    double probeSeconds = options.probeSeconds;
+    SolverOptions solver = probeOptions();
     if (isBrief) {
       solver.maxTurns = 1;
       solver.firstTurn = briefTurn;
-      probeSeconds = briefSeconds;
+      solver.timeoutSeconds = briefSeconds;
     }
     Clock::time_point began = Clock::now();
     std::optional<FrontierPoint> best;
     for (const Candidate &candidate : candidates) {
       std::chrono::duration<double> used = Clock::now() - began;
-      if (timeIsOver() || used.count() > options.stepSeconds)
+      if (deadline.expired() || used.count() > options.stepSeconds)
         break;
       if (isDominated(candidate) ||
           (best && best->bandwidth() <= candidate.bandwidth()))
         continue;
-      if (auto point =
-              tryCandidate(s, candidate, options.engine, solver, probeSeconds))
+      if (auto point = tryCandidate(s, candidate, options.engine, solver))
         best = std::move(point);
       else if (isBrief)
         break;
@@ -236,17 +238,29 @@ private:
     return best;
   }
 
-  /// The first of `candidates` that can be packed from trees. Other engines
-  /// find an all_reduce only after a long search, if at all, and may spend it
-  /// on a candidate whose multiple is easy; for trees from one root they are
-  /// faster where all steps have a single round.
-  std::optional<FrontierPoint>
-  searchQuickly(unsigned s, const std::vector<Candidate> &candidates) {
+  /// The first of the candidates that meet the bound and can be packed from
+  /// trees. Other engines find an all_reduce only after a long search, if at
+  /// all, and may spend it on a candidate whose multiple is easy; for trees
+  /// from one root they are faster where all steps have a single round. Numbers
+  /// of steps below `s` ask for it, too.
+  std::optional<FrontierPoint> searchQuickly(unsigned s) {
+    {
+      std::lock_guard lock(mutex);
+      if (auto known = packed.find(s); known != packed.end())
+        return known->second;
+    }
+    std::optional<FrontierPoint> point = packAt(s);
+    std::lock_guard lock(mutex);
+    return packed.try_emplace(s, std::move(point)).first->second;
+  }
+
+  std::optional<FrontierPoint> packAt(unsigned s) {
     bool isTree = family.kind == CollectiveKind::Broadcast ||
                   family.kind == CollectiveKind::Reduce;
     bool isPacked = isTree || family.kind == CollectiveKind::AllReduce;
     if (options.engine != "auto" || !isPacked || !canPack(s))
       return std::nullopt;
+    std::vector<Candidate> candidates = meetingAt(s);
     if (candidates.empty() || (isTree && candidates.front().rounds == s))
       return std::nullopt;
     return searchInOrder(s, candidates, packing);
@@ -270,7 +284,7 @@ private:
       return false;
     while (++s <= options.maxSteps)
       if (bounds[s] && bounds[s]->value == frontier.throughput->value)
-        return searchQuickly(s, meetingAt(s)).has_value();
+        return searchQuickly(s).has_value();
     return false;
   }
 
@@ -278,12 +292,12 @@ private:
   /// search.
   std::optional<FrontierPoint>
   searchBriefly(unsigned s, const std::vector<Candidate> &candidates) {
-    SolverOptions brief = options.solver;
+    constexpr unsigned briefTurns = 2;
+    SolverOptions brief = probeOptions();
     brief.maxTurns = briefTurns;
     if (candidates.empty() || family.kind != CollectiveKind::AllReduce)
       return std::nullopt;
-    return tryCandidate(s, candidates.front(), options.engine, brief,
-                        options.probeSeconds);
+    return tryCandidate(s, candidates.front(), options.engine, brief);
   }
 
   /// The first of `candidates` that has a schedule.
@@ -291,19 +305,28 @@ private:
   searchInOrder(unsigned s, const std::vector<Candidate> &candidates,
                 std::string_view engine) {
     for (const Candidate &candidate : candidates) {
-      if (timeIsOver())
+      if (deadline.expired())
         break;
-      if (std::optional<FrontierPoint> point = tryCandidate(
-              s, candidate, engine, options.solver, options.probeSeconds))
+      if (std::optional<FrontierPoint> point =
+              tryCandidate(s, candidate, engine, probeOptions()))
         return point;
     }
     return std::nullopt;
   }
 
+  /// For one (C, S, R), which the bounds allow.
+  SolverOptions probeOptions() const {
+    SolverOptions solver = options.solver;
+    solver.timeoutSeconds = options.probeSeconds;
+    solver.useBounds = false;
+    return solver;
+  }
+
   /// A schedule for `candidate`, unless fewer steps do as well.
-  std::optional<FrontierPoint>
-  tryCandidate(unsigned s, const Candidate &candidate, std::string_view engine,
-               SolverOptions solver, double probeSeconds) {
+  std::optional<FrontierPoint> tryCandidate(unsigned s,
+                                            const Candidate &candidate,
+                                            std::string_view engine,
+                                            SolverOptions solver) {
     if (isDominated(candidate))
       return std::nullopt;
     Result<Collective> collective = Collective::make(
@@ -315,8 +338,7 @@ private:
     if (!instance)
       return std::nullopt;
     announce({s, candidate.chunks, candidate.rounds});
-    solver.useBounds = false; // they allow the candidate
-    solver.timeoutSeconds = std::min(probeSeconds, remainingSeconds());
+    solver.timeoutSeconds = std::min(solver.timeoutSeconds, remainingSeconds());
     SynthesisResult result = synthesize(*instance, solver, engine);
     if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
       return makePoint(s, candidate, std::move(satisfied->schedule), result);
@@ -402,7 +424,7 @@ private:
   }
 
   void conclude() {
-    if (!meetsThroughput() && timeIsOver()) {
+    if (!meetsThroughput() && deadline.expired()) {
       frontier.why = "time is over, or the search was interrupted";
     } else if (!meetsThroughput()) {
       frontier.why = "no more than " + std::to_string(options.maxSteps) +
@@ -423,40 +445,33 @@ private:
       frontier.why = "every point is optimal for its steps, and the last one "
                      "meets the bandwidth bound";
     }
-    frontier.stopped = !frontier.complete && timeIsOver();
+    frontier.stopped = !frontier.complete && deadline.expired();
     frontier.bounds = std::move(bounds);
     if (!frontier.complete && !failure.empty())
       frontier.why += "; " + failure;
   }
 
+  /// For one bound or (C, S, R).
   double remainingSeconds() const {
-    if (options.timeoutSeconds <= 0)
-      return options.probeSeconds;
-    std::chrono::duration<double> used = Clock::now() - begin;
-    return std::max(1e-3, options.timeoutSeconds - used.count());
-  }
-  bool timeIsOver() const {
-    if (options.solver.interrupt && *options.solver.interrupt)
-      return true;
-    std::chrono::duration<double> used = Clock::now() - begin;
-    return options.timeoutSeconds > 0 && used.count() >= options.timeoutSeconds;
+    return options.timeoutSeconds > 0 ? deadline.remainingLimit()
+                                      : options.probeSeconds;
   }
 
   static constexpr std::string_view packing = "packing";
-  static constexpr unsigned maxRounds = Instance::maxRounds;
-  static constexpr unsigned briefTurns = 2;
 
   const Topology &topology;
   const CollectiveFamily &family;
   const FrontierOptions &options;
   const Collective &smallest;
-  Clock::time_point begin;
+  const Deadline deadline;
   std::vector<std::optional<LowerBound>> bounds; ///< by steps
-  /// Guards the next three, which searches that run at once share.
+  /// Guards the next four, which searches that run at once share.
   std::mutex mutex;
   std::optional<Rational> cheapestKnown;
   std::string failure;          ///< of an engine, if there was one
   std::set<unsigned> undecided; ///< steps at which an engine gave up
+  /// What packing found, by steps.
+  std::map<unsigned, std::optional<FrontierPoint>> packed;
   /// Numbers of steps at which the bound is below what was found.
   std::vector<unsigned> unsettled;
   Frontier frontier;

@@ -204,8 +204,7 @@ askInTurn(const Instance &instance, const SolverOptions &options,
   std::string reasons;
   for (const SolverBackend *backend : backends) {
     SolverOptions rest = options;
-    if (options.timeoutSeconds > 0)
-      rest.timeoutSeconds = std::max(deadline.remainingSeconds(), 1e-3);
+    rest.timeoutSeconds = deadline.remainingLimit();
     result = backend->solve(instance, rest);
     checkAnswer(instance, result);
     const auto *unknown = std::get_if<Unknown>(&result.outcome);
@@ -237,7 +236,7 @@ refuteByBound(const Instance &instance, const LowerBoundOptions &options) {
   if (!refutes(bound)) {
     LowerBoundOptions rest = options;
     rest.target = bandwidth;
-    rest.timeoutSeconds = std::max(deadline.remainingSeconds(), 1e-3);
+    rest.timeoutSeconds = deadline.remainingLimit();
     bound = lowerBound(instance.topology, instance.collective, instance.steps,
                        rest);
   }
@@ -257,10 +256,9 @@ askWithBounds(const Instance &instance, const SolverOptions &options,
               const std::vector<const SolverBackend *> &backends) {
   constexpr double firstSeconds = 0.5, boundSeconds = 10;
   Deadline deadline(options);
-  double limit = std::min(deadline.remainingSeconds(), Deadline::forever);
   SolverOptions part = options;
   part.useBounds = false;
-  part.timeoutSeconds = std::min(firstSeconds, limit / 4);
+  part.timeoutSeconds = std::min(firstSeconds, deadline.remainingSeconds() / 4);
   SynthesisResult result = askInTurn(instance, part, backends);
   if (!std::holds_alternative<Unknown>(result.outcome) || deadline.expired())
     return result;
@@ -270,10 +268,7 @@ askWithBounds(const Instance &instance, const SolverOptions &options,
   boundOptions.interrupt = options.interrupt;
   if (auto refutation = refuteByBound(instance, boundOptions))
     return {*refutation, "bound", deadline.elapsedSeconds()};
-  if (options.timeoutSeconds > 0)
-    part.timeoutSeconds = std::max(deadline.remainingSeconds(), 1e-3);
-  else
-    part.timeoutSeconds = 0;
+  part.timeoutSeconds = deadline.remainingLimit();
   return askInTurn(instance, part, backends);
 }
 

@@ -13,6 +13,7 @@
 #ifndef SCCL_MODEL_DEADLINE_H
 #define SCCL_MODEL_DEADLINE_H
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -24,10 +25,13 @@ namespace sccl {
 /// the construction.
 class Deadline {
 public:
+  /// A limit of 0 is none.
+  Deadline(double limitSeconds, const std::atomic<bool> *interrupt)
+      : limitSeconds(limitSeconds), interrupt(interrupt) {}
   /// Those of SolverOptions or LowerBoundOptions.
   template <typename Options>
   explicit Deadline(const Options &options)
-      : limitSeconds(options.timeoutSeconds), interrupt(options.interrupt) {}
+      : Deadline(options.timeoutSeconds, options.interrupt) {}
 
   double elapsedSeconds() const {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -35,6 +39,11 @@ public:
   /// Seconds left, `forever` if there is no limit.
   double remainingSeconds() const {
     return limitSeconds > 0 ? limitSeconds - elapsedSeconds() : forever;
+  }
+  /// What is left, as the limit of a part of the work: 0 if there is no limit,
+  /// and else more than that.
+  double remainingLimit() const {
+    return limitSeconds > 0 ? std::max(remainingSeconds(), 1e-3) : 0;
   }
   bool expired() const {
     return (interrupt && interrupt->load(std::memory_order_relaxed)) ||
