@@ -22,6 +22,9 @@ endif()
 set(SCCL_WARNINGS -Wall -Wextra -Wno-restrict)
 
 # A plain C++ library: exceptions and RTTI on, neither LLVM nor MLIR.
+# Sources name private headers of other rooms from lib/.
+include_directories(${PROJECT_SOURCE_DIR}/lib)
+
 function(add_sccl_model_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_options(${name} PRIVATE ${SCCL_WARNINGS})

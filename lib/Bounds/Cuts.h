@@ -8,8 +8,8 @@
 #ifndef SCCL_LIB_BOUNDS_CUTS_H
 #define SCCL_LIB_BOUNDS_CUTS_H
 
-#include "sccl/Checker/Certificate.h"
-#include "sccl/Model/Deadline.h"
+#include "sccl/Check/Certificate.h"
+#include "sccl/Optimize/Deadline.h"
 #include "sccl/Model/Topology.h"
 
 #include <optional>

@@ -13,7 +13,7 @@
 #ifndef SCCL_LIB_BOUNDS_PRICELIST_H
 #define SCCL_LIB_BOUNDS_PRICELIST_H
 
-#include "sccl/Checker/Certificate.h"
+#include "sccl/Check/Certificate.h"
 
 #include <algorithm>
 #include <utility>

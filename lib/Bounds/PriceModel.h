@@ -8,10 +8,10 @@
 #ifndef SCCL_LIB_BOUNDS_PRICEMODEL_H
 #define SCCL_LIB_BOUNDS_PRICEMODEL_H
 
-#include "LinearProgram.h"
+#include "Optimize/LinearProgram.h"
 #include "Problem.h"
 
-#include "sccl/Model/Deadline.h"
+#include "sccl/Optimize/Deadline.h"
 #include <vector>
 
 namespace sccl::bounds {

@@ -14,7 +14,7 @@
 #ifndef SCCL_LIB_BOUNDS_PROBLEM_H
 #define SCCL_LIB_BOUNDS_PROBLEM_H
 
-#include "sccl/Checker/Certificate.h"
+#include "sccl/Check/Certificate.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Model/Topology.h"

@@ -11,7 +11,7 @@
 #include "PriceModel.h"
 #include "Problem.h"
 
-#include "sccl/Checker/Certificate.h"
+#include "sccl/Check/Certificate.h"
 
 #include <optional>
 

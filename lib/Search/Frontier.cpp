@@ -13,7 +13,7 @@
 
 #include "sccl/Search/Frontier.h"
 
-#include "sccl/Model/Deadline.h"
+#include "sccl/Optimize/Deadline.h"
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Solver/Solver.h"
-#include "sccl/Model/Deadline.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include "Backends.h"
 #include "Windows.h"
 #include "sccl/Bounds/LowerBound.h"
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 
 #include <algorithm>
 #include <chrono>

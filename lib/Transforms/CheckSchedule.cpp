@@ -7,8 +7,8 @@
 
 #include "sccl/Transforms/Passes.h"
 
-#include "sccl/Checker/Certificate.h"
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/Certificate.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 

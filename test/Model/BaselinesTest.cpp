@@ -7,7 +7,7 @@
 
 #include "sccl/Model/Baselines.h"
 
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 
 #include <gtest/gtest.h>
 

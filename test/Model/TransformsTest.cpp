@@ -12,7 +12,7 @@
 
 #include "sccl/Model/Transforms.h"
 
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "sccl/Search/Frontier.h"
 
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Symmetry.h"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,8 @@
 #include "EngineTesting.h"
 #include "ExhaustiveReduction.h"
 
-#include "Solver/Cadical.h"
-#include "Solver/ContributionEncoding.h"
+#include "Optimize/Cadical.h"
+#include "Solver/Sat/ContributionEncoding.h"
 #include "Solver/ReductionPruning.h"
 
 #include <random>

@@ -14,7 +14,7 @@
 #define SCCL_TEST_SOLVER_ENGINETESTING_H
 
 #include "Solver/Pruning.h"
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Solver/Solver.h"
 
 #include <gtest/gtest.h>

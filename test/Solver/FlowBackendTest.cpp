@@ -12,7 +12,7 @@
 
 #include "EngineTesting.h"
 
-#include "Solver/FlowNetwork.h"
+#include "Optimize/FlowNetwork.h"
 #include "Solver/RoundSearch.h"
 
 #include <algorithm>

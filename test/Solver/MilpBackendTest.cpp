@@ -12,7 +12,7 @@
 
 #include "EngineTesting.h"
 
-#include "Solver/IntegerProgram.h"
+#include "Optimize/IntegerProgram.h"
 
 #include <random>
 

@@ -13,7 +13,7 @@
 
 #include "Data/PaperTables.h"
 
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Solver/Solver.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 
 #include "Solver/Backends.h"
 #include "Solver/Pruning.h"
-#include "Solver/Watchdog.h"
+#include "Optimize/Watchdog.h"
 #include "Solver/Windows.h"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 
 #include "EngineTesting.h"
 
-#include "Solver/Cadical.h"
+#include "Optimize/Cadical.h"
 
 #include <bit>
 #include <chrono>

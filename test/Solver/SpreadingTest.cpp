@@ -11,7 +11,7 @@
 
 #include "EngineTesting.h"
 
-#include "Solver/Spreading.h"
+#include "Solver/Lp/Spreading.h"
 
 #include <random>
 

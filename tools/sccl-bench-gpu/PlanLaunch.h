@@ -15,7 +15,7 @@
 
 #include "Cuda.h"
 
-#include "sccl/Conversion/KernelABI.h"
+#include "sccl/ABI/KernelABI.h"
 #include "sccl/Plan/Plan.h"
 
 namespace sccl::gpubench {

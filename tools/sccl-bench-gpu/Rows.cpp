@@ -9,7 +9,7 @@
 
 #include "PlanLaunch.h"
 
-#include "sccl/Runtime/PlanRank.h"
+#include "sccl/Measure/PlanRank.h"
 
 #include <algorithm>
 #include <chrono>

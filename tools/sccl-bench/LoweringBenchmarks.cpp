@@ -16,10 +16,10 @@
 
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Runtime/HostExecutor.h"
-#include "sccl/Runtime/Ranks.h"
-#include "sccl/Target/PlanBuilder.h"
-#include "sccl/Target/Target.h"
+#include "sccl/Measure/HostExecutor.h"
+#include "sccl/Measure/Ranks.h"
+#include "sccl/Plan/PlanBuilder.h"
+#include "sccl/Codegen/Target.h"
 #include "sccl/sccl.h"
 
 #include "mlir/IR/BuiltinOps.h"

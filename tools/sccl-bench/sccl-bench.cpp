@@ -12,7 +12,7 @@
 
 #include "Benchmarks.h"
 
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Search/Frontier.h"
 

@@ -7,7 +7,7 @@
 
 #include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Target/Target.h"
+#include "sccl/Codegen/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"

@@ -15,8 +15,8 @@
 #include "Interrupt.h"
 
 #include "sccl/Bounds/LowerBound.h"
-#include "sccl/Checker/Certificate.h"
-#include "sccl/Checker/ScheduleChecker.h"
+#include "sccl/Check/Certificate.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Search/Frontier.h"
 
 #include "llvm/ADT/StringExtras.h"

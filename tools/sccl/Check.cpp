@@ -7,12 +7,12 @@
 
 #include "Driver.h"
 
-#include "sccl/Checker/Certificate.h"
+#include "sccl/Check/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Target/Audit.h"
-#include "sccl/Target/Target.h"
+#include "sccl/Assembly/Audit.h"
+#include "sccl/Codegen/Target.h"
 
 #include "mlir/Pass/PassManager.h"
 

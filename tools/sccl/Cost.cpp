@@ -7,7 +7,7 @@
 
 #include "Driver.h"
 
-#include "sccl/Checker/Certificate.h"
+#include "sccl/Check/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/CostModel.h"

@@ -11,9 +11,9 @@
 #include "Driver.h"
 
 #include "sccl/Plan/Plan.h"
-#include "sccl/Runtime/HostExecutor.h"
-#include "sccl/Runtime/PlanRank.h"
-#include "sccl/Target/PlanBuilder.h"
+#include "sccl/Measure/HostExecutor.h"
+#include "sccl/Measure/PlanRank.h"
+#include "sccl/Plan/PlanBuilder.h"
 
 #include <memory>
 

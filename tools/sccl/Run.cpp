@@ -8,7 +8,7 @@
 #include "LoweringFlags.h"
 #include "Plans.h"
 
-#include "sccl/Runtime/HostExecutor.h"
+#include "sccl/Measure/HostExecutor.h"
 
 using namespace sccl;
 using namespace sccl::driver;

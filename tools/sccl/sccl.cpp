@@ -8,7 +8,7 @@
 #include "Driver.h"
 
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Runtime/Ranks.h"
+#include "sccl/Measure/Ranks.h"
 
 #include "llvm/Support/InitLLVM.h"
 

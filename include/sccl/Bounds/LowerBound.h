@@ -15,7 +15,7 @@
 #ifndef SCCL_BOUNDS_LOWERBOUND_H
 #define SCCL_BOUNDS_LOWERBOUND_H
 
-#include "sccl/Checker/Certificate.h"
+#include "sccl/Check/Certificate.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Topology.h"
 

@@ -8,7 +8,7 @@
 #ifndef SCCL_CONVERSION_PROGRAMINFO_H
 #define SCCL_CONVERSION_PROGRAMINFO_H
 
-#include "sccl/Conversion/KernelABI.h"
+#include "sccl/ABI/KernelABI.h"
 
 #include "llvm/ADT/StringRef.h"
 

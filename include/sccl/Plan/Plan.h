@@ -16,7 +16,7 @@
 #ifndef SCCL_PLAN_PLAN_H
 #define SCCL_PLAN_PLAN_H
 
-#include "sccl/Conversion/KernelABI.h"
+#include "sccl/ABI/KernelABI.h"
 #include "sccl/Model/Result.h"
 
 #include "llvm/ADT/ArrayRef.h"

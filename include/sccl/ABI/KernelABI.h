@@ -1,0 +1,142 @@
+//===- KernelABI.h - How generated code is called ---------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The contract between what the conversions emit and whoever launches it: the
+// arguments of a rank's function, the table of peers and the layout of control
+// memory. Plain C++, no MLIR.
+//
+// Every rank has one function, NAME_rankN, where NAME is symbolOf() the
+// program's name, with the arguments
+//
+//   void *input         the rank's send buffer
+//   void *output        the rank's receive buffer
+//   void *scratch       ProgramInfo::scratchBytes() of the rank's own memory;
+//                       with packets for this program alone, and zeroed once
+//   void *control       ProgramInfo::controlBytes of it, zeroed once
+//   PeerEntry *peers    one entry per rank, the rank itself included, with
+//                       addresses as seen by this rank
+//   uint64_t *abort     a word that is 0 until the launch is to be given up
+//   uint64_t segment    bytes of one segment, see Collective::chunksPerSegment
+//   uint64_t distance   bytes from one segment of `input` and `output` to the
+//                       next; more than `segment` if the launch is for a piece
+//                       of each segment. The same on all ranks if peers access
+//                       buffers of several segments
+//
+// A program with barriers has a function for each part between two of them,
+// NAME_rankN_stepK with K from 0; the host starts a part when the one before is
+// done on all ranks. Nothing but its control memory tells a rank which launch
+// it is in, so nobody resets anything between launches.
+//
+// A program whose scratch alternates cuts it in two by the size of a segment:
+// the size may change from one launch to the next only when all ranks have
+// ended the former.
+//
+// On a GPU the function is a kernel whose grid has blocks-per-channel blocks
+// for each channel of the rank. Control memory, and all memory that peers write
+// while kernels run, must be coherent between them.
+//
+// For ranks that share a GPU there may also be a kernel NAME_virtual, whose
+// blocks are those of rank 0, then those of rank 1, and so on. Its argument is
+//
+//   RankArguments *ranks  the arguments of every rank's function, by rank;
+//                         ranks whose `control` is null have their blocks
+//                         return at once
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_ABI_KERNELABI_H
+#define SCCL_ABI_KERNELABI_H
+
+#include <cstdint>
+
+namespace sccl {
+
+/// The addresses of one rank's buffers, as another rank sees them.
+struct PeerEntry {
+  void *input;
+  void *output;
+  void *scratch;
+  void *control;
+};
+
+/// A copy that the host does, or asks a copy engine for: chunks of a segment,
+/// from a slot of one buffer to a slot of another one. Buffers are numbered
+/// like the fields of PeerEntry: 0 input, 1 output, 2 scratch.
+struct EngineCopy {
+  unsigned executor; ///< the rank whose host does it: that of either buffer
+  unsigned srcRank, srcBuffer, srcSlot;
+  unsigned dstRank, dstBuffer, dstSlot;
+  unsigned position; ///< of the first chunk in its segment
+  unsigned count;
+  bool operator==(const EngineCopy &) const = default;
+};
+
+/// The arguments of one rank's function, as a virtual kernel reads them.
+struct RankArguments {
+  void *input;
+  void *output;
+  void *scratch;
+  void *control;
+  PeerEntry *peers;
+  uint64_t *abort;
+  uint64_t segment;
+  uint64_t distance;
+};
+
+/// A virtual kernel's symbol is that of the program and this.
+inline constexpr const char *virtualSuffix = "_virtual";
+
+/// Byte offsets in the control memory of a rank with `numChannels` channels of
+/// `blocks` blocks, and `numFlags` flags that peers and channels set:
+///  - epoch words: the number of launches that a block has finished;
+///  - flags: one per block for each flag of the program.
+/// Flags have a cache line each, so that pollers do not disturb each other.
+struct ControlLayout {
+  uint64_t numChannels;
+  uint64_t numFlags;
+  uint64_t blocks;
+
+  static constexpr uint64_t lineBytes = 128;
+  static constexpr uint64_t wordBytes = 8;
+
+  /// Epoch word of block 0 of a channel; the others follow.
+  constexpr uint64_t epoch(uint64_t channel) const {
+    return channel * blocks * wordBytes;
+  }
+  /// Word of block 0 of a flag; the others follow, a line each.
+  constexpr uint64_t flag(uint64_t index) const {
+    return epochBytes() + index * blocks * lineBytes;
+  }
+  constexpr uint64_t controlBytes() const { return flag(numFlags); }
+
+private:
+  constexpr uint64_t epochBytes() const {
+    return (epoch(numChannels) + lineBytes - 1) / lineBytes * lineBytes;
+  }
+};
+
+/// Chunks start at multiples of this many bytes within a segment.
+inline constexpr uint64_t chunkAlignment = 16;
+
+/// The bytes from one chunk of a segment to the next: the segment's bytes over
+/// its chunks, rounded up to `chunkAlignment`. The last chunks of a segment may
+/// be short or empty.
+constexpr uint64_t chunkStride(uint64_t segmentBytes,
+                               uint64_t chunksPerSegment) {
+  uint64_t even =
+      segmentBytes / chunksPerSegment + (segmentBytes % chunksPerSegment != 0);
+  return (even + chunkAlignment - 1) / chunkAlignment * chunkAlignment;
+}
+
+/// Shared objects for the CPU have a variable of this name, a pointer to a
+/// function `int ()` that waiting threads call after some polls; at first it is
+/// sched_yield.
+inline constexpr const char *hostYieldVariable = "sccl_yield";
+
+} // namespace sccl
+
+#endif // SCCL_ABI_KERNELABI_H

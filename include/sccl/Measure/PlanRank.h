@@ -1,0 +1,93 @@
+//===- PlanRank.h - One rank that tests and measures a plan -----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MEASURE_PLANRANK_H
+#define SCCL_MEASURE_PLANRANK_H
+
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/ElementType.h"
+#include "sccl/Model/Result.h"
+#include "sccl/Plan/Plan.h"
+#include "sccl/Measure/Ranks.h"
+
+#include <memory>
+#include <string>
+
+namespace sccl {
+
+/// The collective that a plan implements, with one chunk per segment. Fails if
+/// the plan neither has the name of one nor conditions.
+Result<Collective> collectiveOf(const plan::Manifest &manifest);
+
+struct MeasureRequest {
+  uint64_t count; ///< elements per segment
+  ElementType element = *findElementType("f32");
+  Reduction reduction = Reduction::Sum;
+  bool inPlace = false;
+  bool registered = true; ///< buffers from scclMemAlloc
+  unsigned verified = 1;  ///< launches whose outputs are compared
+  unsigned batches = 0;   ///< timed, after the verified launches
+  unsigned launches = 1;  ///< per batch
+  /// No further batch after so much time, but three at least; 0: no limit.
+  double secondsLimit = 0;
+};
+
+struct Measurement {
+  uint64_t elements = 0, wrong = 0; ///< of all ranks and verified launches
+  std::string firstWrong;           ///< "launch 3, rank 1, output element ..."
+  /// Of a launch: per batch the mean on the slowest rank, of these the least.
+  double seconds = 0;
+};
+
+/// A communicator and its buffers.
+class PlanRank {
+public:
+  /// Collective. `bytes` is the plan.
+  static Result<std::unique_ptr<PlanRank>>
+  create(llvm::StringRef bytes, const plan::Manifest &manifest,
+         const RankEnd &end, const scclConfig &config);
+  ~PlanRank();
+
+  /// Collective. All ranks get the same measurement; fails on all of them if
+  /// one fails.
+  Result<Measurement> measure(const MeasureRequest &request);
+
+  /// What a launch of `request` takes. Fails as `measure` does.
+  Result<scclChoice> choice(const MeasureRequest &request) const;
+
+  scclComm comm() const { return theComm; }
+  const Collective &collective() const { return theCollective; }
+
+private:
+  struct Buffers;
+  PlanRank(Collective collective, const plan::Manifest &manifest,
+           const RankEnd &end, bool isHost)
+      : theCollective(std::move(collective)), manifest(manifest), end(end),
+        isHost(isHost) {}
+
+  Result<bool> allocate(const MeasureRequest &request, uint64_t segmentBytes,
+                        Buffers &buffers);
+  bool getMemory(bool registered, uint64_t bytes, void **memory);
+  void release(Buffers &buffers);
+  Result<bool> agree(const std::string &error) const;
+  std::string verify(const MeasureRequest &request, Buffers &buffers,
+                     Measurement &result);
+  Result<double> time(const MeasureRequest &request, const Buffers &buffers);
+  scclResult launch(const MeasureRequest &request, const Buffers &buffers);
+  scclResult launchVerified(const MeasureRequest &request, Buffers &buffers);
+
+  Collective theCollective;
+  const plan::Manifest &manifest;
+  RankEnd end;
+  bool isHost; ///< the device is the CPU
+  scclPlan plan = nullptr;
+  scclComm theComm = nullptr;
+};
+
+} // namespace sccl
+
+#endif // SCCL_MEASURE_PLANRANK_H

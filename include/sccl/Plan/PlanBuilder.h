@@ -1,0 +1,113 @@
+//===- PlanBuilder.h - From schedules to a plan -----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_PLAN_PLANBUILDER_H
+#define SCCL_PLAN_PLANBUILDER_H
+
+#include "sccl/Model/CostModel.h"
+#include "sccl/Model/Schedule.h"
+#include "sccl/Plan/Plan.h"
+#include "sccl/Codegen/Target.h"
+
+#include <optional>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace sccl {
+
+namespace coll {
+class ProgramOp;
+class ScheduleOp;
+struct Problem;
+} // namespace coll
+
+/// What to put into a plan.
+struct PlanRequest {
+  std::vector<std::string> targets;    ///< "host", "sm_90", "gfx942", ...
+  std::vector<std::string> elements;   ///< of combining collectives
+  std::vector<std::string> reductions; ///< each with each element
+  std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
+  std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
+  /// Of the code: "unrolled", "table", or "auto" for one of the two, by the
+  /// number of operations.
+  std::vector<std::string> shapes = {"auto"};
+  LoweringOptions lowering; ///< all that is not said here
+  /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips
+  /// of the same major version only. Needs ptxas.
+  bool assemble = false;
+  CostModel model = {
+      5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
+  std::string generator; ///< goes into the plan
+};
+
+/// Ways to lower a schedule, for the tuner to choose from:
+///  - push: peers write receive buffers;
+///  - pull: ranks read their peers' send buffers;
+///  - scratch: peers write scratch memory only, two halves of it by turns;
+///  - dma: hosts copy between ranks, by copy engines or the operating system,
+///    and functions run in between.
+struct PlanVariant {
+  const char *name;
+  const char *transport;
+  bool throughScratch;
+};
+/// The variant of this name; nothing if there is none.
+std::optional<PlanVariant> findVariant(llvm::StringRef name);
+
+/// The CPU that a target name stands for: itself, or for "host" the one that
+/// sccl compiles for by default. Nothing if it is no CPU.
+std::optional<std::string> findHostTarget(llvm::StringRef name);
+
+/// Compiles schedules and collects them.
+class PlanBuilder {
+public:
+  explicit PlanBuilder(PlanRequest request) : request(std::move(request)) {}
+
+  /// Adds every schedule in `module`. Emits an error and fails if there is
+  /// none, one is not of the same collective, root, ranks and topology as those
+  /// before it or is equal to one of them, or one cannot be compiled for all
+  /// targets. Of programs with the same code, the plan gets the first. A
+  /// schedule whose name is taken becomes NAME_1, NAME_2, ...
+  llvm::LogicalResult add(mlir::ModuleOp module);
+
+  /// The plan, with the choices by size of the cost model.
+  plan::Plan finish();
+
+private:
+  llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
+  llvm::LogicalResult checkProblem(coll::ScheduleOp schedule,
+                                   const coll::Problem &problem);
+  llvm::LogicalResult checkNew(coll::ScheduleOp op, const Schedule &schedule,
+                               unsigned chunks);
+  void makeNameUnique(coll::ScheduleOp schedule) const;
+  llvm::LogicalResult addProgram(mlir::ModuleOp module,
+                                 const LoweringOptions &options,
+                                 llvm::StringRef variant,
+                                 const Collective &collective);
+  llvm::LogicalResult addKernels(mlir::ModuleOp module,
+                                 const LoweringOptions &options);
+  llvm::LogicalResult addKernel(mlir::ModuleOp module,
+                                const LoweringOptions &options,
+                                plan::KernelInfo kernel);
+  mlir::FailureOr<std::string> compile(mlir::ModuleOp module,
+                                       LoweringOptions options,
+                                       plan::KernelInfo &kernel);
+  bool isRepeated() const;
+  void dropProgram();
+  std::vector<unsigned> blocksToBuild() const;
+
+  PlanRequest request;
+  plan::Plan result;
+  std::vector<Cost> costs;         ///< by schedule
+  std::vector<Schedule> schedules; ///< likewise, with sends in order
+};
+
+} // namespace sccl
+
+#endif // SCCL_PLAN_PLANBUILDER_H

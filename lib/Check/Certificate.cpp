@@ -1,0 +1,201 @@
+//===- Certificate.cpp - Claims and their text form -----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything is sorted before it is hashed or printed, so that the order in
+// which a topology was built does not show.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Check/Certificate.h"
+
+#include "Hash.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Fingerprints and claims
+//===----------------------------------------------------------------------===//
+
+using LinkEnds = std::pair<unsigned, unsigned>;
+
+static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
+
+/// Most topologies are made in order, and some have millions of links.
+template <typename Value> static void sortIfNeeded(std::vector<Value> &values) {
+  if (!std::is_sorted(values.begin(), values.end()))
+    std::sort(values.begin(), values.end());
+}
+
+uint64_t sccl::fingerprint(const Topology &topology) {
+  Hash hash;
+  auto addLinks = [&hash](const std::vector<LinkEnds> &links) {
+    hash.add(links.size());
+    for (auto [src, dst] : links) {
+      hash.add(src);
+      hash.add(dst);
+    }
+  };
+  auto ends = [&](unsigned link) { return endsOf(topology.links()[link]); };
+  std::vector<LinkEnds> links;
+  for (const Link &link : topology.links())
+    links.push_back(endsOf(link));
+  sortIfNeeded(links);
+  hash.add(topology.numRanks());
+  addLinks(links);
+
+  std::vector<std::pair<std::vector<LinkEnds>, unsigned>> limits;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    std::vector<LinkEnds> set;
+    for (unsigned link : limit.links)
+      set.push_back(ends(link));
+    sortIfNeeded(set);
+    limits.emplace_back(std::move(set), limit.bandwidth);
+  }
+  std::sort(limits.begin(), limits.end());
+  for (const auto &[set, bandwidth] : limits) {
+    hash.add(bandwidth);
+    addLinks(set);
+  }
+  return hash.value();
+}
+
+uint64_t sccl::fingerprint(const Collective &collective) {
+  Hash hash;
+  hash.add(collective.chunks());
+  hash.add(collective.combining());
+  hash.add(collective.numChunks());
+  for (const RankChunkSet *set : {&collective.pre(), &collective.post()})
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+      std::vector<unsigned> chunks = set->chunksOf(rank);
+      hash.add(chunks.size());
+      for (unsigned chunk : chunks)
+        hash.add(chunk);
+    }
+  return hash.value();
+}
+
+Certificate sccl::makeClaim(const Topology &topology,
+                            const Collective &collective,
+                            std::optional<unsigned> steps) {
+  Certificate claim;
+  claim.kind = collective.kind();
+  claim.root = isRooted(claim.kind) ? collective.root() : 0;
+  if (claim.kind == CollectiveKind::Custom)
+    claim.collectivePrint = fingerprint(collective);
+  claim.numRanks = topology.numRanks();
+  claim.topologyPrint = fingerprint(topology);
+  claim.steps = steps;
+  return claim;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+std::string sccl::claimText(const Certificate &certificate) {
+  std::string text =
+      "no schedule of " + std::string(collectiveName(certificate.kind));
+  if (isRooted(certificate.kind))
+    text += " root " + std::to_string(certificate.root);
+  text += " on " + std::to_string(certificate.numRanks) + " ranks with ";
+  text += certificate.steps ? std::to_string(*certificate.steps) : "any";
+  text += " steps ";
+  return text + (certificate.bound ? "has R/C below " + certificate.bound->str()
+                                   : "exists");
+}
+
+static std::string hexText(uint64_t value) {
+  std::string text(16, '0');
+  for (size_t digit = 16; digit-- > 0; value >>= 4)
+    text[digit] = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+static std::string linkText(const Link &link) {
+  return std::to_string(link.src) + "->" + std::to_string(link.dst);
+}
+
+template <typename Number>
+static void printNumbers(std::string &text, const std::vector<Number> &values) {
+  for (Number value : values)
+    text.append(1, ' ').append(std::to_string(value));
+}
+
+static void printPrices(std::string &text,
+                        const std::vector<LimitPrices> &prices) {
+  for (const LimitPrices &price : prices) {
+    text += "price";
+    printNumbers(text, price.values);
+    text += " on";
+    for (const Link &link : price.links)
+      text.append(1, ' ').append(linkText(link));
+    text += "\n";
+  }
+}
+
+static void printTree(std::string &text, const TreeProof &tree) {
+  text += tree.backward ? "tree into" : "tree from";
+  printNumbers(text, tree.roots);
+  text += "\narrive";
+  printNumbers(text, tree.arrivals);
+  text += "\n";
+  for (const RelayValues &relay : tree.relays) {
+    text += "relay";
+    printNumbers(text, relay.values);
+    text += " on " + linkText(relay.link) + "\n";
+  }
+  for (const PathPrices &path : tree.paths) {
+    text += "path " + std::to_string(path.target);
+    printNumbers(text, path.values);
+    text += " on " + linkText(path.link) + "\n";
+  }
+}
+
+static void printProof(std::string &text, const PriceProof &proof) {
+  text += "prices\n";
+  printPrices(text, proof.prices);
+  for (const std::vector<unsigned> &symmetry : proof.symmetries) {
+    text += "symmetry";
+    printNumbers(text, symmetry);
+    text += "\n";
+  }
+  for (const CommodityProof &commodity : proof.commodities) {
+    text += "commodity from";
+    printNumbers(text, commodity.pre);
+    text += " to";
+    printNumbers(text, commodity.post);
+    text += "\n";
+    if (commodity.gossip != 0)
+      text += "gossip " + std::to_string(commodity.gossip) + "\n";
+    for (const TreeProof &tree : commodity.trees)
+      printTree(text, tree);
+  }
+}
+
+static void printProof(std::string &text, const CutProof &proof) {
+  text += "cut";
+  printNumbers(text, proof.side);
+  text += "\n";
+  printPrices(text, proof.prices);
+}
+
+static void printProof(std::string &text, const DistanceProof &proof) {
+  text += "distance " + std::to_string(proof.src) + " " +
+          std::to_string(proof.dst) + "\n";
+}
+
+std::string sccl::printCertificate(const Certificate &certificate) {
+  std::string text = "sccl-certificate 1\n" + claimText(certificate) + "\n";
+  text += "topology " + hexText(certificate.topologyPrint) + "\n";
+  if (certificate.kind == CollectiveKind::Custom)
+    text += "collective " + hexText(certificate.collectivePrint) + "\n";
+  std::visit([&text](const auto &proof) { printProof(text, proof); },
+             certificate.proof);
+  return text + "end " + hexText(hashOf(text)) + "\n";
+}

@@ -1,0 +1,174 @@
+//===- Compile.cpp - From schedules to device code ------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Codegen/Target.h"
+
+#include "HSACO.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Assembly/Audit.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cstdlib>
+
+using namespace mlir;
+using namespace sccl;
+
+static bool isNVIDIAKind(OutputKind kind) {
+  return kind == OutputKind::PTX || kind == OutputKind::Cubin ||
+         kind == OutputKind::Fatbin;
+}
+
+/// True if MLIR will find `tool` of the CUDA toolkit: in PATH, or else in the
+/// first toolkit that the environment names.
+static bool findsTool(StringRef tool) {
+  if (llvm::sys::findProgramByName(tool))
+    return true;
+  for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
+    if (const char *toolkit = std::getenv(variable)) {
+      SmallString<128> path(toolkit);
+      llvm::sys::path::append(path, "bin", tool);
+      return llvm::sys::fs::can_execute(path);
+    }
+  return false;
+}
+
+/// Fails if `kind` cannot be made for `target` on this machine.
+static LogicalResult checkKind(ModuleOp module, const Target &target,
+                               OutputKind kind) {
+  bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
+  if (kind != OutputKind::MLIR && isNVIDIAKind(kind) != isNVIDIA)
+    return module.emitError()
+           << target.chip << " is an " << (isNVIDIA ? "NVIDIA" : "AMD")
+           << " chip, whose outputs are "
+           << (isNVIDIA ? ".ptx, .cubin, .fatbin" : ".s, .hsaco")
+           << " and .mlir";
+  bool assembles = kind == OutputKind::Cubin || kind == OutputKind::Fatbin;
+  if (assembles && !target.hasAssembler)
+    return module.emitError()
+           << "ptxas does not assemble for " << target.chip
+           << "; write PTX, which the driver compiles when it loads it";
+  for (StringRef tool : {"ptxas", "fatbinary"}) {
+    bool isNeeded = tool == "ptxas" ? assembles : kind == OutputKind::Fatbin;
+    if (isNeeded && !findsTool(tool))
+      return module.emitError()
+             << tool
+             << " is neither in PATH nor in the folder bin of CUDA_ROOT, "
+                "CUDA_HOME or CUDA_PATH; install the CUDA toolkit, or write "
+                "PTX";
+  }
+  return success();
+}
+
+/// Fails unless `module` holds exactly one schedule or program.
+static LogicalResult checkContents(ModuleOp module) {
+  auto schedules = module.getOps<coll::ScheduleOp>();
+  auto programs = module.getOps<coll::ProgramOp>();
+  size_t count = std::distance(schedules.begin(), schedules.end()) +
+                 std::distance(programs.begin(), programs.end());
+  if (count == 1)
+    return success();
+  return module.emitError()
+         << "holds " << count << " schedules and programs, expected one";
+}
+
+static LogicalResult runPipeline(ModuleOp module, const std::string &text) {
+  PassManager manager(module.getContext());
+  if (failed(appendPipeline(manager, text)))
+    return failure();
+  return manager.run(module);
+}
+
+/// The `format` of gpu-module-to-binary that `kind` is made from.
+static StringRef binaryFormat(OutputKind kind) {
+  switch (kind) {
+  case OutputKind::Cubin:
+    return "bin";
+  case OutputKind::Fatbin:
+    return "fatbin";
+  default:
+    return "isa";
+  }
+}
+
+/// Replaces the gpu.module in `module` by its binary in `format`, and returns
+/// the bytes of that.
+static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
+  if (failed(runPipeline(
+          module, ("gpu-module-to-binary{format=" + format + "}").str())))
+    return failure();
+  auto binary = *module.getOps<gpu::BinaryOp>().begin();
+  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+  std::string bytes = object.getObject().getValue().str();
+  // Assembly comes as a C string.
+  if (format == "isa" && !bytes.empty() && bytes.back() == '\0')
+    bytes.pop_back();
+  return bytes;
+}
+
+/// Emits an error for each place where `isa` breaks the flag protocol.
+static LogicalResult audit(ModuleOp module, const Target &target,
+                           StringRef isa) {
+  std::vector<AuditFinding> findings = target.vendor == Target::Vendor::NVIDIA
+                                           ? auditPTX(isa)
+                                           : auditGCN(isa, target.chip);
+  for (const AuditFinding &finding : findings)
+    module.emitError() << "the back end broke the flag protocol for "
+                       << target.chip << ": " << finding.str();
+  return success(findings.empty());
+}
+
+/// Forgets CUDA folders of the environment that do not exist. MLIR reports them
+/// as errors, even for PTX, which needs nothing from them.
+static void forgetMissingToolkits() {
+  for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
+    if (const char *path = std::getenv(variable))
+      if (!llvm::sys::fs::is_directory(path))
+        unsetenv(variable);
+}
+
+FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
+                                        OutputKind kind,
+                                        const LoweringOptions &options) {
+  forgetMissingToolkits();
+  if (failed(checkKind(module, target, kind)) || failed(checkContents(module)))
+    return failure();
+  bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
+  if (failed(runPipeline(module, loweringPipeline(options))) ||
+      failed(runPipeline(
+          module, isNVIDIA ? nvvmConversionPipeline(options, target.chip)
+                           : rocdlConversionPipeline(options, target.chip))))
+    return failure();
+  if (kind == OutputKind::MLIR) {
+    std::string text;
+    llvm::raw_string_ostream(text) << module;
+    return text;
+  }
+  StringRef format = binaryFormat(kind);
+  // The text inside of a binary is not to be had; it is the same each time.
+  if (options.audit && format != "isa") {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    FailureOr<std::string> isa = serialize(*copy, "isa");
+    if (failed(isa) || failed(audit(module, target, *isa)))
+      return failure();
+  }
+  FailureOr<std::string> bytes = serialize(module, format);
+  if (failed(bytes))
+    return failure();
+  if (options.audit && format == "isa" && failed(audit(module, target, *bytes)))
+    return failure();
+  if (kind == OutputKind::HSACO)
+    return linkHSACO(module, *bytes, target.chip);
+  return bytes;
+}

@@ -1,0 +1,118 @@
+//===- HostObject.cpp - Programs as shared objects for CPUs ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostObject.h"
+
+#include "Linker.h"
+
+#include "sccl/ABI/KernelABI.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace sccl;
+
+static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(ModuleOp module,
+                                                              StringRef cpu) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    module.emitError() << "LLVM cannot compile for " << triple.str() << ": "
+                       << error;
+    return nullptr;
+  }
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
+    module.emitError() << "LLVM does not know the CPU '" << cpu << "' of "
+                       << triple.str();
+    return nullptr;
+  }
+  return machine;
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+/// Lets whoever loads the object decide what waiting threads do between polls:
+/// calls of sched_yield go through a variable, see KernelABI.h.
+static void makeYieldReplaceable(llvm::Module &module) {
+  llvm::Function *yield = module.getFunction("sched_yield");
+  if (!yield)
+    return;
+  SmallVector<llvm::CallInst *> calls;
+  for (llvm::User *user : yield->users())
+    calls.push_back(cast<llvm::CallInst>(user));
+  auto *hook = new llvm::GlobalVariable(
+      module, yield->getType(), /*isConstant=*/false,
+      llvm::GlobalValue::ExternalLinkage, yield, hostYieldVariable);
+  for (llvm::CallInst *call : calls)
+    call->setCalledOperand(new llvm::LoadInst(yield->getType(), hook, "yield",
+                                              call->getIterator()));
+}
+
+FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu) {
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module, cpu);
+  if (!machine)
+    return failure();
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated =
+      translateModuleToLLVMIR(module, context, "sccl");
+  if (!translated)
+    return module.emitError("cannot be translated to LLVM IR");
+  translated->setDataLayout(machine->createDataLayout());
+  translated->setTargetTriple(machine->getTargetTriple());
+  makeYieldReplaceable(*translated);
+  optimize(*translated, *machine);
+
+  SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager emitter;
+  if (machine->addPassesToEmitFile(emitter, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return module.emitError("LLVM cannot write objects for this machine");
+  emitter.run(*translated);
+  // Small pages keep the file small; what is missing is libc's, which every
+  // process has.
+  return linkSharedObject(module, StringRef(object.data(), object.size()),
+                          {"--build-id=none", "--hash-style=gnu", "-znow",
+                           "-zmax-page-size=4096", "--strip-all"},
+                          "");
+}

@@ -1,0 +1,65 @@
+//===- TestData.h - Recognizable data and its comparison --------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every element is a function of the segment it belongs to, its index there,
+// the launch and, in combining collectives, the rank that contributes it.
+// Everything is compared bit for bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_MEASURE_TESTDATA_H
+#define SCCL_LIB_MEASURE_TESTDATA_H
+
+#include "ElementValues.h"
+
+#include "sccl/Model/Collective.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sccl {
+
+struct OutputComparison {
+  uint64_t elements = 0;
+  uint64_t wrong = 0;
+  std::string first; ///< "output element 17 is 3, expected 4"
+};
+
+class TestData {
+public:
+  TestData(const Collective &collective, const ElementType &element,
+           Reduction reduction, uint64_t segmentBytes);
+
+  /// Writes the input of `rank` in launch number `launch`.
+  void fillInput(unsigned rank, unsigned launch, void *input) const;
+  /// Compares the output of `rank`.
+  OutputComparison compareOutput(unsigned rank, unsigned launch,
+                                 const void *output) const;
+
+private:
+  /// What a contribution, or the result of some, is at an index of a segment.
+  uint64_t contribution(unsigned rank, uint64_t segment, unsigned launch,
+                        uint64_t index) const;
+  uint64_t reduction(llvm::ArrayRef<unsigned> contributors, uint64_t segment,
+                     unsigned launch, uint64_t index) const;
+  /// Compares a segment of an output, which begins with element `base` of it.
+  template <typename Word>
+  void compareSegment(const Word *out, uint64_t base,
+                      llvm::function_ref<uint64_t(uint64_t)> expect,
+                      OutputComparison &result) const;
+
+  const Collective &collective;
+  ElementType element;
+  ElementValues values;
+  uint64_t segmentElements;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_MEASURE_TESTDATA_H

@@ -1,0 +1,81 @@
+//===- FlowNetwork.h - Maximum flow -----------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where chunks need not be told apart, a schedule is an integral flow, which is
+// found in polynomial time and refuted by a cut.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
+#define SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace sccl {
+
+/// A directed graph with capacities and an integral flow, by Dinic's algorithm.
+class FlowNetwork {
+public:
+  using Amount = int64_t;
+
+  explicit FlowNetwork(unsigned numNodes) : firstArc(numNodes, none) {}
+
+  unsigned addNode() {
+    firstArc.push_back(none);
+    return static_cast<unsigned>(firstArc.size() - 1);
+  }
+  /// Returns the number of the new arc.
+  unsigned addArc(unsigned from, unsigned to, Amount capacity);
+  unsigned numArcs() const { return static_cast<unsigned>(arcs.size() / 2); }
+  void reserveArcs(size_t count) { arcs.reserve(2 * count); }
+
+  /// Takes effect at the next `maximize`.
+  void setCapacity(unsigned arc, Amount capacity) {
+    capacities[arc] = capacity;
+  }
+
+  /// Computes a maximum flow from nothing and returns its amount; a smaller one
+  /// if `stop` returns true.
+  Amount maximize(unsigned source, unsigned sink,
+                  const std::function<bool()> &stop);
+
+  // Of the flow computed last:
+  Amount flow(unsigned arc) const { return arcs[2 * arc + 1].residual; }
+  /// True if some flow could still be pushed from the source to `node`. These
+  /// nodes are one side of a minimum cut.
+  bool isOnSourceSide(unsigned node) const { return level[node] != none; }
+  /// True if `arc` leaves the source side.
+  bool isCut(unsigned arc) const {
+    return isOnSourceSide(arcs[2 * arc + 1].to) &&
+           !isOnSourceSide(arcs[2 * arc].to);
+  }
+
+private:
+  /// Number 2i is arc i, number 2i+1 its reverse.
+  struct HalfArc {
+    unsigned to;
+    unsigned next; // of the same origin
+    Amount residual;
+  };
+  static constexpr unsigned none = ~0u;
+
+  bool findLevels(unsigned source, unsigned sink);
+  Amount pushAlongLevels(unsigned source, unsigned sink,
+                         const std::function<bool()> &stop);
+  Amount pushPath(std::vector<unsigned> &path);
+
+  std::vector<unsigned> firstArc, level, current, queue;
+  std::vector<HalfArc> arcs;
+  std::vector<Amount> capacities;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_OPTIMIZE_FLOWNETWORK_H

@@ -1,0 +1,73 @@
+//===- Watchdog.h - Limits and interruption of a solver ---------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Solvers do not keep their own limits reliably (z3 can overrun its `timeout`
+// by minutes), so a thread of ours watches the clock and the memory, and keeps
+// interrupting until the solver has returned.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_OPTIMIZE_WATCHDOG_H
+#define SCCL_LIB_OPTIMIZE_WATCHDOG_H
+
+#include "sccl/Solver/Solver.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace sccl {
+
+/// "out of memory (limit 100 MiB)".
+std::string outOfMemoryReason(const SolverOptions &options);
+
+/// Watches the limits and the interrupt flag of one synthesis. Time counts from
+/// the construction.
+class Watchdog {
+public:
+  /// `allocated` returns the bytes that the solver has allocated; it may be
+  /// null if the solver cannot tell. `onExpire` is called every 20 ms from
+  /// expiry to the destruction of this object. Both are called from another
+  /// thread, and must not throw.
+  Watchdog(const SolverOptions &options, std::function<uint64_t()> allocated,
+           std::function<void()> onExpire);
+  ~Watchdog();
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+
+  /// True if the solver must give up; looks at the clock and the memory now.
+  /// Once true, it stays true.
+  bool poll();
+  /// The same as of the last look, which is at most about 20 ms ago.
+  bool expired() const { return cause.load() != Cause::None; }
+  /// "timeout after 2 s", "interrupted" or "out of memory (limit 100 MiB)";
+  /// empty if not expired.
+  std::string reason() const;
+
+private:
+  enum class Cause { None, Interrupt, Timeout, Memory };
+  using Clock = std::chrono::steady_clock;
+
+  Cause look() const;
+  void watch();
+
+  const SolverOptions options;
+  const std::function<uint64_t()> allocated;
+  const std::function<void()> onExpire;
+  const Clock::time_point start = Clock::now();
+  std::atomic<Cause> cause = Cause::None;
+  std::mutex mutex;
+  std::condition_variable wakeUp;
+  bool done = false;
+  std::thread thread;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_OPTIMIZE_WATCHDOG_H

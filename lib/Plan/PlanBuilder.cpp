@@ -1,0 +1,417 @@
+//===- PlanBuilder.cpp - From schedules to a plan -------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Plan/PlanBuilder.h"
+
+#include "Codegen/HostObject.h"
+#include "ProgramFacts.h"
+
+#include "sccl/Conversion/CodeShape.h"
+#include "sccl/ABI/KernelABI.h"
+#include "sccl/Conversion/ProgramInfo.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace sccl;
+
+std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
+  if (name == "x86-64" || name == "x86-64-v3")
+    return name.str();
+  if (name == "host")
+    return "x86-64-v3";
+  return std::nullopt;
+}
+
+std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
+  static constexpr PlanVariant variants[] = {{"push", "push", false},
+                                             {"pull", "pull", false},
+                                             {"scratch", "push", true},
+                                             {"dma", "dma", false}};
+  for (const PlanVariant &variant : variants)
+    if (name == variant.name)
+      return variant;
+  return std::nullopt;
+}
+
+/// The SHA-256 of what a topology is, whatever its name and the order in which
+/// it was written down.
+static std::string fingerprint(const Topology &topology) {
+  auto linkText = [&](unsigned index) {
+    const Link &link = topology.links()[index];
+    return std::to_string(link.src) + ">" + std::to_string(link.dst);
+  };
+  std::vector<std::string> lines;
+  for (unsigned i = 0; i < topology.links().size(); ++i)
+    lines.push_back("link " + linkText(i));
+  for (const BandwidthLimit &limit : topology.limits()) {
+    std::vector<std::string> links;
+    for (unsigned index : limit.links)
+      links.push_back(linkText(index));
+    llvm::sort(links);
+    lines.push_back("limit " + std::to_string(limit.bandwidth) + " " +
+                    llvm::join(links, " "));
+  }
+  llvm::sort(lines);
+  llvm::SHA256 hash;
+  hash.update("ranks " + std::to_string(topology.numRanks()) + "\n" +
+              llvm::join(lines, "\n"));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+/// The segments that a sending rank's buffer has: the L of the cost model.
+static unsigned sendSegments(const Collective &collective) {
+  unsigned most = 0;
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+    most = std::max(most, collective.inputSlots(rank));
+  return most / collective.chunksPerSegment();
+}
+
+/// What a plan must say of a user-defined collective; its name tells nothing.
+static std::optional<plan::Conditions>
+conditionsOf(const Collective &collective) {
+  if (collective.kind() != CollectiveKind::Custom)
+    return std::nullopt;
+  plan::Conditions conditions;
+  conditions.chunks = collective.chunks();
+  conditions.distinct = collective.numChunks();
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+    conditions.pre.push_back(collective.pre().chunksOf(rank));
+    conditions.post.push_back(collective.post().chunksOf(rank));
+  }
+  return conditions;
+}
+
+LogicalResult PlanBuilder::checkProblem(coll::ScheduleOp schedule,
+                                        const coll::Problem &problem) {
+  plan::Manifest &manifest = result.manifest;
+  const Collective &collective = problem.collective;
+  std::string topology = fingerprint(problem.topology);
+  if (manifest.schedules.empty()) {
+    manifest.generator = request.generator;
+    manifest.collective = collective.name();
+    manifest.ranks = collective.numRanks();
+    manifest.root = collective.root();
+    manifest.combining = collective.combining();
+    manifest.sendSegments = sendSegments(collective);
+    manifest.layout = layoutOf(collective);
+    manifest.conditions = conditionsOf(collective);
+    manifest.topology = problem.topology.name();
+    manifest.fingerprint = topology;
+    return success();
+  }
+  auto differs = [&](const llvm::Twine &own, const llvm::Twine &first) {
+    return schedule.emitOpError()
+           << "has " << own << ", but the first schedule of the plan has "
+           << first;
+  };
+  if (collective.name() != manifest.collective ||
+      collective.combining() != manifest.combining)
+    return differs("collective " + collective.name(), manifest.collective);
+  if (collective.numRanks() != manifest.ranks)
+    return differs(llvm::Twine(collective.numRanks()) + " ranks",
+                   llvm::Twine(manifest.ranks));
+  if (collective.root() != manifest.root)
+    return differs("root " + llvm::Twine(collective.root()),
+                   llvm::Twine(manifest.root));
+  if (layoutOf(collective) != manifest.layout ||
+      conditionsOf(collective) != manifest.conditions)
+    return differs("other buffers or chunks", "the same collective by name");
+  if (topology != manifest.fingerprint)
+    return differs("topology " + problem.topology.name(), manifest.topology);
+  return success();
+}
+
+LogicalResult PlanBuilder::add(ModuleOp module) {
+  auto programs = module.getOps<coll::ProgramOp>();
+  auto schedules = module.getOps<coll::ScheduleOp>();
+  if (schedules.empty() || !programs.empty())
+    return module.emitError("a plan is made from schedules, and this holds ")
+           << std::distance(schedules.begin(), schedules.end())
+           << " of them and " << std::distance(programs.begin(), programs.end())
+           << " programs";
+  for (coll::ScheduleOp schedule : schedules)
+    if (failed(addSchedule(schedule)))
+      return failure();
+  return success();
+}
+
+/// `module` with only one of its schedules.
+static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(schedule->getParentOp()).clone();
+  for (auto other :
+       llvm::make_early_inc_range(copy->getOps<coll::ScheduleOp>()))
+    if (other.getSymName() != schedule.getSymName())
+      other.erase();
+  return copy;
+}
+
+/// Fails if an earlier schedule has the same sends in each step; remembers this
+/// one.
+LogicalResult PlanBuilder::checkNew(coll::ScheduleOp op,
+                                    const Schedule &schedule, unsigned chunks) {
+  Schedule sorted = schedule;
+  for (Step &step : sorted.steps)
+    llvm::sort(step.sends);
+  for (unsigned i = 0; i < schedules.size(); ++i)
+    if (schedules[i] == sorted && result.manifest.schedules[i].chunks == chunks)
+      return op.emitOpError()
+             << "is the same as schedule " << i << " of the plan, "
+             << result.manifest.schedules[i].name;
+  schedules.push_back(std::move(sorted));
+  return success();
+}
+
+/// Schedules of a plan are known by their names, and so are their kernels.
+void PlanBuilder::makeNameUnique(coll::ScheduleOp schedule) const {
+  auto module = cast<ModuleOp>(schedule->getParentOp());
+  std::string base = schedule.getSymName().str(), name = base;
+  auto isTaken = [&](const plan::ScheduleInfo &other) {
+    return other.name == name;
+  };
+  for (unsigned i = 1; llvm::any_of(result.manifest.schedules, isTaken) ||
+                       (name != base && module.lookupSymbol(name));
+       ++i)
+    name = base + "_" + std::to_string(i);
+  schedule.setSymName(name);
+}
+
+/// Numbers of blocks per channel to build programs for, in ascending order.
+std::vector<unsigned> PlanBuilder::blocksToBuild() const {
+  std::vector<unsigned> blocks;
+  auto isHost = [](const std::string &target) {
+    return findHostTarget(target).has_value();
+  };
+  if (llvm::any_of(request.targets, isHost))
+    blocks.push_back(1);
+  if (!llvm::all_of(request.targets, isHost))
+    llvm::append_range(blocks, request.blocks);
+  llvm::sort(blocks);
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  return blocks;
+}
+
+LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
+  FailureOr<coll::Problem> problem = coll::importProblem(op);
+  if (failed(problem) || failed(checkProblem(op, *problem)))
+    return failure();
+  const Collective &collective = problem->collective;
+  Schedule schedule = coll::importSchedule(op);
+  if (failed(checkNew(op, schedule, collective.chunks())))
+    return failure();
+  Cost cost = costOf(schedule, collective);
+  costs.push_back(cost);
+  OwningOpRef<ModuleOp> module = extract(op);
+  auto copy = *module->getOps<coll::ScheduleOp>().begin();
+  makeNameUnique(copy);
+  result.manifest.schedules.push_back(
+      {copy.getSymName().str(), collective.chunks(),
+       collective.chunksPerSegment(), cost.steps, schedule.rounds(),
+       cost.bandwidth.str()});
+  for (const std::string &name : request.variants) {
+    std::optional<PlanVariant> variant = findVariant(name);
+    if (!variant)
+      return op.emitOpError() << "cannot be lowered as '" << name << "'";
+    LoweringOptions options = request.lowering;
+    options.transport = variant->transport;
+    options.throughScratch |= variant->throughScratch;
+    options.alternate |= variant->throughScratch;
+    options.steps = options.transport == "dma";
+    // Functions of steps wait for nobody.
+    options.virtualRanks &= !options.steps;
+    for (unsigned blocks : blocksToBuild())
+      for (const std::string &shape : request.shapes) {
+        options.blocks = blocks;
+        options.shape = shape;
+        if (failed(addProgram(*module, options, name, collective)))
+          return failure();
+      }
+  }
+  return success();
+}
+
+LogicalResult PlanBuilder::addProgram(ModuleOp module,
+                                      const LoweringOptions &options,
+                                      StringRef variant,
+                                      const Collective &collective) {
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  PassManager manager(module.getContext());
+  if (failed(appendPipeline(manager, loweringPipeline(options))) ||
+      failed(manager.run(*lowered)))
+    return failure();
+  coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
+  if (options.steps && !leavesPeersToCopies(program))
+    return program.emitOpError("has functions that access memory of peers, "
+                               "beside copies by the host");
+  Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
+  if (!shape)
+    return program.emitError(shape.error());
+  plan::ProgramInfo info = planInfoOf(program, collective);
+  info.schedule = result.manifest.schedules.size() - 1;
+  info.variant = variant.str();
+  info.codeShape = *shape == coll::CodeShape::Table ? "table" : "unrolled";
+  result.manifest.programs.push_back(std::move(info));
+  if (failed(addKernels(module, options)))
+    return failure();
+  if (isRepeated())
+    dropProgram();
+  return success();
+}
+
+/// The kernels of program number `program`, which are next to each other.
+static llvm::ArrayRef<plan::KernelInfo>
+kernelsOf(const plan::Manifest &manifest, unsigned program) {
+  llvm::ArrayRef<plan::KernelInfo> kernels = manifest.kernels;
+  auto isOther = [&](const plan::KernelInfo &kernel) {
+    return kernel.program != program;
+  };
+  return kernels.drop_while(isOther).take_until(isOther);
+}
+
+/// True if an earlier program is the same as the last one, whatever the two are
+/// called: some options of lowering change nothing in some programs.
+bool PlanBuilder::isRepeated() const {
+  const plan::Manifest &manifest = result.manifest;
+  auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
+    return a.target == b.target && a.element == b.element &&
+           a.reduction == b.reduction && a.blockSize == b.blockSize &&
+           a.blob == b.blob;
+  };
+  unsigned last = manifest.programs.size() - 1;
+  for (unsigned program = 0; program < last; ++program) {
+    plan::ProgramInfo info = manifest.programs[program];
+    info.variant = manifest.programs[last].variant;
+    info.codeShape = manifest.programs[last].codeShape;
+    if (info == manifest.programs[last] &&
+        llvm::equal(kernelsOf(manifest, program), kernelsOf(manifest, last),
+                    isSameCode))
+      return true;
+  }
+  return false;
+}
+
+/// Removes the last program and its kernels, whose code belongs to others too.
+void PlanBuilder::dropProgram() {
+  plan::Manifest &manifest = result.manifest;
+  manifest.programs.pop_back();
+  while (!manifest.kernels.empty() &&
+         manifest.kernels.back().program == manifest.programs.size())
+    manifest.kernels.pop_back();
+}
+
+LogicalResult PlanBuilder::addKernels(ModuleOp module,
+                                      const LoweringOptions &options) {
+  const plan::Manifest &manifest = result.manifest;
+  for (const std::string &target : request.targets) {
+    plan::KernelInfo kernel;
+    kernel.program = manifest.programs.size() - 1;
+    std::optional<std::string> cpu = findHostTarget(target);
+    kernel.target = cpu.value_or(target);
+    kernel.blockSize = cpu ? 1 : options.blockSize;
+    if (cpu ? options.blocks != 1
+            : !llvm::is_contained(request.blocks, options.blocks))
+      continue;
+    std::string symbol = symbolOf(manifest.schedules.back().name);
+    for (unsigned rank = 0; rank < manifest.ranks; ++rank)
+      kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
+    if (!cpu && options.virtualRanks)
+      kernel.virtualSymbol = symbol + virtualSuffix;
+    if (!manifest.combining) {
+      if (failed(addKernel(module, options, kernel)))
+        return failure();
+      continue;
+    }
+    for (const std::string &element : request.elements)
+      for (const std::string &reduction : request.reductions) {
+        kernel.element = element;
+        kernel.reduction = reduction;
+        if (failed(addKernel(module, options, kernel)))
+          return failure();
+      }
+  }
+  return success();
+}
+
+LogicalResult PlanBuilder::addKernel(ModuleOp module,
+                                     const LoweringOptions &options,
+                                     plan::KernelInfo kernel) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  FailureOr<std::string> code = compile(*copy, options, kernel);
+  if (failed(code))
+    return failure();
+  // The same code is stored once, whoever needs it.
+  auto known = llvm::find(result.blobs, *code);
+  kernel.blob = known - result.blobs.begin();
+  if (known == result.blobs.end())
+    result.blobs.push_back(std::move(*code));
+  result.manifest.kernels.push_back(std::move(kernel));
+  return success();
+}
+
+FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
+                                            LoweringOptions options,
+                                            plan::KernelInfo &kernel) {
+  if (!kernel.element.empty()) {
+    options.element = kernel.element;
+    options.reduction = kernel.reduction;
+  }
+  if (std::optional<std::string> cpu = findHostTarget(kernel.target)) {
+    kernel.format = "elf";
+    PassManager manager(module.getContext());
+    if (failed(appendPipeline(manager, hostPipeline(options))) ||
+        failed(manager.run(module)))
+      return failure();
+    return compileHostObject(module, *cpu);
+  }
+  Result<Target> target = findTarget(kernel.target);
+  if (!target)
+    return module.emitError(target.error());
+  bool isNVIDIA = target->vendor == Target::Vendor::NVIDIA;
+  if (!isNVIDIA) {
+    kernel.format = "hsaco";
+    return compileFor(module, *target, OutputKind::HSACO, options);
+  }
+  kernel.format = request.assemble ? "cubin" : "ptx";
+  return compileFor(module, *target,
+                    request.assemble ? OutputKind::Cubin : OutputKind::PTX,
+                    options);
+}
+
+/// The program that stands for a schedule until somebody measures; the model
+/// knows no difference. Where values are combined, it is better to fetch what a
+/// peer has than to have it written here (docs/Rationale/Plan.md).
+static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
+  std::optional<unsigned> first;
+  for (auto [index, program] : llvm::enumerate(manifest.programs)) {
+    if (program.schedule != schedule)
+      continue;
+    if (manifest.combining && program.variant == "pull")
+      return index;
+    if (!first)
+      first = index;
+  }
+  return *first;
+}
+
+plan::Plan PlanBuilder::finish() {
+  plan::Manifest &manifest = result.manifest;
+  plan::SizeTable table;
+  table.source = "model";
+  for (const SizeRange &range : selectBySize(costs, request.model))
+    table.choices.push_back(
+        {range.firstByte, standIn(manifest, range.best), plan::Path::Auto, 0});
+  manifest.tables.push_back(std::move(table));
+  return std::move(result);
+}

@@ -1,0 +1,164 @@
+//===- ControlPlane.h - What ranks tell each other --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_CONTROLPLANE_H
+#define SCCL_LIB_RUNTIME_CONTROLPLANE_H
+
+#include "SharedMemory.h"
+
+#include "sccl/ABI/KernelABI.h"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace sccl {
+
+/// What a rank says to all others before a launch in which they touch each
+/// other's buffers.
+struct Call {
+  uint64_t signature; ///< of count, type, reduction and program
+  uint64_t segmentBytes;
+  /// Where the buffers are: the number of a registered region and the offset in
+  /// it, or `unregistered` and an address of the process.
+  uint64_t sendRegion, sendOffset;
+  uint64_t recvRegion, recvOffset;
+  static constexpr uint64_t unregistered = UINT64_MAX;
+  /// Of `signature`: the rank works in place.
+  static constexpr uint64_t inPlaceBit = uint64_t(1) << 63;
+};
+
+/// Why a communicator is out of use: a result code, who was the cause, and who
+/// noticed. Fits in a word; zero is none.
+struct AbortCause {
+  scclResult code = scclSuccess;
+  unsigned culprit = noRank, reporter = noRank;
+  static constexpr unsigned noRank = 0xfffff;
+  uint64_t encode() const {
+    return uint64_t(code) | uint64_t(culprit) << 8 | uint64_t(reporter) << 32;
+  }
+  static AbortCause decode(uint64_t word) {
+    return {scclResult(word & 0xff), unsigned(word >> 8 & noRank),
+            unsigned(word >> 32 & noRank)};
+  }
+};
+
+/// The mapped control memory of all ranks. One rank's part holds a word by
+/// which anyone can stop everyone (that of rank 0 counts), the number of
+/// launches it has begun, its mailbox, and a note. Words that different ranks
+/// write have lines of their own.
+class ControlPlane {
+public:
+  using Word = std::atomic<uint64_t>;
+
+  /// Makes the part of rank `rank`.
+  Status create(unsigned rank, unsigned numRanks);
+  SharedMemoryHandle handle() const { return parts[own].handle(); }
+  /// Maps the part of another rank.
+  Status open(unsigned rank, const SharedMemoryHandle &handle) {
+    return parts[rank].open(handle);
+  }
+  void seal() { parts[own].seal(); }
+  /// Unmaps everything; nothing else may be called afterwards.
+  void unmap() { parts.clear(); }
+
+  unsigned numRanks() const { return parts.size(); }
+  unsigned rank() const { return own; }
+  /// All of the control memory of rank 0, which holds the abort word.
+  char *abortPage() const { return parts[0].data(); }
+  Word &abortWord() const { return word(0, 0); }
+  /// Odd while the rank is in a launch; counts up at both ends of it.
+  Word &state(unsigned rank) const { return word(rank, lineBytes); }
+  /// Counts up while the rank gets on with a launch.
+  Word &progress(unsigned rank) const {
+    return word(rank, lineBytes + sizeof(Word));
+  }
+  /// This rank has got on.
+  void advance() const {
+    Word &counter = progress(own);
+    counter.store(counter.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_relaxed);
+  }
+
+  /// Stops everyone; the first cause counts.
+  void raise(const AbortCause &cause) const {
+    uint64_t none = 0;
+    abortWord().compare_exchange_strong(none, cause.encode());
+  }
+
+  /// Has others read why a call of this rank has failed, which they may be
+  /// waiting for. The text is cut off after 247 bytes.
+  void leaveNote(const std::string &text) const;
+  /// Takes it back: a later call goes well.
+  void takeNoteBack() const {
+    if (noteOf(own).text[0].load(std::memory_order_relaxed) != 0)
+      leaveNote("");
+  }
+  /// The note of a rank; empty if there is none.
+  std::string readNote(unsigned rank) const;
+
+  /// What a rank passes to the one that launches for all ranks of a device, and
+  /// what that one answers.
+  struct Parcel {
+    Word number; ///< of the launch that the arguments are for
+    uint64_t signature;
+    RankArguments arguments;
+    Word finished; ///< launches that have ended
+  };
+  Parcel &parcel(unsigned rank) const {
+    return *reinterpret_cast<Parcel *>(parts[rank].data() +
+                                       parcelLine() * lineBytes);
+  }
+  /// Waits until `word` is at least `value`; false if the communicator was
+  /// aborted meanwhile.
+  bool await(const Word &word, uint64_t value) const;
+
+  /// Sends `call` to all ranks and waits for theirs; returns false if the
+  /// communicator was aborted meanwhile. `calls` has one entry per rank.
+  bool exchange(const Call &call, Call *calls);
+
+private:
+  static constexpr uint64_t lineBytes = 128;
+  struct Mail {
+    Word number;
+    Call call;
+  };
+  static_assert(sizeof(Mail) <= lineBytes);
+  static_assert(sizeof(Parcel) <= lineBytes);
+  /// Text in words, so that it can be read while it is written. The version is
+  /// odd meanwhile.
+  struct Note {
+    Word version;
+    Word text[31];
+  };
+  static constexpr uint64_t noteLines = 2;
+  static_assert(sizeof(Note) <= noteLines * lineBytes);
+
+  Word &word(unsigned rank, uint64_t offset) const {
+    return *reinterpret_cast<Word *>(parts[rank].data() + offset);
+  }
+  /// Box of `to` for what `from` says in exchange `number`. Two boxes in turn
+  /// are enough: nobody is two exchanges ahead of anybody.
+  Mail &box(unsigned to, unsigned from, uint64_t number) const {
+    uint64_t line = 2 + 2 * uint64_t(from) + (number & 1);
+    return *reinterpret_cast<Mail *>(parts[to].data() + line * lineBytes);
+  }
+  /// After the boxes.
+  uint64_t parcelLine() const { return 2 + 2 * uint64_t(numRanks()); }
+  Note &noteOf(unsigned rank) const {
+    return *reinterpret_cast<Note *>(parts[rank].data() +
+                                     (parcelLine() + 1) * lineBytes);
+  }
+
+  unsigned own = 0;
+  uint64_t exchanges = 0;
+  std::vector<SharedMemory> parts; ///< by rank
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_CONTROLPLANE_H

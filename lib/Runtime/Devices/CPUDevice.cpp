@@ -1,0 +1,282 @@
+//===- CPUDevice.cpp - Ranks as threads or processes ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include "Runtime/AvailableMemory.h"
+#include "Runtime/SharedMemory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <map>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+/// Failed polls after which a thread with a core of its own gives it away: some
+/// 100 us, more than any message between running ranks takes.
+static constexpr unsigned patientPolls = 2000;
+static thread_local unsigned pollsLeft = 0;
+
+void Patience::begin(unsigned ranksHere) {
+  static const unsigned cores = [] {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0
+               ? std::max(CPU_COUNT(&set), int(sysconf(_SC_NPROCESSORS_ONLN)))
+               : 1;
+  }();
+  pollsLeft = ranksHere <= cores ? patientPolls : 0;
+}
+
+int Patience::pause() {
+  if (pollsLeft == 0)
+    return sched_yield();
+  --pollsLeft;
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+DeviceBuffer::~DeviceBuffer() = default;
+DeviceFunction::~DeviceFunction() = default;
+Device::~Device() = default;
+
+Status Device::writeTo(const ProcessId &, uint64_t, const void *, uint64_t) {
+  return {scclErrorUnsupported, "the device writes no memory of processes"};
+}
+
+Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
+  return {scclErrorUnsupported, target() + " has no virtual kernels"};
+}
+
+namespace {
+class CPUBuffer : public DeviceBuffer {
+public:
+  SharedMemory memory;
+  char *data() const override { return memory.data(); }
+  uint64_t size() const override { return memory.size(); }
+  void seal() override { memory.seal(); }
+  DeviceHandle handle() const override {
+    DeviceHandle result;
+    SharedMemoryHandle handle = memory.handle();
+    static_assert(sizeof(handle) <= sizeof(result.bytes));
+    std::memcpy(result.bytes.data(), &handle, sizeof(handle));
+    return result;
+  }
+};
+
+class CPUFunction : public DeviceFunction {
+public:
+  using Entry = void (*)(void *, void *, void *, void *, PeerEntry *,
+                         uint64_t *, uint64_t, uint64_t);
+  std::shared_ptr<void> library;
+  Entry entry = nullptr;
+};
+
+class CPUDevice : public Device {
+public:
+  CPUDevice()
+      : name(__builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64") {}
+
+  const std::string &target() const override { return name; }
+  const std::string &id() const override { return noId; }
+
+  unsigned suitability(const plan::KernelInfo &kernel) const override {
+    if (kernel.format != "elf")
+      return 0;
+    if (kernel.target == name)
+      return 2;
+    return kernel.target == "x86-64";
+  }
+
+  uint64_t availableBytes() const override { return availableMemory(); }
+
+  Status allocate(uint64_t bytes,
+                  std::unique_ptr<DeviceBuffer> &buffer) override {
+    auto made = std::make_unique<CPUBuffer>();
+    if (Status status = made->memory.create(bytes); !status.ok())
+      return status;
+    buffer = std::move(made);
+    return {};
+  }
+
+  Status import(const DeviceHandle &handle,
+                std::unique_ptr<DeviceBuffer> &buffer) override {
+    SharedMemoryHandle shared;
+    std::memcpy(&shared, handle.bytes.data(), sizeof(shared));
+    auto mapped = std::make_unique<CPUBuffer>();
+    if (Status status = mapped->memory.open(shared); !status.ok())
+      return status;
+    buffer = std::move(mapped);
+    return {};
+  }
+
+  Status mapHostMemory(void *memory, uint64_t, void **mapped) override {
+    *mapped = memory;
+    return {};
+  }
+
+  Status load(llvm::StringRef image, const std::string &symbol, unsigned,
+              unsigned, std::unique_ptr<DeviceFunction> &function) override;
+
+  bool peersReachAnyMemory() const override { return true; }
+  Status checkBuffer(const void *, const char *) const override { return {}; }
+
+  Status checkStream(void *stream) const override {
+    if (stream)
+      return invalid("stream is not null, but a CPU has no streams");
+    return {};
+  }
+
+  Status begin(void *) override { return {}; }
+  Status launch(const DeviceFunction &function,
+                const LaunchArguments &arguments, void *) override {
+    static_cast<const CPUFunction &>(function).entry(
+        arguments.input, arguments.output, arguments.scratch, arguments.control,
+        arguments.peers, arguments.abort, arguments.segment,
+        arguments.distance);
+    return {};
+  }
+
+  Status copy(void *to, const void *from, uint64_t bytes, void *) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+
+  Status writeTo(const ProcessId &process, uint64_t to, const void *from,
+                 uint64_t bytes) override;
+
+  Status poll(void *, bool &done) override {
+    done = true;
+    return {};
+  }
+  bool isSynchronous() const override { return true; }
+
+private:
+  /// Images by address; plans do not move. Functions of one image share it.
+  std::map<const char *, std::weak_ptr<void>> images;
+  std::string name, noId;
+};
+} // namespace
+
+Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
+                          const void *from, uint64_t bytes) {
+  while (bytes != 0) {
+    iovec here{const_cast<void *>(from), bytes};
+    iovec there{reinterpret_cast<void *>(to), bytes};
+    ssize_t done = process_vm_writev(process.pid, &here, 1, &there, 1, 0);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done == 0)
+      errno = EFAULT;
+    if (done <= 0)
+      return systemError("cannot write to process " +
+                         std::to_string(process.pid));
+    from = static_cast<const char *>(from) + done;
+    to += done;
+    bytes -= done;
+  }
+  return {};
+}
+
+/// A path of descriptor `fd` that was never used before: the dynamic linker
+/// takes a path it has seen for the library it loaded from there, even if the
+/// descriptor means another file by now.
+static std::string uniquePath(int fd) {
+  static std::atomic<uint32_t> counter = 0;
+  uint32_t number = counter.fetch_add(1);
+  std::string path = "/proc/thread-self/fd/";
+  for (unsigned bit = 0; bit < 32; ++bit)
+    path += number >> bit & 1 ? "./" : "/";
+  return path + std::to_string(fd);
+}
+
+/// Loads a shared object from memory.
+static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
+  if (Status status = checkFileSize(image.size()); !status.ok())
+    return status;
+  int fd = memfd_create("sccl-code", MFD_CLOEXEC);
+  if (fd < 0)
+    return systemError("cannot create memory for code");
+  while (!image.empty()) {
+    ssize_t written = write(fd, image.data(), image.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      Status status = systemError("cannot write code to memory");
+      close(fd);
+      return status;
+    }
+    image = image.drop_front(written);
+  }
+  void *handle = dlopen(uniquePath(fd).c_str(), RTLD_NOW | RTLD_LOCAL);
+  Status status;
+  if (!handle)
+    status = {scclErrorInvalidPlan,
+              std::string("cannot load the plan's code: ") + dlerror()};
+  close(fd);
+  if (!status.ok())
+    return status;
+  library = std::shared_ptr<void>(handle, dlclose);
+  using Yield = int (*)();
+  if (void *hook = dlsym(handle, hostYieldVariable))
+    *static_cast<Yield *>(hook) = Patience::pause;
+  return {};
+}
+
+Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
+                       unsigned, unsigned,
+                       std::unique_ptr<DeviceFunction> &function) {
+  std::weak_ptr<void> &known = images[image.data()];
+  std::shared_ptr<void> library = known.lock();
+  if (!library)
+    if (Status status = loadImage(image, library); !status.ok())
+      return status;
+  known = library;
+  auto loaded = std::make_unique<CPUFunction>();
+  loaded->entry = reinterpret_cast<CPUFunction::Entry>(
+      dlsym(library.get(), symbol.c_str()));
+  if (!loaded->entry)
+    return {scclErrorInvalidPlan,
+            "the plan's code has no function '" + symbol + "'"};
+  loaded->library = std::move(library);
+  function = std::move(loaded);
+  return {};
+}
+
+std::unique_ptr<Device> sccl::createCPUDevice() {
+  return std::make_unique<CPUDevice>();
+}
+
+Status sccl::createDevice(const scclConfig &config,
+                          std::unique_ptr<Device> &device) {
+  switch (config.device) {
+  case scclDeviceCPU:
+    device = createCPUDevice();
+    return {};
+  case scclDeviceCUDA:
+  case scclDeviceHIP:
+    return createGPUDevice(config, device);
+  }
+  return invalid("device is " + std::to_string(int(config.device)) +
+                 ", expected 0 to 2");
+}

@@ -1,0 +1,136 @@
+//===- Device.h - What runs programs ----------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that differs between CPUs, CUDA and HIP is behind this interface.
+// What ranks tell each other outside of programs (mail, abort word) is always
+// in memory of the host, see ControlPlane.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_DEVICES_DEVICE_H
+#define SCCL_LIB_RUNTIME_DEVICES_DEVICE_H
+
+#include "Runtime/SharedMemory.h"
+
+#include "sccl/ABI/KernelABI.h"
+#include "sccl/Plan/Plan.h"
+
+#include <array>
+#include <memory>
+
+namespace sccl {
+
+/// What another rank needs to map a buffer; copied as bytes.
+struct DeviceHandle {
+  std::array<uint8_t, 128> bytes = {};
+};
+
+/// Memory of the device that other ranks may map. Unmapped or freed with this
+/// object.
+class DeviceBuffer {
+public:
+  virtual ~DeviceBuffer();
+  virtual char *data() const = 0;
+  virtual uint64_t size() const = 0;
+  /// Valid until `seal`. Of a buffer that was imported: nothing.
+  virtual DeviceHandle handle() const = 0;
+  /// All ranks have mapped the buffer: what only served that may go.
+  virtual void seal() {}
+};
+
+/// A function of a loaded image. The code goes with this object.
+class DeviceFunction {
+public:
+  virtual ~DeviceFunction();
+};
+
+/// The arguments of every function, with addresses as the device sees them.
+using LaunchArguments = RankArguments;
+
+class Device {
+public:
+  virtual ~Device();
+
+  /// The name that tables of a plan know the device by: one of the targets that
+  /// `suitability` accepts, the best.
+  virtual const std::string &target() const = 0;
+  /// Tells devices of this machine apart whose blocks have to fit together;
+  /// empty if that is no concern. At most 31 bytes.
+  virtual const std::string &id() const = 0;
+  /// 0 if the device cannot run the kernel; more is better.
+  virtual unsigned suitability(const plan::KernelInfo &kernel) const = 0;
+
+  /// Bytes that `allocate` can give to all ranks together, where they share
+  /// them and asking for more does harm. Otherwise UINT64_MAX.
+  virtual uint64_t availableBytes() const { return UINT64_MAX; }
+  /// Zeroed memory, coherent between peers while programs run.
+  virtual Status allocate(uint64_t bytes,
+                          std::unique_ptr<DeviceBuffer> &buffer) = 0;
+  virtual Status import(const DeviceHandle &handle,
+                        std::unique_ptr<DeviceBuffer> &buffer) = 0;
+  /// Makes memory of the host accessible to functions; `mapped` is its address
+  /// there. Lasts until the device is destroyed. Pages of the memory must not
+  /// be mapped twice.
+  virtual Status mapHostMemory(void *memory, uint64_t bytes, void **mapped) = 0;
+
+  /// Loads `symbol` from an image. Fails if `blocks` blocks of `blockSize`
+  /// threads cannot all be resident at once.
+  virtual Status load(llvm::StringRef image, const std::string &symbol,
+                      unsigned blocks, unsigned blockSize,
+                      std::unique_ptr<DeviceFunction> &function) = 0;
+
+  /// True if peers in this process may access memory that `allocate` did not
+  /// return.
+  virtual bool peersReachAnyMemory() const = 0;
+  /// Fails if functions cannot access the caller's memory.
+  virtual Status checkBuffer(const void *buffer, const char *name) const = 0;
+  /// Null is a stream everywhere; fails on what is none.
+  virtual Status checkStream(void *stream) const = 0;
+  /// What follows comes after all that the caller has enqueued.
+  virtual Status begin(void *stream) = 0;
+  /// Runs the function, or enqueues it, with the blocks that `load` was told.
+  virtual Status launch(const DeviceFunction &function,
+                        const LaunchArguments &arguments, void *stream) = 0;
+  /// The same for a virtual kernel; `ranks` is memory of the device. Only
+  /// devices with an `id` have such kernels.
+  virtual Status launchVirtual(const DeviceFunction &function,
+                               RankArguments *ranks, void *stream);
+  /// Copies between any two addresses of host and device, in stream order.
+  virtual Status copy(void *to, const void *from, uint64_t bytes,
+                      void *stream) = 0;
+  /// Copies to an address of another process that is not mapped here; done on
+  /// return. Fails if the device has no way to.
+  virtual Status writeTo(const ProcessId &process, uint64_t to,
+                         const void *from, uint64_t bytes);
+  /// Tells whether all that was enqueued is done, or how it failed.
+  virtual Status poll(void *stream, bool &done) = 0;
+  /// True if `launch` and `copy` return when they are done.
+  virtual bool isSynchronous() const = 0;
+};
+
+/// The device that `config` asks for. Fails with scclErrorUnsupported if this
+/// machine or this build lacks it.
+Status createDevice(const scclConfig &config, std::unique_ptr<Device> &device);
+
+/// The parts of it for CPUs, and for GPUs.
+std::unique_ptr<Device> createCPUDevice();
+Status createGPUDevice(const scclConfig &config,
+                       std::unique_ptr<Device> &device);
+
+/// What a waiting thread of a rank does between polls. As long as every rank
+/// can have a core, giving it away costs more than keeping it.
+class Patience {
+public:
+  /// Before a launch, by the thread that executes it.
+  static void begin(unsigned ranksHere);
+  /// One poll has failed.
+  static int pause();
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_DEVICES_DEVICE_H

@@ -1,0 +1,73 @@
+//===- Programs.h - The programs of a plan on this device -------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_PROGRAMS_H
+#define SCCL_LIB_RUNTIME_PROGRAMS_H
+
+#include "Runtime/Devices/Device.h"
+#include "LoadedPlan.h"
+
+#include <vector>
+
+namespace sccl {
+
+/// A program of the plan that this device has code for.
+struct Program {
+  unsigned index; ///< in the plan
+  const plan::ProgramInfo *info;
+  unsigned chunksPerSegment;
+  /// Code by type and reduction, one entry if it only moves data; for each the
+  /// functions of all steps.
+  std::vector<std::unique_ptr<DeviceFunction>> functions;
+  /// By type and reduction: what the plan says, and code for all ranks, where
+  /// this rank launches for others; see VirtualRanks.h.
+  std::vector<const plan::KernelInfo *> kernels;
+  std::vector<std::unique_ptr<DeviceFunction>> virtualKernels;
+  bool combines;
+  uint64_t signature; ///< tells programs apart in a Call
+
+  unsigned slot(scclDataType type, scclRedOp op) const {
+    return combines ? unsigned(type) * numReductions + unsigned(op) : 0;
+  }
+  /// Null if there is no code for the type and reduction.
+  const DeviceFunction *find(scclDataType type, scclRedOp op,
+                             unsigned step = 0) const {
+    return functions[slot(type, op) * functionsPerRank() + step].get();
+  }
+  /// True if hosts copy between the ranks, and functions do not.
+  bool hasCopies() const { return !info->copies.empty(); }
+  unsigned functionsPerRank() const {
+    return hasCopies() ? info->copies.size() : 1;
+  }
+  /// True if ranks access the buffers that others pass to the function.
+  bool touchesPeers() const {
+    return info->peersReadInput || info->peersTouchOutput;
+  }
+};
+
+/// Loads the best code of each program for `device`. Fails if no program has
+/// any, naming what the plan has.
+Status loadPrograms(const LoadedPlan &plan, unsigned rank, Device &device,
+                    std::vector<Program> &programs);
+
+/// "f32 sum, f32 max": what the kernels of the plan reduce.
+std::string listReductions(const plan::Manifest &manifest);
+
+/// Where the parts of a rank's device memory begin. `pieceBytes` is the largest
+/// segment that fits.
+struct MemoryLayout {
+  std::vector<uint64_t> controls; ///< by program
+  uint64_t scratch, scratchBytes, input, output, bytes;
+
+  MemoryLayout(const plan::Manifest &manifest,
+               const std::vector<Program> &programs, unsigned rank,
+               uint64_t pieceBytes);
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_PROGRAMS_H

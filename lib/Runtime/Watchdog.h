@@ -1,0 +1,51 @@
+//===- Watchdog.h - Giving up launches that do not end ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_WATCHDOG_H
+#define SCCL_LIB_RUNTIME_WATCHDOG_H
+
+#include "ControlPlane.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace sccl {
+
+/// A thread that looks at a rank's state now and then. If no rank gets on
+/// for longer than the limit, or a rank's process has ended meanwhile, it
+/// aborts the communicator. A launch itself pays nothing for this.
+class Watchdog {
+public:
+  ~Watchdog();
+  /// `processes` are those of all ranks.
+  Status start(const ControlPlane &plane, std::vector<ProcessId> processes,
+               double limitSeconds);
+  void stop();
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void run();
+  void inspect();
+  unsigned findLateRank() const;
+
+  const ControlPlane *plane = nullptr;
+  std::vector<ProcessId> processes;
+  Clock::duration limit{}, tick{};
+  uint64_t seenState = 0, seenProgress = 0;
+  Clock::time_point since;
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopping = false;
+  std::thread thread;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_WATCHDOG_H

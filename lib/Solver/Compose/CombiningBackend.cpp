@@ -1,0 +1,348 @@
+//===- CombiningBackend.cpp - Inversion and composition -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Asks the other engines about a collective that does not combine, and makes
+// its schedules into those of one that does.
+//
+// Inversion is exact. Where each chunk is summed up at one rank only (reduce,
+// reduce_scatter), a schedule with S steps and R rounds exists if and only if
+// one of the inverse collective exists on the reversed topology:
+//
+//  - A schedule of the inverse brings each chunk to each rank at most once, so
+//    the sends of a chunk form a tree, in which sends come later the further
+//    they are from the root. Turned round, each rank sends its sum to its
+//    parent after all its children did so: every contribution arrives once.
+//  - Conversely, the contribution of each rank gets to the destination over
+//    sends of ascending steps. Turned round, these are a way for the chunk from
+//    there to that rank; of several ways to a rank the first is enough. Sends
+//    are only left out, so the bandwidth suffices.
+//
+// Composition is not: an all_reduce need not have a middle in which each chunk
+// is complete at one rank, see DirectAllReduceBackend.cpp. If no composition
+// exists, the answer is unknown.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solver/Backends.h"
+#include "Solver/Quotient.h"
+#include "sccl/Optimize/Deadline.h"
+#include "sccl/Model/Symmetry.h"
+#include "sccl/Model/Transforms.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Questions to other engines
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Asks about one collective on one topology for various S and R, and remembers
+/// that more rounds never hurt.
+class Oracle {
+public:
+  Oracle(Topology topology, Collective collective, std::string engine)
+      : topology(std::move(topology)), collective(std::move(collective)),
+        engine(std::move(engine)) {}
+
+  const SynthesisResult &ask(unsigned steps, unsigned rounds,
+                             const SolverOptions &options);
+  /// The schedule of a `Satisfied` with exactly `rounds` rounds.
+  Implementation implementation(unsigned steps, unsigned rounds) const;
+
+private:
+  struct Known {
+    unsigned rounds;
+    SynthesisResult result;
+  };
+
+  Topology topology;
+  Collective collective;
+  std::string engine;
+  std::map<unsigned, Known> possible; ///< per S the fewest rounds known
+  std::map<unsigned, Known> refuted;  ///< per S the most rounds known
+  SynthesisResult undecided;
+};
+} // namespace
+
+const SynthesisResult &Oracle::ask(unsigned steps, unsigned rounds,
+                                   const SolverOptions &options) {
+  if (auto it = possible.find(steps);
+      it != possible.end() && it->second.rounds <= rounds)
+    return it->second.result;
+  if (auto it = refuted.find(steps);
+      it != refuted.end() && it->second.rounds >= rounds)
+    return it->second.result;
+  SynthesisResult result =
+      synthesize({topology, collective, steps, rounds}, options, engine);
+  std::map<unsigned, Known> *memory = nullptr;
+  if (std::holds_alternative<Satisfied>(result.outcome))
+    memory = &possible;
+  else if (std::holds_alternative<Unsatisfiable>(result.outcome))
+    memory = &refuted;
+  if (!memory)
+    return undecided = std::move(result);
+  Known &known = (*memory)[steps] = {rounds, std::move(result)};
+  return known.result;
+}
+
+Implementation Oracle::implementation(unsigned steps, unsigned rounds) const {
+  const Known &known = possible.at(steps);
+  Schedule schedule = std::get<Satisfied>(known.result.outcome).schedule;
+  schedule.steps.back().rounds += rounds - known.rounds;
+  return {collective, std::move(schedule)};
+}
+
+//===----------------------------------------------------------------------===//
+// Inversion
+//===----------------------------------------------------------------------===//
+
+static SynthesisResult answerByInversion(const Instance &instance,
+                                         const Collective &inverse,
+                                         const SolverOptions &options,
+                                         const std::string &engine) {
+  Instance question{instance.topology.reversed(), inverse, instance.steps,
+                    instance.rounds};
+  SynthesisResult result = synthesize(question, options, engine);
+  if (auto *no = std::get_if<Unsatisfiable>(&result.outcome))
+    no->reason = "its inverse '" + inverse.name() +
+                 "' on the reversed topology is impossible: " + no->reason;
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    return result;
+  Result<Implementation> inverted =
+      invert({inverse, std::move(satisfied->schedule)});
+  if (inverted)
+    result.outcome = Satisfied{std::move(inverted->schedule)};
+  else
+    result.outcome = Failed{inverted.error()};
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Composition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Looks for an all_reduce made of the inverse of one schedule of a collective
+/// and another schedule of it.
+class SplitSearch {
+public:
+  SplitSearch(const Instance &instance, const Collective &part,
+              const SolverOptions &options, const std::string &engine,
+              const Deadline &deadline)
+      : instance(instance), options(options), deadline(deadline),
+        forward(instance.topology, part, engine),
+        backward(instance.topology.reversed(), part, engine),
+        isSymmetric(isOwnReverse(instance.topology)) {}
+
+  /// Nothing if all splits are refuted.
+  std::optional<SynthesisResult> run();
+
+private:
+  enum class Verdict { Fits, FirstTooLong, SecondTooLong, Stop };
+
+  bool tryStepSplit(unsigned firstSteps);
+  Verdict judge(unsigned firstSteps, unsigned firstRounds);
+  bool isPossible(Oracle &oracle, unsigned steps, unsigned rounds);
+  Outcome join(unsigned firstSteps, unsigned firstRounds);
+  Oracle &reversedOracle() { return isSymmetric ? forward : backward; }
+
+  const Instance &instance;
+  const SolverOptions &options;
+  const Deadline &deadline;
+  Oracle forward, backward;
+  const bool isSymmetric;
+  SynthesisResult last;               ///< of the last question
+  std::optional<SynthesisResult> end; ///< what the search ends with
+  std::optional<SynthesisResult> undecided;
+};
+} // namespace
+
+/// Asks for one of the parts. If it is not decided, makes a note of that.
+bool SplitSearch::isPossible(Oracle &oracle, unsigned steps, unsigned rounds) {
+  SolverOptions share = options;
+  // A part that is hard to refute must leave time for the other splits.
+  if (options.timeoutSeconds > 0)
+    share.timeoutSeconds = std::max(deadline.remainingSeconds() / 4, 1e-3);
+  last = oracle.ask(steps, rounds, share);
+  if (std::holds_alternative<Failed>(last.outcome))
+    end = last;
+  if (std::holds_alternative<Unknown>(last.outcome))
+    undecided = last;
+  return std::holds_alternative<Satisfied>(last.outcome);
+}
+
+SplitSearch::Verdict SplitSearch::judge(unsigned firstSteps,
+                                        unsigned firstRounds) {
+  if (deadline.expired()) {
+    end = SynthesisResult{Unknown{deadline.reason()}, last.engine};
+    return Verdict::Stop;
+  }
+  Verdict verdict = Verdict::Fits;
+  if (!isPossible(reversedOracle(), firstSteps, firstRounds))
+    verdict = Verdict::FirstTooLong;
+  else if (!isPossible(forward, instance.steps - firstSteps,
+                       instance.rounds - firstRounds))
+    verdict = Verdict::SecondTooLong;
+  return end ? Verdict::Stop : verdict;
+}
+
+/// Moves rounds to the part that lacks them, until the other lacks them or has
+/// none left: then no split of the rounds will do.
+bool SplitSearch::tryStepSplit(unsigned firstSteps) {
+  unsigned spare = instance.rounds - instance.steps;
+  unsigned least = firstSteps, most = firstSteps + spare;
+  unsigned rounds = least + spare * uint64_t(firstSteps) / instance.steps;
+  std::optional<Verdict> direction;
+  while (true) {
+    Verdict verdict = judge(firstSteps, rounds);
+    if (verdict == Verdict::Fits) {
+      end = SynthesisResult{join(firstSteps, rounds), last.engine};
+      return true;
+    }
+    if (verdict == Verdict::Stop)
+      return true;
+    if (direction && *direction != verdict)
+      return false;
+    direction = verdict;
+    bool up = verdict == Verdict::FirstTooLong;
+    if (rounds == (up ? most : least))
+      return false;
+    rounds += up ? 1 : -1;
+  }
+}
+
+Outcome SplitSearch::join(unsigned firstSteps, unsigned firstRounds) {
+  Result<Implementation> first =
+      invert(reversedOracle().implementation(firstSteps, firstRounds));
+  if (!first)
+    return Failed{first.error()};
+  Result<Implementation> joined =
+      compose(*first, forward.implementation(instance.steps - firstSteps,
+                                             instance.rounds - firstRounds));
+  if (!joined)
+    return Failed{joined.error()};
+  return Satisfied{std::move(joined->schedule)};
+}
+
+std::optional<SynthesisResult> SplitSearch::run() {
+  // From parts of equal length to the most unequal.
+  unsigned middle = instance.steps / 2;
+  for (unsigned distance = 0; distance <= instance.steps; ++distance)
+    for (unsigned first : {middle - distance, middle + distance}) {
+      // A difference below zero wraps around and is too large as well.
+      bool isSplit = first >= 1 && first < instance.steps;
+      if (isSplit && (distance > 0 || first == middle) && tryStepSplit(first))
+        return end;
+      if (distance == 0)
+        break;
+    }
+  return undecided;
+}
+
+/// The collectives whose inverse, followed by themselves, make an all_reduce.
+/// With many chunks, all_gather and the direct search are the better ways, and
+/// broadcasts are hard to refute.
+static std::vector<Collective> listParts(const Instance &instance) {
+  unsigned numRanks = instance.collective.numRanks();
+  unsigned chunks = instance.collective.chunks();
+  std::vector<Collective> parts;
+  auto add = [&](CollectiveKind kind, unsigned count, unsigned root) {
+    if (Result<Collective> part = Collective::make(kind, numRanks, count, root))
+      parts.push_back(std::move(*part));
+  };
+  if (chunks % numRanks == 0)
+    add(CollectiveKind::AllGather, chunks / numRanks, 0);
+  if (chunks >= numRanks)
+    return parts;
+  std::vector<unsigned> orbits =
+      rankOrbits(automorphismGenerators(instance.topology), numRanks);
+  for (unsigned root = 0; root < numRanks; ++root)
+    if (orbits[root] == root)
+      add(CollectiveKind::Broadcast, chunks, root);
+  return parts;
+}
+
+static SynthesisResult answerByComposition(const Instance &instance,
+                                           const SolverOptions &options,
+                                           const std::string &engine) {
+  Deadline deadline(options);
+  std::optional<SynthesisResult> undecided;
+  for (const Collective &part : listParts(instance)) {
+    std::optional<SynthesisResult> result =
+        SplitSearch(instance, part, options, engine, deadline).run();
+    if (result && !std::holds_alternative<Unknown>(result->outcome))
+      return *result;
+    if (result)
+      undecided = std::move(result);
+    if (deadline.expired())
+      return {Unknown{deadline.reason()}, engine};
+  }
+  if (undecided)
+    return *undecided;
+  return {Unknown{"no composition of an inverted all_gather or broadcast with "
+                  "another exists, which does not exclude other schedules"},
+          engine};
+}
+
+//===----------------------------------------------------------------------===//
+// The engine
+//===----------------------------------------------------------------------===//
+
+namespace {
+class CombiningBackend final : public SolverBackend {
+public:
+  explicit CombiningBackend(std::string_view partEngine)
+      : partEngine(partEngine) {}
+
+  std::string_view name() const override { return "compose"; }
+
+  std::string whyNot(const Instance &instance) const override {
+    const Collective &collective = instance.collective;
+    if (!collective.combining())
+      return "compose takes combining collectives only, got '" +
+             collective.name() + "'";
+    if (collective.kind() == CollectiveKind::AllReduce)
+      return "";
+    return inverseOf(collective).error();
+  }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    std::string part;
+    SynthesisResult result = runEngine(*this, instance, [&] {
+      SynthesisResult found = answer(instance, options);
+      part = std::move(found.engine);
+      return std::move(found.outcome);
+    });
+    if (!part.empty())
+      result.engine += "/" + part;
+    return result;
+  }
+
+private:
+  SynthesisResult answer(const Instance &instance,
+                         const SolverOptions &options) const {
+    if (instance.collective.kind() == CollectiveKind::AllReduce)
+      return answerByComposition(instance, options, partEngine);
+    Result<Collective> inverse = inverseOf(instance.collective);
+    if (!inverse)
+      return {Failed{inverse.error()}, ""};
+    return answerByInversion(instance, *inverse, options, partEngine);
+  }
+
+  const std::string partEngine;
+};
+} // namespace
+
+std::unique_ptr<SolverBackend>
+sccl::createCombiningBackend(std::string_view partEngine) {
+  return std::make_unique<CombiningBackend>(partEngine);
+}

@@ -1,0 +1,522 @@
+//===- PackingBackend.cpp - Schedules from plans for single chunks --------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The chunks of a broadcast, or of an all_reduce, differ only in the way they
+// go. So a schedule is a number of chunks for each *plan*, such that their
+// loads fit into the rounds. A plan of a broadcast is a tree. One of an
+// all_reduce sums up the contributions in the ranks of a *core*, spreads the
+// sum from there, and in between, if the core has more than one rank, lets each
+// send its part to each other in one step. A core of one rank, or of two,
+// takes 2 (ranks - 1) sends, the least possible; larger ones save steps.
+//
+// There are far too many plans to list. A linear program over a few of them
+// says what a send over each link in each step costs, see Spreading.h for the
+// cheapest plan at these prices, which is added, until none is cheaper than
+// those at hand.
+//
+// That the program needs no more than R rounds is not yet a schedule of whole
+// chunks. Where it gets by with the fewest sends, clauses find one, with the
+// rounds of the steps from the program, see TreePairEncoding.h; elsewhere
+// branch and bound does.
+//
+// With each plan go its images under a group of automorphisms. This keeps the
+// programs small, and spreads the load.
+//
+// Nothing is refuted: an all_reduce may have other plans.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solver/Backends.h"
+#include "Optimize/IntegerProgram.h"
+#include "Solver/Quotient.h"
+#include "Spreading.h"
+#ifdef SCCL_HAVE_CADICAL
+#include "Optimize/Cadical.h"
+#include "Solver/Sat/TreePairEncoding.h"
+#endif
+
+#include "sccl/Model/Symmetry.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <set>
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Ranks that chunks are summed up in and spread from.
+struct Core {
+  RankSet ranks;
+  std::vector<unsigned> exchange; ///< the links between them
+};
+
+/// The way of a chunk: its sends up to step `joined` make sums, those later
+/// make copies.
+struct Plan {
+  std::vector<TimedLink> sends;
+  unsigned joined;
+};
+
+/// A plan with its load: chunks per row of the program.
+struct PlanColumn {
+  Plan plan;
+  std::vector<int64_t> load;
+};
+
+/// One search, for plans that come with all their images under a group.
+class Packing {
+public:
+  Packing(const Instance &instance, const SolverOptions &options,
+          const Deadline &deadline, std::vector<Permutation> group);
+
+  /// Whether the relaxation needs no more than R rounds: with the plans that
+  /// have the fewest sends, or else with any.
+  bool relax();
+  /// Looks for whole chunks, once the relaxation has succeeded.
+  std::optional<Schedule> find();
+  /// Whether it does so by clauses.
+  bool usesClauses() const { return reduces && isLean; }
+
+private:
+  void findCores();
+  void findWeights();
+  std::vector<unsigned> roundsOf(bool isPalindrome) const;
+  std::optional<Schedule> findTreePairs(bool isPalindrome) const;
+  bool generate();
+  bool addPlans(const StepPrices &prices, double limit);
+  void addPlan(const Core &core, unsigned joined);
+  StepPrices pricesOf(const std::vector<double> &multipliers) const;
+  IntegerProgram makeProgram(bool isFinal) const;
+  Schedule decode(const std::vector<int64_t> &values) const;
+
+  size_t rowOf(size_t limit, unsigned step) const {
+    return limit * instance.steps + step;
+  }
+  unsigned exchangeSteps(const Core &core) const {
+    return core.exchange.empty() ? 0 : 1;
+  }
+
+  const Instance &instance;
+  const Topology &topology;
+  const SolverOptions &options;
+  const Deadline &deadline;
+  const std::vector<Permutation> group;
+  const bool reduces;
+  std::vector<std::vector<unsigned>> linkImages; // per element
+  std::vector<Core> cores;
+  /// One limit of each orbit, and for each link how many of its images are
+  /// among the links of the limit.
+  std::vector<unsigned> limits;
+  std::vector<std::vector<int64_t>> weights;
+  SpreadTable outward, inward;
+  std::vector<PlanColumn> columns;
+  std::set<std::vector<int64_t>> loads; ///< of all columns
+  std::vector<double> relaxed;          ///< the solution of the relaxation
+  bool isLean = true; ///< looks only at plans that have the fewest sends
+};
+} // namespace
+
+Packing::Packing(const Instance &instance, const SolverOptions &options,
+                 const Deadline &deadline, std::vector<Permutation> theGroup)
+    : instance(instance), topology(instance.topology), options(options),
+      deadline(deadline), group(std::move(theGroup)),
+      reduces(instance.collective.combining()),
+      outward(topology, instance.steps, SpreadTable::Direction::Outward),
+      inward(topology, instance.steps, SpreadTable::Direction::Inward) {
+  for (const Permutation &element : group) {
+    std::vector<unsigned> &images = linkImages.emplace_back();
+    for (const Link &link : topology.links())
+      images.push_back(
+          *topology.findLink(element[link.src], element[link.dst]));
+  }
+  findCores();
+  findWeights();
+}
+
+static RankSet imageOf(const Permutation &element, RankSet set) {
+  RankSet image = 0;
+  for (unsigned rank = 0; rank < element.size(); ++rank)
+    if (set >> rank & 1)
+      image |= RankSet(1) << element[rank];
+  return image;
+}
+
+/// The links between all pairs of `set`; nothing if one is missing.
+static std::optional<std::vector<unsigned>>
+linksBetween(const Topology &topology, RankSet set) {
+  std::vector<unsigned> links;
+  for (unsigned src = 0; src < topology.numRanks(); ++src)
+    for (unsigned dst = 0; dst < topology.numRanks(); ++dst) {
+      if (src == dst || !(set >> src & 1) || !(set >> dst & 1))
+        continue;
+      std::optional<unsigned> link = topology.findLink(src, dst);
+      if (!link)
+        return std::nullopt;
+      links.push_back(*link);
+    }
+  return links;
+}
+
+void Packing::findCores() {
+  if (!reduces) {
+    cores.push_back({RankSet(1) << instance.collective.root(), {}});
+    return;
+  }
+  for (RankSet set = 1; set >> topology.numRanks() == 0; ++set) {
+    bool isFirst = std::ranges::none_of(group, [&](const auto &element) {
+      return imageOf(element, set) < set;
+    });
+    if (!isFirst)
+      continue;
+    if (auto links = linksBetween(topology, set))
+      cores.push_back({set, std::move(*links)});
+  }
+}
+
+void Packing::findWeights() {
+  for (unsigned i = 0; i < topology.limits().size(); ++i) {
+    const std::vector<unsigned> &links = topology.limits()[i].links;
+    std::vector<int64_t> weight(topology.links().size());
+    bool isFirst = true;
+    for (const std::vector<unsigned> &images : linkImages) {
+      std::vector<unsigned> image;
+      for (unsigned link : links)
+        image.push_back(images[link]);
+      std::ranges::sort(image);
+      isFirst &= !(image < links);
+      // All elements, so it is no matter which is the inverse of which.
+      for (unsigned link : image)
+        ++weight[link];
+    }
+    if (!isFirst)
+      continue;
+    limits.push_back(i);
+    weights.push_back(std::move(weight));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Column generation
+//===----------------------------------------------------------------------===//
+
+/// Columns: the rounds of each step, then the chunks of each plan, images not
+/// counted. Rows: the limits in each step, then the number of chunks, and at
+/// the end, if the program is the final one, the rounds of all steps.
+IntegerProgram Packing::makeProgram(bool isFinal) const {
+  IntegerProgram program;
+  int64_t chunks = instance.collective.chunks() / group.size();
+  int64_t most = isFinal ? instance.rounds : int64_t(1) << 40;
+  for (unsigned step = 0; step < instance.steps; ++step)
+    program.addColumn({1, most, isFinal ? 0 : 1, true});
+  for (size_t limit = 0; limit < limits.size(); ++limit)
+    for (unsigned step = 0; step < instance.steps; ++step) {
+      unsigned row = program.addRow({0, false});
+      int64_t bandwidth = topology.limits()[limits[limit]].bandwidth;
+      program.entries.push_back({row, step, -bandwidth});
+    }
+  unsigned sum = program.addRow({chunks, true});
+  for (const PlanColumn &plan : columns) {
+    unsigned column = program.addColumn({0, chunks, 0, true});
+    program.entries.push_back({sum, column, 1});
+    for (unsigned row = 0; row < plan.load.size(); ++row)
+      if (plan.load[row] != 0)
+        program.entries.push_back({row, column, plan.load[row]});
+  }
+  if (isFinal) {
+    unsigned row = program.addRow({instance.rounds, false});
+    for (unsigned step = 0; step < instance.steps; ++step)
+      program.entries.push_back({row, step, 1});
+  }
+  return program;
+}
+
+/// What a send costs at the multipliers of a relaxation.
+StepPrices Packing::pricesOf(const std::vector<double> &multipliers) const {
+  StepPrices prices(topology.links().size() * instance.steps);
+  for (size_t limit = 0; limit < limits.size(); ++limit)
+    for (unsigned step = 0; step < instance.steps; ++step) {
+      double price = std::max(-multipliers[rowOf(limit, step)], 0.0);
+      for (size_t link = 0; link < topology.links().size(); ++link)
+        prices[link * instance.steps + step] +=
+            price * double(weights[limit][link]);
+    }
+  return prices;
+}
+
+/// Adds the cheapest plan for a core, with sums made in the first `joined`
+/// steps and, for a core of several ranks, the one after. A plan with the load
+/// of another is as good as that.
+void Packing::addPlan(const Core &core, unsigned joined) {
+  unsigned between = exchangeSteps(core);
+  PlanColumn column{{{}, joined + between}, {}};
+  std::vector<TimedLink> &sends = column.plan.sends;
+  inward.append(core.ranks, joined, sends);
+  for (unsigned link : core.exchange)
+    sends.push_back({link, joined});
+  outward.append(core.ranks, instance.steps - joined - between, sends);
+  column.load.resize(limits.size() * instance.steps);
+  for (auto [link, step] : sends)
+    for (size_t limit = 0; limit < limits.size(); ++limit)
+      column.load[rowOf(limit, step)] += weights[limit][link];
+  if (loads.insert(column.load).second)
+    columns.push_back(std::move(column));
+}
+
+/// Adds plans that cost less than `limit`. Returns whether there was a new one.
+bool Packing::addPlans(const StepPrices &prices, double limit) {
+  size_t before = columns.size();
+  outward.update(prices);
+  if (reduces)
+    inward.update(prices);
+  for (const Core &core : cores) {
+    if (isLean && std::popcount(core.ranks) > 2)
+      continue;
+    unsigned between = exchangeSteps(core);
+    for (unsigned joined = 0; joined + between <= instance.steps; ++joined) {
+      if (!reduces && joined > 0)
+        break;
+      double price =
+          outward.price(core.ranks, instance.steps - joined - between);
+      if (reduces)
+        price += inward.price(core.ranks, joined);
+      for (unsigned link : core.exchange)
+        price += prices[size_t(link) * instance.steps + joined];
+      if (price < limit)
+        addPlan(core, joined);
+    }
+  }
+  return columns.size() > before;
+}
+
+/// Collects plans until the relaxation needs the fewest rounds that any plans
+/// allow. Returns whether those are few enough.
+bool Packing::generate() {
+  constexpr double tolerance = 1e-6;
+  // Plans that are not quite the cheapest help to find integers.
+  constexpr double slack = 1.01;
+  constexpr double anyPrice = 1e9;
+  StepPrices same(topology.links().size() * instance.steps, 1.0);
+  addPlans(same, anyPrice);
+  if (columns.empty())
+    return false;
+  while (!deadline.expired()) {
+    IntegerProgram program = makeProgram(/*isFinal=*/false);
+    LPSolution solution = solveRelaxation(program, deadline);
+    if (solution.status != LPStatus::Optimal)
+      return false;
+    double price = solution.multipliers[limits.size() * instance.steps];
+    double rounds = std::accumulate(
+        solution.values.begin(), solution.values.begin() + instance.steps, 0.0);
+    bool isPossible = rounds <= instance.rounds + tolerance;
+    relaxed = std::move(solution.values);
+    // Clauses need no plans but the rounds; branch and bound needs many.
+    if (usesClauses() && isPossible)
+      return true;
+    if (!addPlans(pricesOf(solution.multipliers), price * slack + tolerance))
+      return isPossible;
+  }
+  return false;
+}
+
+bool Packing::relax() {
+  if (generate())
+    return true;
+  isLean = false;
+  return reduces && generate();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+Schedule Packing::decode(const std::vector<int64_t> &values) const {
+  Schedule schedule;
+  schedule.steps.resize(instance.steps);
+  unsigned spare = instance.rounds;
+  for (unsigned step = 0; step < instance.steps; ++step) {
+    schedule.steps[step].rounds = unsigned(values[step]);
+    spare -= schedule.steps[step].rounds;
+  }
+  schedule.steps.back().rounds += spare;
+  unsigned chunk = 0;
+  for (size_t i = 0; i < columns.size(); ++i)
+    for (int64_t n = 0; n < values[instance.steps + i]; ++n)
+      for (const std::vector<unsigned> &images : linkImages) {
+        const Plan &plan = columns[i].plan;
+        for (auto [link, step] : plan.sends) {
+          auto [src, dst] = topology.links()[images[link]];
+          bool adds = reduces && step < plan.joined;
+          schedule.steps[step].sends.push_back(
+              {chunk, src, dst, adds ? SendAction::Reduce : SendAction::Copy});
+        }
+        ++chunk;
+      }
+  return schedule;
+}
+
+/// Integers near the rounds of the relaxation that add up to R; the same read
+/// backwards if `isPalindrome`. Nothing if there are none.
+std::vector<unsigned> Packing::roundsOf(bool isPalindrome) const {
+  constexpr double tolerance = 1e-6;
+  unsigned steps = instance.steps, spare = instance.rounds;
+  std::vector<double> wanted(relaxed.begin(), relaxed.begin() + steps);
+  if (isPalindrome)
+    for (unsigned step = 0; step < steps; ++step)
+      wanted[step] = (relaxed[step] + relaxed[steps - 1 - step]) / 2;
+  std::vector<unsigned> rounds;
+  for (double value : wanted) {
+    rounds.push_back(unsigned(value + tolerance));
+    spare -= rounds.back();
+  }
+  while (spare > 0) {
+    // The step that lacks most.
+    std::optional<unsigned> chosen;
+    auto lack = [&](unsigned step) { return wanted[step] - rounds[step]; };
+    auto sizeOf = [&](unsigned step) {
+      return isPalindrome && step != steps - 1 - step ? 2u : 1u;
+    };
+    for (unsigned step = 0; step < steps; ++step)
+      if (sizeOf(step) <= spare &&
+          (!chosen || lack(step) > lack(*chosen) + tolerance))
+        chosen = step;
+    if (!chosen)
+      return {};
+    ++rounds[*chosen];
+    if (sizeOf(*chosen) == 2)
+      ++rounds[steps - 1 - *chosen];
+    spare -= sizeOf(*chosen);
+  }
+  return rounds;
+}
+
+/// Looks for a schedule with the fewest sends by clauses, for a while.
+std::optional<Schedule>
+Packing::findTreePairs([[maybe_unused]] bool isPalindrome) const {
+#ifdef SCCL_HAVE_CADICAL
+  constexpr int maxConflicts = 20000, satisfiable = 10;
+  std::vector<unsigned> rounds = roundsOf(isPalindrome);
+  if (rounds.empty())
+    return std::nullopt;
+  CadicalSolver solver;
+  DeadlineTerminator terminator(deadline);
+  solver.set("quiet", 1);
+  solver.configure("sat");
+  solver.set("seed", static_cast<int>(options.seed & 0x7fffffff));
+  solver.connect_terminator(&terminator);
+  TreePairEncoding encoding(instance, group, isPalindrome, std::move(rounds),
+                            solver);
+  encoding.encode([this] { return deadline.expired(); });
+  solver.limit("conflicts", maxConflicts);
+  if (!deadline.expired() && solver.solve() == satisfiable)
+    return encoding.decode();
+#endif
+  return std::nullopt;
+}
+
+std::optional<Schedule> Packing::find() {
+  if (usesClauses()) {
+    bool isPalindrome = isOwnReverse(topology) &&
+                        instance.collective.chunks() % (2 * group.size()) == 0;
+    return findTreePairs(isPalindrome);
+  }
+  constexpr unsigned maxNodes = 100;
+  auto values = findIntegerSolution(makeProgram(/*isFinal=*/true), maxNodes,
+                                    options.seed, deadline);
+  if (!values)
+    return std::nullopt;
+  return decode(*values);
+}
+
+//===----------------------------------------------------------------------===//
+// The engine
+//===----------------------------------------------------------------------===//
+
+/// Groups whose order divides the number of chunks and that keep the root, if
+/// there is one: one of each order, the largest first.
+static std::vector<std::vector<Permutation>>
+groupsFor(const Instance &instance) {
+  constexpr size_t maxGroups = 256;
+  const Topology &topology = instance.topology;
+  std::optional<unsigned> fixed;
+  if (!instance.collective.combining())
+    fixed = instance.collective.root();
+  std::vector<std::vector<Permutation>> candidates;
+  candidates.push_back(groupElements(automorphismGenerators(topology, fixed),
+                                     topology.numRanks(), maxGroups));
+  for (std::vector<Permutation> &group : freeSubgroups(topology, maxGroups))
+    candidates.push_back(std::move(group));
+  std::map<size_t, std::vector<Permutation>, std::greater<>> byOrder;
+  for (std::vector<Permutation> &group : candidates) {
+    bool keepsRoot = !fixed || std::ranges::all_of(group, [&](const auto &g) {
+      return g[*fixed] == *fixed;
+    });
+    if (keepsRoot && !group.empty() &&
+        instance.collective.chunks() % group.size() == 0)
+      byOrder.try_emplace(group.size(), std::move(group));
+  }
+  std::vector<std::vector<Permutation>> groups;
+  for (auto &[order, group] : byOrder)
+    groups.push_back(std::move(group));
+  return groups;
+}
+
+static Outcome pack(const Instance &instance, const SolverOptions &options,
+                    const Deadline &deadline) {
+  for (std::vector<Permutation> &group : groupsFor(instance)) {
+    Packing packing(instance, options, deadline, std::move(group));
+    bool isPossible = packing.relax();
+    if (isPossible)
+      if (std::optional<Schedule> schedule = packing.find())
+        return Satisfied{std::move(*schedule)};
+    if (deadline.expired())
+      return Unknown{deadline.reason()};
+    // The mean over a group is a solution too, so all groups relax alike. With
+    // a smaller one the clauses are far too many.
+    if (!isPossible || packing.usesClauses())
+      break;
+  }
+  return Unknown{"no packing of trees found, which does not exclude other "
+                 "schedules"};
+}
+
+namespace {
+class PackingBackend final : public SolverBackend {
+public:
+  std::string_view name() const override { return "packing"; }
+
+  std::string whyNot(const Instance &instance) const override {
+    // Time and memory grow with 3^ranks and 2^ranks.
+    constexpr unsigned maxRanks = 10;
+    const Collective &collective = instance.collective;
+    if (collective.kind() != CollectiveKind::AllReduce &&
+        collective.kind() != CollectiveKind::Broadcast)
+      return "packing takes broadcast and all_reduce only, got '" +
+             collective.name() + "'";
+    if (collective.numRanks() > maxRanks)
+      return "packing takes at most " + std::to_string(maxRanks) +
+             " ranks, got " + std::to_string(collective.numRanks());
+    return "";
+  }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    return runEngine(*this, instance, [&] {
+      return pack(instance, options, Deadline(options));
+    });
+  }
+};
+} // namespace
+
+std::unique_ptr<SolverBackend> sccl::createPackingBackend() {
+  return std::make_unique<PackingBackend>();
+}

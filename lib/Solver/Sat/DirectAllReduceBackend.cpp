@@ -1,0 +1,248 @@
+//===- DirectAllReduceBackend.cpp - Reductions with CaDiCaL ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An all_reduce need not be a reduce_scatter followed by an all_gather: done
+// directly, it takes fewer steps on many machines. The search tries symmetric
+// schedules first, which are many times fewer, and all schedules in turn with
+// them, so that an instance without schedules is refuted in the end. As in
+// SatBackend.cpp, turns are measured in conflicts, not time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solver/Backends.h"
+#include "Optimize/Cadical.h"
+#include "ContributionEncoding.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+using namespace sccl;
+
+namespace {
+/// One search, set up when it first gets a turn.
+struct Search {
+  std::vector<Permutation> group;
+  bool isOver = false;
+  std::unique_ptr<CadicalSolver> solver = nullptr;
+  std::unique_ptr<ContributionEncoding> encoding = nullptr;
+
+  bool isComplete() const { return group.size() == 1; }
+};
+
+class DirectRun {
+public:
+  DirectRun(const Instance &instance, const SolverOptions &options)
+      : instance(instance), options(options), deadline(options),
+        terminator(deadline) {}
+
+  Outcome answer();
+
+private:
+  std::optional<Unsatisfiable> refuteByCounting() const;
+  void planSearches();
+  uint64_t variableBudget() const;
+  void prepare(Search &search);
+  std::optional<Outcome> advance(Search &search, int conflicts);
+  Unknown tooLarge() const;
+
+  const Instance &instance;
+  const SolverOptions &options;
+  const Deadline deadline;
+  DeadlineTerminator terminator;
+  const std::function<bool()> stop = [this] { return deadline.expired(); };
+  std::vector<Search> searches;
+
+  /// Of all formulas at once.
+  static constexpr uint64_t maxVariables = 2'000'000;
+  /// Measured after some search: 360 on rings and tori, 980 on dgx1.
+  static constexpr uint64_t bytesPerVariable = 1000;
+};
+} // namespace
+
+/// A chunk that `sources` contribute to and `destinations` get needs at least
+/// |sources| + |destinations| - 2 sends if every contributor is asked for, see
+/// "Gossip" in Certificate.h: until some rank first knows everything, each
+/// other contributor has sent, and after that each other destination receives.
+std::optional<Unsatisfiable> DirectRun::refuteByCounting() const {
+  const Topology &topology = instance.topology;
+  std::vector<bool> limited(topology.links().size());
+  for (const BandwidthLimit &limit : topology.limits())
+    for (unsigned link : limit.links)
+      limited[link] = true;
+  if (std::ranges::count(limited, false) > 0)
+    return std::nullopt;
+  uint64_t perRound = 0, needed = 0;
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    perRound += topology.capacity(link);
+  const Collective &collective = instance.collective;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    size_t sources = collective.pre().ranksOf(chunk).size();
+    size_t destinations = collective.post().ranksOf(chunk).size();
+    if (destinations > 0 && sources + destinations > 2)
+      needed += sources + destinations - 2;
+  }
+  uint64_t most = perRound * instance.rounds;
+  if (needed <= most)
+    return std::nullopt;
+  return Unsatisfiable{"refuted by counting: " + std::to_string(needed) +
+                       " sends are needed, the links carry at most " +
+                       std::to_string(most)};
+}
+
+/// The variables that there is memory for.
+uint64_t DirectRun::variableBudget() const {
+  if (options.memoryMiB == 0)
+    return maxVariables;
+  return std::min(maxVariables,
+                  (uint64_t(options.memoryMiB) << 20) / bytesPerVariable);
+}
+
+/// Groups that move whole cycles of chunks, the largest first, and the trivial
+/// group, whose search is complete.
+void DirectRun::planSearches() {
+  constexpr size_t maxGroups = 256, perOrder = 2;
+  const unsigned numChunks = instance.collective.numChunks();
+  std::vector<std::vector<Permutation>> groups;
+  if (ContributionEncoding::actsOn(instance.collective)) {
+    groups = freeSubgroups(instance.topology, maxGroups);
+  } else {
+    Permutation identity(instance.topology.numRanks());
+    std::iota(identity.begin(), identity.end(), 0u);
+    groups = {{identity}};
+  }
+  // Those that leave no chunk over first: they have the most symmetry.
+  auto leavesSome = [&](const std::vector<Permutation> &group) {
+    return numChunks % group.size() != 0;
+  };
+  std::ranges::stable_sort(groups, {}, leavesSome);
+  // Whatever else is tried, the complete search is the first to get memory.
+  uint64_t budget = variableBudget();
+  uint64_t complete = ContributionEncoding::numVariables(instance, 1);
+  bool isCompletePossible = complete <= budget;
+  if (isCompletePossible)
+    budget -= complete;
+  size_t sameOrder = 0, lastOrder = 0;
+  for (std::vector<Permutation> &group : groups) {
+    size_t order = group.size();
+    sameOrder = order == lastOrder ? sameOrder + 1 : 1;
+    lastOrder = order;
+    uint64_t variables = ContributionEncoding::numVariables(instance, order);
+    bool isPossible = order == 1
+                          ? isCompletePossible
+                          : order <= numChunks && sameOrder <= perOrder &&
+                                variables <= budget;
+    if (!isPossible)
+      continue;
+    if (order > 1)
+      budget -= variables;
+    searches.push_back({std::move(group)});
+  }
+}
+
+void DirectRun::prepare(Search &search) {
+  search.solver = std::make_unique<CadicalSolver>();
+  search.solver->set("quiet", 1);
+  // A restricted search is only good for finding something.
+  if (!search.isComplete())
+    search.solver->configure("sat");
+  search.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
+  search.solver->connect_terminator(&terminator);
+  search.encoding = std::make_unique<ContributionEncoding>(
+      instance, search.group, *search.solver);
+  search.encoding->encode(stop);
+}
+
+/// Gives `search` a turn. Returns the answer, if it is one for the instance.
+std::optional<Outcome> DirectRun::advance(Search &search, int conflicts) {
+  if (!search.solver)
+    prepare(search);
+  if (stop())
+    return Unknown{deadline.reason()};
+  // Conflicts in the smaller formulas cost less, and lead to more.
+  constexpr size_t maxWeight = 64;
+  int weight = static_cast<int>(std::min(search.group.size(), maxWeight));
+  search.solver->limit("conflicts", conflicts * weight);
+  constexpr int satisfiable = 10, unsatisfiable = 20;
+  int status = search.solver->solve();
+  if (status == satisfiable)
+    return Satisfied{search.encoding->decode()};
+  if (status == unsatisfiable) {
+    if (search.isComplete())
+      return Unsatisfiable{"refuted by cadical"};
+    search.isOver = true;
+    search.encoding.reset();
+    search.solver.reset();
+  }
+  if (stop())
+    return Unknown{deadline.reason()};
+  return std::nullopt;
+}
+
+Unknown DirectRun::tooLarge() const {
+  uint64_t variables = ContributionEncoding::numVariables(instance, 1);
+  std::string size = std::to_string(variables) + " variables";
+  if (options.memoryMiB && variables <= maxVariables)
+    return {"out of memory (limit " + std::to_string(options.memoryMiB) +
+            " MiB): the formula needs " + size};
+  return {"the formula needs " + size + ", the limit is " +
+          std::to_string(maxVariables)};
+}
+
+Outcome DirectRun::answer() {
+  if (std::optional<Unsatisfiable> refutation = refuteByCounting())
+    return *refutation;
+  planSearches();
+  // The largest budget, times the largest weight, must stay below 2^31.
+  constexpr int maxBudget = 1 << 20;
+  const int firstBudget = std::clamp(int(options.firstTurn), 1, maxBudget);
+  unsigned turns = 0;
+  for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
+    if (options.maxTurns > 0 && turns++ == options.maxTurns)
+      return Unknown{"gave up after " + std::to_string(options.maxTurns) +
+                     " turns"};
+    bool anyLeft = false;
+    for (Search &search : searches) {
+      if (search.isOver)
+        continue;
+      anyLeft = true;
+      if (std::optional<Outcome> outcome = advance(search, budget))
+        return std::move(*outcome);
+    }
+    // The complete search ends with an answer, unless it was too large.
+    if (!anyLeft)
+      return tooLarge();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The engine
+//===----------------------------------------------------------------------===//
+
+namespace {
+class DirectAllReduceBackend final : public SolverBackend {
+public:
+  std::string_view name() const override { return "direct"; }
+
+  std::string whyNot(const Instance &instance) const override {
+    if (!instance.collective.combining())
+      return "direct takes combining collectives only, got '" +
+             instance.collective.name() + "'";
+    return "";
+  }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    return runEngine(*this, instance,
+                     [&] { return DirectRun(instance, options).answer(); });
+  }
+};
+} // namespace
+
+std::unique_ptr<SolverBackend> sccl::createDirectAllReduceBackend() {
+  return std::make_unique<DirectAllReduceBackend>();
+}

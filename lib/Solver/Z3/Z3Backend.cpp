@@ -1,0 +1,185 @@
+//===- Z3Backend.cpp - The reference engine -------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs z3 on either encoding within limits of time and memory. All exceptions
+// end here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solver/Backends.h"
+#include "Optimize/Watchdog.h"
+#include "Z3Encoding.h"
+
+#include <new>
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// z3's own memory limit while this object lives, as a backstop for the moments
+/// in which nobody asks `Watchdog`: a little above the limit that we were
+/// given. It is one number per process, so syntheses that run side by side
+/// share the one set last.
+class MemoryBackstop {
+public:
+  explicit MemoryBackstop(unsigned mebibytes) : isSet(mebibytes) {
+    if (isSet)
+      set(std::to_string(mebibytes + uint64_t(mebibytes) / 8 + 64));
+  }
+  ~MemoryBackstop() {
+    if (isSet)
+      set("0");
+  }
+  MemoryBackstop(const MemoryBackstop &) = delete;
+  MemoryBackstop &operator=(const MemoryBackstop &) = delete;
+
+private:
+  static void set(const std::string &mebibytes) {
+    Z3_global_param_set("memory_max_size", mebibytes.c_str());
+  }
+  const bool isSet;
+};
+
+/// One run on one instance.
+class Z3Run {
+public:
+  Z3Run(const Instance &instance, const SolverOptions &options)
+      : instance(instance), options(options) {}
+
+  /// Never throws.
+  Outcome answer();
+
+private:
+  Outcome answerIn(z3::context &context, Watchdog &watchdog);
+  z3::solver makeSolver(z3::context &context) const;
+  std::unique_ptr<Z3Encoding> createEncoding(z3::context &context) const {
+    if (instance.collective.combining())
+      return createReductionEncoding(instance, context);
+    return options.encoding == Encoding::Paper
+               ? createPaperEncoding(instance, context)
+               : createDirectEncoding(instance, context);
+  }
+  std::string refutation() const {
+    return std::string("refuted by z3 (") +
+           (options.encoding == Encoding::Paper ? "paper" : "direct") +
+           " encoding)";
+  }
+
+  /// z3 takes up to 2.8 KB a variable (measured on hypercube:6 all_to_all), so
+  /// about 11 GB.
+  static constexpr uint64_t maxVariables = 4'000'000;
+  const Instance &instance;
+  const SolverOptions &options;
+};
+} // namespace
+
+/// In exceptions and as the reason of an "unknown".
+static bool isOutOfMemory(const std::string &message) {
+  return message.find("out of memory") != std::string::npos ||
+         message.find("memout") != std::string::npos ||
+         message.find("max. memory exceeded") != std::string::npos;
+}
+
+//===----------------------------------------------------------------------===//
+// Running z3
+//===----------------------------------------------------------------------===//
+
+Outcome Z3Run::answer() {
+  try {
+    z3::context context; // crashes if it lacks memory, so before the backstop
+    MemoryBackstop backstop(options.memoryMiB);
+    Watchdog watchdog(options, Z3_get_estimated_alloc_size,
+                      [&context] { context.interrupt(); });
+    try {
+      return answerIn(context, watchdog);
+    } catch (const z3::exception &) {
+      // An interruption may surface as any error.
+      if (watchdog.expired())
+        return Unknown{watchdog.reason()};
+      throw;
+    }
+  } catch (const std::bad_alloc &) {
+    return Unknown{outOfMemoryReason(options)};
+  } catch (const z3::exception &error) {
+    if (isOutOfMemory(error.msg()))
+      return Unknown{outOfMemoryReason(options)};
+    return Failed{std::string("z3: ") + error.msg()};
+  } catch (const std::exception &error) {
+    return Failed{std::string("z3 engine: ") + error.what()};
+  }
+}
+
+Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog) {
+  StopFunction stop = [&] { return watchdog.poll(); };
+  std::unique_ptr<Z3Encoding> encoding = createEncoding(context);
+  uint64_t numVariables = encoding->plan(maxVariables, stop);
+  if (numVariables > maxVariables)
+    return Unknown{
+        "instance too large for z3: " + std::to_string(numVariables) +
+        " variables or more, the limit is " + std::to_string(maxVariables)};
+  z3::solver solver = makeSolver(context);
+  if (!stop())
+    encoding->encode(solver, stop);
+  // A part of the formula must not be solved.
+  if (stop())
+    return Unknown{watchdog.reason()};
+  switch (solver.check()) {
+  case z3::sat:
+    return Satisfied{encoding->decode(solver.get_model())};
+  case z3::unsat:
+    return Unsatisfiable{refutation()};
+  case z3::unknown:
+    break;
+  }
+  if (watchdog.expired())
+    return Unknown{watchdog.reason()};
+  std::string reason = solver.reason_unknown();
+  return Unknown{isOutOfMemory(reason) ? outOfMemoryReason(options)
+                                       : "z3 gave up: " + reason};
+}
+
+z3::solver Z3Run::makeSolver(z3::context &context) const {
+  // The plain solver. The default one tries tactics first, which takes longer
+  // on every instance of the paper.
+  z3::solver solver(context, z3::solver::simple());
+  z3::params params(context);
+  params.set("random_seed", options.seed);
+  // z3 would replace the caller's SIGINT handler while it searches.
+  params.set("ctrl_c", false);
+  solver.set(params);
+  return solver;
+}
+
+namespace {
+class Z3Backend final : public SolverBackend {
+public:
+  std::string_view name() const override { return "z3"; }
+
+  std::string whyNot(const Instance &) const override { return ""; }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    if (options.encoding == Encoding::Paper && instance.collective.combining())
+      return {Unknown{"the encoding of the paper has no reductions"},
+              "z3/paper"};
+    auto start = std::chrono::steady_clock::now();
+    Outcome outcome = Z3Run(instance, options).answer();
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    return {std::move(outcome),
+            options.encoding == Encoding::Paper ? "z3/paper" : "z3/direct",
+            seconds.count()};
+  }
+};
+} // namespace
+
+std::unique_ptr<SolverBackend> sccl::createZ3Backend() {
+  return std::make_unique<Z3Backend>();
+}

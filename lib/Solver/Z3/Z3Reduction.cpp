@@ -1,0 +1,76 @@
+//===- Z3Reduction.cpp - Reductions for z3 --------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The formula of ContributionEncoding.h, clause by clause.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solver/Sat/ContributionEncoding.h"
+#include "Z3Encoding.h"
+
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+
+using namespace sccl;
+
+namespace {
+class ReductionEncoding final : public Z3Encoding, public ClauseSolver {
+public:
+  ReductionEncoding(const Instance &instance, z3::context &context)
+      : instance(instance), context(context), clause(context) {}
+
+  uint64_t plan(uint64_t, const StopFunction &) override {
+    return ContributionEncoding::numVariables(instance, 1);
+  }
+
+  void encode(z3::solver &theSolver, const StopFunction &stop) override {
+    solver = &theSolver;
+    Permutation identity(instance.topology.numRanks());
+    std::iota(identity.begin(), identity.end(), 0u);
+    encoding.emplace(instance, std::vector<Permutation>{identity}, *this);
+    encoding->encode(stop);
+  }
+
+  Schedule decode(const z3::model &theModel) const override {
+    model = &theModel;
+    return encoding->decode();
+  }
+
+private:
+  void add(int literal) override {
+    if (literal != 0) {
+      z3::expr variable = variableOf(literal);
+      clause.push_back(literal > 0 ? variable : !variable);
+      return;
+    }
+    solver->add(anyOf(clause));
+    clause = z3::expr_vector(context);
+  }
+
+  bool isTrue(int literal) override {
+    return isTrueIn(*model, variableOf(literal)) == (literal > 0);
+  }
+
+  z3::expr variableOf(int literal) {
+    return context.constant(context.int_symbol(std::abs(literal)),
+                            context.bool_sort());
+  }
+
+  const Instance &instance;
+  z3::context &context;
+  z3::solver *solver = nullptr;
+  mutable const z3::model *model = nullptr;
+  z3::expr_vector clause; ///< under construction
+  std::optional<ContributionEncoding> encoding;
+};
+} // namespace
+
+std::unique_ptr<Z3Encoding>
+sccl::createReductionEncoding(const Instance &instance, z3::context &context) {
+  return std::make_unique<ReductionEncoding>(instance, context);
+}

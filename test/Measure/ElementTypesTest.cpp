@@ -1,0 +1,222 @@
+//===- ElementTypesTest.cpp - Every reduction on every element type -------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/ABI/KernelABI.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Measure/HostExecutor.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/APFloat.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+using namespace sccl;
+
+static HostPlan compile(const std::string &file, const ElementType &element,
+                        Reduction reduction, LoweringOptions options = {}) {
+  static const bool registered = [] {
+    registerPipelinePasses();
+    return true;
+  }();
+  (void)registered;
+  mlir::DialectRegistry registry;
+  registerPipelineDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(
+      SCCL_TEST_INPUTS "/" + file, &context);
+  options.element = element.name;
+  options.reduction = toString(reduction);
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, options);
+  EXPECT_TRUE(succeeded(plan));
+  return std::move(*plan);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole table (T1)
+//===----------------------------------------------------------------------===//
+
+/// A schedule, and a way to lower it.
+struct Lowering {
+  const char *file;
+  const char *transport;
+  const char *shape;
+};
+
+class Table : public testing::TestWithParam<Lowering> {};
+
+TEST_P(Table, runsBitExactly) {
+  LoweringOptions lowering;
+  lowering.transport = GetParam().transport;
+  lowering.shape = GetParam().shape;
+  for (const ElementType &element : elementTypes())
+    for (Reduction reduction : reductions()) {
+      SCOPED_TRACE(std::string(element.name) + " " + toString(reduction));
+      HostPlan plan = compile(GetParam().file, element, reduction, lowering);
+      // No whole number of chunks, and tails of every loop.
+      RunOptions options{.segmentBytes = 4104,
+                         .element = element,
+                         .reduction = reduction,
+                         .iterations = 3};
+      Result<RunReport> report = runOnHost(plan, options);
+      ASSERT_TRUE(report) << report.error();
+      EXPECT_TRUE(report->ok()) << report->failure << report->firstWrong;
+      EXPECT_EQ(report->elements,
+                3 * plan.collective().numRanks() * 4104 / element.bytes);
+    }
+}
+
+// The ring combines and passes on in one op, pulls get and combine in one; a
+// table holds the divisors of averages.
+INSTANTIATE_TEST_SUITE_P(
+    ElementTypes, Table,
+    testing::Values(Lowering{"line3-all_reduce.mlir", "push", "auto"},
+                    Lowering{"ring4-all_reduce.mlir", "push", "unrolled"},
+                    Lowering{"mesh3-all_reduce.mlir", "push", "table"},
+                    Lowering{"line3-all_reduce.mlir", "pull", "auto"}));
+
+TEST(ElementTypes, tableHasSixtyCells) {
+  EXPECT_EQ(elementTypes().size() * reductions().size(), 60u);
+}
+
+//===----------------------------------------------------------------------===//
+// Small floats against APFloat
+//===----------------------------------------------------------------------===//
+
+using llvm::APFloat;
+using Words = std::vector<uint16_t>;
+
+static const llvm::fltSemantics &semanticsOf(const ElementType &element) {
+  std::string name = element.name;
+  return name == "f16"      ? APFloat::IEEEhalf()
+         : name == "bf16"   ? APFloat::BFloat()
+         : name == "f8e4m3" ? APFloat::Float8E4M3FN()
+                            : APFloat::Float8E5M2();
+}
+
+static APFloat decode(const ElementType &element, uint16_t bits) {
+  return APFloat(semanticsOf(element), llvm::APInt(element.bits(), bits));
+}
+
+/// Rounds to f32 and then to the type; in 8 bits what is too large becomes the
+/// largest number.
+static APFloat round(const ElementType &element, float value) {
+  const llvm::fltSemantics &semantics = semanticsOf(element);
+  APFloat result(value), largest = APFloat::getLargest(semantics);
+  if (element.saturates() && std::fabs(value) > largest.convertToDouble())
+    return APFloat::getLargest(semantics, std::signbit(value));
+  bool losesInfo;
+  result.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
+  return result;
+}
+
+static APFloat expected(const ElementType &element, Reduction reduction,
+                        const APFloat &a, const APFloat &b) {
+  // Sums and products of two small floats are exact in f64, or so close that
+  // the rounding to f32 is the same.
+  double x = a.convertToDouble(), y = b.convertToDouble();
+  switch (reduction) {
+  case Reduction::Sum:
+    return round(element, float(x + y));
+  case Reduction::Prod:
+    return round(element, float(x * y));
+  case Reduction::Min:
+    return llvm::minimum(a, b);
+  case Reduction::Max:
+    return llvm::maximum(a, b);
+  case Reduction::Avg:
+    break;
+  }
+  return round(element, float(x + y) / 2);
+}
+
+/// What rank 0 has after both ranks of a pair have exchanged and combined.
+template <typename Word>
+static std::vector<Word> exchange(const HostPlan &plan,
+                                  const std::vector<Word> &left,
+                                  const std::vector<Word> &right) {
+  uint64_t bytes = left.size() * sizeof(Word);
+  std::vector<Word> inputs[] = {left, right};
+  std::vector<Word> outputs[2];
+  std::vector<uint64_t> scratch[2], controls[2];
+  std::vector<PeerEntry> peers;
+  for (unsigned rank : {0, 1}) {
+    outputs[rank].resize(left.size());
+    scratch[rank].resize(plan.info().scratchBytes(rank, bytes) / 8 + 1);
+    controls[rank].resize(plan.info().controlBytes[rank] / 8);
+    peers.push_back({inputs[rank].data(), outputs[rank].data(),
+                     scratch[rank].data(), controls[rank].data()});
+  }
+  uint64_t abort = 0;
+  auto launch = [&](unsigned rank) {
+    const PeerEntry &own = peers[rank];
+    plan.function(rank)(own.input, own.output, own.scratch, own.control,
+                        peers.data(), &abort, bytes, bytes);
+  };
+  std::thread other(launch, 1);
+  launch(0);
+  other.join();
+  EXPECT_EQ(std::memcmp(outputs[0].data(), outputs[1].data(), bytes), 0);
+  return outputs[0];
+}
+
+template <typename Word>
+static void comparePairs(const ElementType &element, Reduction reduction,
+                         const HostPlan &plan, const std::vector<Word> &left,
+                         const std::vector<Word> &right) {
+  std::vector<Word> results = exchange(plan, left, right);
+  unsigned wrong = 0;
+  for (size_t i = 0; i < left.size() && wrong < 5; ++i) {
+    APFloat a = decode(element, left[i]), b = decode(element, right[i]);
+    APFloat want = expected(element, reduction, a, b);
+    APFloat have = decode(element, results[i]);
+    bool same = want.isNaN() ? have.isNaN() : want.bitwiseIsEqual(have);
+    if (want.isNaN() && element.bytes == 1)
+      same = results[i] == 0x7f;
+    wrong += !same;
+    EXPECT_TRUE(same) << element.name << " " << toString(reduction) << " of "
+                      << +left[i] << " and " << +right[i] << " is "
+                      << +results[i] << ", expected " << want.convertToDouble();
+  }
+}
+
+TEST(SmallFloats, allPairsOfEightBits) {
+  std::vector<uint8_t> left, right;
+  for (unsigned pair = 0; pair < 0x10000; ++pair) {
+    left.push_back(pair >> 8);
+    right.push_back(pair);
+  }
+  for (const char *name : {"f8e4m3", "f8e5m2"})
+    for (Reduction reduction : reductions()) {
+      ElementType element = *findElementType(name);
+      HostPlan plan = compile("pair-all_reduce.mlir", element, reduction);
+      comparePairs(element, reduction, plan, left, right);
+    }
+}
+
+TEST(SmallFloats, everyValueOfSixteenBits) {
+  for (const char *name : {"f16", "bf16"})
+    for (Reduction reduction : reductions()) {
+      ElementType element = *findElementType(name);
+      HostPlan plan = compile("pair-all_reduce.mlir", element, reduction);
+      // Each value with each of: itself, its negative, its neighbour, one that
+      // is nearly as large, and some that have nothing to do with it.
+      for (uint32_t factor : {1u, 0x9e3bu, 0x3779u})
+        for (uint32_t change : {0u, 0x8000u, 1u, 0x93u, 0x4801u, 0xbc00u}) {
+          Words left, right;
+          for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+            left.push_back(bits);
+            right.push_back((bits * factor) ^ change);
+          }
+          comparePairs(element, reduction, plan, left, right);
+        }
+    }
+}

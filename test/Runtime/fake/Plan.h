@@ -1,0 +1,41 @@
+//===- Plan.h - Plans for GPUs that the fake drivers run --------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TEST_RUNTIME_FAKE_PLAN_H
+#define SCCL_TEST_RUNTIME_FAKE_PLAN_H
+
+#include "sccl/Plan/Plan.h"
+
+namespace fake {
+
+/// A plan for the host that says it is one for a GPU, with virtual kernels or
+/// without. Empty if `bytes` is no plan.
+inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
+                             bool isVirtual) {
+  auto view = sccl::plan::parseWhole(bytes);
+  if (!view)
+    return "";
+  sccl::plan::Plan changed;
+  changed.manifest = view->manifest;
+  for (sccl::plan::KernelInfo &kernel : changed.manifest.kernels) {
+    kernel.target = isCUDA ? "sm_90" : "gfx942";
+    kernel.format = isCUDA ? "cubin" : "hsaco";
+    const std::string &symbol = kernel.symbols.front(); // NAME_rank0
+    // Functions of steps have other names, and wait for nobody.
+    bool isWhole = changed.manifest.programs[kernel.program].copies.empty();
+    if (isVirtual && isWhole)
+      kernel.virtualSymbol = symbol.substr(0, symbol.size() - 6) + "_virtual";
+  }
+  for (llvm::StringRef blob : view->blobs)
+    changed.blobs.push_back(blob.str());
+  auto written = sccl::plan::serialize(changed);
+  return written ? *written : "";
+}
+
+} // namespace fake
+
+#endif // SCCL_TEST_RUNTIME_FAKE_PLAN_H
