@@ -154,7 +154,7 @@ def rows_of(table, offset, count):
     for row in range(count):
         word = offset // 4 + row * ROW_WORDS
         opcode = table[word]
-        if opcode >= len(HELPERS):  # packets; bit 3 tells that they are combined
+        if opcode >= len(HELPERS):  # LL words; bit 3 tells that they are combined
             opcode = (opcode - len(HELPERS)) >> 3
         helper = HELPERS[opcode]
         is_flag = helper in ("coll_signal", "coll_wait")
@@ -185,7 +185,7 @@ def channels(kernel, tables):
             result[-1] += rows_of(tables[table], offset, int(parameters["[param1]"]))
         else:
             is_flag = match[0] in ("coll_signal", "coll_wait")
-            helper = re.sub("_[pm]+$", "", match[0])  # with packets or without
+            helper = re.sub("_[pm]+$", "", match[0])  # with LL words or without
             result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
     return result
 

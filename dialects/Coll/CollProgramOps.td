@@ -29,13 +29,13 @@ def Coll_ProgramOp : Coll_Op<"program", [
     takes the b-th part of each chunk, so blocks of different number never
     depend on each other.
 
-    With `alternating` each rank has its scratch twice, and a launch uses one or
+    With `double_buffered` each rank has its scratch twice, and a launch uses one or
     the other in turn.
 
-    With `packets` scratch holds packets: words of 64 bits, 4 bytes of a chunk in
+    With `ll` scratch holds LL words: words of 64 bits, 4 bytes of a chunk in
     the low half and the low half of the launch's number in the high one. Who
     reads a slot of scratch waits for each word until that number is there, so
-    arrivals are not signalled. A slot of packets takes twice the bytes.
+    arrivals are not signalled. A slot of LL words takes twice the bytes.
 
     **Constraints**
     - (program_c1) the topology and the collective exist, and fit each other;
@@ -48,9 +48,9 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c7) a chunk stands in input and output at its own place in a
       segment, so that its bytes are those of the slot for any count (check B1);
     - (program_c8) where there are barriers, everything else is between them;
-    - (program_c9) scratch alternates only in programs without barriers;
-    - (program_c10) packets stand only in scratch that alternates;
-    - (program_c11) with packets peers are reached only by puts into their
+    - (program_c9) scratch is double-buffered only in programs without barriers;
+    - (program_c10) LL words stand only in scratch that is double-buffered;
+    - (program_c11) with LL words peers are reached only by puts into their
       scratch, nothing reads an output, and only ready is signalled;
     - (program_c12) there are no signals and no waits where there are barriers.
 
@@ -83,12 +83,12 @@ def Coll_ProgramOp : Coll_Op<"program", [
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root,
                        ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<64>]>:$blocks,
-                       UnitAttr:$alternating, UnitAttr:$packets);
+                       UnitAttr:$double_buffered, UnitAttr:$ll);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
     `chunks` `=` $chunks (`root` `=` $root^)? `blocks` `=` $blocks
-    (`alternating` $alternating^)? (`packets` $packets^)? attr-dict-with-keyword $body
+    (`double_buffered` $double_buffered^)? (`ll` $ll^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -220,7 +220,7 @@ def Coll_CopyOp : Coll_Op<"copy", [HasParent<"ChannelOp">]> {
   let assemblyFormat = Coll_transferFormat;
 }
 
-class Coll_CombiningOp<string mnemonic>
+class Coll_ReducingOp<string mnemonic>
     : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
   let arguments = (ins I32Attr:$chunk,
       DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
@@ -238,7 +238,7 @@ class Coll_CombiningOp<string mnemonic>
   }];
 }
 
-def Coll_CombineOp : Coll_CombiningOp<"combine"> {
+def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce"> {
   let summary = "Combine chunks of two buffers of this rank into a third";
   let description = !strconcat([{
     The destination becomes the reduction of the two sources. It is `final` if
@@ -247,8 +247,8 @@ def Coll_CombineOp : Coll_CombiningOp<"combine"> {
     checks the attribute.
   }], Coll_transferText, [{
     **Constraints**
-    - (combine_c1) the destination is not the input;
-    - (combine_c2) the collective is a combining one.
+    - (local_reduce_c1) the destination is not the input;
+    - (local_reduce_c2) the collective is a combining one.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -257,7 +257,7 @@ def Coll_CombineOp : Coll_CombiningOp<"combine"> {
     coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
       coll.rank 0 scratch = 1 {
         coll.channel to 0 {
-          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+          coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
         }
       }
       coll.rank 1 scratch = 0 {
@@ -270,17 +270,17 @@ def Coll_CombineOp : Coll_CombiningOp<"combine"> {
   }]);
 }
 
-def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
+def Coll_ReducePutOp : Coll_ReducingOp<"reduce_put"> {
   let summary = "Combine chunks and write the result into the peer's buffer";
   let description = !strconcat([{
-    A `coll.combine` and the `coll.put` that passes its result on, in one: the
+    A `coll.local_reduce` and the `coll.put` that passes its result on, in one: the
     reduction goes from registers straight to the channel's peer, and this rank
-    keeps none of it. `final` is as for `coll.combine`.
+    keeps none of it. `final` is as for `coll.local_reduce`.
   }], Coll_transferText, [{
     **Constraints**
-    - (combine_put_c1) the channel leads to another rank;
-    - (combine_put_c2) the destination is not the peer's input;
-    - (combine_put_c3) the collective is a combining one.
+    - (reduce_put_c1) the channel leads to another rank;
+    - (reduce_put_c2) the destination is not the peer's input;
+    - (reduce_put_c3) the collective is a combining one.
 
     ```mlir
     coll.topology @line3 ranks = 3 {
@@ -295,12 +295,12 @@ def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
       }
       coll.rank 1 scratch = 1 {
         coll.channel to 2 {
-          coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
+          coll.reduce_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
         }
       }
       coll.rank 2 scratch = 1 {
         coll.channel to 2 {
-          coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+          coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
         }
       }
     }
@@ -308,17 +308,17 @@ def Coll_CombinePutOp : Coll_CombiningOp<"combine_put"> {
   }]);
 }
 
-def Coll_GetCombineOp : Coll_CombiningOp<"get_combine"> {
+def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce"> {
   let summary = "Read chunks from the peer's buffer and combine them";
   let description = !strconcat([{
-    A `coll.get` and the `coll.combine` of what it brings, in one: the second
+    A `coll.get` and the `coll.local_reduce` of what it brings, in one: the second
     source is a buffer of the channel's peer, the first source and the
-    destination are buffers of this rank. `final` is as for `coll.combine`.
+    destination are buffers of this rank. `final` is as for `coll.local_reduce`.
   }], Coll_transferText, [{
     **Constraints**
-    - (get_combine_c1) the channel leads to another rank;
-    - (get_combine_c2) the destination is not the input;
-    - (get_combine_c3) the collective is a combining one.
+    - (get_reduce_c1) the channel leads to another rank;
+    - (get_reduce_c2) the destination is not the input;
+    - (get_reduce_c3) the collective is a combining one.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -327,7 +327,7 @@ def Coll_GetCombineOp : Coll_CombiningOp<"get_combine"> {
     coll.program @sum of reduce on @one_way chunks = 1 root = 0 blocks = 1 {
       coll.rank 0 scratch = 0 {
         coll.channel to 1 {
-          coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
+          coll.get_reduce chunk 0 from input[0], input[0] to output[0] step = 0 final
         }
       }
       coll.rank 1 scratch = 0 {

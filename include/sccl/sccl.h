@@ -121,8 +121,7 @@ typedef struct scclConfig {
   size_t scratchBytes;
 } scclConfig;
 
-#define SCCL_CONFIG_INITIALIZER                                                \
-  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0 }
+#define SCCL_CONFIG_INITIALIZER {sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0}
 
 /** What a plan is for. Strings live as long as the plan. */
 typedef struct scclPlanInfo {
@@ -141,7 +140,7 @@ typedef struct scclPlanInfo {
 typedef enum scclPath SCCL_INT {
   scclPathAuto = 0,
   scclPathDirect = 1, /**< peers access the caller's buffers */
-  scclPathBounce = 2  /**< by way of the communicator's memory */
+  scclPathStaging = 2 /**< by way of the communicator's memory */
 } scclPath;
 
 /** What a launch executes, and why. */

@@ -46,12 +46,12 @@ std::optional<Transfer> coll::getTransfer(Operation *op) {
       .Case<GetOp>(
           [&](GetOp get) { return build(get, channel.getPeer(), rank); })
       .Case<CopyOp>([&](CopyOp copy) { return build(copy, rank, rank); })
-      .Case<CombineOp>(
-          [&](CombineOp op) { return buildCombine(op, rank, rank); })
-      .Case<CombinePutOp>([&](CombinePutOp op) {
+      .Case<LocalReduceOp>(
+          [&](LocalReduceOp op) { return buildCombine(op, rank, rank); })
+      .Case<ReducePutOp>([&](ReducePutOp op) {
         return buildCombine(op, rank, channel.getPeer());
       })
-      .Case<GetCombineOp>([&](GetCombineOp op) {
+      .Case<GetReduceOp>([&](GetReduceOp op) {
         return buildCombine(op, channel.getPeer(), rank);
       })
       .Default(std::nullopt);
@@ -148,29 +148,29 @@ private:
     return !firstMissing(&*cursor.next, written);
   }
 
-  /// Enters the packets that `op` sends.
-  void noteWrite(Operation *op) { insertPackets(op, written); }
+  /// Enters the LL words that `op` sends.
+  void noteWrite(Operation *op) { insertLL(op, written); }
 
   using SlotKey = std::pair<unsigned, unsigned>; ///< rank and slot of scratch
 
-  void insertPackets(Operation *op, std::set<SlotKey> &slots) {
+  void insertLL(Operation *op, std::set<SlotKey> &slots) {
     std::optional<Transfer> transfer = getTransfer(op);
-    if (!transfer || !holdsPackets(program, transfer->write))
+    if (!transfer || !holdsLL(program, transfer->write))
       return;
     for (unsigned i = 0; i < transfer->count; ++i)
       slots.insert({transfer->write.rank, transfer->write.slot + i});
   }
 
-  /// The first slot of packets that `op` reads and that is not among `slots`.
+  /// The first slot of LL words that `op` reads and that is not among `slots`.
   std::optional<SlotKey> firstMissing(Operation *op,
                                       const std::set<SlotKey> &slots) {
     std::optional<Transfer> transfer;
-    if (program.getPackets())
+    if (program.getLl())
       transfer = getTransfer(op);
     if (!transfer)
       return std::nullopt;
     for (const SlotRange &read : transfer->reads)
-      for (unsigned i = 0; holdsPackets(program, read) && i < read.count; ++i)
+      for (unsigned i = 0; holdsLL(program, read) && i < read.count; ++i)
         if (!slots.count({read.rank, read.slot + i}))
           return SlotKey{read.rank, read.slot + i};
     return std::nullopt;
@@ -190,7 +190,7 @@ private:
   LogicalResult reportStuck() {
     Operation *stuck = nullptr;
     std::set<SlotKey> sent; // by anybody, in the end
-    program.walk([&](Operation *op) { insertPackets(op, sent); });
+    program.walk([&](Operation *op) { insertLL(op, sent); });
     for (Cursor &cursor : cursors) {
       if (cursor.next == cursor.end)
         continue;
@@ -203,7 +203,7 @@ private:
       if (auto slot = firstMissing(op, sent))
         return op->emitOpError()
                << "never ends on rank " << getRank(cursor.channel)
-               << ": nobody sends packets to scratch[" << slot->second
+               << ": nobody sends LL words to scratch[" << slot->second
                << "] of rank " << slot->first << " (D2)";
       if (!stuck)
         stuck = op;
@@ -230,7 +230,7 @@ private:
 
   ProgramOp program;
   FlagTable flags;
-  std::set<SlotKey> written; ///< that hold packets by now
+  std::set<SlotKey> written; ///< that hold LL words by now
   std::vector<Cursor> cursors;
   std::map<FlagId, unsigned> values;
 };

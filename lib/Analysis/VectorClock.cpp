@@ -13,8 +13,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-ProgramClocks::ProgramClocks(ProgramOp program)
-    : hasPackets(program.getPackets()) {
+ProgramClocks::ProgramClocks(ProgramOp program) : hasLL(program.getLl()) {
   for (RankOp rank : program.getBody().getOps<RankOp>())
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
       channels.try_emplace(channel, channels.size());
@@ -22,7 +21,7 @@ ProgramClocks::ProgramClocks(ProgramOp program)
     }
   barriers.assign(channels.size(), 0);
   clocks.assign(channels.size(), VectorClock(channels.size()));
-  if (!hasPackets)
+  if (!hasLL)
     return;
   inTransfer = inEveryChunk = ends = clocks;
   // The verifier has done the same, and succeeded.
@@ -41,8 +40,8 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
   // Signals and waits leave nothing to be known, but that the launch has begun.
   if (getTransfer(op) || clocks[self][self] == 0)
     clocks[self].tick(self);
-  if (hasPackets)
-    return advanceWithPackets(self, op);
+  if (hasLL)
+    return advanceWithLL(self, op);
   if (auto signal = dyn_cast<SignalOp>(op))
     signals.insert_or_assign({getFlag(signal), signal.getValue()},
                              clocks[self]);
@@ -50,7 +49,7 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
     clocks[self].join(signalled(wait));
 }
 
-void ProgramClocks::advanceWithPackets(size_t self, Operation *op) {
+void ProgramClocks::advanceWithLL(size_t self, Operation *op) {
   VectorClock &known = clocks[self];
   if (auto signal = dyn_cast<SignalOp>(op)) {
     signals.insert_or_assign({getFlag(signal), signal.getValue()}, known);
@@ -64,12 +63,12 @@ void ProgramClocks::advanceWithPackets(size_t self, Operation *op) {
     for (unsigned i = 0; i < transfer->count; ++i) {
       VectorClock chunk = known;
       for (const SlotRange &read : transfer->reads)
-        if (auto it = packets.find({read.rank, read.slot + i});
-            read.buffer == Buffer::Scratch && it != packets.end())
+        if (auto it = ll.find({read.rank, read.slot + i});
+            read.buffer == Buffer::Scratch && it != ll.end())
           chunk.join(it->second);
       if (transfer->write.buffer == Buffer::Scratch)
-        packets.insert_or_assign(
-            {transfer->write.rank, transfer->write.slot + i}, chunk);
+        ll.insert_or_assign({transfer->write.rank, transfer->write.slot + i},
+                            chunk);
       hear(self, chunk, (transfer->chunk + i) % perSegment);
       clock.join(chunk);
       if (common)
@@ -97,7 +96,7 @@ void ProgramClocks::hear(size_t self, const VectorClock &clock,
 
 bool ProgramClocks::hearsOf(RankOp rank, unsigned peer,
                             unsigned position) const {
-  if (!hasPackets)
+  if (!hasLL)
     return knowsLaunch(endOf(rank), peer);
   auto it = heard.find({rank.getRank(), peer});
   return it != heard.end() && it->second <= position;
@@ -123,6 +122,6 @@ bool ProgramClocks::knowsLaunch(const VectorClock &clock, unsigned rank) const {
 VectorClock ProgramClocks::endOf(RankOp rank) const {
   VectorClock end(clocks.size());
   for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-    end.join(hasPackets ? ends[index(channel)] : at(channel));
+    end.join(hasLL ? ends[index(channel)] : at(channel));
   return end;
 }

@@ -21,20 +21,20 @@ std::string sccl::loweringPipeline(const LoweringOptions &options) {
   std::string sync = "coll-insert-flag-sync,coll-remove-redundant-sync";
   if (options.explain)
     sync += "{explain=true}";
-  // Packets are pushed, whatever is estimated.
-  bool isPush = options.packets && options.transport == "auto";
+  // LL words are pushed, whatever is estimated.
+  bool isPush = options.ll && options.transport == "auto";
   return llvm::formatv(
       "coll-check-schedule,"
       "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9} "
       "alpha={12:e17} beta={13:e17}{10}{11}},"
       "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
-      "packets={6}},coll-fuse-combines{{explain={9}},{7},"
+      "ll={6}},coll-fuse-reductions{{explain={9}},{7},"
       "coll-check-program{{identical={8}}",
       isPush ? "push" : options.transport, options.bytes, options.steps,
-      options.blocks, options.throughScratch, options.alternate,
-      options.packets, options.steps ? "coll-insert-step-barriers" : sync,
-      options.identical, options.explain, links.empty() ? "" : " links=", links,
-      options.alpha, options.beta);
+      options.blocks, options.throughScratch, options.alternate, options.ll,
+      options.steps ? "coll-insert-step-barriers" : sync, options.identical,
+      options.explain, links.empty() ? "" : " links=", links, options.alpha,
+      options.beta);
 }
 
 /// The check that comes before the conversion, unless it is switched off.
@@ -124,8 +124,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       *this, "alternate",
       llvm::cl::desc("Take turns between two halves of scratch"),
       llvm::cl::init(false)};
-  Option<bool> packets{*this, "packets",
-                       llvm::cl::desc("Send packets in place of flags")};
+  Option<bool> ll{*this, "ll",
+                  llvm::cl::desc("Send LL words in place of flags")};
   Option<std::string> shape{*this, "shape",
                             llvm::cl::desc("auto, unrolled or table"),
                             llvm::cl::init(LoweringOptions().shape)};
@@ -156,7 +156,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
     options.steps = steps || transport == "dma";
     options.throughScratch = throughScratch;
     options.alternate = alternate;
-    options.packets = packets;
+    options.ll = ll;
     options.shape = shape;
     options.virtualRanks = virtualRanks;
     options.identical = identical;

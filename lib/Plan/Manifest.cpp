@@ -20,14 +20,14 @@ llvm::StringRef plan::pathName(Path path) {
     return "auto";
   case Path::Direct:
     return "direct";
-  case Path::Bounce:
+  case Path::Staging:
     return "bounce";
   }
   return "";
 }
 
 std::optional<Path> plan::parsePath(llvm::StringRef name) {
-  for (Path path : {Path::Auto, Path::Direct, Path::Bounce})
+  for (Path path : {Path::Auto, Path::Direct, Path::Staging})
     if (name == pathName(path))
       return path;
   return std::nullopt;

@@ -83,13 +83,13 @@ plan::ProgramInfo sccl::planInfoOf(ProgramOp program,
   // Halves of scratch spare announcements only among launches of one size.
   // Hosts that copy meet before and after.
   info.announcesReady =
-      facts.steps != 0 ||
-      (!program.getAlternating() && program
-                                        ->walk([](SignalOp signal) {
-                                          return signal.getFlag() == Flag::Ready
-                                                     ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
-                                        })
-                                        .wasInterrupted());
+      facts.steps != 0 || (!program.getDoubleBuffered() &&
+                           program
+                               ->walk([](SignalOp signal) {
+                                 return signal.getFlag() == Flag::Ready
+                                            ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+                               })
+                               .wasInterrupted());
   return info;
 }

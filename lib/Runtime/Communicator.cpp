@@ -295,7 +295,7 @@ Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
       return {scclErrorInternal, "the memory of rank " + std::to_string(other) +
                                      " is smaller than it should be"};
   }
-  fillBounceTables();
+  fillStagingTables();
   calls.resize(numRanks);
   foreign.resize(numRanks);
   resolveTables();
@@ -310,7 +310,7 @@ Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
   return watchdog.start(plane, processes, config.timeoutSeconds);
 }
 
-void Communicator::fillBounceTables() {
+void Communicator::fillStagingTables() {
   peerTables.resize((programs.size() + 1) * numRanks);
   for (unsigned slot = 0; slot < programs.size(); ++slot)
     for (unsigned other = 0; other < numRanks; ++other) {
@@ -459,7 +459,7 @@ Status Communicator::setChoice(const scclChoice *choice) {
   }
   for (const Program &program : programs)
     if (int(program.index) == choice->program) {
-      if (unsigned(choice->path) > unsigned(scclPathBounce))
+      if (unsigned(choice->path) > unsigned(scclPathStaging))
         return invalid("path is " + std::to_string(int(choice->path)) +
                        ", expected 0 to 2");
       forced = makeChoice(program, plan::Path(choice->path), choice->pieceBytes,

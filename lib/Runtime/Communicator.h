@@ -149,7 +149,7 @@ private:
   Status placeTables();
   Status uploadTable(void *stream);
   Status probeProcesses(const std::vector<struct Hello> &hellos);
-  void fillBounceTables();
+  void fillStagingTables();
   uint64_t fitPiece() const;
   void resolveTables();
   bool resolveTable(const plan::SizeTable &table, const char *reason);

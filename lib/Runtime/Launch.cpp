@@ -134,7 +134,7 @@ bool Communicator::isSmall(const Flight &flight) const {
 /// From a program whose ranks access the caller's buffers to another one, or to
 /// the communicator's buffers.
 Status Communicator::stepBack(Flight &flight) const {
-  flight.choice.path = plan::Path::Bounce;
+  flight.choice.path = plan::Path::Staging;
   if (!flight.choice.aloof)
     return {};
   flight.choice.program = flight.choice.aloof;

@@ -94,9 +94,9 @@ public:
           if (succeeded(status))
             status = execute(channel, op);
         });
-    if (failed(walked) || failed(status) || failed(checkAlternation()))
+    if (failed(walked) || failed(status) || failed(checkDoubleBuffering()))
       return failure();
-    if (program.getPackets() && failed(checkPackets()))
+    if (program.getLl() && failed(checkLL()))
       return failure();
     if (failed(checkOutputs()))
       return failure();
@@ -143,16 +143,16 @@ private:
   }
 
   /// A peer's buffers belong to this launch only after it has begun there (H3).
-  /// Scratch that alternates belongs to it from the start, as far as the rank
-  /// that owns it, and has begun this launch, is known to have done so when
-  /// this rank's next launch but one begins: see checkAlternation.
+  /// Scratch that is double-buffered belongs to it from the start, as far as
+  /// the rank that owns it, and has begun this launch, is known to have done so
+  /// when this rank's next launch but one begins: see checkDoubleBuffering.
   LogicalResult requireReady(ChannelOp channel, Operation *op,
                              const Transfer &transfer) {
     auto check = [&](const SlotRange &range) -> LogicalResult {
       if (range.rank == getRank(channel) ||
           clocks.knowsLaunch(clocks.throughout(channel), range.rank))
         return success();
-      if (program.getAlternating() && range.buffer == Buffer::Scratch) {
+      if (program.getDoubleBuffered() && range.buffer == Buffer::Scratch) {
         unsigned position = transfer.chunk % collective.chunksPerSegment();
         auto [it, isNew] = unready.try_emplace({getRank(channel), range.rank},
                                                std::pair(position, op));
@@ -170,13 +170,13 @@ private:
     return check(transfer.write);
   }
 
-  /// What a rank writes in launch e into alternating scratch may be read until
-  /// the owner ends launch e. The rank writes there again in launch e + 2: it
-  /// must have heard, by the end of launch e + 1, of something that the owner
-  /// did in launch e + 1 (H3). By packets it hears only if the chunk has bytes:
-  /// as it writes chunks only if they have bytes, those at the same position or
-  /// before it will do.
-  LogicalResult checkAlternation() {
+  /// What a rank writes in launch e into double_buffered scratch may be read
+  /// until the owner ends launch e. The rank writes there again in launch e +
+  /// 2: it must have heard, by the end of launch e + 1, of something that the
+  /// owner did in launch e + 1 (H3). By LL words it hears only if the chunk has
+  /// bytes: as it writes chunks only if they have bytes, those at the same
+  /// position or before it will do.
+  LogicalResult checkDoubleBuffering() {
     SmallVector<RankOp> ranks(program.getBody().getOps<RankOp>());
     for (auto [pair, first] : unready)
       if (!clocks.hearsOf(ranks[pair.first], pair.second, first.first))
@@ -276,11 +276,11 @@ private:
                                           << "] of rank " << range.rank,
                         other);
     };
-    if (state.writer && program.getPackets())
+    if (state.writer && program.getLl())
       return op->emitOpError()
              << "writes " << stringifyBuffer(range.buffer) << '['
              << range.slot + offset << "] of rank " << range.rank
-             << " a second time, but packets have only a number for each "
+             << " a second time, but LL words have only a number for each "
                 "launch (D4)";
     if (state.writer && !state.writer->happensBefore(clock))
       return race(*state.writer);
@@ -299,14 +299,14 @@ private:
     return std::move(diag);
   }
 
-  /// Packets that nobody reads may come when the owner has ended the launch,
+  /// LL words that nobody reads may come when the owner has ended the launch,
   /// and destroy those of a later one.
-  LogicalResult checkPackets() {
+  LogicalResult checkLL() {
     for (auto &[key, state] : slots) {
       auto [rank, buffer, slot] = key;
       if (buffer == Buffer::Scratch && state.writer && state.readers.empty())
         return state.writer->op->emitOpError()
-               << "sends packets to scratch[" << slot << "] of rank " << rank
+               << "sends LL words to scratch[" << slot << "] of rank " << rank
                << ", which nobody reads, so they may come in a later launch "
                   "(H3)";
     }
@@ -424,9 +424,9 @@ findInPlaceFault(ProgramOp program, const Collective &collective) {
     return InPlaceFault{program.getLoc(),
                         "send and receive buffers have no places in common"};
   // The clocks take it that threads wait for their block.
-  if (program.getPackets())
+  if (program.getLl())
     return InPlaceFault{program.getLoc(),
-                        "packets do not order what blocks do in place"};
+                        "LL words do not order what blocks do in place"};
   std::optional<InPlaceFault> fault;
   ScopedDiagnosticHandler handler(
       program.getContext(), [&](Diagnostic &diagnostic) {

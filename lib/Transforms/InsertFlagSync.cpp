@@ -42,7 +42,7 @@ struct Place {
 
 /// Neighbouring transfers of one step and one depth in a channel. They share
 /// their waits and their signals; as transfers depend only on what has less
-/// depth or an earlier step, groups cannot wait for each other in a circle.
+/// depth or an earlier step, groups cannot wait for each other in a cycle.
 struct StepGroup {
   std::vector<TransferOp> transfers;
   /// What must have been done before the first transfer.
@@ -71,7 +71,7 @@ public:
     collectTransfers();
     if (failed(refuseEngines()) || failed(findWriters()))
       return failure();
-    if (program.getPackets()) { // which tell of arrivals by themselves
+    if (program.getLl()) { // which tell of arrivals by themselves
       for (ChannelPlan &plan : plans) {
         OpBuilder builder(plan.op.getContext());
         insertReadies(builder, plan);
@@ -162,7 +162,7 @@ private:
   unsigned computeDepth(TransferOp &transfer, const ChannelPlan &plan) {
     if (transfer.depth)
       return *transfer.depth;
-    transfer.depth = 0; // ends a circle, which coll-check-program reports
+    transfer.depth = 0; // ends a cycle, which coll-check-program reports
     unsigned depth = 0;
     forEachWriter(transfer, [&](const Place &place) {
       ChannelPlan &writerPlan = plans[place.channel];

@@ -77,7 +77,7 @@ private:
     return part;
   }
 
-  /// Fails if transfers depend on each other in a circle.
+  /// Fails if transfers depend on each other in a cycle.
   LogicalResult place() {
     for (bool changed = true; changed;) {
       changed = false;

@@ -15,9 +15,9 @@
 // Through scratch, peers touch nothing but scratch: what a peer pushes lands
 // there and is copied to the output, and what a peer pulls is put there first.
 //
-// With packets a rank also keeps in scratch what it sends on, since outputs
-// hold no packets; and what nobody reads is not sent, because nobody would wait
-// for it either.
+// With LL words a rank also keeps in scratch what it sends on, since outputs
+// hold no LL words; and what nobody reads is not sent, because nobody would
+// wait for it either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,9 +105,9 @@ struct Payload {
 class Planner {
 public:
   Planner(const Collective &collective, const std::vector<PlannedStep> &steps,
-          bool throughScratch, bool packets)
+          bool throughScratch, bool ll)
       : collective(collective), steps(steps),
-        throughScratch(throughScratch || packets), packets(packets),
+        throughScratch(throughScratch || ll), ll(ll),
         ranks(collective.numRanks()) {}
 
   std::vector<RankState> plan() {
@@ -116,7 +116,7 @@ public:
       enterInputs(rank);
     for (auto [index, step] : llvm::enumerate(steps))
       planStep(index, step);
-    while (packets && dropUnread())
+    while (ll && dropUnread())
       ;
     for (RankState &rank : ranks)
       for (auto &[peer, transfers] : rank.channels)
@@ -171,8 +171,7 @@ private:
     std::optional<unsigned> output = collective.outputSlot(rank, chunk);
     bool isLast = --state.arrivalsLeft[chunk] == 0 && output;
     auto sent = state.lastSent.find(chunk);
-    bool isSentOn =
-        packets && sent != state.lastSent.end() && sent->second > step;
+    bool isSentOn = ll && sent != state.lastSent.end() && sent->second > step;
     bool mustPass =
         throughScratch && (byPeer || isSentOn || state.pulled.count(chunk));
     if (isLast && !mustPass)
@@ -298,7 +297,7 @@ private:
   const Collective &collective;
   const std::vector<PlannedStep> &steps;
   bool throughScratch;
-  bool packets;
+  bool ll;
   std::vector<RankState> ranks;
   std::vector<Delivery> deliveries; ///< of the step in hand
 };
@@ -311,9 +310,9 @@ static void createTransfer(OpBuilder &builder, Location loc,
            t.dst.index, t.step);
   };
   if (t.rhs)
-    CombineOp::create(builder, loc, t.chunk, t.count, t.src.buffer, t.src.index,
-                      t.rhs->buffer, t.rhs->index, t.dst.buffer, t.dst.index,
-                      t.step, t.isFinal);
+    LocalReduceOp::create(builder, loc, t.chunk, t.count, t.src.buffer,
+                          t.src.index, t.rhs->buffer, t.rhs->index,
+                          t.dst.buffer, t.dst.index, t.step, t.isFinal);
   else if (t.phase != Phase::Move)
     slots([&](auto... s) { CopyOp::create(builder, loc, s...); });
   else if (t.transport == Transport::Pull)
@@ -361,18 +360,18 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
         failed(requireSenders(op, problem->collective, importSchedule(op))))
       return failure();
     std::vector<PlannedStep> steps = readSteps(op);
-    if (packets && failed(requirePushes(op, steps)))
+    if (ll && failed(requirePushes(op, steps)))
       return failure();
     std::vector<RankState> ranks =
-        Planner(problem->collective, steps, throughScratch, packets).plan();
+        Planner(problem->collective, steps, throughScratch, ll).plan();
 
     OpBuilder builder(op);
     auto program = ProgramOp::create(
         builder, op.getLoc(), op.getSymNameAttr(), op.getCollectiveAttr(),
         op.getTopologyAttr(), op.getChunksAttr(), op.getRootAttr(),
         builder.getI32IntegerAttr(blocks),
-        alternate || packets ? builder.getUnitAttr() : nullptr,
-        packets ? builder.getUnitAttr() : nullptr);
+        alternate || ll ? builder.getUnitAttr() : nullptr,
+        ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
     for (auto [number, state] : llvm::enumerate(ranks))
       createRank(builder, op.getLoc(), number, state);
@@ -413,7 +412,7 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
                  << "moves chunk " << send.chunk << " from rank " << send.src
                  << " to rank " << send.dst << " by "
                  << stringifyTransport(transport)
-                 << ", but packets are always pushed";
+                 << ", but LL words are always pushed";
     return success();
   }
 

@@ -55,9 +55,9 @@ static unsigned firstPosition(ChannelOp channel, unsigned perSegment) {
   return first;
 }
 
-/// The waits for ready that a program with alternating scratch can do without:
-/// the rank hears of its peer in every launch, by other ways than readies,
-/// before it writes the same half again (check H3).
+/// The waits for ready that a program with double_buffered scratch can do
+/// without: the rank hears of its peer in every launch, by other ways than
+/// readies, before it writes the same half again (check H3).
 static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program) {
   ProgramClocks clocks(program);
   auto isReady = [](Operation *op) {
@@ -244,7 +244,7 @@ struct RemoveRedundantSyncPass
 
   LogicalResult reduce(ProgramOp program) {
     unsigned goneReadies = 0;
-    if (program.getAlternating()) {
+    if (program.getDoubleBuffered()) {
       FailureOr<std::vector<WaitOp>> readies = findNeedlessReadies(program);
       if (failed(readies))
         return failure();
@@ -263,7 +263,7 @@ struct RemoveRedundantSyncPass
       program.emitRemark()
           << "waits removed: " << reduction.numWaits()
           << ", signals removed: " << reduction.numSignals()
-          << ", waits for ready removed because scratch alternates: "
+          << ", waits for ready removed because scratch is double-buffered: "
           << goneReadies;
     return success();
   }

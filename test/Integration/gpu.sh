@@ -157,7 +157,7 @@ pack_metrics() {
   synthesize all_reduce mesh:8 all_reduce 8 2 2
   compile all_reduce all_reduce "${large[@]}" --variant=push --variant=pull \
     --variant=scratch --blocks-per-link=1 --blocks-per-link=2 --blocks-per-link=4
-  compile packets all_reduce "${large[@]}" --packets --variant=scratch
+  compile ll all_reduce "${large[@]}" --ll --variant=scratch
   compile no-ready all_reduce "${large[@]}" --variant=scratch
   compile ready all_reduce "${large[@]}" --variant=push --through-scratch
   synthesize all_gather mesh:8 all_gather 1 1 1

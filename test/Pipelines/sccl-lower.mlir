@@ -1,8 +1,8 @@
 // RUN: sccl-opt %s -sccl-lower | FileCheck %s
 // RUN: sccl-opt %s -sccl-lower=blocks=3 | FileCheck %s --check-prefix=BLOCKS
-// RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-combines -coll-insert-flag-sync -coll-remove-redundant-sync -coll-check-program | FileCheck %s
+// RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-reductions -coll-insert-flag-sync -coll-remove-redundant-sync -coll-check-program | FileCheck %s
 // RUN: sccl-opt %s -sccl-lower=steps | FileCheck %s --check-prefix=STEPS
-// RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-combines -coll-insert-step-barriers -coll-check-program | FileCheck %s --check-prefix=STEPS
+// RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-reductions -coll-insert-step-barriers -coll-check-program | FileCheck %s --check-prefix=STEPS
 // RUN: sccl-opt %s -sccl-lower=transport=dma | FileCheck %s --check-prefix=DMA
 // RUN: sccl-opt %s -sccl-lower="transport=pull through-scratch alternate" | FileCheck %s --check-prefix=PULL
 // RUN: sccl-opt %s -sccl-lower=transport=auto | FileCheck %s
@@ -44,7 +44,7 @@ coll.topology @pair ranks = 2 {
 // DMA-NEXT:   coll.barrier
 // DMA-NEXT:   coll.put dma chunk 0 from input[0] to output[0] step = 0
 // DMA-NEXT:   coll.barrier
-// PULL:       coll.program @bc {{.*}} alternating
+// PULL:       coll.program @bc {{.*}} double_buffered
 // PULL:       coll.wait arrival from 0 channel = 0 value = 1
 // PULL-NEXT:  coll.get chunk 0 from scratch[0] to output[0] step = 0
 coll.schedule @bc of broadcast on @pair chunks = 1 root = 0 {

@@ -152,7 +152,7 @@ TEST_P(SharedGPU, NoticesDifferentCallsOnOneDevice) {
               scclChoice choice = {};
               choice.size = sizeof(choice);
               choice.program = int(end.rank);
-              choice.path = scclPathBounce;
+              choice.path = scclPathStaging;
               int failed =
                   check(!scclCommSetChoice(member.comm, &choice), "choice") +
                   check(scclLaunch(member.comm, send, recv, 1000, scclFloat32,

@@ -172,9 +172,9 @@ inline int collectAll(const RankEnd &end, const std::string &bytes,
   // push, pull, scratch, dma.
   for (; choice.program < 4; ++choice.program)
     for (size_t count : {size_t(3), choice.program == 0 ? most : 65537})
-      for (scclPath path : {scclPathDirect, scclPathBounce}) {
+      for (scclPath path : {scclPathDirect, scclPathStaging}) {
         choice.path = path;
-        choice.pieceBytes = path == scclPathBounce ? 1 << 16 : 0;
+        choice.pieceBytes = path == scclPathStaging ? 1 << 16 : 0;
         failed += collectOnce(count, &choice);
       }
   std::vector<int> all;

@@ -294,7 +294,7 @@ static int exchangeEveryWay(Member &member, const Exchange &exchange) {
   for (; choice.path = scclPathDirect,
          scclCommSetChoice(member.comm, &choice) == scclSuccess;
        ++choice.program, ++programs)
-    for (scclPath path : {scclPathDirect, scclPathBounce})
+    for (scclPath path : {scclPathDirect, scclPathStaging})
       for (size_t piece : {0, 192, 20000})
         for (unsigned kinds = 0; kinds < 8; ++kinds) {
           choice.path = path;
@@ -324,16 +324,14 @@ static int exchangeEveryWay(Member &member, const Exchange &exchange) {
 TEST_P(EitherWay, MovesEveryWay) {
   for (auto [plan, ranks] : {std::pair(allGather, 4), {allToAll, 2}})
     for (size_t count : {1, 47, 6001})
-      EXPECT_EQ(
-          0,
-          runRanks(
-              ranks, GetParam(),
-              [plan, count](const RankEnd &end) {
-                Member member;
-                if (check(!member.join(end, plan), "join"))
-                  return 1;
-                return exchangeEveryWay(member, {end, plan == allToAll, count});
-              }))
+      EXPECT_EQ(0, runRanks(ranks, GetParam(),
+                            [plan, count](const RankEnd &end) {
+                              Member member;
+                              if (check(!member.join(end, plan), "join"))
+                                return 1;
+                              return exchangeEveryWay(
+                                  member, {end, plan == allToAll, count});
+                            }))
           << plan << ", " << count << " elements";
 }
 
@@ -461,11 +459,11 @@ TEST_P(EitherWay, TellsWhatItChooses) {
                                           &choice) == scclErrorInvalidArgument,
                           "query of type " + std::to_string(type) + " and op " +
                               std::to_string(op));
-        choice.path = scclPathBounce;
+        choice.path = scclPathStaging;
         choice.pieceBytes = 4096;
         failed += check(scclCommSetChoice(member.comm, &choice) == 0, "set") +
                   check(query(1 << 20) == 0 && choice.pieceBytes == 4096 &&
-                            choice.path == scclPathBounce,
+                            choice.path == scclPathStaging,
                         "forced");
         std::vector<float> a(100000), b(100000);
         failed += reduceOnce(member, end, a.data(), b.data(), a.size());

@@ -51,7 +51,7 @@ static Plan makePlan() {
       {"measured",
        "x86-64",
        "threads",
-       {{0, 0, Path::Bounce, 4096}, {77, 0, Path::Direct, 1 << 20}}}};
+       {{0, 0, Path::Staging, 4096}, {77, 0, Path::Direct, 1 << 20}}}};
   plan.blobs = {"", std::string(10000, 'x'), "third"};
   return plan;
 }

@@ -46,7 +46,7 @@ coll.program @h4_input_overwritten of all_reduce on @pair chunks = 1 blocks = 1 
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
     coll.channel to 1 {
       coll.wait ready from 1 value = 1
@@ -59,7 +59,7 @@ coll.program @h4_input_overwritten of all_reduce on @pair chunks = 1 blocks = 1 
     coll.channel to 1 {
       coll.signal ready to 0 value = 1
       coll.wait arrival from 0 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
     coll.channel to 0 {
       coll.wait ready from 0 value = 1

@@ -198,10 +198,10 @@ coll.program @h1_overwritten_before_read of reduce on @pair chunks = 2 root = 0 
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      // expected-error @+1 {{'coll.combine' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      // expected-error @+1 {{'coll.local_reduce' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
+      coll.local_reduce chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
   }
   coll.rank 1 scratch = 0 {
@@ -230,9 +230,9 @@ coll.program @h1_overwritten_while_read of reduce on @pair chunks = 2 root = 0 b
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
       // expected-note @+1 {{the other access is here}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
+      coll.local_reduce chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
     coll.channel to 1 {
       coll.wait arrival from 1 value = 1
@@ -438,9 +438,9 @@ coll.program @a1_contribution_twice of reduce on @pair chunks = 1 root = 0 block
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0 final
-      // expected-error @+1 {{'coll.combine' op combines the contribution of rank 1 to chunk 0 twice (A1)}}
-      coll.combine chunk 0 from scratch[1], scratch[0] to output[0] step = 1
+      coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0 final
+      // expected-error @+1 {{'coll.local_reduce' op combines the contribution of rank 1 to chunk 0 twice (A1)}}
+      coll.local_reduce chunk 0 from scratch[1], scratch[0] to output[0] step = 1
     }
   }
   coll.rank 1 scratch = 0 {
@@ -505,13 +505,13 @@ coll.program @d2_other_channel of broadcast on @pair chunks = 1 root = 0 blocks 
 
 // -----
 
-// Scratch alternates, so rank 0 need not wait for ready; but in launch e + 2 it
+// Scratch is double-buffered, so rank 0 need not wait for ready; but in launch e + 2 it
 // writes the same half again, and rank 1 may still be in launch e.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_alternating_hears_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating {
+coll.program @h3_alternating_hears_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -532,13 +532,13 @@ coll.program @h3_alternating_hears_nothing of broadcast on @pair chunks = 1 root
 
 // -----
 
-// Only scratch alternates: outputs belong to the user, who may not have given
+// Only scratch is double-buffered: outputs belong to the user, who may not have given
 // them yet.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_alternating_output of all_gather on @pair chunks = 1 blocks = 1 alternating {
+coll.program @h3_alternating_output of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -594,13 +594,13 @@ coll.program @h1_returns_while_scratch_is_written of broadcast on @pair chunks =
 
 // -----
 
-// The same with a slot that rank 1 has used before, and scratch that alternates:
+// The same with a slot that rank 1 has used before, and scratch that is double-buffered:
 // the launch after the next one uses the same half.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h1_returns_while_its_half_is_written of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating {
+coll.program @h1_returns_while_its_half_is_written of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -673,19 +673,19 @@ coll.program @h1_done_too_early of reduce on @pair chunks = 1 root = 1 blocks = 
       coll.wait ready from 0 value = 1
       coll.signal arrival to 0 value = 1
       // expected-note @+1 {{it is read here}}
-      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
+      coll.get_reduce chunk 0 from input[0], input[0] to output[0] step = 0 final
     }
   }
 }
 
 // -----
 
-// A combine_put reads both of its sources: nothing orders the second one.
+// A reduce_put reads both of its sources: nothing orders the second one.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h1_combine_put_before_copy of reduce on @pair chunks = 1 root = 1 blocks = 1 {
+coll.program @h1_reduce_put_before_copy of reduce on @pair chunks = 1 root = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       // expected-note @+1 {{the other access is here}}
@@ -693,8 +693,8 @@ coll.program @h1_combine_put_before_copy of reduce on @pair chunks = 1 root = 1 
     }
     coll.channel to 1 {
       coll.wait ready from 1 value = 1
-      // expected-error @+1 {{'coll.combine_put' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
-      coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
+      // expected-error @+1 {{'coll.reduce_put' op races: it reads scratch[0] of rank 0, which another channel accesses without being ordered (H1)}}
+      coll.reduce_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
       coll.signal arrival to 1 value = 1
     }
   }
@@ -702,7 +702,7 @@ coll.program @h1_combine_put_before_copy of reduce on @pair chunks = 1 root = 1 
     coll.channel to 1 {
       coll.signal ready to 0 value = 1
       coll.wait arrival from 0 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }

@@ -55,16 +55,16 @@ coll.program @pull of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
 // A slot may be used twice if a chain of signals and waits orders all uses: the
 // second put into scratch[0] waits until the first chunk is combined.
 // CHECK-LABEL: coll.program @reuse
-// CHECK: coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
+// CHECK: coll.local_reduce chunk 1 from input[1], scratch[0] to output[1] step = 1 final
 coll.program @reuse of reduce on @pair chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
       coll.signal arrival to 0 value = 1
       coll.wait arrival from 1 value = 2
-      coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 1 final
+      coll.local_reduce chunk 1 from input[1], scratch[0] to output[1] step = 1 final
     }
     coll.channel to 1 {
       coll.wait arrival from 0 value = 1
@@ -83,16 +83,16 @@ coll.program @reuse of reduce on @pair chunks = 2 root = 0 blocks = 1 {
   }
 }
 
-// With scratch that alternates rank 0 needs no ready: it hears of rank 1 in each
+// With scratch that is double-buffered rank 0 needs no ready: it hears of rank 1 in each
 // launch, so rank 1 is at most one launch behind, in the other half.
-// CHECK-LABEL: coll.program @alternating
+// CHECK-LABEL: coll.program @double_buffered
 // CHECK-NOT: ready
 // CHECK: coll.program @kernels
-coll.program @alternating of all_reduce on @pair chunks = 1 blocks = 1 alternating {
+coll.program @double_buffered of all_reduce on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
     coll.channel to 1 {
       coll.put chunk 0 from input[0] to scratch[0] step = 0
@@ -106,13 +106,13 @@ coll.program @alternating of all_reduce on @pair chunks = 1 blocks = 1 alternati
     }
     coll.channel to 1 {
       coll.wait arrival from 0 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
   }
 }
 
 // Barriers order everything: no flags.
-// CHECK: coll.get_combine
+// CHECK: coll.get_reduce
 coll.program @kernels of all_reduce on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 0 {
     coll.channel to 1 {
@@ -125,7 +125,7 @@ coll.program @kernels of all_reduce on @pair chunks = 1 blocks = 1 {
   coll.rank 1 scratch = 0 {
     coll.channel to 0 {
       coll.barrier
-      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 0 final
+      coll.get_reduce chunk 0 from input[0], input[0] to output[0] step = 0 final
       coll.barrier
       coll.barrier
     }

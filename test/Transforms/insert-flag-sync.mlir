@@ -95,8 +95,8 @@ coll.program @relay of broadcast on @line3 chunks = 2 root = 0 blocks = 1 {
 // CHECK-NEXT:         coll.signal ready to 2 value = 1
 // CHECK-NEXT:         coll.wait arrival from 0 value = 1
 // CHECK-NEXT:         coll.wait arrival from 2 value = 1
-// CHECK-NEXT:         coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// CHECK-NEXT:         coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0
 // CHECK-NEXT:         coll.signal arrival to 1 value = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
@@ -131,8 +131,8 @@ coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 {
       coll.put chunk 0 from output[0] to output[0] step = 1
     }
     coll.channel to 1 {
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-      coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+      coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0
     }
     coll.channel to 2 {
       coll.put chunk 0 from output[0] to output[0] step = 1
@@ -288,7 +288,7 @@ coll.program @pulled of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
 // CHECK-NEXT:      coll.channel to 0 {
 // CHECK-NEXT:        coll.signal ready to 1 value = 1
 // CHECK-NEXT:        coll.wait arrival from 1 value = 1
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0
 // CHECK-NEXT:        coll.signal arrival to 0 value = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
@@ -309,7 +309,7 @@ coll.program @pulled of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.signal ready to 0 value = 1
 // CHECK-NEXT:        coll.wait arrival from 0 value = 1
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0
 // CHECK-NEXT:        coll.wait arrival from 0 value = 2
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
@@ -321,7 +321,7 @@ coll.program @pulled of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
 coll.program @depth of all_reduce on @line3 chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0
     }
     coll.channel to 1 {
       coll.put chunk 0 from input[0] to scratch[0] step = 0
@@ -333,7 +333,7 @@ coll.program @depth of all_reduce on @line3 chunks = 1 blocks = 1 {
       coll.put chunk 0 from input[0] to scratch[0] step = 0
     }
     coll.channel to 1 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0
     }
   }
   coll.rank 2 scratch = 0 {

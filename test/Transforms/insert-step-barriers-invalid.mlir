@@ -5,7 +5,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @circle of all_gather on @pair chunks = 1 blocks = 1 {
+coll.program @cycle of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 0 {
     coll.channel to 1 {
       // expected-error @+1 {{'coll.put' op needs what it writes itself, by way of other transfers}}

@@ -91,8 +91,8 @@ coll.program @relay of broadcast on @line3 chunks = 2 root = 0 blocks = 1 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.barrier
 // CHECK-NEXT:        coll.barrier
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0
 // CHECK-NEXT:        coll.barrier
 // CHECK-NEXT:        coll.barrier
 // CHECK-NEXT:      }
@@ -125,8 +125,8 @@ coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 {
       coll.put chunk 0 from output[0] to output[0] step = 1
     }
     coll.channel to 1 {
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-      coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+      coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0
     }
     coll.channel to 2 {
       coll.put chunk 0 from output[0] to output[0] step = 1

@@ -79,8 +79,8 @@ coll.topology @line3 ranks = 3 {
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:    }
 // SCRATCH-NEXT:  }
-// ALTERNATE-LABEL: coll.program @mixed of broadcast on @line3 chunks = 4 root = 1 blocks = 1 alternating {
-// HALVES-LABEL: coll.program @mixed of broadcast on @line3 chunks = 4 root = 1 blocks = 1 alternating {
+// ALTERNATE-LABEL: coll.program @mixed of broadcast on @line3 chunks = 4 root = 1 blocks = 1 double_buffered {
+// HALVES-LABEL: coll.program @mixed of broadcast on @line3 chunks = 4 root = 1 blocks = 1 double_buffered {
 coll.schedule @mixed of broadcast on @line3 chunks = 4 root = 1 {
   coll.step rounds = 4 {
     coll.send 0 over 1 -> 0 by pull
@@ -151,7 +151,7 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 }
 
 // Combining: rank 1 puts its sum into scratch, as rank 2 pulls it from there. Both
-// halves of scratch that alternates are laid out alike: `scratch` counts one.
+// halves of scratch that is double-buffered are laid out alike: `scratch` counts one.
 // DIRECT-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 {
 // DIRECT-NEXT:    coll.rank 0 scratch = 0 {
 // DIRECT-NEXT:      coll.channel to 0 {
@@ -163,8 +163,8 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 // DIRECT-NEXT:        coll.put chunk 0 from output[0] to output[0] step = 1
 // DIRECT-NEXT:      }
 // DIRECT-NEXT:      coll.channel to 1 {
-// DIRECT-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// DIRECT-NEXT:        coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
+// DIRECT-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// DIRECT-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
 // DIRECT-NEXT:      }
 // DIRECT-NEXT:    }
 // DIRECT-NEXT:    coll.rank 2 scratch = 0 {
@@ -190,8 +190,8 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:      coll.channel to 1 {
 // SCRATCH-NEXT:        coll.copy chunk 0 from input[0] to scratch[0] step = 0
-// SCRATCH-NEXT:        coll.combine chunk 0 from scratch[0], scratch[1] to scratch[2] step = 0
-// SCRATCH-NEXT:        coll.combine chunk 0 from scratch[2], scratch[3] to scratch[4] step = 0 final
+// SCRATCH-NEXT:        coll.local_reduce chunk 0 from scratch[0], scratch[1] to scratch[2] step = 0
+// SCRATCH-NEXT:        coll.local_reduce chunk 0 from scratch[2], scratch[3] to scratch[4] step = 0 final
 // SCRATCH-NEXT:        coll.copy chunk 0 from scratch[4] to output[0] step = 0
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:    }
@@ -204,7 +204,7 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:    }
 // SCRATCH-NEXT:  }
-// ALTERNATE-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 alternating {
+// ALTERNATE-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 double_buffered {
 // ALTERNATE-NEXT:   coll.rank 0 scratch = 2 {
 coll.schedule @sum of all_reduce on @line3 chunks = 1 {
   coll.step rounds = 1 {

@@ -156,8 +156,8 @@ coll.schedule @segments of gather on @line4 chunks = 1 root = 3 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0{{$}}
-// CHECK-NEXT:         coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final{{$}}
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 1
@@ -197,8 +197,8 @@ coll.schedule @sum of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 2
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0{{$}}
-// CHECK-NEXT:         coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 1 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 1 final{{$}}
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:         coll.put chunk 0 from scratch[1] to scratch[0] step = 1
@@ -209,7 +209,7 @@ coll.schedule @sum of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[2] step = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
-// CHECK-NEXT:         coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final{{$}}
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
@@ -230,7 +230,7 @@ coll.schedule @versions of all_reduce on @line3 chunks = 1 {
 // CHECK-LABEL: coll.program @own_input of all_reduce on @line3 chunks = 1 blocks = 1 {
 // CHECK-NEXT:     coll.rank 0 scratch = 2 {
 // CHECK-NEXT:       coll.channel to 0 {
-// CHECK-NEXT:         coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
 // CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[0] step = 1
@@ -242,8 +242,8 @@ coll.schedule @versions of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 2
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 1{{$}}
-// CHECK-NEXT:         coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 1 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 1{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 1 final{{$}}
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 2

@@ -22,7 +22,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @circle of all_gather on @pair chunks = 1 blocks = 1 alternating {
+coll.program @cycle of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 1 {
       // expected-error @+1 {{'coll.wait' op never ends on rank 0: it is in a deadlock (D1)}}

@@ -4,12 +4,12 @@
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-remove-redundant-sync=explain 2>&1 | FileCheck %s --check-prefix=COUNTS --implicit-check-not=remark:
 // RUN: sccl-opt %s -coll-remove-redundant-sync 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-// COUNTS: remark: waits removed: 3, signals removed: 4, waits for ready removed because scratch alternates: 0
-// COUNTS: remark: waits removed: 2, signals removed: 2, waits for ready removed because scratch alternates: 0
-// COUNTS: remark: waits removed: 2, signals removed: 1, waits for ready removed because scratch alternates: 0
-// COUNTS: remark: waits removed: 1, signals removed: 1, waits for ready removed because scratch alternates: 0
-// COUNTS: remark: waits removed: 0, signals removed: 2, waits for ready removed because scratch alternates: 2
-// COUNTS: remark: waits removed: 0, signals removed: 0, waits for ready removed because scratch alternates: 0
+// COUNTS: remark: waits removed: 3, signals removed: 4, waits for ready removed because scratch is double-buffered: 0
+// COUNTS: remark: waits removed: 2, signals removed: 2, waits for ready removed because scratch is double-buffered: 0
+// COUNTS: remark: waits removed: 2, signals removed: 1, waits for ready removed because scratch is double-buffered: 0
+// COUNTS: remark: waits removed: 1, signals removed: 1, waits for ready removed because scratch is double-buffered: 0
+// COUNTS: remark: waits removed: 0, signals removed: 2, waits for ready removed because scratch is double-buffered: 2
+// COUNTS: remark: waits removed: 0, signals removed: 0, waits for ready removed because scratch is double-buffered: 0
 
 coll.topology @triangle ranks = 3 {
   coll.link 0 -> 1
@@ -118,8 +118,8 @@ coll.program @transitive of broadcast on @triangle chunks = 3 root = 0 blocks = 
 // CHECK-NEXT:        coll.signal ready to 2 value = 1
 // CHECK-NEXT:        coll.wait arrival from 0 value = 1
 // CHECK-NEXT:        coll.wait arrival from 2 value = 1
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
 // CHECK-NEXT:        coll.signal arrival to 1 value = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
@@ -163,8 +163,8 @@ coll.program @ready of all_reduce on @triangle chunks = 1 blocks = 1 {
       coll.signal ready to 2 value = 1
       coll.wait arrival from 0 value = 1
       coll.wait arrival from 2 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-      coll.combine chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+      coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
       coll.signal arrival to 1 value = 1
     }
     coll.channel to 2 {
@@ -294,10 +294,10 @@ coll.program @same_place of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   }
 }
 
-// With scratch that alternates a rank need not wait for the ready of a rank whose
+// With scratch that is double-buffered a rank need not wait for the ready of a rank whose
 // scratch alone it writes, if it hears of that rank in each launch by itself: ranks
 // 0 and 1 exchange. Rank 0 hears nothing of rank 2, and goes on waiting for it.
-// CHECK-LABEL: coll.program @halves of broadcast on @triangle chunks = 2 root = 0 blocks = 1 alternating {
+// CHECK-LABEL: coll.program @halves of broadcast on @triangle chunks = 2 root = 0 blocks = 1 double_buffered {
 // CHECK-NEXT:    coll.rank 0 scratch = 1 {
 // CHECK-NEXT:      coll.channel to 0 {
 // CHECK-NEXT:        coll.copy chunk 0 count = 2 from input[0] to output[0] step = 0
@@ -332,7 +332,7 @@ coll.program @same_place of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-coll.program @halves of broadcast on @triangle chunks = 2 root = 0 blocks = 1 alternating {
+coll.program @halves of broadcast on @triangle chunks = 2 root = 0 blocks = 1 double_buffered {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
@@ -372,8 +372,8 @@ coll.program @halves of broadcast on @triangle chunks = 2 root = 0 blocks = 1 al
   }
 }
 
-// Nothing changes for outputs: scratch alone alternates.
-// CHECK-LABEL: coll.program @outputs of all_gather on @triangle chunks = 1 blocks = 1 alternating {
+// Nothing changes for outputs: scratch alone is double-buffered.
+// CHECK-LABEL: coll.program @outputs of all_gather on @triangle chunks = 1 blocks = 1 double_buffered {
 // CHECK-NEXT:    coll.rank 0 scratch = 0 {
 // CHECK-NEXT:      coll.channel to 0 {
 // CHECK-NEXT:        coll.signal ready to 1 value = 1
@@ -432,7 +432,7 @@ coll.program @halves of broadcast on @triangle chunks = 2 root = 0 blocks = 1 al
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-coll.program @outputs of all_gather on @triangle chunks = 1 blocks = 1 alternating {
+coll.program @outputs of all_gather on @triangle chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.signal ready to 1 value = 1

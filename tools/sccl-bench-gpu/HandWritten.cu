@@ -130,7 +130,7 @@ extern "C" __global__ void handFlagsOfBlocks(Rank *ranks, uint64_t rounds,
 }
 
 /// Ways to tell the other block.
-enum class Way { Release, Fence, GPUScope, Packet };
+enum class Way { Release, Fence, GPUScope, LL };
 
 template <Way way> __device__ static void send(uint64_t *to, uint64_t value) {
   if constexpr (way == Way::Release)
@@ -156,7 +156,7 @@ __device__ static bool hasCome(const uint64_t *from, uint64_t value) {
                  : "=l"(now)
                  : "l"(from)
                  : "memory");
-  else if constexpr (way == Way::Packet)
+  else if constexpr (way == Way::LL)
     now = relaxed(from) >> 32;
   else
     now = acquire(from);
@@ -195,9 +195,9 @@ extern "C" __global__ void handGPUScope(Rank *ranks, uint64_t rounds,
                                         uint64_t base) {
   pingPong<Way::GPUScope>(ranks, rounds, base, 3);
 }
-extern "C" __global__ void handPacket(Rank *ranks, uint64_t rounds,
+extern "C" __global__ void handLL(Rank *ranks, uint64_t rounds,
                                       uint64_t base) {
-  pingPong<Way::Packet>(ranks, rounds, base, 4);
+  pingPong<Way::LL>(ranks, rounds, base, 4);
 }
 
 //===----------------------------------------------------------------------===//

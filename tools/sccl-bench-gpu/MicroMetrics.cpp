@@ -178,7 +178,7 @@ static void compareRoundTrips(Bench &bench, double generated) {
       {"handRelease", "release and acquire, single threads"},
       {"handFence", "fence and relaxed store, single threads"},
       {"handGPUScope", "gpu scope, single threads"},
-      {"handPacket", "packet, single threads"}};
+      {"handLL", "LL word, single threads"}};
   FlagPair pair(bench.cuda);
   double idle = pair.seconds(bench.hand("handNothing", 2, blockSize), 0);
   auto roundTrip = [&](const char *symbol) {

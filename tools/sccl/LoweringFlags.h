@@ -50,10 +50,10 @@ public:
                   llvm::cl::desc("Use two halves of scratch by turns, to spare "
                                  "handshakes"),
                   llvm::cl::sub(command)),
-        packets("packets",
-                llvm::cl::desc("Send words of data and launch number, in place "
-                               "of flags: for small messages"),
-                llvm::cl::sub(command)),
+        ll("ll",
+           llvm::cl::desc("Send words of data and launch number, in place "
+                          "of flags: for small messages"),
+           llvm::cl::sub(command)),
         shapeNames("code-shape", llvm::cl::desc("unrolled, table or auto"),
                    llvm::cl::sub(command)),
         identical("identical",
@@ -73,7 +73,7 @@ public:
         steps || transport == "dma" || llvm::any_of(options.links, isDMA);
     options.throughScratch = throughScratch;
     options.alternate = alternate;
-    options.packets = packets;
+    options.ll = ll;
     options.shape = shapes().back();
     options.identical = identical;
     return options;
@@ -102,7 +102,7 @@ public:
   /// --dtype and --op.
   std::string findGiven() const {
     return findGiven({&transport, std::addressof(links), &explain, &steps,
-                      &throughScratch, &alternate, &packets,
+                      &throughScratch, &alternate, &ll,
                       std::addressof(shapeNames), &identical});
   }
   /// The same for what plans have variants for.
@@ -122,7 +122,7 @@ private:
   llvm::cl::opt<std::string> transport;
   llvm::cl::list<std::string> links;
   llvm::cl::opt<bool> explain;
-  llvm::cl::opt<bool> steps, throughScratch, alternate, packets;
+  llvm::cl::opt<bool> steps, throughScratch, alternate, ll;
   llvm::cl::list<std::string> shapeNames;
   llvm::cl::opt<bool> identical;
 };

@@ -98,7 +98,7 @@ private:
     for (unsigned program = 0; program < manifest.programs.size(); ++program) {
       const plan::ProgramInfo &info = manifest.programs[program];
       bool touchesPeers = info.peersReadInput || info.peersTouchOutput;
-      for (plan::Path path : {plan::Path::Bounce, plan::Path::Direct})
+      for (plan::Path path : {plan::Path::Staging, plan::Path::Direct})
         for (uint64_t piece : {0, 32 << 10, 128 << 10, 512 << 10, 1 << 20}) {
           bool matters = piece < segmentBytes;
           if (matters && (touchesPeers || path == plan::Path::Direct))

@@ -15,7 +15,7 @@
 //   void *input         the rank's send buffer
 //   void *output        the rank's receive buffer
 //   void *scratch       ProgramInfo::scratchBytes() of the rank's own memory;
-//                       with packets for this program alone, and zeroed once
+//                       with LL words for this program alone, and zeroed once
 //   void *control       ProgramInfo::controlBytes of it, zeroed once
 //   PeerEntry *peers    one entry per rank, the rank itself included, with
 //                       addresses as seen by this rank
@@ -31,9 +31,9 @@
 // done on all ranks. Nothing but its control memory tells a rank which launch
 // it is in, so nobody resets anything between launches.
 //
-// A program whose scratch alternates cuts it in two by the size of a segment:
-// the size may change from one launch to the next only when all ranks have
-// ended the former.
+// A program whose scratch is double-buffered cuts it in two by the size of a
+// segment: the size may change from one launch to the next only when all ranks
+// have ended the former.
 //
 // On a GPU the function is a kernel whose grid has blocks-per-channel blocks
 // for each channel of the rank. Control memory, and all memory that peers write

@@ -37,16 +37,16 @@ struct Transfer {
   unsigned step;
   llvm::SmallVector<SlotRange, 2> reads; ///< two if it combines
   SlotRange write;
-  bool isFinal = false; ///< of a combine, see coll.combine
+  bool isFinal = false; ///< of a combine, see coll.local_reduce
 };
 
 /// The transfer that `op` performs, or nothing if it is no transfer.
 std::optional<Transfer> getTransfer(mlir::Operation *op);
 
-/// True if `range` holds packets: a transfer that reads it waits for the one
+/// True if `range` holds LL words: a transfer that reads it waits for the one
 /// that writes it.
-inline bool holdsPackets(ProgramOp program, const SlotRange &range) {
-  return program.getPackets() && range.buffer == Buffer::Scratch;
+inline bool holdsLL(ProgramOp program, const SlotRange &range) {
+  return program.getLl() && range.buffer == Buffer::Scratch;
 }
 
 /// True if `program` has a signal, a wait or a barrier.
@@ -93,11 +93,11 @@ private:
 
 /// Calls `visit` on every op of every channel, in an order in which the program
 /// can really execute: each wait after the signal it waits for, and each
-/// transfer that reads packets after those that write them. Emits an error and
-/// fails if there is none: a wait for a signal that nobody gives or packets
+/// transfer that reads LL words after those that write them. Emits an error and
+/// fails if there is none: a wait for a signal that nobody gives or LL words
 /// that nobody sends (check D2), or a cycle of waits (check D1). Flags only
-/// grow, and packets stay, so one order exists if and only if no execution gets
-/// stuck.
+/// grow, and LL words stay, so one order exists if and only if no execution
+/// gets stuck.
 llvm::LogicalResult walkInExecutionOrder(
     ProgramOp program,
     llvm::function_ref<void(ChannelOp, mlir::Operation *)> visit);

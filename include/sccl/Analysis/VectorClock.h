@@ -10,10 +10,10 @@
 // first op, whatever it is; a clock holds, for each channel, how many of these
 // are known to be done.
 //
-// Packets order less than flags do: no thread waits for another one of its
+// LL words order less than flags do: no thread waits for another one of its
 // block, so the word that a thread reads says only what its writer had to know
 // in order to write that word. A transfer knows what its channel knows by flags
-// and what the very packets that it reads tell; the next transfer of the
+// and what the very LL words that it reads tell; the next transfer of the
 // channel does not know the latter. When the rank ends, all its threads are
 // done, and it knows everything.
 //
@@ -66,14 +66,14 @@ public:
     return clocks[index(channel)];
   }
   /// What is known where the last op of `channel` executes: what the channel
-  /// knows, and what the packets tell that the op reads.
+  /// knows, and what the LL words tell that the op reads.
   const VectorClock &during(ChannelOp channel) const {
-    return hasPackets ? inTransfer[index(channel)] : at(channel);
+    return hasLL ? inTransfer[index(channel)] : at(channel);
   }
   /// Likewise, but only what is known wherever the op writes: each chunk's
-  /// packets tell something else.
+  /// LL words tell something else.
   const VectorClock &throughout(ChannelOp channel) const {
-    return hasPackets ? inEveryChunk[index(channel)] : at(channel);
+    return hasLL ? inEveryChunk[index(channel)] : at(channel);
   }
   /// Executes `op`, the next one of `channel`.
   void advance(ChannelOp channel, mlir::Operation *op);
@@ -90,24 +90,24 @@ public:
   bool knowsLaunch(const VectorClock &clock, unsigned rank) const;
   /// True if `rank`, by its end, has heard of the launch of `peer`, whenever
   /// the chunks at `position` of a segment have bytes. Those at lower positions
-  /// have some then, too; a chunk without bytes has no packets, which tell
+  /// have some then, too; a chunk without bytes has no LL words, which tell
   /// nothing.
   bool hearsOf(RankOp rank, unsigned peer, unsigned position) const;
-  /// As far as the clocks know it: 1 in programs without packets.
+  /// As far as the clocks know it: 1 in programs without LL words.
   unsigned chunksPerSegment() const { return perSegment; }
   /// What is known when all channels of `rank` are where they are now.
   VectorClock endOf(RankOp rank) const;
 
 private:
   void joinAll();
-  void advanceWithPackets(size_t self, mlir::Operation *op);
+  void advanceWithLL(size_t self, mlir::Operation *op);
   void hear(size_t self, const VectorClock &clock, unsigned position);
 
-  bool hasPackets;
+  bool hasLL;
   unsigned perSegment = 1;
   std::vector<VectorClock> inTransfer, inEveryChunk, ends; ///< by channel
-  /// By rank and slot of scratch: what its packets tell.
-  std::map<std::pair<unsigned, unsigned>, VectorClock> packets;
+  /// By rank and slot of scratch: what its LL words tell.
+  std::map<std::pair<unsigned, unsigned>, VectorClock> ll;
   /// By rank and peer: the lowest position of a chunk that tells of the peer.
   std::map<std::pair<unsigned, unsigned>, unsigned> heard;
   llvm::DenseMap<mlir::Operation *, size_t> channels; // looked up, not iterated

@@ -37,7 +37,8 @@ struct ProgramInfo {
   unsigned chunksPerSegment = 1;
   unsigned blocks = 1; ///< per channel
   /// By rank: slots of scratch, each of chunkStride() bytes; both halves of
-  /// scratch that alternates are counted, and a slot of packets counts as two.
+  /// scratch that is double-buffered are counted, and a slot of LL words counts
+  /// as two.
   std::vector<unsigned> scratchSlots;
   /// By rank: bytes of control memory.
   std::vector<uint64_t> controlBytes;
@@ -49,7 +50,7 @@ struct ProgramInfo {
   /// By step: what copy engines do beside the functions.
   std::vector<std::vector<EngineCopy>> copies;
   /// Chunks that all ranks together read and write: the traffic of a launch. In
-  /// packets a chunk counts twice.
+  /// LL words a chunk counts twice.
   uint64_t chunksMoved = 0;
   /// Whether ranks read their peers' send buffers, or write or read their
   /// receive buffers. If not, only scratch and control need be shared.

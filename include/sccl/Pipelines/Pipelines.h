@@ -50,7 +50,7 @@ struct LoweringOptions {
   bool alternate = false; ///< two halves of scratch by turns, fewer readies
   /// Words of data and launch number in scratch, in place of arrivals: for
   /// small messages. Implies the two options above.
-  bool packets = false;
+  bool ll = false;
   std::string shape = "auto"; ///< of the code: unrolled, table or auto
   /// On GPUs, also make a kernel that runs all ranks.
   bool virtualRanks = false;
@@ -65,7 +65,7 @@ struct LoweringOptions {
 };
 
 /// Schedules to synchronized, checked programs: check-schedule,
-/// choose-transport, lower-schedule, fuse-combines, then insert-flag-sync and
+/// choose-transport, lower-schedule, fuse-reductions, then insert-flag-sync and
 /// remove-redundant-sync or insert-step-barriers, and check-program.
 std::string loweringPipeline(const LoweringOptions &options);
 /// Programs to a gpu.module in the NVVM dialect, for an NVIDIA chip such as

@@ -125,9 +125,9 @@ struct KernelInfo {
 
 /// How the user's buffers reach a program.
 enum class Path {
-  Auto,   ///< decided at the launch
-  Direct, ///< peers access them
-  Bounce, ///< through buffers of the communicator
+  Auto,    ///< decided at the launch
+  Direct,  ///< peers access them
+  Staging, ///< through buffers of the communicator
 };
 
 /// From `firstByte` bytes of a send buffer on, up to the next choice.

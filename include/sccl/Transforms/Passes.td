@@ -166,7 +166,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     `coll.put` by the sender, straight into the receiver's output where the chunk
     belongs there, else into scratch; if it is to be pulled, a `coll.get` by the
     receiver. A reduce brings the chunk to scratch, where the receiver's
-    `coll.combine` takes it, `final` where it makes the chunk complete. No location is written twice in one launch, so only
+    `coll.local_reduce` takes it, `final` where it makes the chunk complete. No location is written twice in one launch, so only
     true dependencies remain. Neighbouring chunks that one step moves between the
     same ranks become one transfer.
 
@@ -176,9 +176,9 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
 
     With `alternate` each rank has its scratch twice, and launches take turns.
 
-    With `packets`, which implies both, scratch holds packets. A result that is
+    With `ll`, which implies both, scratch holds ll. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
-    on sends that are not pushed. See docs/Rationale/Packets.md.
+    on sends that are not pushed. See docs/Rationale/LL.md.
 
     After this pass no `coll.schedule` remains. The programs have no signals and
     no waits yet: `coll-insert-flag-sync` or `coll-insert-step-barriers` adds
@@ -194,27 +194,27 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
            "Let peers touch nothing but scratch">,
     Option<"alternate", "alternate", "bool", "false",
            "Take turns between two halves of scratch">,
-    Option<"packets", "packets", "bool", "false",
-           "Keep packets in scratch, in place of arrivals">,
+    Option<"ll", "ll", "bool", "false",
+           "Keep LL words in scratch, in place of arrivals">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def FuseCombines : Pass<"coll-fuse-combines", "::mlir::ModuleOp"> {
+def FuseReductions : Pass<"coll-fuse-reductions", "::mlir::ModuleOp"> {
   let summary = "Combine from and to the peer without a stop in memory";
   let description = [{
     Joins what a program without signals does with a chunk one after the other:
-      - a `coll.combine` whose result only one `coll.put` reads, and that put,
-        become a `coll.combine_put`: the result goes from registers to the peer;
-      - a `coll.get` whose chunk only one `coll.combine` reads, and that combine,
-        become a `coll.get_combine`: the chunk is combined as it is read.
+      - a `coll.local_reduce` whose result only one `coll.put` reads, and that put,
+        become a `coll.reduce_put`: the result goes from registers to the peer;
+      - a `coll.get` whose chunk only one `coll.local_reduce` reads, and that combine,
+        become a `coll.get_reduce`: the chunk is combined as it is read.
     Scratch that nobody uses any more is given back.
 
     Expects programs as `coll-lower-schedule` leaves them. The statistics count
     what was joined, for a build of LLVM that has them; `explain` prints the same
     counts with any build, as a remark on each program.
 
-    Example: test/Transforms/fuse-combines.mlir.
+    Example: test/Transforms/fuse-reductions.mlir.
   }];
   let statistics = [
     Statistic<"numPuts", "combine-puts", "combines joined with a put">,
@@ -243,7 +243,7 @@ def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
         kernel returns only when the output is complete and nobody reads the
         rank's buffers any more.
     `coll-remove-redundant-sync` removes what of this is implied by the rest. In
-    a program with packets only the first of these is inserted.
+    a program with LL words only the first of these is inserted.
 
     Expects a program in which no location is written twice, as
     `coll-lower-schedule` leaves it. A program that has a signal, a wait or a
@@ -264,7 +264,7 @@ def RemoveRedundantSync
       - waits for a peer's ready where the channel has already heard, or hears by
         the waits next to them, of something that the peer did in this launch;
       - waits at the end of a rank for what its other channels wait for;
-      - in a program with alternating scratch, waits for ready that guard nothing
+      - in a program with double_buffered scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
       - signals that no wait is left for.
     Values are numbered anew. The statistics count what was removed, for a build
@@ -280,7 +280,7 @@ def RemoveRedundantSync
     Statistic<"numWaits", "waits", "waits removed">,
     Statistic<"numSignals", "signals", "signals removed">,
     Statistic<"numReadies", "readies",
-              "waits for ready removed because scratch alternates">,
+              "waits for ready removed because scratch is double-buffered">,
   ];
   let options = [
     Option<"explain", "explain", "bool", "false", "Print what was removed">,
@@ -315,7 +315,7 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
       - two accesses to one slot, one of them a write, that no chain of signals
         and waits orders (H1);
       - a transfer that touches a peer of whose launch nothing is known, or its
-        alternating scratch without hearing of it in each launch (H3);
+        double_buffered scratch without hearing of it in each launch (H3);
       - a slot that is read before anything is in it, a contribution combined
         twice, or an output that ends without the chunk it must hold (A1);
       - a combine that is `final` without making its chunks complete, or that

@@ -109,8 +109,8 @@ public:
     else if (function.name == "coll_begin")
       checkBegin();
     checkBlocks(callsFunction, isReturn, isStore);
-    if (StringRef operands = packetOperands(function.name); !operands.empty())
-      checkPackets(operands.front() == 'p', operands.drop_front());
+    if (StringRef operands = llOperands(function.name); !operands.empty())
+      checkLL(operands.front() == 'p', operands.drop_front());
   }
 
 private:
@@ -281,8 +281,8 @@ private:
         }
   }
 
-  /// A packet is one access, so nothing else has to be ordered.
-  void checkPackets(bool sends, StringRef sources) {
+  /// An LL word is one access, so nothing else has to be ordered.
+  void checkLL(bool sends, StringRef sources) {
     auto isWord = [](const Instruction &op) {
       return op.opcode.ends_with("dwordx2");
     };
@@ -292,20 +292,20 @@ private:
     bool hasPlainSource = sources.contains('m');
     for (const Instruction &op : function.code) {
       if (isLoad(op) && !isCoherentLoad(op) && (!hasPlainSource || isWord(op)))
-        report(op, "a packet is loaded from a cache");
+        report(op, "an LL word is loaded from a cache");
       if (isCoherentLoad(op) && !isWord(op))
-        report(op, "packets are words of 64 bits");
+        report(op, "LL words are words of 64 bits");
       if (sends && isStore(op) && !isWord(op))
-        report(op, "packets are words of 64 bits");
+        report(op, "LL words are words of 64 bits");
       if (sends && isStore(op) && !hasSystemScope(op))
-        report(op, "a packet is stored without sc0 sc1");
+        report(op, "an LL word is stored without sc0 sc1");
     }
     if (sends && llvm::none_of(function.code, isStore))
-      reportFunction("sends no packet");
+      reportFunction("sends no LL word");
     if (!sources.contains('p'))
       return;
     if (llvm::none_of(function.code, isPoll))
-      reportFunction("polls no packet");
+      reportFunction("polls no LL word");
     requireComparison(isPoll, isStore, [](const Instruction &load) {
       return
           [&load](const Instruction &op) { return comparesNumber(load, op); };
@@ -315,7 +315,7 @@ private:
         return comparesNumber(load, op);
       };
       if (isPoll(load) && after(load, isWaitForMemory, compares))
-        report(load, "a packet is compared before it has come");
+        report(load, "an LL word is compared before it has come");
     }
   }
 

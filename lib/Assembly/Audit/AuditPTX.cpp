@@ -149,8 +149,8 @@ public:
     if (function.name == "coll_copy" || function.name == "coll_combine" ||
         function.name == "coll_average")
       checkAlignment();
-    if (StringRef operands = packetOperands(function.name); !operands.empty())
-      checkPackets(operands.front() == 'p', operands.drop_front());
+    if (StringRef operands = llOperands(function.name); !operands.empty())
+      checkLL(operands.front() == 'p', operands.drop_front());
     if (function.name == "coll_end")
       requireFromEntry(isBarrier, isStore,
                        "the epoch word is stored before the block barrier");
@@ -176,7 +176,7 @@ private:
     if (hasScope && !has(op.opcode, "volatile") && !has(op.opcode, "sys"))
       report(op, "scope is not .sys, so peers need not see it");
     if ((isAcquire(op) || isRelaxedLoad(op) || isPublish(op)) && !is64Bit(op))
-      report(op, "flags and packets are words of 64 bits");
+      report(op, "flags and LL words are words of 64 bits");
   }
 
   /// An access of 16 bytes traps where an address is not aligned: a branch on
@@ -289,7 +289,7 @@ private:
     IfEarly, ///< true if the flag is too small, unless aborted
   };
 
-  /// What follows from a predicate that is `value`. `depth` bounds circles.
+  /// What follows from a predicate that is `value`. `depth` bounds cycles.
   Again conditionOf(StringRef predicate, bool value, const Instruction &poll,
                     unsigned depth = 8) const {
     llvm::ArrayRef<const Instruction *> writers = flow.writersOf(predicate);
@@ -457,21 +457,21 @@ private:
       report(*found, message);
   }
 
-  /// A packet is one access, so nothing else has to be ordered.
-  void checkPackets(bool sends, StringRef sources) {
+  /// An LL word is one access, so nothing else has to be ordered.
+  void checkLL(bool sends, StringRef sources) {
     bool hasPlainSource = sources.contains('m');
     for (const Instruction &op : function.code) {
       if (isPlainLoad(op) && (!hasPlainSource || is64Bit(op)))
-        report(op, "a packet is loaded without relaxed order");
+        report(op, "an LL word is loaded without relaxed order");
       if (isPlainStore(op) && (sends || is64Bit(op)))
-        report(op, "a packet is stored without relaxed order");
+        report(op, "an LL word is stored without relaxed order");
     }
     if (sends && llvm::none_of(function.code, isRelaxedStore))
-      reportFunction("sends no packet");
+      reportFunction("sends no LL word");
     if (!sources.contains('p'))
       return;
     if (llvm::none_of(function.code, isRelaxedLoad))
-      reportFunction("polls no packet");
+      reportFunction("polls no LL word");
     requireComparison(isRelaxedLoad, isStore, [&](const Instruction &load) {
       return [registers = registersWithNumber(load)](const Instruction &op) {
         bool isComparison = op.opcode.starts_with("setp.eq.") ||
@@ -506,7 +506,7 @@ private:
   void checkOther() {
     checkPolls(isPlainLoad,
                "no block barrier between a poll and what it guards");
-    if (!packetOperands(function.name).empty())
+    if (!llOperands(function.name).empty())
       return;
     if (const Instruction *found = afterAny(isPlainStore, isBarrier, isPublish))
       report(*found,

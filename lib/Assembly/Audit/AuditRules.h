@@ -32,10 +32,10 @@ inline size_t maxHelperSize(llvm::StringRef name) {
   return isForFlags ? 200 : 5000;
 }
 
-/// The operands of a helper for packets by its name, see PacketHelpers.h: a
-/// letter for the destination and one for each source, p for packets and m for
+/// The operands of a helper for LL words by its name, see LLHelpers.h: a
+/// letter for the destination and one for each source, p for LL words and m for
 /// plain memory. Empty for other functions.
-inline llvm::StringRef packetOperands(llvm::StringRef name) {
+inline llvm::StringRef llOperands(llvm::StringRef name) {
   for (llvm::StringRef prefix :
        {"coll_copy_", "coll_combine_", "coll_average_"})
     if (llvm::StringRef rest = name;
@@ -141,11 +141,11 @@ protected:
   /// Reports what is stored before an op for which the result of `comparesOf`
   /// of the load holds: the comparison of the launch number that came with it.
   template <typename ComparesOf>
-  void requireComparison(Condition isPacketLoad, Condition isStore,
+  void requireComparison(Condition isLLLoad, Condition isStore,
                          ComparesOf comparesOf) {
     for (const Instruction &load : function.code)
-      if (isPacketLoad(load) && after(load, comparesOf(load), isStore))
-        report(load, "a packet is used before its launch number is compared");
+      if (isLLLoad(load) && after(load, comparesOf(load), isStore))
+        report(load, "an LL word is used before its launch number is compared");
   }
 
   /// Reports `where` unless `operand` is made from one of `words`.

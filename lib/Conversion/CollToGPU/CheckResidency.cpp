@@ -47,7 +47,7 @@ std::optional<ReferenceProduct> coll::referenceProduct(StringRef chip) {
 /// True if a block of `rank` waits for others.
 static bool waits(ProgramOp program, RankOp rank) {
   auto isWait = [](WaitOp) { return WalkResult::interrupt(); };
-  return program.getPackets() || rank->walk(isWait).wasInterrupted();
+  return program.getLl() || rank->walk(isWait).wasInterrupted();
 }
 
 static uint64_t blocksOf(ProgramOp program, RankOp rank) {

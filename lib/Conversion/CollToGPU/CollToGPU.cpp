@@ -235,11 +235,11 @@ struct ConvertCollToGPUPass
     if (!codeShape)
       return program.emitError(codeShape.error());
     options.hasTables = *codeShape == CodeShape::Table;
-    options.packets = packetShapes(program);
+    options.ll = llShapes(program);
     if (hasCombine(program)) {
       options.combine = combineOp;
-      if (std::optional<std::string> reason = whyNoPackets(*combineOp);
-          reason && program.getPackets())
+      if (std::optional<std::string> reason = whyNoLL(*combineOp);
+          reason && program.getLl())
         return program.emitError(*reason);
     }
     OpBuilder builder(program);

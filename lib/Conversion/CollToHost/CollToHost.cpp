@@ -67,9 +67,9 @@ struct ConvertCollToHostPass
     if (!codeShape)
       return program.emitError(codeShape.error());
     options.hasTables |= *codeShape == CodeShape::Table;
-    options.packets.merge(packetShapes(program));
-    if (hasCombine(program) && program.getPackets())
-      if (std::optional<std::string> reason = whyNoPackets(*options.combine))
+    options.ll.merge(llShapes(program));
+    if (hasCombine(program) && program.getLl())
+      if (std::optional<std::string> reason = whyNoLL(*options.combine))
         return program.emitError(*reason);
     ProgramInfo info = describeProgram(program, problem->collective);
     options.streamStride = std::max(

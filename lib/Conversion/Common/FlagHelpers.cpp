@@ -331,11 +331,11 @@ CALL_TRANSFER
         }
 )mlir";
 
-// Rows with packets, see CodeRow.
-static constexpr llvm::StringLiteral callPackets = R"mlir(
+// Rows with LL words, see CodeRow.
+static constexpr llvm::StringLiteral callLL = R"mlir(
       %first_shape = arith.constant FIRST_SHAPE : i32
-      %has_packets = arith.cmpi uge, %opcode, %first_shape : i32
-      scf.if %has_packets {
+      %has_ll = arith.cmpi uge, %opcode, %first_shape : i32
+      scf.if %has_ll {
         SLOT(dst, 1)
         SLOT(src0, 5)
         SLOT(src1, 9)
@@ -361,16 +361,16 @@ OTHERS
         }
 )mlir";
 
-/// The calls of all helpers that have to do with packets, each within the else
+/// The calls of all helpers that have to do with LL words, each within the else
 /// of another: then nothing has to be kept across a call.
 static std::string shapesText(const HelperOptions &options) {
   std::string text;
-  for (const PacketShape &shape : options.packets) {
+  for (const LLShape &shape : options.ll) {
     bool divides = shape.combines && options.averages();
     std::string call = callShape.str();
     for (auto [hole, part] :
          {std::pair<const char *, std::string>(
-              "NUMBER", std::to_string(CodeRow::Packets + shape.number())),
+              "NUMBER", std::to_string(CodeRow::LL + shape.number())),
           {"HELPER",
            (shape.combines ? "coll_reduce" : "coll_transfer") + shape.suffix()},
           {"SECOND",
@@ -418,13 +418,12 @@ static std::string executeText(const HelperOptions &options) {
       options.combine ? callReduceOrTransfer.str() : callTransfer.str();
   text = replaceAll(std::move(text), "REDUCE_OR_TRANSFER",
                     replaceAll(call, "CALL_TRANSFER", callTransfer));
-  bool hasPackets = !options.packets.empty();
-  for (auto [hole, part] :
-       {std::pair<const char *, std::string>("PACKETS_OR_ELSE",
-                                             hasPackets ? callPackets : ""),
-        {"SHAPES", shapesText(options)},
-        {"FIRST_SHAPE", std::to_string(CodeRow::Packets)},
-        {"END_OF_PACKETS", hasPackets ? "}" : ""}})
+  bool hasLL = !options.ll.empty();
+  for (auto [hole, part] : {std::pair<const char *, std::string>(
+                                "PACKETS_OR_ELSE", hasLL ? callLL : ""),
+                            {"SHAPES", shapesText(options)},
+                            {"FIRST_SHAPE", std::to_string(CodeRow::LL)},
+                            {"END_OF_PACKETS", hasLL ? "}" : ""}})
     text = replaceAll(std::move(text), hole, part);
   bool averages = options.averages();
   for (auto [hole, part] : {std::pair("READ_DIVISOR", "WORD(divisor, 15)"),

@@ -94,9 +94,9 @@ static constexpr llvm::StringLiteral chunkAddress = R"mlir(
     %NAME_first = llvm.getelementptr %NAME[%NAME_bytes3] : (PTR, i64) -> PTR, i8
 )mlir";
 
-/// The same in packets, which take twice the bytes; the number of the chunk
+/// The same in LL words, which take twice the bytes; the number of the chunk
 /// counts that already.
-static constexpr llvm::StringLiteral packetAddress = R"mlir(
+static constexpr llvm::StringLiteral llAddress = R"mlir(
     %NAME_chunk64 = arith.extui %NAME_chunk : i32 to i64
     %NAME_bytes1 = arith.muli %NAME_chunk64, %stride : i64
     %NAME_bytes2 = arith.addi %NAME_bytes1, %skip : i64
@@ -133,7 +133,7 @@ CALLS_OF_OTHERS
 
 /// The calls that do what `shape` says with a slice.
 static std::string callsText(const HelperOptions &options,
-                             const PacketShape &shape) {
+                             const LLShape &shape) {
   bool streams = options.streamStride != 0 && !shape.any();
   std::string others = streams ? callsOfStream.str() : callOfAction.str();
   bool averages = shape.combines && options.averages();
@@ -154,28 +154,27 @@ namespace {
 /// An operand of @coll_transfer or @coll_reduce.
 struct BufferOperand {
   llvm::StringRef name;
-  bool isPacket;
+  bool isLL;
 };
 } // namespace
 
 /// A function that moves or combines chunks, as `shape` says.
 static std::string geometryFunction(const HelperOptions &options,
-                                    const PacketShape &shape) {
+                                    const LLShape &shape) {
   llvm::SmallVector<BufferOperand, 3> buffers = {{"dst", shape.dst},
                                                  {"src0", shape.src0}};
   if (shape.combines)
     buffers.push_back({"src1", shape.src1});
-  // Repeats `part`, or `packetPart`, for each buffer, in place of NAME.
-  auto eachOf = [&](llvm::StringRef part, llvm::StringRef packetPart,
+  // Repeats `part`, or `llPart`, for each buffer, in place of NAME.
+  auto eachOf = [&](llvm::StringRef part, llvm::StringRef llPart,
                     llvm::StringRef separator) {
-    return llvm::join(
-        llvm::map_range(buffers,
-                        [&](const BufferOperand &buffer) {
-                          return replaceAll(
-                              (buffer.isPacket ? packetPart : part).str(),
-                              "NAME", buffer.name);
-                        }),
-        separator);
+    return llvm::join(llvm::map_range(buffers,
+                                      [&](const BufferOperand &buffer) {
+                                        return replaceAll(
+                                            (buffer.isLL ? llPart : part).str(),
+                                            "NAME", buffer.name);
+                                      }),
+                      separator);
   };
   auto each = [&](llvm::StringRef part, llvm::StringRef separator) {
     return eachOf(part, part, separator);
@@ -200,7 +199,7 @@ static std::string geometryFunction(const HelperOptions &options,
   fill("BUFFERS", each("\n      %NAME: PTR, %NAME_segment: i32, "
                        "%NAME_chunk: i32,",
                        ""));
-  fill("ADDRESSES", eachOf(chunkAddress, packetAddress, ""));
+  fill("ADDRESSES", eachOf(chunkAddress, llAddress, ""));
   fill("RESULTS", std::to_string(buffers.size() + 1));
   fill("BINDINGS", each("%NAME_at = %NAME_first", ", "));
   fill("POINTERS", each("%NAME_at", ", "));
@@ -218,8 +217,8 @@ static std::string geometryText(const HelperOptions &options) {
   std::string text = geometryFunction(options, {});
   if (options.combine)
     text += geometryFunction(options, {.combines = true});
-  for (const PacketShape &shape : options.packets)
-    text += geometryFunction(options, shape) + packetLoopsText(options, shape);
+  for (const LLShape &shape : options.ll)
+    text += geometryFunction(options, shape) + llLoopsText(options, shape);
   return text;
 }
 

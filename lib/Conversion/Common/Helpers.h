@@ -22,8 +22,8 @@
 //   @coll_end       stores it there
 //   @coll_transfer_XY, @coll_copy_XY, @coll_reduce_XYZ, @coll_combine_XYZ,
 //   @coll_average_XYZ
-//                   the same with packets: the destination X and the sources
-//                   are packets (p) or plain memory (m)
+//                   the same with LL words: the destination X and the sources
+//                   are LL words (p) or plain memory (m)
 //   @coll_execute   does all of this as the rows of a table say
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@
 #define SCCL_LIB_CONVERSION_COMMON_HELPERS_H
 
 #include "ElementOps.h"
-#include "PacketHelpers.h"
+#include "LLHelpers.h"
 
 #include <optional>
 #include <set>
@@ -54,8 +54,8 @@ struct HelperOptions {
   /// On the host, chunks of so many bytes and more bypass the cache; 0 means
   /// that none do.
   uint64_t streamStride = 0;
-  /// Of the copies and combines that have to do with packets.
-  std::set<PacketShape> packets = {};
+  /// Of the copies and combines that have to do with LL words.
+  std::set<LLShape> ll = {};
 
   bool averages() const { return combine && combine->averages(); }
 };

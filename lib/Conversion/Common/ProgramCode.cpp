@@ -18,27 +18,27 @@ static constexpr int32_t maxFlags = 64;
 std::array<int32_t, CodeRow::words> CodeRow::encode() const {
   if (opcode == Signal || opcode == Wait)
     return {opcode, firstFlag, count};
-  int32_t number = shape.any() ? Packets + int32_t(shape.number()) : opcode;
+  int32_t number = shape.any() ? LL + int32_t(shape.number()) : opcode;
   return {number,         dst.where,  dst.segment,  dst.chunk,
           dst.oddChunks,  src0.where, src0.segment, src0.chunk,
           src0.oddChunks, src1.where, src1.segment, src1.chunk,
           src1.oddChunks, position,   count,        divisor};
 }
 
-static PacketShape shapeOf(ProgramOp program, const Transfer &transfer) {
-  PacketShape shape;
+static LLShape shapeOf(ProgramOp program, const Transfer &transfer) {
+  LLShape shape;
   shape.combines = transfer.reads.size() == 2;
-  shape.dst = holdsPackets(program, transfer.write);
-  shape.src0 = holdsPackets(program, transfer.reads[0]);
-  shape.src1 = shape.combines && holdsPackets(program, transfer.reads[1]);
+  shape.dst = holdsLL(program, transfer.write);
+  shape.src0 = holdsLL(program, transfer.reads[0]);
+  shape.src1 = shape.combines && holdsLL(program, transfer.reads[1]);
   return shape;
 }
 
-std::set<PacketShape> coll::packetShapes(ProgramOp program) {
-  std::set<PacketShape> shapes;
+std::set<LLShape> coll::llShapes(ProgramOp program) {
+  std::set<LLShape> shapes;
   program.walk([&](Operation *op) {
     if (std::optional<Transfer> transfer = getTransfer(op))
-      if (PacketShape shape = shapeOf(program, *transfer); shape.any())
+      if (LLShape shape = shapeOf(program, *transfer); shape.any())
         shapes.insert(shape);
   });
   return shapes;
@@ -54,9 +54,9 @@ ProgramCode::ProgramCode(ProgramOp program, const Collective &collective,
     layouts.push_back(
         {uint64_t(std::distance(channels.begin(), channels.end())),
          table.numFlags(rank.getRank()), program.getBlocks()});
-    oddChunks.push_back(!program.getAlternating() ? 0
-                        : program.getPackets()    ? 2 * rank.getScratch()
-                                                  : rank.getScratch());
+    oddChunks.push_back(!program.getDoubleBuffered() ? 0
+                        : program.getLl()            ? 2 * rank.getScratch()
+                                                     : rank.getScratch());
   }
 }
 
@@ -67,7 +67,7 @@ CodeSlot ProgramCode::encodeSlot(const SlotRange &range, unsigned rank) const {
   CodeSlot slot;
   slot.where = range.rank == rank ? ~field : range.rank * fields + field;
   if (range.buffer == Buffer::Scratch) { // one long segment
-    slot.chunk = holdsPackets(program, range) ? 2 * range.slot : range.slot;
+    slot.chunk = holdsLL(program, range) ? 2 * range.slot : range.slot;
     slot.oddChunks = oddChunks[range.rank];
     return slot;
   }

@@ -15,7 +15,7 @@
 #ifndef SCCL_LIB_CONVERSION_COMMON_PROGRAMCODE_H
 #define SCCL_LIB_CONVERSION_COMMON_PROGRAMCODE_H
 
-#include "PacketHelpers.h"
+#include "LLHelpers.h"
 
 #include "sccl/Analysis/Program.h"
 #include "sccl/Conversion/ProgramInfo.h"
@@ -48,29 +48,29 @@ struct CodeSlot {
 
 /// One call of a helper.
 struct CodeRow {
-  /// What is not below `Packets` is `Packets` and the number of a PacketShape.
+  /// What is not below `LL words` is `LL words` and the number of a LLShape.
   enum Opcode : int32_t {
     Transfer = 0,
     Reduce = 1,
     Signal = 2,
     Wait = 3,
-    Packets = 4
+    LL = 4
   };
   static constexpr unsigned words = 16;
 
   Opcode opcode;
   CodeSlot dst = {}, src0 = {}, src1 = {}; ///< of a transfer or a reduction
-  int32_t position = 0;   ///< of the first chunk in its segment
-  int32_t count = 0;      ///< of chunks, or of flags
-  int32_t firstFlag = 0;  ///< row in the table of flags
-  int32_t divisor = 0;    ///< of a final reduction, if it is an average
-  PacketShape shape = {}; ///< of a transfer or a reduction
+  int32_t position = 0;  ///< of the first chunk in its segment
+  int32_t count = 0;     ///< of chunks, or of flags
+  int32_t firstFlag = 0; ///< row in the table of flags
+  int32_t divisor = 0;   ///< of a final reduction, if it is an average
+  LLShape shape = {};    ///< of a transfer or a reduction
 
   std::array<int32_t, words> encode() const;
 };
 
-/// The shapes with packets that the transfers of `program` have.
-std::set<PacketShape> packetShapes(ProgramOp program);
+/// The shapes with LL words that the transfers of `program` have.
+std::set<LLShape> llShapes(ProgramOp program);
 
 /// Makes the rows of one program.
 class ProgramCode {

@@ -259,7 +259,7 @@ void coll::eraseCollOps(ModuleOp module) {
 bool coll::hasCombine(ProgramOp program) {
   return program
       ->walk([](Operation *op) {
-        return isa<CombineOp, CombinePutOp, GetCombineOp>(op)
+        return isa<LocalReduceOp, ReducePutOp, GetReduceOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

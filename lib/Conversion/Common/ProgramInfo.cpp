@@ -43,9 +43,9 @@ static unsigned countBarriers(ProgramOp program) {
 /// Notes what `transfer`, executed by `rank`, moves, and what it does with
 /// buffers of peers.
 static void noteAccess(ProgramInfo &info, const Transfer &transfer,
-                       unsigned rank, bool packets) {
+                       unsigned rank, bool ll) {
   auto traffic = [&](const SlotRange &range) {
-    bool isDouble = packets && range.buffer == Buffer::Scratch;
+    bool isDouble = ll && range.buffer == Buffer::Scratch;
     info.chunksMoved += range.count * (isDouble ? 2 : 1);
   };
   llvm::for_each(transfer.reads, traffic);
@@ -95,15 +95,15 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
         std::optional<Transfer> transfer = getTransfer(&op);
         if (!transfer)
           continue;
-        noteAccess(info, *transfer, rank, program.getPackets());
+        noteAccess(info, *transfer, rank, program.getLl());
         if (isDMA(&op))
           info.copies[passed - 1].push_back(makeCopy(info, *transfer, rank));
       }
     }
     info.channels.push_back(channels);
     info.scratchSlots.push_back(rankOp.getScratch() *
-                                (program.getAlternating() ? 2 : 1) *
-                                (program.getPackets() ? 2 : 1));
+                                (program.getDoubleBuffered() ? 2 : 1) *
+                                (program.getLl() ? 2 : 1));
     info.controlBytes.push_back(
         ControlLayout{channels, flags.numFlags(rank), info.blocks}
             .controlBytes());

@@ -163,9 +163,9 @@ static LogicalResult verifyBarriers(ProgramOp program) {
         return channel.emitOpError()
                << "has " << count << " barriers, but others have " << *expected;
       expected = count;
-      if (count > 0 && program.getAlternating()) // program_c9
+      if (count > 0 && program.getDoubleBuffered()) // program_c9
         return program.emitOpError(
-            "has both barriers and scratch that alternates");
+            "has both barriers and scratch that is double-buffered");
       unsigned passed = 0;
       for (Operation &op : channel.getBody().getOps()) {
         passed += isa<BarrierOp>(op);
@@ -183,48 +183,49 @@ static LogicalResult verifyBarriers(ProgramOp program) {
   return success();
 }
 
-/// Packets travel one way only, and are told apart only in scratch.
-static LogicalResult verifyPacketOp(Operation *op) {
+/// LL words travel one way only, and are told apart only in scratch.
+static LogicalResult verifyLLOp(Operation *op) {
   bool announces = TypeSwitch<Operation *, bool>(op)
                        .Case<SignalOp, WaitOp>([](auto flag) {
                          return flag.getFlag() == Flag::Arrival;
                        })
                        .Default(false);
   if (announces)
-    return op->emitOpError("is about an arrival, which packets tell by "
+    return op->emitOpError("is about an arrival, which LL words tell by "
                            "themselves");
-  if (isa<GetOp, GetCombineOp>(op) || isDMA(op))
-    return op->emitOpError("does not push, as packets have to");
+  if (isa<GetOp, GetReduceOp>(op) || isDMA(op))
+    return op->emitOpError("does not push, as LL words have to");
   bool reachesPeer = TypeSwitch<Operation *, bool>(op)
-                         .Case<PutOp, CombinePutOp>([](auto put) {
+                         .Case<PutOp, ReducePutOp>([](auto put) {
                            return put.getDstBuffer() != Buffer::Scratch;
                          })
                          .Default(false);
   if (reachesPeer)
-    return op->emitOpError("writes the output of a peer, where no packets are");
+    return op->emitOpError(
+        "writes the output of a peer, where no LL words are");
   bool readsOutput = TypeSwitch<Operation *, bool>(op)
                          .Case<PutOp, CopyOp>([](auto op) {
                            return op.getSrcBuffer() == Buffer::Output;
                          })
-                         .Case<CombineOp, CombinePutOp>([](auto op) {
+                         .Case<LocalReduceOp, ReducePutOp>([](auto op) {
                            return op.getSrcBuffer() == Buffer::Output ||
                                   op.getRhsBuffer() == Buffer::Output;
                          })
                          .Default(false);
   if (readsOutput)
-    return op->emitOpError("reads an output, where no packets are");
+    return op->emitOpError("reads an output, where no LL words are");
   return success();
 }
 
-static LogicalResult verifyPackets(ProgramOp program) {
-  if (!program.getPackets())
+static LogicalResult verifyLL(ProgramOp program) {
+  if (!program.getLl())
     return success();
-  if (!program.getAlternating()) // program_c10
-    return program.emitOpError("has packets, but scratch does not alternate");
+  if (!program.getDoubleBuffered()) // program_c10
+    return program.emitOpError("has LL words, but scratch does not alternate");
   for (RankOp rank : program.getBody().getOps<RankOp>())
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       for (Operation &op : channel.getBody().getOps())
-        if (failed(verifyPacketOp(&op))) // program_c11
+        if (failed(verifyLLOp(&op))) // program_c11
           return failure();
   return success();
 }
@@ -243,7 +244,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return failure();
   if (failed(verifyBarriers(*this)))
     return failure();
-  return verifyPackets(*this);
+  return verifyLL(*this);
 }
 
 LogicalResult RankOp::verifyRegions() {
@@ -252,8 +253,8 @@ LogicalResult RankOp::verifyRegions() {
 }
 
 LogicalResult ChannelOp::verifyRegions() {
-  if (failed(verifyBodyHolds<PutOp, GetOp, CopyOp, CombineOp, CombinePutOp,
-                             GetCombineOp, SignalOp, WaitOp, BarrierOp>(
+  if (failed(verifyBodyHolds<PutOp, GetOp, CopyOp, LocalReduceOp, ReducePutOp,
+                             GetReduceOp, SignalOp, WaitOp, BarrierOp>(
           *this, getBody(),
           "transfers, signals, waits and barriers"))) // channel_c1
     return failure();
@@ -302,9 +303,9 @@ static unsigned numSlots(Buffer buffer, unsigned rank, RankOp rankOp,
 }
 
 template <typename TransferOp>
-static constexpr bool combinesTwo = std::is_same_v<TransferOp, CombineOp> ||
-                                    std::is_same_v<TransferOp, CombinePutOp> ||
-                                    std::is_same_v<TransferOp, GetCombineOp>;
+static constexpr bool combinesTwo = std::is_same_v<TransferOp, LocalReduceOp> ||
+                                    std::is_same_v<TransferOp, ReducePutOp> ||
+                                    std::is_same_v<TransferOp, GetReduceOp>;
 
 namespace {
 /// The program that a transfer belongs to, as far as its verifier needs it.
@@ -359,7 +360,7 @@ static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
   if (failed(check("source", op.getSrcBuffer(), op.getSrcSlot(), srcRank)) ||
       failed(check("destination", op.getDstBuffer(), op.getDstSlot(), dstRank)))
     return failure();
-  // put_c2, get_c2, copy_c1, combine_c1, combine_put_c2, get_combine_c2
+  // put_c2, get_c2, copy_c1, local_reduce_c1, reduce_put_c2, get_reduce_c2
   if (op.getDstBuffer() == Buffer::Input)
     return op.emitOpError() << "writes the input of rank " << dstRank;
   unsigned perSegment = context.collective.chunksPerSegment();
@@ -376,10 +377,10 @@ static LogicalResult verifyBlockTransfer(Operation *op,
                                          const TransferContext &context) {
   auto verify = [&](auto transfer, unsigned src, unsigned rhs, unsigned dst,
                     bool isRemote) -> LogicalResult {
-    // put_c1, get_c1, combine_put_c1, get_combine_c1
+    // put_c1, get_c1, reduce_put_c1, get_reduce_c1
     if (isRemote && context.rank == context.peer)
       return transfer.emitOpError("stands in the channel of a rank to itself");
-    // combine_c2, combine_put_c3, get_combine_c3
+    // local_reduce_c2, reduce_put_c3, get_reduce_c3
     if (combinesTwo<decltype(transfer)> && !context.collective.combining())
       return transfer.emitOpError()
              << "in a program of " << context.collective.name()
@@ -390,12 +391,12 @@ static LogicalResult verifyBlockTransfer(Operation *op,
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<PutOp>([&](PutOp op) { return verify(op, rank, rank, peer, true); })
       .Case<GetOp>([&](GetOp op) { return verify(op, peer, rank, rank, true); })
-      .Case<CopyOp, CombineOp>(
+      .Case<CopyOp, LocalReduceOp>(
           [&](auto op) { return verify(op, rank, rank, rank, false); })
-      .Case<CombinePutOp>(
-          [&](CombinePutOp op) { return verify(op, rank, rank, peer, true); })
-      .Case<GetCombineOp>(
-          [&](GetCombineOp op) { return verify(op, rank, peer, rank, true); })
+      .Case<ReducePutOp>(
+          [&](ReducePutOp op) { return verify(op, rank, rank, peer, true); })
+      .Case<GetReduceOp>(
+          [&](GetReduceOp op) { return verify(op, rank, peer, rank, true); })
       .Case<SignalOp, WaitOp>([&](auto flag) -> LogicalResult {
         if (flag.getPeer() < context.ranks.size())
           return success();

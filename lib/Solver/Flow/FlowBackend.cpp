@@ -47,7 +47,7 @@ static Schedule decode(const Instance &instance, const TimeExpansion &network,
       schedule.steps[hop.step - 1].sends.push_back({chunk, link.src, link.dst});
     }
   }
-  // A token may have run in a circle.
+  // A token may have run in a cycle.
   dropUselessSends(collective, schedule);
   schedule.normalize();
   return schedule;

@@ -7,8 +7,8 @@
 
 #include "AllToAllProgram.h"
 
-#include "Solver/Pruning.h"
 #include "Solver/Flow/TokenFlow.h"
+#include "Solver/Pruning.h"
 
 #include <algorithm>
 #include <cmath>
@@ -170,7 +170,7 @@ Schedule AllToAllProgram::decode(const std::vector<int64_t> &values) const {
   schedule.steps.back().rounds += instance.rounds - schedule.rounds();
   for (size_t i = 0; i < quotient.representativeRanks().size(); ++i)
     addSends(i, schedule, values);
-  // A unit of flow may have run in a circle.
+  // A unit of flow may have run in a cycle.
   dropUselessSends(instance.collective, schedule);
   schedule.normalize();
   return schedule;

@@ -90,32 +90,32 @@ PTX = [
     ("text without its end", None, r"st\.release\.sys(?:.*\n)*", ""),
     ("atomic epoch", "coll_begin", r"ld\.global\.b64(\s+\S+\s+\S+);", r"atom.global.or.b64\1, 0;"),
 ]
-PTX_PACKETS = [
-    ("packet polled without order", "coll_combine_pmp", r"ld\.relaxed\.sys\.global\.b64", "ld.global.b64"),
-    ("packet polled at gpu scope", "coll_combine_pmp", r"ld\.relaxed\.sys", "ld.relaxed.gpu"),
-    ("packet polled as volatile", "coll_copy_mp", r"ld\.relaxed\.sys", "ld.volatile"),
-    ("packet of 32 bits polled", "coll_copy_mp", r"ld\.relaxed\.sys\.global\.b64", "ld.relaxed.sys.global.b32"),
+PTX_LL = [
+    ("LL word polled without order", "coll_combine_pmp", r"ld\.relaxed\.sys\.global\.b64", "ld.global.b64"),
+    ("LL word polled at gpu scope", "coll_combine_pmp", r"ld\.relaxed\.sys", "ld.relaxed.gpu"),
+    ("LL word polled as volatile", "coll_copy_mp", r"ld\.relaxed\.sys", "ld.volatile"),
+    ("LL word of 32 bits polled", "coll_copy_mp", r"ld\.relaxed\.sys\.global\.b64", "ld.relaxed.sys.global.b32"),
     ("number not compared", "coll_copy_mp", r"\tsetp\.(?:ne|eq)\.b32.*\n", ""),
     ("other number compared", "coll_combine_ppp", r"(setp\.ne\.b32\s+\S+) (%r\d+), %r\d+;", r"\1 \2, \2;"),
-    ("packet read again without order", "coll_combine_ppp", r"(\tst\.relaxed)", r"\tld.global.b64 %rd1, [%rd1];\n\1"),
-    ("packet sent without order", "coll_combine_pmp", r"st\.relaxed\.sys", "st"),
-    ("packet sent at gpu scope", "coll_copy_pm", r"st\.relaxed\.sys", "st.relaxed.gpu"),
-    ("packet of 32 bits sent", "coll_copy_pm", r"st\.relaxed\.sys\.global\.b64", "st.relaxed.sys.global.b32"),
-    ("no packet sent", "coll_copy_pm", r"\tst\.relaxed.*\n", ""),
-    ("packets through the read-only cache", "coll_copy_mp", r"ld\.relaxed\.sys\.global", "ld.global.nc"),
+    ("LL word read again without order", "coll_combine_ppp", r"(\tst\.relaxed)", r"\tld.global.b64 %rd1, [%rd1];\n\1"),
+    ("LL word sent without order", "coll_combine_pmp", r"st\.relaxed\.sys", "st"),
+    ("LL word sent at gpu scope", "coll_copy_pm", r"st\.relaxed\.sys", "st.relaxed.gpu"),
+    ("LL word of 32 bits sent", "coll_copy_pm", r"st\.relaxed\.sys\.global\.b64", "st.relaxed.sys.global.b32"),
+    ("no LL word sent", "coll_copy_pm", r"\tst\.relaxed.*\n", ""),
+    ("LL words through the read-only cache", "coll_copy_mp", r"ld\.relaxed\.sys\.global", "ld.global.nc"),
 ]
-GCN_PACKETS = [
-    ("packet of 32 bits polled", "coll_copy_mp", r"global_load_dwordx2 v\[(\d+):\d+\]", r"global_load_dword v\1"),
+GCN_LL = [
+    ("LL word of 32 bits polled", "coll_copy_mp", r"global_load_dwordx2 v\[(\d+):\d+\]", r"global_load_dword v\1"),
     ("number not compared", "coll_copy_mp", r"\tv_cmp_(?:ne|eq)_u32.*\n", ""),
     ("other number compared", "coll_combine_ppp", r"(v_cmp_ne_u32\S* \S+) (v\d+), v\d+", r"\1 \2, \2"),
-    ("packet compared too early", "coll_copy_mp", r"\ts_waitcnt vmcnt\(0\)\n", ""),
-    ("packet of 32 bits sent", "coll_copy_pm", r"global_store_dwordx2", "global_store_dword"),
-    ("no packet sent", "coll_copy_pm", r"\tglobal_store_dwordx2.*\n", ""),
-    ("packet polled from the cache", "coll_combine_pmp", r"(global_load_dwordx2 .*off).*", r"\1"),
+    ("LL word compared too early", "coll_copy_mp", r"\ts_waitcnt vmcnt\(0\)\n", ""),
+    ("LL word of 32 bits sent", "coll_copy_pm", r"global_store_dwordx2", "global_store_dword"),
+    ("no LL word sent", "coll_copy_pm", r"\tglobal_store_dwordx2.*\n", ""),
+    ("LL word polled from the cache", "coll_combine_pmp", r"(global_load_dwordx2 .*off).*", r"\1"),
 ]
-SCOPED_PACKETS = [
-    ("packet polled at agent scope", "coll_combine_ppp", r"(global_load_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
-    ("packet sent at agent scope", "coll_copy_pm", r"(global_store_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
+SCOPED_LL = [
+    ("LL word polled at agent scope", "coll_combine_ppp", r"(global_load_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
+    ("LL word sent at agent scope", "coll_copy_pm", r"(global_store_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
 ]
 BOTH_GCN = [
     ("signal without barrier", "coll_signal", r"\ts_barrier\n", ""),
@@ -193,8 +193,8 @@ SCOPED = [
 def mutants(path, text):
     if "coll_copy_pm" in text:
         if path.suffix == ".ptx":
-            return PTX_PACKETS
-        return GCN_PACKETS + ([] if "--gfx90" in text else SCOPED_PACKETS)
+            return PTX_LL
+        return GCN_LL + ([] if "--gfx90" in text else SCOPED_LL)
     if path.suffix == ".ptx":
         return PTX
     if "--gfx90a" in text:

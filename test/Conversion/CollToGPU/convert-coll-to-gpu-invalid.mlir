@@ -8,7 +8,7 @@
 // RUN: not sccl-opt %s -convert-coll-to-host=reduction=mean 2>&1 | FileCheck %s --check-prefix=REDUCTION
 
 // Copies have no use for either, but a mistake is one.
-// RUN: sed '/coll.combine/d' %s > %t.mlir
+// RUN: sed '/coll.local_reduce/d' %s > %t.mlir
 // RUN: not sccl-opt %t.mlir -convert-coll-to-gpu=element=f8 2>&1 | FileCheck %s --check-prefix=ELEMENT
 // RUN: not sccl-opt %t.mlir -convert-coll-to-gpu=reduction=mean 2>&1 | FileCheck %s --check-prefix=REDUCTION
 // RUN: not sccl-opt %t.mlir -convert-coll-to-host=element=f8 2>&1 | FileCheck %s --check-prefix=ELEMENT
@@ -27,7 +27,7 @@ coll.topology @pair ranks = 2 {
 coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
-      coll.combine chunk 0 from input[0], input[0] to output[0] step = 0
+      coll.local_reduce chunk 0 from input[0], input[0] to output[0] step = 0
     }
   }
   coll.rank 1 scratch = 0 {

@@ -110,7 +110,7 @@ coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0
     }
   }
   coll.rank 1 scratch = 0 {

@@ -75,7 +75,7 @@
 // CHECK-SAME: 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 // CHECK-SAME: 1, -2, 0, 1, 0, -1, 0, 1, 0, -3, 0, 2, 3, 1, 1, 0,
 // CHECK-SAME: 2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-// To rank 1: two waits; put to entry 1 * 4 + 1, the output of rank 1; get_combine
+// To rank 1: two waits; put to entry 1 * 4 + 1, the output of rank 1; get_reduce
 // with entry 1 * 4 + 0, its input; signal, wait.
 // CHECK-SAME: 3, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 // CHECK-SAME: 0, 5, 0, 1, 0, -2, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0,
@@ -97,11 +97,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @mix of all_reduce on @pair chunks = 2 blocks = 1 alternating {
+coll.program @mix of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
   coll.rank 0 scratch = 3 {
     coll.channel to 0 {
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 1 from input[1], scratch[2] to output[1] step = 1 final
+      coll.local_reduce chunk 1 from input[1], scratch[2] to output[1] step = 1 final
       coll.signal arrival to 0 value = 1
       coll.signal arrival to 1 value = 1
     }
@@ -109,7 +109,7 @@ coll.program @mix of all_reduce on @pair chunks = 2 blocks = 1 alternating {
       coll.wait ready from 1 value = 1
       coll.wait arrival from 0 value = 1
       coll.put chunk 1 from output[1] to output[1] step = 2
-      coll.get_combine chunk 0 from input[0], input[0] to output[0] step = 2 final
+      coll.get_reduce chunk 0 from input[0], input[0] to output[0] step = 2 final
       coll.signal arrival to 1 value = 1
       coll.wait arrival from 1 value = 2
     }

@@ -33,7 +33,7 @@ coll.topology @pair ranks = 2 {
 // TABLE:         llvm.call @coll_execute(
 // TABLE:       llvm.mlir.global internal @swap_code
 // TABLE-LABEL: llvm.func internal @coll_execute(
-coll.program @swap of all_gather on @pair chunks = 1 blocks = 1 alternating {
+coll.program @swap of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0

@@ -106,11 +106,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @combine_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @local_reduce_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.combine' op writes the input of rank 0}}
-      coll.combine chunk 0 from input[0], scratch[0] to input[0] step = 0
+      // expected-error @+1 {{'coll.local_reduce' op writes the input of rank 0}}
+      coll.local_reduce chunk 0 from input[0], scratch[0] to input[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -123,11 +123,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @combine_c2_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
+coll.program @local_reduce_c2_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.combine' op in a program of all_gather, which does not combine}}
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0
+      // expected-error @+1 {{'coll.local_reduce' op in a program of all_gather, which does not combine}}
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -293,11 +293,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @combine_put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @reduce_put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.combine_put' op stands in the channel of a rank to itself}}
-      coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 0
+      // expected-error @+1 {{'coll.reduce_put' op stands in the channel of a rank to itself}}
+      coll.reduce_put chunk 0 from input[0], scratch[0] to scratch[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -310,11 +310,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @combine_put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @reduce_put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.combine_put' op writes the input of rank 1}}
-      coll.combine_put chunk 0 from input[0], scratch[0] to input[0] step = 0
+      // expected-error @+1 {{'coll.reduce_put' op writes the input of rank 1}}
+      coll.reduce_put chunk 0 from input[0], scratch[0] to input[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -327,11 +327,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @combine_put_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
+coll.program @reduce_put_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.combine_put' op in a program of all_gather, which does not combine}}
-      coll.combine_put chunk 0 from input[0], scratch[0] to scratch[0] step = 0
+      // expected-error @+1 {{'coll.reduce_put' op in a program of all_gather, which does not combine}}
+      coll.reduce_put chunk 0 from input[0], scratch[0] to scratch[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -344,11 +344,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @get_combine_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @get_reduce_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.get_combine' op stands in the channel of a rank to itself}}
-      coll.get_combine chunk 0 from input[0], input[0] to scratch[0] step = 0
+      // expected-error @+1 {{'coll.get_reduce' op stands in the channel of a rank to itself}}
+      coll.get_reduce chunk 0 from input[0], input[0] to scratch[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -361,11 +361,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @get_combine_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @get_reduce_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.get_combine' op writes the input of rank 0}}
-      coll.get_combine chunk 0 from scratch[0], input[0] to input[0] step = 0
+      // expected-error @+1 {{'coll.get_reduce' op writes the input of rank 0}}
+      coll.get_reduce chunk 0 from scratch[0], input[0] to input[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -378,11 +378,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @get_combine_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
+coll.program @get_reduce_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.get_combine' op in a program of all_gather, which does not combine}}
-      coll.get_combine chunk 0 from input[0], scratch[0] to scratch[0] step = 0
+      // expected-error @+1 {{'coll.get_reduce' op in a program of all_gather, which does not combine}}
+      coll.get_reduce chunk 0 from input[0], scratch[0] to scratch[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {

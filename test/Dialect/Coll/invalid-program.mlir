@@ -117,8 +117,8 @@ coll.topology @pair ranks = 2 {
 coll.program @program_c3_second_source_slot of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.combine' op source scratch[1] with count 1 is outside the 1 slots of rank 0}}
-      coll.combine chunk 0 from input[0], scratch[1] to output[0] step = 0
+      // expected-error @+1 {{'coll.local_reduce' op source scratch[1] with count 1 is outside the 1 slots of rank 0}}
+      coll.local_reduce chunk 0 from input[0], scratch[1] to output[0] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -293,16 +293,16 @@ coll.program @rank_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
 
 // -----
 
-// The sources of a combine_put are the rank's own, its destination is the peer's.
+// The sources of a reduce_put are the rank's own, its destination is the peer's.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c3_combine_put_source of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @program_c3_reduce_put_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.combine_put' op source scratch[1] with count 1 is outside the 1 slots of rank 0}}
-      coll.combine_put chunk 0 from input[0], scratch[1] to scratch[1] step = 0
+      // expected-error @+1 {{'coll.reduce_put' op source scratch[1] with count 1 is outside the 1 slots of rank 0}}
+      coll.reduce_put chunk 0 from input[0], scratch[1] to scratch[1] step = 0
     }
   }
   coll.rank 1 scratch = 2 {
@@ -315,11 +315,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c3_combine_put_destination of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @program_c3_reduce_put_destination of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 2 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.combine_put' op destination scratch[1] with count 1 is outside the 1 slots of rank 1}}
-      coll.combine_put chunk 0 from input[0], scratch[1] to scratch[1] step = 0
+      // expected-error @+1 {{'coll.reduce_put' op destination scratch[1] with count 1 is outside the 1 slots of rank 1}}
+      coll.reduce_put chunk 0 from input[0], scratch[1] to scratch[1] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -328,16 +328,16 @@ coll.program @program_c3_combine_put_destination of all_reduce on @pair chunks =
 
 // -----
 
-// The second source of a get_combine is the peer's, the rest the rank's own.
+// The second source of a get_reduce is the peer's, the rest the rank's own.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c3_get_combine_source of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @program_c3_get_reduce_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 2 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.get_combine' op source scratch[1] with count 1 is outside the 1 slots of rank 1}}
-      coll.get_combine chunk 0 from scratch[1], scratch[1] to scratch[1] step = 0
+      // expected-error @+1 {{'coll.get_reduce' op source scratch[1] with count 1 is outside the 1 slots of rank 1}}
+      coll.get_reduce chunk 0 from scratch[1], scratch[1] to scratch[1] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -350,11 +350,11 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c3_get_combine_destination of all_reduce on @pair chunks = 2 blocks = 1 {
+coll.program @program_c3_get_reduce_destination of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.get_combine' op destination scratch[1] with count 1 is outside the 1 slots of rank 0}}
-      coll.get_combine chunk 0 from scratch[0], scratch[1] to scratch[1] step = 0
+      // expected-error @+1 {{'coll.get_reduce' op destination scratch[1] with count 1 is outside the 1 slots of rank 0}}
+      coll.get_reduce chunk 0 from scratch[0], scratch[1] to scratch[1] step = 0
     }
   }
   coll.rank 1 scratch = 2 {
@@ -465,8 +465,8 @@ coll.topology @pair ranks = 2 {
 coll.program @program_c7_second_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.get_combine' op has chunk 1 in input[0], which is chunk 0 of a segment, not 1 (B1)}}
-      coll.get_combine chunk 1 from scratch[0], input[0] to output[1] step = 0
+      // expected-error @+1 {{'coll.get_reduce' op has chunk 1 in input[0], which is chunk 0 of a segment, not 1 (B1)}}
+      coll.get_reduce chunk 1 from scratch[0], input[0] to output[1] step = 0
     }
   }
   coll.rank 1 scratch = 1 {
@@ -517,8 +517,8 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-// expected-error @+1 {{'coll.program' op has both barriers and scratch that alternates}}
-coll.program @program_c9_alternating of all_reduce on @pair chunks = 2 blocks = 1 alternating {
+// expected-error @+1 {{'coll.program' op has both barriers and scratch that is double-buffered}}
+coll.program @program_c9_alternating of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
       coll.barrier

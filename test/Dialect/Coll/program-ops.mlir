@@ -12,8 +12,8 @@ coll.topology @pair ranks = 2 {
 // CHECK-NEXT:      coll.channel to 0 {
 // CHECK-NEXT:        coll.signal ready to 1 value = 1
 // CHECK-NEXT:        coll.copy chunk 0 count = 2 from input[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.combine chunk 1 from input[1], scratch[0] to output[1] step = 4
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4 final
+// CHECK-NEXT:        coll.local_reduce chunk 1 from input[1], scratch[0] to output[1] step = 4
+// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4 final
 // CHECK-NEXT:        coll.wait arrival from 1 value = 2
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 attributes {lane = 1 : i64} {
@@ -34,8 +34,8 @@ coll.program @p of all_reduce on @pair chunks = 2 blocks = 64 {
     coll.channel to 0 {
       coll.signal ready to 1 value = 1
       coll.copy chunk 0 count = 2 from input[0] to scratch[1] step = 0
-      coll.combine chunk 1 count = 1 from input[1], scratch[0] to output[1] step = 4
-      coll.combine chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4 final
+      coll.local_reduce chunk 1 count = 1 from input[1], scratch[0] to output[1] step = 4
+      coll.local_reduce chunk 0 count = 2 from scratch[1], input[0] to output[0] step = 4 final
       coll.wait arrival from 1 value = 2
     }
     coll.channel to 1 attributes {lane = 1 : i64} {
@@ -64,30 +64,30 @@ coll.program @b of broadcast on @pair chunks = 1 root = 1 blocks = 1 {
 
 // What the fusion of combines and copy engines add. A wait names the channel of
 // the peer where it is not the one to this rank.
-// CHECK-LABEL: coll.program @fused of all_reduce on @pair chunks = 2 blocks = 1 alternating {
+// CHECK-LABEL: coll.program @fused of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
 // CHECK-NEXT:    coll.rank 0 scratch = 2 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.wait arrival from 1 channel = 1 value = 3
 // CHECK-NEXT:        coll.wait arrival from 0 channel = 0 value = 1
 // CHECK-NEXT:        coll.wait arrival from 1 value = 1
-// CHECK-NEXT:        coll.combine_put chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 1
-// CHECK-NEXT:        coll.combine_put chunk 1 from scratch[1], input[1] to output[1] step = 1
-// CHECK-NEXT:        coll.get_combine chunk 0 from scratch[1], input[0] to output[0] step = 2
-// CHECK-NEXT:        coll.get_combine chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 2
+// CHECK-NEXT:        coll.reduce_put chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 1
+// CHECK-NEXT:        coll.reduce_put chunk 1 from scratch[1], input[1] to output[1] step = 1
+// CHECK-NEXT:        coll.get_reduce chunk 0 from scratch[1], input[0] to output[0] step = 2
+// CHECK-NEXT:        coll.get_reduce chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 2
 // CHECK-NEXT:        coll.signal arrival to 0 value = 1
 // CHECK-NEXT:        coll.signal arrival to 1 value = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
-coll.program @fused of all_reduce on @pair chunks = 2 blocks = 1 alternating {
+coll.program @fused of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
   coll.rank 0 scratch = 2 {
     coll.channel to 1 {
       coll.wait arrival from 1 channel = 1 value = 3
       coll.wait arrival from 0 channel = 0 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine_put chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 1
-      coll.combine_put chunk 1 count = 1 from scratch[1], input[1] to output[1] step = 1
-      coll.get_combine chunk 0 from scratch[1], input[0] to output[0] step = 2
-      coll.get_combine chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 2
+      coll.reduce_put chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 1
+      coll.reduce_put chunk 1 count = 1 from scratch[1], input[1] to output[1] step = 1
+      coll.get_reduce chunk 0 from scratch[1], input[0] to output[0] step = 2
+      coll.get_reduce chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 2
       coll.signal arrival to 0 value = 1
       coll.signal arrival to 1 value = 1
     }

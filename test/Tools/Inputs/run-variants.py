@@ -2,7 +2,7 @@
 
 usage: run-variants.py FILE BYTES...
 
-Combines transports, direct or through scratch, scratch once or alternating, code
+Combines transports, direct or through scratch, scratch once or double_buffered, code
 as calls or as a table, one kernel or one for each step; with each size of a send
 buffer in turn. `sccl run` compares every element of every launch. Prints how
 many variants there were; fails if one is wrong.
@@ -20,7 +20,7 @@ def variants():
     ):
         common = [f"--code-shape={shape}", *scratch]
         for transport, alternate in itertools.product(
-            ("push", "pull"), on_off("--alternate")
+            ("push", "pull"), on_off("--double-buffer")
         ):
             yield [f"--transport={transport}", *alternate, *common]
         for transport in "push", "pull", "dma":

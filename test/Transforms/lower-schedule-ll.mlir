@@ -1,6 +1,6 @@
-// RUN: sccl-opt %s -sccl-lower=packets | FileCheck %s
-// RUN: sccl-opt %s -sccl-lower=packets | sccl-opt -sccl-lower=packets | FileCheck %s
-// RUN: sccl-opt %s -coll-lower-schedule=packets -coll-insert-flag-sync | FileCheck %s --check-prefix=READIES
+// RUN: sccl-opt %s -sccl-lower=ll | FileCheck %s
+// RUN: sccl-opt %s -sccl-lower=ll | sccl-opt -sccl-lower=ll | FileCheck %s
+// RUN: sccl-opt %s -coll-lower-schedule=ll -coll-insert-flag-sync | FileCheck %s --check-prefix=READIES
 
 coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1
@@ -11,7 +11,7 @@ coll.topology @line3 ranks = 3 {
 
 // The middle keeps in scratch what it sends on, and delivers it from there. No
 // rank can be a launch ahead of another: all hear of each other.
-// CHECK-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 alternating packets {
+// CHECK-LABEL: coll.program @sum of all_reduce on @line3 chunks = 1 blocks = 1 double_buffered ll {
 // CHECK-NOT:     coll.wait
 // CHECK-NOT:     coll.signal
 // CHECK:         coll.rank 0 scratch = 1 {
@@ -24,8 +24,8 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 1 scratch = 4 {
 // CHECK:           coll.channel to 1 {
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 from scratch[1], scratch[2] to scratch[3] step = 0 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[2] to scratch[3] step = 0 final
 // CHECK-NEXT:        coll.copy chunk 0 from scratch[3] to output[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {

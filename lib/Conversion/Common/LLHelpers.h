@@ -1,18 +1,18 @@
-//===- PacketHelpers.h - Moving and combining packets -----------*- C++ -*-===//
+//===- LLHelpers.h - Moving and combining LL words -----------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A packet is a word of 64 bits: 4 bytes of data below, the low half of the
+// An LL word is a word of 64 bits: 4 bytes of data below, the low half of the
 // launch's number above. Each thread polls the words that it takes part in
 // itself, so that no thread waits for its block.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_CONVERSION_COMMON_PACKETHELPERS_H
-#define SCCL_LIB_CONVERSION_COMMON_PACKETHELPERS_H
+#ifndef SCCL_LIB_CONVERSION_COMMON_LLHELPERS_H
+#define SCCL_LIB_CONVERSION_COMMON_LLHELPERS_H
 
 #include "ElementOps.h"
 
@@ -25,12 +25,12 @@ namespace sccl::coll {
 
 struct HelperOptions;
 
-/// Which operands of a copy or a combine are packets.
-struct PacketShape {
+/// Which operands of a copy or a combine are LL words.
+struct LLShape {
   bool combines = false;
   bool dst = false, src0 = false, src1 = false;
 
-  auto operator<=>(const PacketShape &) const = default;
+  auto operator<=>(const LLShape &) const = default;
   bool any() const { return dst || src0 || src1; }
   unsigned sources() const { return combines ? 2 : 1; }
   /// A number below `count`.
@@ -40,21 +40,20 @@ struct PacketShape {
   }
   static constexpr unsigned count = 16;
   /// What the names of the helpers end with: a letter for the destination and
-  /// one for each source, p for packets and m for plain memory: "_pmp".
+  /// one for each source, p for LL words and m for plain memory: "_pmp".
   std::string suffix() const;
 };
 
-/// Bytes of data in a packet.
-inline constexpr unsigned packetDataBytes = 4;
+/// Bytes of data in an LL word.
+inline constexpr unsigned llDataBytes = 4;
 
-/// Why elements do not fit into packets, or nothing if they do.
-std::optional<std::string> whyNoPackets(const ElementOp &op);
+/// Why elements do not fit into LL words, or nothing if they do.
+std::optional<std::string> whyNoLL(const ElementOp &op);
 
 /// The text of @coll_copy and @coll_combine, and for averages @coll_average,
 /// with the suffix of `shape`. Pointers have the type PTR.
-std::string packetLoopsText(const HelperOptions &options,
-                            const PacketShape &shape);
+std::string llLoopsText(const HelperOptions &options, const LLShape &shape);
 
 } // namespace sccl::coll
 
-#endif // SCCL_LIB_CONVERSION_COMMON_PACKETHELPERS_H
+#endif // SCCL_LIB_CONVERSION_COMMON_LLHELPERS_H

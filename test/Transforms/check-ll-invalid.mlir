@@ -5,7 +5,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @d2_no_packets of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @d2_no_ll of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -13,7 +13,7 @@ coll.program @d2_no_packets of broadcast on @pair chunks = 1 root = 0 blocks = 1
   }
   coll.rank 1 scratch = 1 {
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.copy' op never ends on rank 1: nobody sends packets to scratch[0] of rank 1 (D2)}}
+      // expected-error @+1 {{'coll.copy' op never ends on rank 1: nobody sends LL words to scratch[0] of rank 1 (D2)}}
       coll.copy chunk 0 from scratch[0] to output[0] step = 0
     }
   }
@@ -26,7 +26,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @d1_circle of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @d1_circle of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -48,7 +48,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_no_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @h3_no_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -67,12 +67,12 @@ coll.program @h3_no_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 a
 
 // -----
 
-// Packets for nobody.
+// LL words for nobody.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_unread of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @h3_unread of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -80,7 +80,7 @@ coll.program @h3_unread of broadcast on @pair chunks = 1 root = 0 blocks = 1 alt
     coll.channel to 1 {
       coll.wait ready from 1 value = 1
       coll.put chunk 0 from input[0] to scratch[0] step = 0
-      // expected-error @+1 {{'coll.put' op sends packets to scratch[1] of rank 1, which nobody reads, so they may come in a later launch (H3)}}
+      // expected-error @+1 {{'coll.put' op sends LL words to scratch[1] of rank 1, which nobody reads, so they may come in a later launch (H3)}}
       coll.put chunk 0 from input[0] to scratch[1] step = 0
     }
   }
@@ -99,7 +99,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @d4_twice of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @d4_twice of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -107,7 +107,7 @@ coll.program @d4_twice of broadcast on @pair chunks = 1 root = 0 blocks = 1 alte
     coll.channel to 1 {
       coll.wait ready from 1 value = 1
       coll.put chunk 0 from input[0] to scratch[0] step = 0
-      // expected-error @+1 {{'coll.put' op writes scratch[0] of rank 1 a second time, but packets have only a number for each launch (D4)}}
+      // expected-error @+1 {{'coll.put' op writes scratch[0] of rank 1 a second time, but LL words have only a number for each launch (D4)}}
       coll.put chunk 0 from input[0] to scratch[0] step = 0
     }
   }
@@ -127,7 +127,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_empty_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 alternating packets {
+coll.program @h3_empty_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -157,7 +157,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_one_chunk_of_two of reduce on @pair chunks = 2 root = 1 blocks = 1 alternating packets {
+coll.program @h3_one_chunk_of_two of reduce on @pair chunks = 2 root = 1 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 2 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to scratch[0] step = 0
@@ -173,8 +173,8 @@ coll.program @h3_one_chunk_of_two of reduce on @pair chunks = 2 root = 1 blocks 
       coll.put chunk 1 from input[1] to scratch[1] step = 0
     }
     coll.channel to 1 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
-      coll.combine chunk 1 from scratch[1], scratch[2] to output[1] step = 1 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+      coll.local_reduce chunk 1 from scratch[1], scratch[2] to output[1] step = 1 final
     }
   }
 }

@@ -1,8 +1,8 @@
-// RUN: sccl-opt %s -coll-fuse-combines | FileCheck %s
-// RUN: sccl-opt %s -coll-fuse-combines -coll-fuse-combines | FileCheck %s
-// RUN: sccl-opt %s -coll-fuse-combines -coll-insert-flag-sync -coll-check-program -o /dev/null
-// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-fuse-combines=explain 2>&1 | FileCheck %s --check-prefix=COUNTS --implicit-check-not=remark:
-// RUN: sccl-opt %s -coll-fuse-combines 2>&1 | FileCheck %s --implicit-check-not=remark:
+// RUN: sccl-opt %s -coll-fuse-reductions | FileCheck %s
+// RUN: sccl-opt %s -coll-fuse-reductions -coll-fuse-reductions | FileCheck %s
+// RUN: sccl-opt %s -coll-fuse-reductions -coll-insert-flag-sync -coll-check-program -o /dev/null
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-fuse-reductions=explain 2>&1 | FileCheck %s --check-prefix=COUNTS --implicit-check-not=remark:
+// RUN: sccl-opt %s -coll-fuse-reductions 2>&1 | FileCheck %s --implicit-check-not=remark:
 
 // COUNTS: remark: combines joined with a put: 1, gets joined with a combine: 0, slots of scratch given back: 2
 // COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 2, slots of scratch given back: 2
@@ -30,12 +30,12 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine_put chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 1
+// CHECK-NEXT:        coll.reduce_put chunk 0 count = 2 from input[0], scratch[0] to scratch[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 2 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -47,7 +47,7 @@ coll.program @pushed of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
   }
   coll.rank 1 scratch = 4 {
     coll.channel to 1 {
-      coll.combine chunk 0 count = 2 from input[0], scratch[2] to scratch[0] step = 0
+      coll.local_reduce chunk 0 count = 2 from input[0], scratch[2] to scratch[0] step = 0
     }
     coll.channel to 2 {
       coll.put chunk 0 count = 2 from scratch[0] to scratch[0] step = 1
@@ -55,7 +55,7 @@ coll.program @pushed of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 2 {
     coll.channel to 2 {
-      coll.combine chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1 final
+      coll.local_reduce chunk 0 count = 2 from scratch[0], input[0] to output[0] step = 1 final
     }
   }
 }
@@ -66,14 +66,14 @@ coll.program @pushed of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 1 scratch = 1 {
 // CHECK-NEXT:      coll.channel to 0 {
-// CHECK-NEXT:        coll.get_combine chunk 0 from input[0], input[0] to scratch[0] step = 0
+// CHECK-NEXT:        coll.get_reduce chunk 0 from input[0], input[0] to scratch[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 0 {
 // CHECK-NEXT:      coll.channel to 1 {
-// CHECK-NEXT:        coll.get_combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+// CHECK-NEXT:        coll.get_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
 // CHECK-NEXT:      }
@@ -87,7 +87,7 @@ coll.program @pulled of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
       coll.get chunk 0 from input[0] to scratch[0] step = 0
     }
     coll.channel to 1 {
-      coll.combine chunk 0 from scratch[0], input[0] to scratch[1] step = 0
+      coll.local_reduce chunk 0 from scratch[0], input[0] to scratch[1] step = 0
     }
   }
   coll.rank 2 scratch = 1 {
@@ -95,7 +95,7 @@ coll.program @pulled of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
       coll.get chunk 0 from scratch[1] to scratch[0] step = 1
     }
     coll.channel to 2 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }
@@ -112,8 +112,8 @@ coll.program @pulled of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
 // CHECK-NEXT:        coll.put chunk 0 count = 2 from scratch[6] to output[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
 // CHECK-NEXT:        coll.copy chunk 0 count = 2 from scratch[6] to output[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
@@ -138,8 +138,8 @@ coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
       coll.put chunk 0 count = 2 from scratch[6] to output[0] step = 1
     }
     coll.channel to 1 {
-      coll.combine chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
-      coll.combine chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
+      coll.local_reduce chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
+      coll.local_reduce chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
       coll.copy chunk 0 count = 2 from scratch[6] to output[0] step = 1
     }
     coll.channel to 2 {
@@ -155,7 +155,7 @@ coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
 }
 
 // A channel must not stop in the middle of a step for something of that step, or
-// channels could wait for each other in a circle. So the get does not become one
+// channels could wait for each other in a cycle. So the get does not become one
 // with a combine whose other source is copied in the same step, nor the combine
 // with a put of the same step.
 // CHECK-LABEL: coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
@@ -167,7 +167,7 @@ coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.copy chunk 0 from input[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.combine chunk 0 from scratch[1], scratch[0] to scratch[2] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[0] to scratch[2] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
 // CHECK-NEXT:        coll.put chunk 0 from scratch[2] to scratch[0] step = 0
@@ -175,7 +175,7 @@ coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 1 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -188,7 +188,7 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
     }
     coll.channel to 1 {
       coll.copy chunk 0 from input[0] to scratch[1] step = 0
-      coll.combine chunk 0 from scratch[1], scratch[0] to scratch[2] step = 0
+      coll.local_reduce chunk 0 from scratch[1], scratch[0] to scratch[2] step = 0
     }
     coll.channel to 2 {
       coll.put chunk 0 from scratch[2] to scratch[0] step = 0
@@ -196,7 +196,7 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 1 {
     coll.channel to 2 {
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 0 final
     }
   }
 }
@@ -210,8 +210,8 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 1 scratch = 4 {
 // CHECK-NEXT:      coll.channel to 1 {
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[2] step = 0
-// CHECK-NEXT:        coll.combine chunk 1 from input[1], scratch[1] to scratch[3] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[2] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 1 from input[1], scratch[1] to scratch[3] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
 // CHECK-NEXT:        coll.put chunk 0 count = 2 from scratch[2] to scratch[0] step = 1
@@ -219,7 +219,7 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 2 {
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.combine chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -231,8 +231,8 @@ coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
   }
   coll.rank 1 scratch = 4 {
     coll.channel to 1 {
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[2] step = 0
-      coll.combine chunk 1 from input[1], scratch[1] to scratch[3] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[2] step = 0
+      coll.local_reduce chunk 1 from input[1], scratch[1] to scratch[3] step = 0
     }
     coll.channel to 2 {
       coll.put chunk 0 count = 2 from scratch[2] to scratch[0] step = 1
@@ -240,7 +240,7 @@ coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
   }
   coll.rank 2 scratch = 2 {
     coll.channel to 2 {
-      coll.combine chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1 final
+      coll.local_reduce chunk 0 count = 2 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }
@@ -258,7 +258,7 @@ coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.signal ready to 0 value = 1
 // CHECK-NEXT:        coll.wait arrival from 0 value = 1
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
 // CHECK-NEXT:        coll.signal arrival to 1 value = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
@@ -272,7 +272,7 @@ coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
 // CHECK-NEXT:      coll.channel to 2 {
 // CHECK-NEXT:        coll.signal ready to 1 value = 1
 // CHECK-NEXT:        coll.wait arrival from 1 value = 1
-// CHECK-NEXT:        coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -288,7 +288,7 @@ coll.program @by_hand of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
     coll.channel to 1 {
       coll.signal ready to 0 value = 1
       coll.wait arrival from 0 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to scratch[1] step = 0
+      coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
       coll.signal arrival to 1 value = 1
     }
     coll.channel to 2 {
@@ -302,7 +302,7 @@ coll.program @by_hand of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
     coll.channel to 2 {
       coll.signal ready to 1 value = 1
       coll.wait arrival from 1 value = 1
-      coll.combine chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
     }
   }
 }

@@ -1,10 +1,10 @@
-"""Executes the GPU helpers for packets on this machine's CPU.
+"""Executes the GPU helpers for LL words on this machine's CPU.
 
-usage: execute-packets.py TARGET BLOCK-SIZE FILE.mlir [ELEMENT]
+usage: execute-ll.py TARGET BLOCK-SIZE FILE.mlir [ELEMENT]
 
 FILE holds a program whose helpers are @coll_transfer_pm, _pp and _mp and
 @coll_reduce_pmp and _ppp. Compiles them as execute-helpers.py does; chunks then go
-from plain memory to packets, to other packets and to plain memory again, and are
+from plain memory to LL words, to other LL words and to plain memory again, and are
 combined on the way, for many sizes, alignments and numbers of blocks. What must not
 be touched is guarded. At last, a launch that is aborted leaves everything as it is.
 """
@@ -36,7 +36,7 @@ def load_base():
 
 
 def packed(data):
-    """The packets that carry `data`."""
+    """The LL words that carry `data`."""
     words = [data[at : at + 4] for at in range(0, len(data), 4)]
     return b"".join(word.ljust(4, b"\0") + struct.pack("<I", LAUNCH) for word in words)
 
@@ -68,7 +68,7 @@ class Chain:
         memory, start, pointer = self.machine.buffer(slots, 0, fill)
         return memory, start, (pointer, 0, 2)
 
-    def expect_packets(self, memory, start, data, what):
+    def expect_ll(self, memory, start, data, what):
         skipped = bytes([0xA5]) * 2 * self.stride
         size = (1 + self.count) * 2 * self.stride
         expected = (skipped + packed(data)).ljust(size, b"\xa5")
@@ -76,7 +76,7 @@ class Chain:
 
 
 def check_chain(chain, kind, source, offset):
-    """Plain to packets, to packets, to plain, with a combine of both kinds."""
+    """Plain to LL words, to LL words, to plain, with a combine of both kinds."""
     machine, size = chain.machine, chain.size
     what = f"{chain.count} of {chain.chunks} chunks of {chain.segment}, {{}}"
     left, right = (kind.draw(source, chain.segment // kind.size) for _ in range(2))
@@ -85,15 +85,15 @@ def check_chain(chain, kind, source, offset):
     _, _, rhs = keep2 = machine.buffer(chain.segment, 2 * offset, right)
     first, other, third, last = (chain.scratch() for _ in range(4))
     chain.launch("coll_transfer_pm", first[2], (lhs, 0, chain.position))
-    chain.expect_packets(*first[:2], left[part], what.format("sent"))
+    chain.expect_ll(*first[:2], left[part], what.format("sent"))
     chain.launch("coll_transfer_pp", other[2], first[2])
-    chain.expect_packets(*other[:2], left[part], what.format("sent on"))
+    chain.expect_ll(*other[:2], left[part], what.format("sent on"))
     once = kind.combine(left[part], right[part], 1)
     chain.launch("coll_reduce_pmp", third[2], (rhs, 0, chain.position), other[2])
-    chain.expect_packets(*third[:2], once, what.format("combined"))
+    chain.expect_ll(*third[:2], once, what.format("combined"))
     twice = kind.combine(once, left[part], 1)
     chain.launch("coll_reduce_ppp", last[2], third[2], other[2])
-    chain.expect_packets(*last[:2], twice, what.format("combined again"))
+    chain.expect_ll(*last[:2], twice, what.format("combined again"))
     memory, start, out = machine.buffer(chain.segment, offset)
     chain.launch("coll_transfer_mp", (out, 0, chain.position), last[2])
     expected = bytes([0xA5]) * chain.begin + twice
@@ -102,7 +102,7 @@ def check_chain(chain, kind, source, offset):
 
 
 def check_abort(chain):
-    """Packets of another launch never come; the abort word ends the launch."""
+    """LL words of another launch never come; the abort word ends the launch."""
     chain.abort.value = 1
     stale = packed(bytes(chain.size)).replace(
         struct.pack("<I", LAUNCH), struct.pack("<I", LAUNCH - 2))

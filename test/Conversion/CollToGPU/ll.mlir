@@ -4,7 +4,7 @@
 // RUN: not sccl-opt %s -convert-coll-to-gpu=element=i64 2>&1 | FileCheck %s --check-prefix=WIDE
 // RUN: not sccl-opt %s -convert-coll-to-host=element=u64 2>&1 | FileCheck %s --check-prefix=WIDE
 
-// WIDE: error: packets carry 4 bytes each, but elements of {{[iu]}}64 have 8
+// WIDE: error: LL words carry 4 bytes each, but elements of {{[iu]}}64 have 8
 
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
@@ -44,10 +44,10 @@ coll.topology @pair ranks = 2 {
 // TABLE-LABEL: llvm.func hidden @coll_execute(
 // TABLE-DAG:     llvm.call @coll_transfer_pm(
 // TABLE-DAG:     llvm.call @coll_reduce_mmp(
-coll.program @sum of all_reduce on @pair chunks = 1 blocks = 1 alternating packets {
+coll.program @sum of all_reduce on @pair chunks = 1 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 2 {
     coll.channel to 0 {
-      coll.combine chunk 0 from input[0], scratch[1] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[1] to output[0] step = 0 final
     }
     coll.channel to 1 {
       coll.put chunk 0 from input[0] to scratch[1] step = 0
@@ -58,7 +58,7 @@ coll.program @sum of all_reduce on @pair chunks = 1 blocks = 1 alternating packe
       coll.put chunk 0 from input[0] to scratch[1] step = 0
     }
     coll.channel to 1 {
-      coll.combine chunk 0 from input[0], scratch[1] to output[0] step = 0 final
+      coll.local_reduce chunk 0 from input[0], scratch[1] to output[0] step = 0 final
     }
   }
 }

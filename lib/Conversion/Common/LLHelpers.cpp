@@ -1,11 +1,11 @@
-//===- PacketHelpers.cpp - Moving and combining packets -------------------===//
+//===- LLHelpers.cpp - Moving and combining LL words -------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "PacketHelpers.h"
+#include "LLHelpers.h"
 
 #include "FlagHelpers.h"
 
@@ -14,10 +14,10 @@
 using namespace sccl;
 using namespace sccl::coll;
 
-std::string PacketShape::suffix() const {
+std::string LLShape::suffix() const {
   std::string letters = "_";
-  for (bool isPacket : {dst, src0, src1})
-    letters += isPacket ? 'p' : 'm';
+  for (bool isLL : {dst, src0, src1})
+    letters += isLL ? 'p' : 'm';
   return combines ? letters : letters.substr(0, 3);
 }
 
@@ -68,7 +68,7 @@ static constexpr llvm::StringLiteral firstOfThread = R"mlir(
 
 // Number and data come in one access, so nothing has to be ordered. The abort
 // word is looked at every 64 polls.
-static constexpr llvm::StringLiteral pollPacket = R"mlir(
+static constexpr llvm::StringLiteral pollLL = R"mlir(
       %SRC_at = llvm.getelementptr %SRC[%twice] : (PTR, i64) -> PTR, i8
       %SRC_end:3 = scf.while (%polls = %zero) : (i64) -> (i64, i1, i64) {
         %word = llvm.load %SRC_at atomic monotonic {alignment = 8 : i64}
@@ -152,7 +152,7 @@ static constexpr llvm::StringLiteral storePlain = R"mlir(
       }
 )mlir";
 
-static constexpr llvm::StringLiteral storePacket = R"mlir(
+static constexpr llvm::StringLiteral storeLL = R"mlir(
       %dst_at = llvm.getelementptr %dst[%twice] : (PTR, i64) -> PTR, i8
       %data64 = arith.extui RESULT : i32 to i64
       %packet = arith.ori %data64, %stamp : i64
@@ -164,10 +164,9 @@ static constexpr llvm::StringLiteral storePacket = R"mlir(
 
 namespace {
 /// Writes one loop.
-class PacketLoopWriter {
+class LLLoopWriter {
 public:
-  PacketLoopWriter(const HelperOptions &options, const PacketShape &shape,
-                   bool divides)
+  LLLoopWriter(const HelperOptions &options, const LLShape &shape, bool divides)
       : options(options), shape(shape), divides(divides) {}
 
   std::string function(llvm::StringRef name) {
@@ -183,7 +182,7 @@ public:
           {"BODY", body},
           {"PAUSE", isHost ? hostPause.str() : ""},
           {"FIRST", isHost ? "%zero" : "%first"},
-          {"SPAN", std::to_string(packetDataBytes * options.blockSize)},
+          {"SPAN", std::to_string(llDataBytes * options.blockSize)},
           {"DIVISOR_PARAMETER", divides ? ", %divisor: i32" : ""},
           {"PARAMETERS", parameters},
           {"NAME", name.str()}})
@@ -214,21 +213,21 @@ private:
       result = combine();
     }
     std::string end = "      %fine = " + fine() + "\n";
-    end += shape.dst ? storePacket.str()
+    end += shape.dst ? storeLL.str()
                      : replaceAll(isWord.str(), "%POINTER", "%dst") +
                            storePlain.str();
     text += replaceAll(std::move(end), "RESULT", result);
     return std::exchange(text, "");
   }
 
-  void load(const std::string &source, bool isPacket) {
-    text += replaceAll(isPacket ? pollPacket.str()
-                                : replaceAll(isWord.str(), "%POINTER", "%SRC") +
-                                      loadPlain.str(),
+  void load(const std::string &source, bool isLL) {
+    text += replaceAll(isLL ? pollLL.str()
+                            : replaceAll(isWord.str(), "%POINTER", "%SRC") +
+                                  loadPlain.str(),
                        "%SRC", source);
   }
 
-  /// Tells whether all packets have come.
+  /// Tells whether all LL words have come.
   std::string fine() const {
     std::string first = shape.src0 ? "%src0_came" : "%true";
     std::string second = shape.src1 ? "%src1_came" : "%true";
@@ -236,7 +235,7 @@ private:
   }
 
   unsigned lanes() const {
-    unsigned elements = packetDataBytes / options.combine->element.bytes;
+    unsigned elements = llDataBytes / options.combine->element.bytes;
     return elements == 1 ? 0 : elements;
   }
 
@@ -262,7 +261,7 @@ private:
   }
 
   const HelperOptions &options;
-  const PacketShape &shape;
+  const LLShape &shape;
   bool divides;
   std::function<std::string(const std::string &)> definer =
       [this](const std::string &s) { return fresh(s); };
@@ -272,18 +271,18 @@ private:
 };
 } // namespace
 
-std::optional<std::string> coll::whyNoPackets(const ElementOp &op) {
-  if (op.element.bytes <= packetDataBytes)
+std::optional<std::string> coll::whyNoLL(const ElementOp &op) {
+  if (op.element.bytes <= llDataBytes)
     return std::nullopt;
-  return "packets carry " + std::to_string(packetDataBytes) +
+  return "LL words carry " + std::to_string(llDataBytes) +
          " bytes each, but elements of " + std::string(op.element.name) +
          " have " + std::to_string(op.element.bytes);
 }
 
-std::string coll::packetLoopsText(const HelperOptions &options,
-                                  const PacketShape &shape) {
+std::string coll::llLoopsText(const HelperOptions &options,
+                              const LLShape &shape) {
   auto write = [&](const char *name, bool divides) {
-    return PacketLoopWriter(options, shape, divides)
+    return LLLoopWriter(options, shape, divides)
         .function(name + shape.suffix());
   };
   if (!shape.combines)

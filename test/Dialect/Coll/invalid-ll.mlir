@@ -4,8 +4,8 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-// expected-error @+1 {{'coll.program' op has packets, but scratch does not alternate}}
-coll.program @program_c10_one_half of broadcast on @pair chunks = 1 root = 0 blocks = 1 packets {
+// expected-error @+1 {{'coll.program' op has LL words, but scratch does not alternate}}
+coll.program @program_c10_one_half of broadcast on @pair chunks = 1 root = 0 blocks = 1 ll {
   coll.rank 0 scratch = 0 {
   }
   coll.rank 1 scratch = 0 {
@@ -18,14 +18,14 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c11_arrival of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @program_c11_arrival of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
     }
     coll.channel to 1 {
       coll.put chunk 0 from input[0] to scratch[0] step = 0
-      // expected-error @+1 {{'coll.signal' op is about an arrival, which packets tell by themselves}}
+      // expected-error @+1 {{'coll.signal' op is about an arrival, which LL words tell by themselves}}
       coll.signal arrival to 1 value = 1
     }
   }
@@ -42,7 +42,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c11_pull of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @program_c11_pull of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -50,7 +50,7 @@ coll.program @program_c11_pull of broadcast on @pair chunks = 1 root = 0 blocks 
   }
   coll.rank 1 scratch = 1 {
     coll.channel to 0 {
-      // expected-error @+1 {{'coll.get' op does not push, as packets have to}}
+      // expected-error @+1 {{'coll.get' op does not push, as LL words have to}}
       coll.get chunk 0 from input[0] to output[0] step = 0
     }
   }
@@ -62,13 +62,13 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c11_copy_engine of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @program_c11_copy_engine of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
     }
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.put' op does not push, as packets have to}}
+      // expected-error @+1 {{'coll.put' op does not push, as LL words have to}}
       coll.put dma chunk 0 from input[0] to scratch[0] step = 0
     }
   }
@@ -85,13 +85,13 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c11_output_of_peer of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @program_c11_output_of_peer of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
     }
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.put' op writes the output of a peer, where no packets are}}
+      // expected-error @+1 {{'coll.put' op writes the output of a peer, where no LL words are}}
       coll.put chunk 0 from input[0] to output[0] step = 0
     }
   }
@@ -105,13 +105,13 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @program_c11_reads_output of broadcast on @pair chunks = 1 root = 0 blocks = 1 alternating packets {
+coll.program @program_c11_reads_output of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
     }
     coll.channel to 1 {
-      // expected-error @+1 {{'coll.put' op reads an output, where no packets are}}
+      // expected-error @+1 {{'coll.put' op reads an output, where no LL words are}}
       coll.put chunk 0 from output[0] to scratch[0] step = 0
     }
   }

@@ -1,4 +1,5 @@
-//===- FuseCombines.cpp - Combine from and to the peer directly -----------===//
+//===- FuseReductions.cpp - Combine from and to the peer directly
+//-----------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +20,7 @@ using namespace sccl;
 using namespace sccl::coll;
 
 namespace sccl::coll {
-#define GEN_PASS_DEF_FUSECOMBINES
+#define GEN_PASS_DEF_FUSEREDUCTIONS
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
@@ -95,7 +96,7 @@ static bool isSame(const SlotRange &a, const SlotRange &b) {
 
 /// Makes `combine` and the only put of its result one op. Returns false if
 /// there is no such put.
-static bool fuseWithPut(CombineOp combine, SlotUses &uses) {
+static bool fuseWithPut(LocalReduceOp combine, SlotUses &uses) {
   Transfer first = *getTransfer(combine);
   if (first.write.buffer != Buffer::Scratch)
     return false;
@@ -105,11 +106,11 @@ static bool fuseWithPut(CombineOp combine, SlotUses &uses) {
       !isSame(getTransfer(put)->reads[0], first.write))
     return false;
   OpBuilder builder(put);
-  CombinePutOp::create(builder, put.getLoc(), put.getChunk(), put.getCount(),
-                       combine.getSrcBuffer(), combine.getSrcSlot(),
-                       combine.getRhsBuffer(), combine.getRhsSlot(),
-                       put.getDstBuffer(), put.getDstSlot(), put.getStep(),
-                       combine.getFinal());
+  ReducePutOp::create(builder, put.getLoc(), put.getChunk(), put.getCount(),
+                      combine.getSrcBuffer(), combine.getSrcSlot(),
+                      combine.getRhsBuffer(), combine.getRhsSlot(),
+                      put.getDstBuffer(), put.getDstSlot(), put.getStep(),
+                      combine.getFinal());
   for (Operation *op : {put.getOperation(), combine.getOperation()}) {
     uses.forget(op);
     op->erase();
@@ -122,7 +123,7 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
   Transfer first = *getTransfer(get);
   if (get.getDma() || first.write.buffer != Buffer::Scratch)
     return false;
-  auto combine = dyn_cast_or_null<CombineOp>(uses.onlyReader(first.write));
+  auto combine = dyn_cast_or_null<LocalReduceOp>(uses.onlyReader(first.write));
   if (!combine)
     return false;
   Transfer second = *getTransfer(combine);
@@ -133,10 +134,10 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
       !uses.isBefore(other, get.getStep()))
     return false;
   OpBuilder builder(get);
-  GetCombineOp::create(builder, get.getLoc(), get.getChunk(), get.getCount(),
-                       other.buffer, other.slot, get.getSrcBuffer(),
-                       get.getSrcSlot(), combine.getDstBuffer(),
-                       combine.getDstSlot(), get.getStep(), combine.getFinal());
+  GetReduceOp::create(builder, get.getLoc(), get.getChunk(), get.getCount(),
+                      other.buffer, other.slot, get.getSrcBuffer(),
+                      get.getSrcSlot(), combine.getDstBuffer(),
+                      combine.getDstSlot(), get.getStep(), combine.getFinal());
   for (Operation *op : {combine.getOperation(), get.getOperation()}) {
     uses.forget(op);
     op->erase();
@@ -203,8 +204,8 @@ struct FusionCounts {
   unsigned gets = 0, puts = 0, slots = 0;
 };
 
-struct FuseCombinesPass : coll::impl::FuseCombinesBase<FuseCombinesPass> {
-  using FuseCombinesBase::FuseCombinesBase;
+struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
+  using FuseReductionsBase::FuseReductionsBase;
 
   void runOnOperation() override {
     for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
@@ -231,10 +232,10 @@ struct FuseCombinesPass : coll::impl::FuseCombinesBase<FuseCombinesPass> {
     program.walk([&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)
       counts.gets += fuseWithCombine(get, uses);
-    SmallVector<CombineOp> combines;
-    program.walk([&](CombineOp op) { combines.push_back(op); });
+    SmallVector<LocalReduceOp> combines;
+    program.walk([&](LocalReduceOp op) { combines.push_back(op); });
     SlotUses usesNow(program);
-    for (CombineOp combine : combines)
+    for (LocalReduceOp combine : combines)
       counts.puts += fuseWithPut(combine, usesNow);
     return counts;
   }

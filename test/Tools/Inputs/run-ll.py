@@ -1,6 +1,6 @@
-"""Runs a schedule with packets, at many sizes and in both code shapes.
+"""Runs a schedule with LL words, at many sizes and in both code shapes.
 
-usage: run-packets.py FILE SEGMENTS
+usage: run-ll.py FILE SEGMENTS
 
 A send buffer has SEGMENTS segments. Prints what fails, and a count; fails if
 anything did.
@@ -19,7 +19,7 @@ def main():
         # 65536 is the size of the send buffer.
         total = size if size == 65536 else size * segments
         for shape in "unrolled", "table":
-            command = ["sccl", "run", path, "--packets", f"--bytes={total}"]
+            command = ["sccl", "run", path, "--ll", f"--bytes={total}"]
             command += [f"--code-shape={shape}", f"--iterations={LAUNCHES}"]
             result = subprocess.run(command, capture_output=True, text=True)
             runs += 1
