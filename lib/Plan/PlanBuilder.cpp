@@ -10,8 +10,8 @@
 #include "Codegen/HostObject.h"
 #include "ProgramFacts.h"
 
-#include "sccl/Conversion/CodeShape.h"
 #include "sccl/ABI/KernelABI.h"
+#include "sccl/Conversion/CodeShape.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"

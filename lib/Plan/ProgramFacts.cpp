@@ -79,6 +79,7 @@ plan::ProgramInfo sccl::planInfoOf(ProgramOp program,
   for (unsigned rank = 0; rank < facts.numRanks; ++rank)
     info.ranks.push_back({facts.channels[rank], facts.scratchSlots[rank],
                           facts.controlBytes[rank]});
+  info.steps = facts.steps;
   info.copies = facts.copies;
   // Halves of scratch spare announcements only among launches of one size.
   // Hosts that copy meet before and after.

@@ -109,6 +109,8 @@ Status Communicator::prepare() {
   if (Status status = loadPrograms(*plan, rank, *device, programs);
       !status.ok())
     return status;
+  if (Status status = plan->readPart(rank, part); !status.ok())
+    return status;
   maxPiece = fitPiece();
   if (maxPiece == 0) {
     MemoryLayout least(manifest, programs, rank, smallestPiece);
@@ -301,6 +303,8 @@ Status Communicator::mapPeers(const std::vector<Hello> &hellos) {
   resolveTables();
   if (Status status = placeTables(); !status.ok())
     return status;
+  if (Status status = placeRankTables(); !status.ok())
+    return status;
   void *page = nullptr;
   if (Status status =
           device->mapHostMemory(plane.abortPage(), sizeof(uint64_t), &page);
@@ -331,6 +335,27 @@ Status Communicator::placeTables() {
     return status;
   uploaded.resize(numRanks);
   return copyAndSettle(deviceTables->data(), peerTables.data(), bytes);
+}
+
+/// Brings the tables of this rank to where functions can read them.
+Status Communicator::placeRankTables() {
+  const std::vector<llvm::StringRef> &sets = part.part.rankTables;
+  if (sets.empty())
+    return {};
+  const char *base = part.bytes.data();
+  if (!device->isSynchronous()) {
+    if (Status status = device->allocate(part.bytes.size(), rankTableMemory);
+        !status.ok())
+      return status;
+    if (Status status =
+            copyAndSettle(rankTableMemory->data(), base, part.bytes.size());
+        !status.ok())
+      return status;
+    base = rankTableMemory->data();
+  }
+  for (llvm::StringRef table : sets)
+    rankTables.push_back(base + (table.data() - part.bytes.data()));
+  return {};
 }
 
 /// Copies in the communicator's own stream.

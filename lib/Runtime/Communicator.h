@@ -106,6 +106,7 @@ private:
     Choice choice;
     const DeviceFunction *function = nullptr;
     const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
+    const void *rankTable = nullptr;
     uint64_t segmentBytes = 0;
     bool isInPlace = false;
     bool someInPlace = false; ///< this rank or another one
@@ -148,6 +149,7 @@ private:
   Status mapPeers(const std::vector<struct Hello> &hellos);
   Status placeTables();
   Status uploadTable(void *stream);
+  Status placeRankTables();
   Status probeProcesses(const std::vector<struct Hello> &hellos);
   void fillStagingTables();
   uint64_t fitPiece() const;
@@ -177,8 +179,10 @@ private:
   Status run(const Flight &flight, const Route &route);
   Staging stagingFor(const Flight &flight, const Route &route) const;
   Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
-  LaunchArguments argumentsFor(const PeerEntry &own, const Piece &piece,
-                               unsigned table) const;
+  LaunchArguments argumentsFor(const Flight &flight, const PeerEntry &own,
+                               const Piece &piece, unsigned table) const;
+  const void *rankTableOf(const Program &program,
+                          const LaunchRequest &request) const;
   Status launchTogether(const Flight &flight, const LaunchArguments &arguments);
   Status separate(const Program &program, uint64_t bytes, void *stream);
   Status meet(const Program &program, uint64_t bytes);
@@ -228,6 +232,9 @@ private:
   bool reachesProcesses = false;
   std::unique_ptr<Device> device;
   std::vector<Program> programs;
+  LoadedPart part;                      ///< of this rank
+  std::vector<const void *> rankTables; ///< as functions see them, by set
+  std::unique_ptr<DeviceBuffer> rankTableMemory; ///< null if it is the host's
   std::unique_ptr<VirtualRanks> together; ///< null without a shared device
   unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
   uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold

@@ -111,10 +111,20 @@ Status Communicator::check(const LaunchRequest &request, Flight &flight) const {
   return checkBuffers(flight);
 }
 
+/// What this rank passes to a function, beside addresses; null if nothing.
+const void *Communicator::rankTableOf(const Program &program,
+                                      const LaunchRequest &request) const {
+  const plan::KernelInfo *kernel =
+      program.kernels[program.slot(request.type, request.op)];
+  return kernel && kernel->rankTables ? rankTables[*kernel->rankTables]
+                                      : nullptr;
+}
+
 Status Communicator::findFunction(Flight &flight) const {
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   flight.function = program.find(request.type, request.op);
+  flight.rankTable = rankTableOf(program, request);
   flight.virtualKernel =
       program.virtualKernels[program.slot(request.type, request.op)].get();
   if (flight.function)
@@ -336,7 +346,8 @@ Status Communicator::settle(void *stream) {
 }
 
 /// What a function gets, in the order of KernelABI.h.
-LaunchArguments Communicator::argumentsFor(const PeerEntry &own,
+LaunchArguments Communicator::argumentsFor(const Flight &flight,
+                                           const PeerEntry &own,
                                            const Piece &piece,
                                            unsigned table) const {
   return {const_cast<char *>(piece.input),
@@ -346,7 +357,8 @@ LaunchArguments Communicator::argumentsFor(const PeerEntry &own,
           deviceTableOf(table),
           abortWord,
           piece.bytes,
-          piece.distance};
+          piece.distance,
+          flight.rankTable};
 }
 
 Status Communicator::runPiece(const Flight &flight, const Piece &piece,
@@ -362,10 +374,10 @@ Status Communicator::runPiece(const Flight &flight, const Piece &piece,
     if (Status status = uploadTable(flight.request.stream); !status.ok())
       return status;
   if (together)
-    return launchTogether(flight, argumentsFor(own, piece, table));
-  if (Status status =
-          device->launch(*flight.function, argumentsFor(own, piece, table),
-                         flight.request.stream);
+    return launchTogether(flight, argumentsFor(flight, own, piece, table));
+  if (Status status = device->launch(*flight.function,
+                                     argumentsFor(flight, own, piece, table),
+                                     flight.request.stream);
       !status.ok())
     return status;
   plane.advance();

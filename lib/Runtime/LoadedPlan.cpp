@@ -7,6 +7,7 @@
 
 #include "LoadedPlan.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,70 +15,115 @@
 
 using namespace sccl;
 
-Status sccl::loadPlan(std::string bytes,
+PlanSource::~PlanSource() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+Status PlanSource::read(uint64_t offset, uint64_t count,
+                        std::string &result) const {
+  if (descriptor < 0) {
+    result = bytes.substr(std::min(offset, size), count);
+    return {};
+  }
+  result.resize(count);
+  size_t at = 0;
+  while (at < count) {
+    ssize_t done =
+        pread(descriptor, result.data() + at, count - at, offset + at);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      return systemError("cannot read the plan");
+    if (done == 0)
+      break;
+    at += done;
+  }
+  result.resize(at);
+  return {};
+}
+
+Status sccl::loadPlan(std::unique_ptr<PlanSource> source,
                       std::shared_ptr<const LoadedPlan> &plan) {
-  auto loaded = std::make_shared<LoadedPlan>();
-  loaded->bytes = std::move(bytes);
-  Result<plan::PlanView> view = plan::parse(loaded->bytes);
+  uint64_t fileBytes = source->fileBytes();
+  std::string head;
+  if (Status status =
+          source->read(0, std::min(fileBytes, plan::prefixBytes), head);
+      !status.ok())
+    return status;
+  Result<uint64_t> bytes = plan::headBytes(head, fileBytes);
+  if (!bytes)
+    return {scclErrorInvalidPlan, bytes.error()};
+  if (Status status = source->read(0, *bytes, head); !status.ok())
+    return status;
+  Result<plan::PlanView> view = plan::parseHead(head, fileBytes);
   if (!view)
     return {scclErrorInvalidPlan, view.error()};
+  auto loaded = std::make_shared<LoadedPlan>();
   loaded->view = std::move(*view);
-  loaded->isChecked = std::vector<std::atomic<bool>>(loaded->view.blobs.size());
+  loaded->source = std::move(source);
+  loaded->blobs.resize(loaded->view.ranges.size());
   plan = std::move(loaded);
   return {};
 }
 
+Status sccl::loadPlan(std::string bytes,
+                      std::shared_ptr<const LoadedPlan> &plan) {
+  return loadPlan(std::make_unique<PlanSource>(std::move(bytes)), plan);
+}
+
 Status LoadedPlan::findBlob(unsigned index, llvm::StringRef &blob) const {
-  // Ranks that come here at the same time may compare it twice.
-  if (!isChecked[index].load(std::memory_order_relaxed))
-    if (std::optional<Error> error = plan::checkBlob(view, index))
+  std::lock_guard lock(mutex);
+  std::unique_ptr<std::string> &known = blobs[index];
+  if (!known) {
+    auto bytes = std::make_unique<std::string>();
+    const plan::BlobRange &range = view.ranges[index];
+    if (Status status = source->read(range.offset, range.bytes, *bytes);
+        !status.ok())
+      return status;
+    if (std::optional<Error> error = plan::checkBlob(view, index, *bytes))
       return {scclErrorInvalidPlan, error->message};
-  isChecked[index].store(true, std::memory_order_relaxed);
-  blob = view.blobs[index];
+    known = std::move(bytes);
+  }
+  blob = *known;
   return {};
 }
 
-/// Reads what `fd` has; a file that grows meanwhile is cut off, which its
-/// header or hashes show.
-static Status readAll(int fd, const char *path, std::string &bytes) {
+Status LoadedPlan::readPart(unsigned rank, LoadedPart &part) const {
+  const plan::PartRange &range = view.parts[rank];
+  if (Status status = source->read(range.offset, range.bytes, part.bytes);
+      !status.ok())
+    return status;
+  Result<plan::RankPart> read = plan::readPart(view, rank, part.bytes);
+  if (!read)
+    return {scclErrorInvalidPlan, read.error()};
+  part.part = std::move(*read);
+  return {};
+}
+
+static Status openPlan(const char *path, std::unique_ptr<PlanSource> &source) {
+  // Without O_NONBLOCK, a pipe that nobody writes to would block.
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return systemError(std::string("cannot open ") + path);
   struct stat info;
-  if (fstat(fd, &info) != 0)
-    return systemError(std::string("cannot read ") + path);
+  if (fstat(fd, &info) != 0) {
+    Status status = systemError(std::string("cannot read ") + path);
+    close(fd);
+    return status;
+  }
+  source = std::make_unique<PlanSource>(fd, uint64_t(info.st_size));
   if (!S_ISREG(info.st_mode))
     return {scclErrorInvalidPlan, std::string(path) + " is no regular file"};
-  if (uint64_t(info.st_size) > plan::Limits::fileBytes)
-    return {scclErrorInvalidPlan, std::string(path) + " has " +
-                                      std::to_string(info.st_size) +
-                                      " bytes, the limit is " +
-                                      std::to_string(plan::Limits::fileBytes)};
-  bytes.resize(info.st_size);
-  size_t at = 0;
-  while (at < bytes.size()) {
-    ssize_t count = read(fd, bytes.data() + at, bytes.size() - at);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return systemError(std::string("cannot read ") + path);
-    if (count == 0)
-      break;
-    at += count;
-  }
-  bytes.resize(at);
   return {};
 }
 
 Status sccl::readPlan(const char *path,
                       std::shared_ptr<const LoadedPlan> &plan) {
-  // Without O_NONBLOCK, a pipe that nobody writes to would block.
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0)
-    return systemError(std::string("cannot open ") + path);
-  std::string bytes;
-  Status status = readAll(fd, path, bytes);
-  close(fd);
-  if (!status.ok())
+  std::unique_ptr<PlanSource> source;
+  if (Status status = openPlan(path, source); !status.ok())
     return status;
-  status = loadPlan(std::move(bytes), plan);
+  Status status = loadPlan(std::move(source), plan);
   if (!status.ok())
     return {status.code(), std::string(path) + ": " + status.message()};
   return {};

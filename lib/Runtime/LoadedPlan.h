@@ -12,28 +12,63 @@
 
 #include "sccl/Plan/Plan.h"
 
-#include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace sccl {
 
-/// Never changes once it is loaded; communicators share it.
-struct LoadedPlan {
-  std::string bytes;
-  plan::PlanView view;
+/// The bytes of a plan, of which only what is needed is read.
+class PlanSource {
+public:
+  explicit PlanSource(std::string bytes)
+      : bytes(std::move(bytes)), size(this->bytes.size()) {}
+  /// Takes over the descriptor of a file of `size` bytes.
+  PlanSource(int descriptor, uint64_t size)
+      : descriptor(descriptor), size(size) {}
+  PlanSource(const PlanSource &) = delete;
+  ~PlanSource();
 
-  /// Code of the plan, compared with its hash when it is first asked for.
-  Status findBlob(unsigned index, llvm::StringRef &blob) const;
+  uint64_t fileBytes() const { return size; }
+  /// Reads `count` bytes; fewer if the file has become shorter, which hashes
+  /// show.
+  Status read(uint64_t offset, uint64_t count, std::string &result) const;
 
 private:
-  friend Status loadPlan(std::string bytes,
-                         std::shared_ptr<const LoadedPlan> &plan);
-  /// By blob: true if it was compared.
-  mutable std::vector<std::atomic<bool>> isChecked;
+  std::string bytes;
+  int descriptor = -1;
+  uint64_t size;
 };
 
+/// The part of one rank, and the bytes that it has views of.
+struct LoadedPart {
+  std::string bytes;
+  plan::RankPart part;
+};
+
+/// Never changes once it is loaded; communicators share it.
+struct LoadedPlan {
+  plan::PlanView view;
+
+  /// Code of the plan, read and compared with its hash when it is first asked
+  /// for. Lives as long as the plan.
+  Status findBlob(unsigned index, llvm::StringRef &blob) const;
+  /// What only `rank` needs; read and compared with its hash.
+  Status readPart(unsigned rank, LoadedPart &part) const;
+
+private:
+  friend Status loadPlan(std::unique_ptr<PlanSource> source,
+                         std::shared_ptr<const LoadedPlan> &plan);
+  std::unique_ptr<PlanSource> source;
+  mutable std::mutex mutex;
+  /// By blob: what was read, or null.
+  mutable std::vector<std::unique_ptr<std::string>> blobs;
+};
+
+Status loadPlan(std::unique_ptr<PlanSource> source,
+                std::shared_ptr<const LoadedPlan> &plan);
 Status loadPlan(std::string bytes, std::shared_ptr<const LoadedPlan> &plan);
+/// Keeps the file open, for what is needed later.
 Status readPlan(const char *path, std::shared_ptr<const LoadedPlan> &plan);
 
 /// The names that plans use; null if the value is no type, or no reduction.

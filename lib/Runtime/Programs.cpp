@@ -60,7 +60,7 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
     const plan::KernelInfo *kernel = program.kernels[i / steps];
     if (!kernel)
       continue;
-    std::string symbol = kernel->symbols[rank];
+    std::string symbol = kernel->symbolOf(rank);
     if (program.hasCopies())
       symbol += "_step" + std::to_string(i % steps);
     llvm::StringRef code;

@@ -8,8 +8,8 @@
 #ifndef SCCL_LIB_RUNTIME_PROGRAMS_H
 #define SCCL_LIB_RUNTIME_PROGRAMS_H
 
-#include "Runtime/Devices/Device.h"
 #include "LoadedPlan.h"
+#include "Runtime/Devices/Device.h"
 
 #include <vector>
 
@@ -39,10 +39,8 @@ struct Program {
     return functions[slot(type, op) * functionsPerRank() + step].get();
   }
   /// True if hosts copy between the ranks, and functions do not.
-  bool hasCopies() const { return !info->copies.empty(); }
-  unsigned functionsPerRank() const {
-    return hasCopies() ? info->copies.size() : 1;
-  }
+  bool hasCopies() const { return info->steps != 0; }
+  unsigned functionsPerRank() const { return hasCopies() ? info->steps : 1; }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {
     return info->peersReadInput || info->peersTouchOutput;

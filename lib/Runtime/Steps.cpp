@@ -87,7 +87,9 @@ Status Communicator::runSteps(const Flight &flight, const Piece &piece,
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   const PeerEntry &own = tableOf(programSlot(program))[rank];
-  LaunchArguments arguments = argumentsFor(own, piece, table);
+  LaunchArguments arguments = argumentsFor(flight, own, piece, table);
+  const std::vector<std::vector<EngineCopy>> &copies =
+      part.part.copies[program.index];
   // Peers may be copying out of their own buffers, or not yet into them.
   bool usesOwnBuffers = table != programs.size();
   if (usesOwnBuffers) {
@@ -96,17 +98,15 @@ Status Communicator::runSteps(const Flight &flight, const Piece &piece,
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;
   }
-  for (unsigned step = 0; step < program.info->copies.size(); ++step) {
+  for (unsigned step = 0; step < program.info->steps; ++step) {
     const DeviceFunction *function =
         program.find(request.type, request.op, step);
     if (Status status = device->launch(*function, arguments, request.stream);
         !status.ok())
       return status;
-    for (const EngineCopy &copy : program.info->copies[step])
-      if (copy.executor == rank)
-        if (Status status = copyChunks(flight, piece, table, copy);
-            !status.ok())
-          return status;
+    for (const EngineCopy &copy : copies[step])
+      if (Status status = copyChunks(flight, piece, table, copy); !status.ok())
+        return status;
     if (Status status = settle(request.stream); !status.ok())
       return status;
     if (Status status = meet(program, piece.bytes); !status.ok())

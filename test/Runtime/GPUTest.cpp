@@ -196,10 +196,9 @@ TEST_P(EitherGPU, TakesFineGrainedMemoryIfThereIsNoUncached) {
 
 TEST_P(EitherGPU, RefusesCodeThatIsNone) {
   std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
-  plan::PlanView view = *plan::parse(bytes);
-  plan::Plan broken{view.manifest, {}};
-  for (size_t i = 0; i < view.blobs.size(); ++i)
-    broken.blobs.push_back("//\n.version 7.0\n");
+  plan::Plan broken = *plan::readPlan(bytes);
+  for (std::string &blob : broken.blobs)
+    blob = "//\n.version 7.0\n";
   bytes = *plan::serialize(broken);
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               Member member;

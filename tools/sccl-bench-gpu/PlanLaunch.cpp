@@ -76,6 +76,7 @@ PlanLaunch::PlanLaunch(Cuda &cuda, const PlanFile &plan, unsigned program,
       parts.push_back(allocate(bytes));
     table.push_back({parts[0], parts[1], parts[2], parts[3]});
   }
+  placeRankTables(plan, code);
   arguments = passTable(table);
   nobody = passTable(std::vector<PeerEntry>(manifest.ranks));
   entry = cuda.find(cuda.load(plan.view.blobs[code.blob].str()),
@@ -87,15 +88,38 @@ char *PlanLaunch::allocate(uint64_t bytes) {
   return memory.back()->data();
 }
 
+/// Copies what ranks pass to the kernel beside addresses to the device.
+void PlanLaunch::placeRankTables(const PlanFile &plan,
+                                 const plan::KernelInfo &code) {
+  rankTables.resize(table.size());
+  if (!code.rankTables)
+    return;
+  for (unsigned rank = 0; rank < table.size(); ++rank) {
+    const plan::PartRange &range = plan.view.parts[rank];
+    Result<plan::RankPart> part = plan::readPart(
+        plan.view, rank,
+        llvm::StringRef(plan.bytes).substr(range.offset, range.bytes));
+    if (!part)
+      throw Failure{part.error()};
+    llvm::StringRef bytes = part->rankTables[*code.rankTables];
+    char *place = allocate(bytes.size());
+    cuda.copy(place, bytes.data(), bytes.size());
+    rankTables[rank] = place;
+  }
+  cuda.wait();
+}
+
 /// Copies what kernels read to the device.
 RankArguments *PlanLaunch::passTable(const std::vector<PeerEntry> &entries) {
   char *peers = allocate(entries.size() * sizeof(PeerEntry));
   cuda.copy(peers, entries.data(), entries.size() * sizeof(PeerEntry));
   std::vector<RankArguments> records;
-  for (const PeerEntry &own : entries)
+  for (size_t rank = 0; rank < entries.size(); ++rank) {
+    const PeerEntry &own = entries[rank];
     records.push_back({own.input, own.output, own.scratch, own.control,
                        reinterpret_cast<PeerEntry *>(peers), cuda.abortWord(),
-                       segmentBytes, segmentBytes});
+                       segmentBytes, segmentBytes, rankTables[rank]});
+  }
   char *array = allocate(records.size() * sizeof(RankArguments));
   cuda.copy(array, records.data(), records.size() * sizeof(RankArguments));
   cuda.wait(); // the copies read memory of this function

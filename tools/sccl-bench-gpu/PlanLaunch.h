@@ -56,6 +56,7 @@ public:
 private:
   char *allocate(uint64_t bytes);
   void enqueueWith(RankArguments *records);
+  void placeRankTables(const PlanFile &plan, const plan::KernelInfo &code);
   RankArguments *passTable(const std::vector<PeerEntry> &entries);
 
   const plan::ProgramInfo &info;
@@ -64,7 +65,8 @@ private:
   uint64_t segmentBytes;
   Kernel entry;
   std::vector<std::unique_ptr<DeviceMemory>> memory;
-  std::vector<PeerEntry> table; ///< by rank
+  std::vector<PeerEntry> table;         ///< by rank
+  std::vector<const void *> rankTables; ///< likewise; null where there are none
   RankArguments *arguments = nullptr, *nobody = nullptr;
 };
 

@@ -86,10 +86,9 @@ static void printPrograms(const plan::Manifest &manifest) {
     size_t copies = 0;
     for (const std::vector<EngineCopy> &step : program.copies)
       copies += step.size();
-    if (!program.copies.empty())
+    if (program.steps != 0)
       llvm::outs() << llvm::formatv(
-          "  in {0} steps, with {1} copies by hosts\n", program.copies.size(),
-          copies);
+          "  in {0} steps, with {1} copies by hosts\n", program.steps, copies);
   }
 }
 
@@ -146,7 +145,8 @@ static void printPlan(const plan::PlanView &view) {
 
 static int printJSON(const plan::PlanView &view) {
   llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse(plan::manifestText(view.manifest, view.ranges));
+      llvm::json::parse(plan::manifestText(
+      view.manifest, view.ranges, plan::RankDetail::All));
   if (!value)
     return fail(llvm::toString(value.takeError()));
   (*value->getAsObject())["hash"] = view.hash;

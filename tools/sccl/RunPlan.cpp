@@ -109,7 +109,7 @@ int driver::runPlan(const RunRequest &request, RanksAs kind) {
   std::optional<std::string> bytes = planBytes(request);
   if (!bytes)
     return BadInput;
-  Result<plan::PlanView> view = plan::parse(*bytes);
+  Result<plan::PlanView> view = plan::parseWhole(*bytes);
   if (!view)
     return fail(view.error());
   const plan::Manifest &manifest = view->manifest;

@@ -198,10 +198,10 @@ private:
 
 /// Puts `table` into the plan, in place of an earlier one for the same device.
 static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
-  plan::Plan plan;
-  plan.manifest = loaded.view.manifest;
-  for (llvm::StringRef blob : loaded.view.blobs)
-    plan.blobs.push_back(blob.str());
+  Result<plan::Plan> read = plan::readPlan(loaded.file->getBuffer());
+  if (!read)
+    return fail(read.error());
+  plan::Plan &plan = *read;
   llvm::erase_if(plan.manifest.tables, [&](const plan::SizeTable &other) {
     return other.source == table.source && other.target == table.target &&
            other.ranksAs == table.ranksAs;

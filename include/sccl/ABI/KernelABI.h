@@ -25,6 +25,8 @@
 //                       next; more than `segment` if the launch is for a piece
 //                       of each segment. The same on all ranks if peers access
 //                       buffers of several segments
+//   void *table         what is data of this rank alone, see
+//                       plan::KernelInfo::rankTables; null if there is nothing
 //
 // A program with barriers has a function for each part between two of them,
 // NAME_rankN_stepK with K from 0; the host starts a part when the one before is
@@ -85,6 +87,7 @@ struct RankArguments {
   uint64_t *abort;
   uint64_t segment;
   uint64_t distance;
+  const void *table;
 };
 
 /// A virtual kernel's symbol is that of the program and this.

@@ -9,6 +9,10 @@
 // lowered to, and code for several targets. `sccl compile` writes plans,
 // libsccl loads them. docs/Plan.md describes the bytes.
 //
+// A file begins with its head, which every rank reads. What one rank alone
+// needs is in the part of that rank: nobody reads the parts of others, so the
+// time to load a plan does not grow with the code or the tables of all ranks.
+//
 // Needs LLVM's Support library only.
 //
 //===----------------------------------------------------------------------===//
@@ -22,15 +26,20 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
 namespace sccl::plan {
 
 /// The version of the format that this code writes, and the only one it reads.
-inline constexpr uint32_t formatVersion = 1;
+inline constexpr uint32_t formatVersion = 2;
 
 /// What a reader accepts; a writer never exceeds it.
 struct Limits {
@@ -46,8 +55,9 @@ struct Limits {
   static constexpr unsigned slots = 1 << 24;
   static constexpr uint64_t moves = uint64_t(1) << 40;
   static constexpr uint64_t controlBytes = uint64_t(1) << 32;
-  static constexpr unsigned steps = 4096; ///< of a program with copies
-  static constexpr unsigned copies = 1 << 17;
+  static constexpr unsigned steps = 4096;         ///< of a program with copies
+  static constexpr unsigned copies = 1 << 24;     ///< of a rank
+  static constexpr unsigned rankTables = 1 << 10; ///< sets of them
 };
 
 /// The buffers of one rank, as rows of segments of `count` elements each.
@@ -64,7 +74,8 @@ struct RankLayout {
 struct Conditions {
   unsigned chunks = 1;   ///< the C of its cost
   unsigned distinct = 0; ///< G, the number of distinct chunks
-  std::vector<std::vector<unsigned>> pre, post; ///< by rank, ascending
+  /// By rank, ascending. In a file, these are in the parts of the ranks.
+  std::vector<std::vector<unsigned>> pre, post;
   bool operator==(const Conditions &) const = default;
 };
 
@@ -102,9 +113,12 @@ struct ProgramInfo {
   /// Chunks that all ranks together read and write in a launch.
   uint64_t chunksMoved = 0;
   std::vector<RankNeeds> ranks;
-  /// By step, what hosts copy beside the functions. If there are steps, a rank
-  /// has a function for each, and functions access no memory of peers; a step
-  /// begins when all ranks are done with the one before.
+  /// If there are steps, a rank has a function for each, and functions access
+  /// no memory of peers; a step begins when all ranks are done with the one
+  /// before.
+  unsigned steps = 0;
+  /// By step, what hosts copy beside the functions. In a file, these are in the
+  /// parts of the ranks that do it.
   std::vector<std::vector<EngineCopy>> copies;
   bool operator==(const ProgramInfo &) const = default;
 };
@@ -116,11 +130,19 @@ struct KernelInfo {
   std::string format;             ///< "elf", "ptx", "cubin", "hsaco"
   std::string element, reduction; ///< both empty if it only moves data
   unsigned blockSize = 1;
-  /// One per rank; that of step K of a program with steps ends in "_stepK".
+  /// One per rank, or one for all of them; that of step K of a program with
+  /// steps ends in "_stepK".
   std::vector<std::string> symbols;
   unsigned blob = 0;
-  std::string virtualSymbol; ///< of the kernel for all ranks; empty: none
+  std::string virtualSymbol; ///< of the kernel that runs all ranks; or empty
+  /// What each rank passes to its function: a set of Plan::rankTables. Nothing
+  /// if functions take none.
+  std::optional<unsigned> rankTables;
   bool operator==(const KernelInfo &) const = default;
+
+  const std::string &symbolOf(unsigned rank) const {
+    return symbols.size() == 1 ? symbols.front() : symbols[rank];
+  }
 };
 
 /// How the user's buffers reach a program.
@@ -162,6 +184,7 @@ struct Manifest {
   std::vector<ScheduleInfo> schedules;
   std::vector<ProgramInfo> programs;
   std::vector<KernelInfo> kernels;
+  unsigned rankTables = 0; ///< sets of them, see Plan
   std::vector<SizeTable> tables;
   bool operator==(const Manifest &) const = default;
 };
@@ -170,10 +193,15 @@ struct Manifest {
 llvm::StringRef pathName(Path path);
 std::optional<Path> parsePath(llvm::StringRef name);
 
+/// What each rank passes to its function, by rank. Only the code it is for
+/// knows what the bytes say; they begin at a multiple of 16 bytes there.
+using RankTableSet = std::vector<std::string>;
+
 /// A plan in memory.
 struct Plan {
   Manifest manifest;
   std::vector<std::string> blobs;
+  std::vector<RankTableSet> rankTables; ///< Manifest::rankTables of them
 };
 
 /// Where a blob is in the file.
@@ -183,35 +211,78 @@ struct BlobRange {
   bool operator==(const BlobRange &) const = default;
 };
 
-/// A plan that was read. The blobs are views of the bytes it was read from.
-struct PlanView {
-  Manifest manifest;
-  std::vector<llvm::StringRef> blobs;
-  std::vector<BlobRange> ranges; ///< of the blobs
-  /// SHA-256 of all but the blobs, which it covers by their hashes; in
-  /// hexadecimal.
-  std::string hash;
+/// Where the part of a rank is in the file.
+struct PartRange {
+  uint64_t offset, bytes;
+  std::array<uint8_t, 32> hash; ///< SHA-256
+  bool operator==(const PartRange &) const = default;
 };
 
-/// The bytes of `plan`; equal plans give equal bytes. Fails if it exceeds the
-/// limits.
+/// What one rank alone needs of a plan.
+struct RankPart {
+  /// By set; views of the bytes that the part was read from.
+  std::vector<llvm::StringRef> rankTables;
+  /// By program and step: the copies that this rank's host does.
+  std::vector<std::vector<std::vector<EngineCopy>>> copies;
+  std::vector<unsigned> pre, post; ///< of a user-defined collective
+};
+
+/// A plan whose head was read. `copies` of programs, and `pre` and `post` of
+/// conditions, are empty until `parseWhole` fills them in.
+struct PlanView {
+  Manifest manifest;
+  std::vector<BlobRange> ranges; ///< of the blobs
+  std::vector<PartRange> parts;  ///< by rank
+  /// SHA-256 of the head, which covers blobs and parts by their hashes; in
+  /// hexadecimal.
+  std::string hash;
+  std::vector<llvm::StringRef> blobs; ///< views; none after `parseHead`
+};
+
+/// Writes `plan`; equal plans give equal bytes. Fails if it exceeds the limits
+/// or is no valid plan, before anything is written.
+std::optional<Error> write(const Plan &plan, llvm::raw_ostream &stream);
+/// The same bytes in memory.
 Result<std::string> serialize(const Plan &plan);
 
-/// Reads a plan, in a time that does not depend on the length of its blobs.
-/// Fails on anything that is not one: every offset, size, index and name is
-/// checked, and the hash of all but the blobs. Whoever uses a blob checks it.
+/// The first bytes of a file, of which `headBytes` tells the length of the
+/// head.
+inline constexpr uint64_t prefixBytes = 80;
+
+/// How long the head of a file of `fileBytes` bytes is. Fails if its first
+/// bytes are not those of a plan.
+Result<uint64_t> headBytes(llvm::StringRef prefix, uint64_t fileBytes);
+
+/// Reads the head of a plan, in a time that does not depend on the length of
+/// blobs and parts. Fails on anything that is not one: every offset, size,
+/// index and name is checked, and the hash of the head. Whoever uses a blob or
+/// a part checks it.
+Result<PlanView> parseHead(llvm::StringRef head, uint64_t fileBytes);
+/// The same for a whole plan in memory; also fills in the blobs.
 Result<PlanView> parse(llvm::StringRef bytes);
 
 /// Compares a blob with its hash; returns the error if they differ.
-std::optional<Error> checkBlob(const PlanView &view, unsigned index);
+std::optional<Error> checkBlob(const PlanView &view, unsigned index,
+                               llvm::StringRef blob);
+/// Reads the part of a rank from its bytes. Fails if these do not have their
+/// hash, or are no such part.
+Result<RankPart> readPart(const PlanView &view, unsigned rank,
+                          llvm::StringRef bytes);
 
-/// The same as `parse` and `checkBlob` of each blob.
+/// The same as `parse`, `checkBlob` of each blob and `readPart` of each rank.
 Result<PlanView> parseWhole(llvm::StringRef bytes);
+/// A copy of the plan in `bytes`; fails as `parseWhole` does.
+Result<Plan> readPlan(llvm::StringRef bytes);
 
-/// The manifest as text, as it is stored.
+/// What a manifest says beyond what is stored as text.
+enum class RankDetail { None, All };
+/// The manifest as JSON. What is stored has no detail of ranks; for people,
+/// `All` adds layouts, needs and copies.
 std::string manifestText(const Manifest &manifest,
-                         llvm::ArrayRef<BlobRange> blobs);
-/// Reads that text; fails as `parse` does. Ranges are not compared with a file.
+                         llvm::ArrayRef<BlobRange> blobs,
+                         RankDetail detail = RankDetail::None);
+/// Reads the text that is stored; fails as `parse` does. Ranges are not
+/// compared with a file. `layout` and the needs of ranks stay empty.
 Result<Manifest> parseManifest(llvm::StringRef text,
                                std::vector<BlobRange> &blobs);
 

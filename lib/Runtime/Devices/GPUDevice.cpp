@@ -497,7 +497,7 @@ Status GPUDevice::launch(const DeviceFunction &function,
   LaunchArguments values = arguments;
   void *parameters[] = {&values.input,   &values.output,  &values.scratch,
                         &values.control, &values.peers,   &values.abort,
-                        &values.segment, &values.distance};
+                        &values.segment, &values.distance, &values.table};
   return launchBlocks(function, parameters, stream);
 }
 

@@ -111,7 +111,7 @@ struct Block {
 struct Context {
   unsigned users = 0;
 };
-using Arguments = std::array<uintptr_t, 8>;
+using Arguments = std::array<uintptr_t, 9>;
 /// A function of a module; a virtual kernel has one for each rank.
 struct Kernel {
   void *module;

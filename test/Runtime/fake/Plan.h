@@ -16,22 +16,19 @@ namespace fake {
 /// without. Empty if `bytes` is no plan.
 inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
                              bool isVirtual) {
-  auto view = sccl::plan::parseWhole(bytes);
-  if (!view)
+  auto read = sccl::plan::readPlan(bytes);
+  if (!read)
     return "";
-  sccl::plan::Plan changed;
-  changed.manifest = view->manifest;
+  sccl::plan::Plan &changed = *read;
   for (sccl::plan::KernelInfo &kernel : changed.manifest.kernels) {
     kernel.target = isCUDA ? "sm_90" : "gfx942";
     kernel.format = isCUDA ? "cubin" : "hsaco";
     const std::string &symbol = kernel.symbols.front(); // NAME_rank0
     // Functions of steps have other names, and wait for nobody.
-    bool isWhole = changed.manifest.programs[kernel.program].copies.empty();
+    bool isWhole = changed.manifest.programs[kernel.program].steps == 0;
     if (isVirtual && isWhole)
       kernel.virtualSymbol = symbol.substr(0, symbol.size() - 6) + "_virtual";
   }
-  for (llvm::StringRef blob : view->blobs)
-    changed.blobs.push_back(blob.str());
   auto written = sccl::plan::serialize(changed);
   return written ? *written : "";
 }
