@@ -179,7 +179,7 @@ private:
         memory.sends[rank].address, memory.receives[rank].address,
         memory.scratch[rank].data(), memory.controls[rank].data(),
         memory.peers.data(), reinterpret_cast<uint64_t *>(&memory.abort),
-        options.segmentBytes, options.segmentBytes);
+        options.segmentBytes, options.segmentBytes, /*table=*/nullptr);
   }
 
   /// What a copy engine would do.
@@ -192,9 +192,8 @@ private:
     auto address = [&](unsigned rank, unsigned buffer, unsigned slot) {
       const PeerEntry &entry = memory.peers[rank];
       void *bases[] = {entry.input, entry.output, entry.scratch};
-      uint64_t at = buffer == 2 ? slot * stride
-                                : slot / perSegment * options.segmentBytes +
-                                      slot % perSegment * stride;
+      uint64_t at = slotOffset(BufferField(buffer), slot, perSegment,
+                               options.segmentBytes, options.segmentBytes);
       return static_cast<char *>(bases[buffer]) + at;
     };
     if (bytes != 0)

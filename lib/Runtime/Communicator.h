@@ -190,7 +190,7 @@ private:
   Status copyChunks(const Flight &flight, const Piece &piece, unsigned table,
                     const EngineCopy &copy);
   Place placeOf(const Flight &flight, const Piece &piece, unsigned table,
-                unsigned owner, unsigned buffer, unsigned slot) const;
+                unsigned owner, BufferField buffer, unsigned slot) const;
   Status copySlices(const Place &to, const Place &from, uint64_t bytes,
                     void *stream);
   Status settle(void *stream);

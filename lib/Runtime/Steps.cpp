@@ -23,16 +23,15 @@ static constexpr uint64_t bytesPerSlice = 16 << 20;
 /// Where a slot of a buffer of rank `owner` begins.
 Communicator::Place Communicator::placeOf(const Flight &flight,
                                           const Piece &piece, unsigned table,
-                                          unsigned owner, unsigned buffer,
+                                          unsigned owner, BufferField buffer,
                                           unsigned slot) const {
   unsigned perSegment = flight.choice.program->chunksPerSegment;
-  uint64_t stride = chunkStride(piece.bytes, perSegment);
   const PeerEntry &entry = tableOf(table)[owner];
-  constexpr unsigned scratch = 2;
-  if (buffer == scratch)
-    return {static_cast<char *>(entry.scratch) + slot * stride, owner, false};
-  uint64_t at = slot / perSegment * piece.distance + slot % perSegment * stride;
-  bool isOutput = buffer == 1;
+  uint64_t at =
+      slotOffset(buffer, slot, perSegment, piece.bytes, piece.distance);
+  if (buffer == BufferField::Scratch)
+    return {static_cast<char *>(entry.scratch) + at, owner, false};
+  bool isOutput = buffer == BufferField::Output;
   if (owner == rank)
     return {(isOutput ? piece.output : const_cast<char *>(piece.input)) + at,
             owner, false};
@@ -73,10 +72,10 @@ Status Communicator::copyChunks(const Flight &flight, const Piece &piece,
   uint64_t bytes = std::min(copy.count * stride, piece.bytes - start);
   if (bytes == 0)
     return {};
-  Place from =
-      placeOf(flight, piece, table, copy.srcRank, copy.srcBuffer, copy.srcSlot);
-  Place to =
-      placeOf(flight, piece, table, copy.dstRank, copy.dstBuffer, copy.dstSlot);
+  Place from = placeOf(flight, piece, table, copy.srcRank,
+                       BufferField(copy.srcBuffer), copy.srcSlot);
+  Place to = placeOf(flight, piece, table, copy.dstRank,
+                     BufferField(copy.dstBuffer), copy.dstSlot);
   return copySlices(to, from, bytes, flight.request.stream);
 }
 

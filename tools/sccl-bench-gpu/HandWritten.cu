@@ -21,6 +21,7 @@ struct Rank {
   Peer *peers;
   uint64_t *abort;
   uint64_t segment, distance;
+  const void *table;
 };
 
 static constexpr unsigned unroll = 8;

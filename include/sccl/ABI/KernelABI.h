@@ -25,8 +25,8 @@
 //                       next; more than `segment` if the launch is for a piece
 //                       of each segment. The same on all ranks if peers access
 //                       buffers of several segments
-//   void *table         what is data of this rank alone, see
-//                       plan::KernelInfo::rankTables; null if there is nothing
+//   void *table         what the rank executes, see RankTable.h; null for
+//                       functions of one rank
 //
 // A program with barriers has a function for each part between two of them,
 // NAME_rankN_stepK with K from 0; the host starts a part when the one before is
@@ -46,7 +46,8 @@
 //
 //   RankArguments *ranks  the arguments of every rank's function, by rank;
 //                         ranks whose `control` is null have their blocks
-//                         return at once
+//                         return at once. Where there are tables, such a rank
+//                         has that of any rank of the program
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,9 +66,12 @@ struct PeerEntry {
   void *control;
 };
 
+/// The fields of PeerEntry, by number.
+enum class BufferField : unsigned { Input, Output, Scratch, Control, Count };
+
 /// A copy that the host does, or asks a copy engine for: chunks of a segment,
 /// from a slot of one buffer to a slot of another one. Buffers are numbered
-/// like the fields of PeerEntry: 0 input, 1 output, 2 scratch.
+/// like BufferField.
 struct EngineCopy {
   unsigned executor; ///< the rank whose host does it: that of either buffer
   unsigned srcRank, srcBuffer, srcSlot;
@@ -88,6 +92,20 @@ struct RankArguments {
   uint64_t segment;
   uint64_t distance;
   const void *table;
+};
+
+/// The number of each argument of a rank's function.
+enum class Argument : unsigned {
+  Input,
+  Output,
+  Scratch,
+  Control,
+  Peers,
+  Abort,
+  Segment,
+  Distance,
+  Table,
+  Count
 };
 
 /// A virtual kernel's symbol is that of the program and this.
@@ -133,6 +151,18 @@ constexpr uint64_t chunkStride(uint64_t segmentBytes,
   uint64_t even =
       segmentBytes / chunksPerSegment + (segmentBytes % chunksPerSegment != 0);
   return (even + chunkAlignment - 1) / chunkAlignment * chunkAlignment;
+}
+
+/// Where slot `slot` of a buffer begins, in bytes from its beginning. Scratch
+/// is one long segment; segments of the other buffers are `distance` bytes
+/// apart.
+constexpr uint64_t slotOffset(BufferField buffer, uint64_t slot,
+                              uint64_t chunksPerSegment, uint64_t segmentBytes,
+                              uint64_t distance) {
+  uint64_t stride = chunkStride(segmentBytes, chunksPerSegment);
+  if (buffer == BufferField::Scratch)
+    return slot * stride;
+  return slot / chunksPerSegment * distance + slot % chunksPerSegment * stride;
 }
 
 /// Shared objects for the CPU have a variable of this name, a pointer to a

@@ -31,7 +31,8 @@ class HostPlan {
 public:
   using RankFunction = void (*)(void *input, void *output, void *scratch,
                                 void *control, void *peers, uint64_t *abort,
-                                uint64_t segmentBytes, uint64_t distanceBytes);
+                                uint64_t segmentBytes, uint64_t distanceBytes,
+                                const void *table);
 
   /// Lowers the one schedule or program in `module` and compiles it with LLVM's
   /// JIT. Consumes `module`. Emits an error and fails if lowering does.

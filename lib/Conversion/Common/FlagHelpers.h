@@ -16,8 +16,8 @@ namespace sccl::coll {
 std::string replaceAll(std::string text, llvm::StringRef from,
                        llvm::StringRef to);
 
-/// The text of @coll_begin, @coll_end, @coll_signal and @coll_wait and, if
-/// there are tables, of @coll_execute. Pointers have the type PTR.
+/// The text of @coll_begin, @coll_end, @coll_signal and @coll_wait. Pointers
+/// have the type PTR.
 std::string flagHelpersText(const HelperOptions &options);
 
 } // namespace sccl::coll

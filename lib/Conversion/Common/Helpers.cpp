@@ -10,6 +10,7 @@
 #include "BlockLoops.h"
 #include "FlagHelpers.h"
 #include "HostCombine.h"
+#include "TableHelper.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -331,7 +332,8 @@ std::string coll::helperModuleText(const HelperOptions &options) {
   std::string text =
       geometryText(options) +
       (isHost ? hostLoopsText(options) : blockLoopsText(options)) +
-      flagHelpersText(options);
+      flagHelpersText(options) +
+      (options.hasTables ? tableHelperText(options) : "");
   return "module {\n" +
          replaceAll(text, "PTR", isHost ? "!llvm.ptr" : "!llvm.ptr<1>") + "}\n";
 }

@@ -16,13 +16,14 @@ using namespace sccl;
 using namespace sccl::coll;
 
 KernelArguments KernelArguments::of(ValueRange values) {
-  return {values[0], values[1], values[2], values[3],
-          values[4], values[5], values[6], values[7]};
+  return {values[0], values[1], values[2], values[3], values[4],
+          values[5], values[6], values[7], values[8]};
 }
 
 SmallVector<Type> KernelArguments::types(Type pointer) {
   SmallVector<Type> result(6, pointer);
   result.append(2, IntegerType::get(pointer.getContext(), 64));
+  result.push_back(pointer);
   return result;
 }
 

@@ -18,7 +18,8 @@ namespace sccl::coll {
 
 /// The arguments of a rank's function, in the order of KernelABI.h.
 struct KernelArguments {
-  mlir::Value input, output, scratch, control, peers, abort, segment, distance;
+  mlir::Value input, output, scratch, control, peers, abort, segment, distance,
+      table;
 
   static KernelArguments of(mlir::ValueRange values);
   /// Types of the arguments for pointers of type `pointer`.

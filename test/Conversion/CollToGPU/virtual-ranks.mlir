@@ -30,7 +30,7 @@
 // CHECK:             llvm.call @coll_signal(
 // CHECK:             llvm.call @coll_end(
 // CHECK:         case 1 {
-// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][64] : {{.*}}, i8
+// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][72] : {{.*}}, i8
 // CHECK:           llvm.getelementptr %[[RECORD]][3] : {{.*}}, i64
 // CHECK:           scf.if
 // CHECK:             llvm.call @coll_begin(

@@ -1,0 +1,107 @@
+//===- RankTable.h - What a rank executes, as data --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function that serves every rank of every program gets what is special to
+// one of them as a table, its last argument. Nothing writes it. It is aligned
+// to 16 bytes and consists of units of 16 bytes, four words of 32 bits each in
+// the byte order of the machine:
+//
+//   TableHeader                            2 units
+//   TableChannel[steps or 1][channels]     1 unit each
+//   uint32_t channelEnds[ranks]            filled up to whole units
+//   TableRow[]                             4 units each
+//   TableFlag[]                            1 unit each
+//
+// Units are numbered from 0, and all references inside a table are such
+// numbers. On a CPU one thread serves a rank, so its tables have one channel;
+// the tables of GPUs are the same on all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_ABI_RANKTABLE_H
+#define SCCL_ABI_RANKTABLE_H
+
+#include "sccl/ABI/KernelABI.h"
+
+#include <cstdint>
+
+namespace sccl {
+
+inline constexpr uint32_t tableUnitBytes = 16;
+inline constexpr uint32_t tableVersion = 1;
+
+/// The functions that read tables are called the same in all programs, so that
+/// programs that need the same code have the same bytes of it. Those of step K
+/// are called so and "_stepK".
+inline constexpr const char *tableFunction = "sccl_table";
+
+struct TableHeader {
+  uint32_t chunksPerSegment;
+  uint32_t blocks;   ///< per channel
+  uint32_t channels; ///< of this rank
+  uint32_t version;  ///< tableVersion
+  uint32_t ranks;
+  /// Of the program. channelEnds[r] is the number of channels of ranks 0 to r:
+  /// a virtual kernel finds its rank there.
+  uint32_t channelEnds; ///< unit of the first
+  uint32_t steps;       ///< 0 if launches are counted
+  uint32_t rank;
+};
+
+struct TableChannel {
+  uint32_t firstRow; ///< its unit
+  uint32_t rows;
+  uint32_t epoch; ///< byte offset of block 0's epoch word in control memory
+  uint32_t unused;
+};
+
+/// The first slot that a row accesses in a buffer.
+struct TableSlot {
+  /// Index of the buffer's address in the table of peers, which counts 4 for
+  /// each rank; below 0 for a buffer of the rank itself, ~(the field's number).
+  int32_t where;
+  /// Of input and output: the number of a segment. Of scratch, which is one
+  /// long segment: chunks to skip in launches of odd number.
+  int32_t segment;
+  int32_t chunk; ///< in its segment
+  /// From one repetition to the next: in segments, of scratch in chunks.
+  int32_t step;
+};
+
+/// A transfer, or flags to set or to wait for.
+struct TableRow {
+  /// Of `kind`, low 8 bits. From LL on it is LL and the number of an LLShape.
+  enum Kind : uint32_t { Copy = 0, Reduce = 1, Signal = 2, Wait = 3, LL = 4 };
+  static constexpr uint32_t kindMask = 0xff;
+  /// The bits above these are the divisor of a final reduction, for averages.
+  static constexpr unsigned divisorShift = 16;
+
+  uint32_t kind;
+  uint32_t
+      position;   ///< of the first chunk in its segment; the first flag's unit
+  uint32_t count; ///< of chunks, or of flags; 0 flags join a block's threads
+  uint32_t times; ///< repetitions of a transfer, at least 1
+  TableSlot dst, src0, src1;
+};
+
+/// A flag to set or to poll.
+struct TableFlag {
+  uint32_t peer;      ///< whose control memory holds it
+  uint32_t offset;    ///< of the word of block 0 in there
+  uint32_t perLaunch; ///< K of the epoch protocol
+  uint32_t value;     ///< within a launch, 1 to K
+};
+
+static_assert(sizeof(TableHeader) == 2 * tableUnitBytes);
+static_assert(sizeof(TableChannel) == tableUnitBytes);
+static_assert(sizeof(TableSlot) == tableUnitBytes);
+static_assert(sizeof(TableRow) == 4 * tableUnitBytes);
+static_assert(sizeof(TableFlag) == tableUnitBytes);
+
+} // namespace sccl
+
+#endif // SCCL_ABI_RANKTABLE_H
