@@ -52,7 +52,10 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c10) LL words stand only in scratch that is double-buffered;
     - (program_c11) with LL words peers are reached only by puts into their
       scratch, nothing reads an output, and only ready is signalled;
-    - (program_c12) there are no signals and no waits where there are barriers.
+    - (program_c12) there are no signals and no waits where there are barriers;
+    - (program_c13) a transfer has strides if and only if it is repeated; the
+      repetitions do not overlap, and have their chunks at the same place in a
+      segment.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -73,6 +76,26 @@ def Coll_ProgramOp : Coll_Op<"program", [
         coll.channel to 1 {
           coll.signal ready to 0 value = 1
           coll.wait arrival from 0 value = 1
+        }
+      }
+    }
+    ```
+
+    One op moves chunks that lie at equal distances:
+
+    ```mlir
+    coll.topology @pair ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 0 bandwidth = 1
+    }
+    coll.program @a2a of all_to_all on @pair chunks = 2 blocks = 1 {
+      coll.rank 0 scratch = 2 {
+        coll.channel to 1 {
+          coll.put chunk 0 times = 2 by 1 from input[0 by 1] to scratch[0 by 1] step = 0
+        }
+      }
+      coll.rank 1 scratch = 2 {
+        coll.channel to 1 {
         }
       }
     }
@@ -135,15 +158,26 @@ def Coll_ChannelOp : Coll_Op<"channel", [
   let hasRegionVerifier = 1;
 }
 
-defvar Coll_transferSlots = (ins I32Attr:$chunk,
-    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
-    Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
-    Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
-    ConfinedAttr<I32Attr, [IntNonNegative]>:$step);
-defvar Coll_transferFormat = [{
-    `chunk` $chunk (`count` `=` $count^)? `from` custom<BufferSlot>($src_buffer, $src_slot)
-    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step attr-dict
+defvar Coll_Count =
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">;
+defvar Coll_Slot = ConfinedAttr<I32Attr, [IntNonNegative]>;
+/// In slots, or in chunks, from one repetition to the next.
+defvar Coll_Stride =
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntNonNegative]>, "0">;
+
+defvar Coll_transferSlots = (ins I32Attr:$chunk, Coll_Count:$count,
+    Coll_BufferAttr:$src_buffer, Coll_Slot:$src_slot,
+    Coll_BufferAttr:$dst_buffer, Coll_Slot:$dst_slot, Coll_Slot:$step,
+    Coll_Count:$times, Coll_Stride:$chunk_stride, Coll_Stride:$src_stride,
+    Coll_Stride:$dst_stride);
+defvar Coll_chunksFormat = [{
+    `chunk` $chunk (`count` `=` $count^)? (`times` `=` $times^ `by` $chunk_stride)?
 }];
+defvar Coll_transferFormat = !strconcat(Coll_chunksFormat, [{
+    `from` custom<BufferSlot>($src_buffer, $src_slot, $src_stride)
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot, $dst_stride)
+    `step` `=` $step attr-dict
+}]);
 
 class Coll_RemoteTransferOp<string mnemonic>
     : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
@@ -153,7 +187,9 @@ class Coll_RemoteTransferOp<string mnemonic>
 
 defvar Coll_transferText = [{
     `count` chunks of one segment that lie side by side in all buffers move as
-    one. `step` is the step of the schedule that asked for the transfer.
+    one. `times = N by D` repeats that N times, each time D chunks further on,
+    and in each buffer as many slots as `by` says there. `step` is the step of
+    the schedule that asked for the transfer.
 }];
 
 defvar Coll_dmaText = [{
@@ -222,20 +258,19 @@ def Coll_CopyOp : Coll_Op<"copy", [HasParent<"ChannelOp">]> {
 
 class Coll_ReducingOp<string mnemonic>
     : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
-  let arguments = (ins I32Attr:$chunk,
-      DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$count,
-      Coll_BufferAttr:$src_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$src_slot,
-      Coll_BufferAttr:$rhs_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$rhs_slot,
-      Coll_BufferAttr:$dst_buffer, ConfinedAttr<I32Attr, [IntNonNegative]>:$dst_slot,
-      ConfinedAttr<I32Attr, [IntNonNegative]>:$step,
-      UnitAttr:$final);
-  let assemblyFormat = [{
-    `chunk` $chunk (`count` `=` $count^)?
-    `from` custom<BufferSlot>($src_buffer, $src_slot) `,`
-    custom<BufferSlot>($rhs_buffer, $rhs_slot)
-    `to` custom<BufferSlot>($dst_buffer, $dst_slot) `step` `=` $step
-    (`final` $final^)? attr-dict
-  }];
+  let arguments = (ins I32Attr:$chunk, Coll_Count:$count,
+      Coll_BufferAttr:$src_buffer, Coll_Slot:$src_slot,
+      Coll_BufferAttr:$rhs_buffer, Coll_Slot:$rhs_slot,
+      Coll_BufferAttr:$dst_buffer, Coll_Slot:$dst_slot, Coll_Slot:$step,
+      UnitAttr:$final, Coll_Count:$times, Coll_Stride:$chunk_stride,
+      Coll_Stride:$src_stride, Coll_Stride:$rhs_stride,
+      Coll_Stride:$dst_stride);
+  let assemblyFormat = !strconcat(Coll_chunksFormat, [{
+    `from` custom<BufferSlot>($src_buffer, $src_slot, $src_stride) `,`
+    custom<BufferSlot>($rhs_buffer, $rhs_slot, $rhs_stride)
+    `to` custom<BufferSlot>($dst_buffer, $dst_slot, $dst_stride)
+    `step` `=` $step (`final` $final^)? attr-dict
+  }]);
 }
 
 def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce"> {

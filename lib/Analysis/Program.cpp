@@ -19,24 +19,46 @@ unsigned coll::getRank(ChannelOp channel) {
   return cast<RankOp>(channel->getParentOp()).getRank();
 }
 
+Transfer Transfer::repetition(unsigned i) const {
+  auto part = [i](SlotRange range) {
+    range.slot += i * range.stride;
+    range.times = 1;
+    range.stride = 0;
+    return range;
+  };
+  Transfer result = *this;
+  result.chunk += i * chunkStride;
+  result.times = 1;
+  result.chunkStride = 0;
+  for (SlotRange &read : result.reads)
+    read = part(read);
+  result.write = part(write);
+  return result;
+}
+
 std::optional<Transfer> coll::getTransfer(Operation *op) {
   auto channel = dyn_cast<ChannelOp>(op->getParentOp());
   if (!channel)
     return std::nullopt;
   unsigned rank = getRank(channel);
   auto build = [&](auto transfer, unsigned srcRank, unsigned dstRank) {
+    unsigned count = transfer.getCount(), times = transfer.getTimes();
     return Transfer{transfer.getChunk(),
-                    transfer.getCount(),
+                    count,
                     transfer.getStep(),
                     {{srcRank, transfer.getSrcBuffer(), transfer.getSrcSlot(),
-                      transfer.getCount()}},
+                      count, times, transfer.getSrcStride()}},
                     {dstRank, transfer.getDstBuffer(), transfer.getDstSlot(),
-                     transfer.getCount()}};
+                     count, times, transfer.getDstStride()},
+                    /*isFinal=*/false,
+                    times,
+                    transfer.getChunkStride()};
   };
   auto buildCombine = [&](auto combine, unsigned rhsRank, unsigned dstRank) {
     Transfer transfer = build(combine, rank, dstRank);
     transfer.reads.push_back({rhsRank, combine.getRhsBuffer(),
-                              combine.getRhsSlot(), combine.getCount()});
+                              combine.getRhsSlot(), combine.getCount(),
+                              combine.getTimes(), combine.getRhsStride()});
     transfer.isFinal = combine.getFinal();
     return transfer;
   };
@@ -157,8 +179,8 @@ private:
     std::optional<Transfer> transfer = getTransfer(op);
     if (!transfer || !holdsLL(program, transfer->write))
       return;
-    for (unsigned i = 0; i < transfer->count; ++i)
-      slots.insert({transfer->write.rank, transfer->write.slot + i});
+    for (unsigned i = 0; i < transfer->size(); ++i)
+      slots.insert({transfer->write.rank, transfer->write[i]});
   }
 
   /// The first slot of LL words that `op` reads and that is not among `slots`.
@@ -170,9 +192,9 @@ private:
     if (!transfer)
       return std::nullopt;
     for (const SlotRange &read : transfer->reads)
-      for (unsigned i = 0; holdsLL(program, read) && i < read.count; ++i)
-        if (!slots.count({read.rank, read.slot + i}))
-          return SlotKey{read.rank, read.slot + i};
+      for (unsigned i = 0; holdsLL(program, read) && i < read.size(); ++i)
+        if (!slots.count({read.rank, read[i]}))
+          return SlotKey{read.rank, read[i]};
     return std::nullopt;
   }
 

@@ -60,16 +60,15 @@ void ProgramClocks::advanceWithLL(size_t self, Operation *op) {
   VectorClock clock = known;
   std::optional<VectorClock> common;
   if (std::optional<Transfer> transfer = getTransfer(op)) {
-    for (unsigned i = 0; i < transfer->count; ++i) {
+    for (unsigned i = 0; i < transfer->size(); ++i) {
       VectorClock chunk = known;
       for (const SlotRange &read : transfer->reads)
-        if (auto it = ll.find({read.rank, read.slot + i});
+        if (auto it = ll.find({read.rank, read[i]});
             read.buffer == Buffer::Scratch && it != ll.end())
           chunk.join(it->second);
       if (transfer->write.buffer == Buffer::Scratch)
-        ll.insert_or_assign({transfer->write.rank, transfer->write.slot + i},
-                            chunk);
-      hear(self, chunk, (transfer->chunk + i) % perSegment);
+        ll.insert_or_assign({transfer->write.rank, transfer->write[i]}, chunk);
+      hear(self, chunk, transfer->chunkAt(i) % perSegment);
       clock.join(chunk);
       if (common)
         common->meet(chunk);

@@ -108,7 +108,7 @@ private:
 
   /// The state of one slot. In place, what is in both buffers is in the output.
   SlotState &stateOf(const SlotRange &range, unsigned offset) {
-    unsigned slot = range.slot + offset;
+    unsigned slot = range[offset];
     int64_t output =
         slot + (inPlace ? collective.inPlaceOffset(range.rank) : 0);
     if (inPlace && range.buffer == Buffer::Input && output >= 0 &&
@@ -189,10 +189,10 @@ private:
 
   LogicalResult executeTransfer(Operation *op, const Transfer &transfer,
                                 const Access &access) {
-    for (unsigned i = 0; i < transfer.count; ++i) {
+    for (unsigned i = 0; i < transfer.size(); ++i) {
       SlotState result;
       for (const SlotRange &read : transfer.reads)
-        if (failed(readSlot(op, read, i, transfer.chunk + i, access, result)))
+        if (failed(readSlot(op, read, i, transfer.chunkAt(i), access, result)))
           return failure();
       if (transfer.reads.size() == 2 &&
           failed(checkFinal(op, transfer, i, result)))
@@ -210,7 +210,7 @@ private:
   /// A combine is final if and only if it completes its chunks.
   LogicalResult checkFinal(Operation *op, const Transfer &transfer,
                            unsigned offset, const SlotState &result) {
-    unsigned chunk = transfer.chunk + offset;
+    unsigned chunk = transfer.chunkAt(offset);
     for (unsigned contributor : collective.pre().ranksOf(chunk))
       if (!result.contributions.test(contributor)) {
         if (!transfer.isFinal)
@@ -230,7 +230,7 @@ private:
                          SlotState &result) {
     SlotState &state = stateOf(range, offset);
     auto name = [&](InFlightDiagnostic &&diag) -> InFlightDiagnostic {
-      diag << stringifyBuffer(range.buffer) << '[' << range.slot + offset
+      diag << stringifyBuffer(range.buffer) << '[' << range[offset]
            << "] of rank " << range.rank;
       return std::move(diag);
     };
@@ -270,16 +270,16 @@ private:
     SlotState &state = stateOf(range, offset);
     const VectorClock &clock = *access.clock;
     auto race = [&](const Access &other) {
-      return reportRace(op->emitOpError() << "races: it writes "
-                                          << stringifyBuffer(range.buffer)
-                                          << '[' << range.slot + offset
-                                          << "] of rank " << range.rank,
+      return reportRace(op->emitOpError()
+                            << "races: it writes "
+                            << stringifyBuffer(range.buffer) << '['
+                            << range[offset] << "] of rank " << range.rank,
                         other);
     };
     if (state.writer && program.getLl())
       return op->emitOpError()
              << "writes " << stringifyBuffer(range.buffer) << '['
-             << range.slot + offset << "] of rank " << range.rank
+             << range[offset] << "] of rank " << range.rank
              << " a second time, but LL words have only a number for each "
                 "launch (D4)";
     if (state.writer && !state.writer->happensBefore(clock))

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -80,19 +81,14 @@ public:
 private:
   template <typename Visit>
   static void forEach(const SlotRange &range, Visit visit) {
-    for (unsigned i = 0; i < range.count; ++i)
-      visit(SlotKey{range.rank, range.buffer, range.slot + i});
+    for (unsigned i = 0; i < range.size(); ++i)
+      visit(SlotKey{range.rank, range.buffer, range[i]});
   }
 
   std::map<SlotKey, SmallVector<Operation *, 2>> readers;
   std::map<SlotKey, unsigned> writerSteps;
 };
 } // namespace
-
-static bool isSame(const SlotRange &a, const SlotRange &b) {
-  return a.rank == b.rank && a.buffer == b.buffer && a.slot == b.slot &&
-         a.count == b.count;
-}
 
 /// Makes `combine` and the only put of its result one op. Returns false if
 /// there is no such put.
@@ -103,14 +99,15 @@ static bool fuseWithPut(LocalReduceOp combine, SlotUses &uses) {
   auto put = dyn_cast_or_null<PutOp>(uses.onlyReader(first.write));
   // With a step between, the put waits for nothing that waits for it.
   if (!put || put.getDma() || put.getStep() <= combine.getStep() ||
-      !isSame(getTransfer(put)->reads[0], first.write))
+      getTransfer(put)->reads[0] != first.write)
     return false;
   OpBuilder builder(put);
-  ReducePutOp::create(builder, put.getLoc(), put.getChunk(), put.getCount(),
-                      combine.getSrcBuffer(), combine.getSrcSlot(),
-                      combine.getRhsBuffer(), combine.getRhsSlot(),
-                      put.getDstBuffer(), put.getDstSlot(), put.getStep(),
-                      combine.getFinal());
+  ReducePutOp::create(
+      builder, put.getLoc(), put.getChunk(), put.getCount(),
+      combine.getSrcBuffer(), combine.getSrcSlot(), combine.getRhsBuffer(),
+      combine.getRhsSlot(), put.getDstBuffer(), put.getDstSlot(), put.getStep(),
+      combine.getFinal(), put.getTimes(), put.getChunkStride(),
+      combine.getSrcStride(), combine.getRhsStride(), put.getDstStride());
   for (Operation *op : {put.getOperation(), combine.getOperation()}) {
     uses.forget(op);
     op->erase();
@@ -128,16 +125,18 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
     return false;
   Transfer second = *getTransfer(combine);
   // Reductions are commutative: the chunk may come first or second.
-  bool isRhs = isSame(second.reads[1], first.write);
+  bool isRhs = second.reads[1] == first.write;
   const SlotRange &other = second.reads[isRhs ? 0 : 1];
-  if (!(isRhs || isSame(second.reads[0], first.write)) ||
+  if (!(isRhs || second.reads[0] == first.write) ||
       !uses.isBefore(other, get.getStep()))
     return false;
   OpBuilder builder(get);
   GetReduceOp::create(builder, get.getLoc(), get.getChunk(), get.getCount(),
                       other.buffer, other.slot, get.getSrcBuffer(),
                       get.getSrcSlot(), combine.getDstBuffer(),
-                      combine.getDstSlot(), get.getStep(), combine.getFinal());
+                      combine.getDstSlot(), get.getStep(), combine.getFinal(),
+                      get.getTimes(), get.getChunkStride(), other.stride,
+                      get.getSrcStride(), combine.getDstStride());
   for (Operation *op : {combine.getOperation(), get.getOperation()}) {
     uses.forget(op);
     op->erase();
@@ -146,25 +145,34 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
 }
 
 namespace {
-/// Numbers the scratch of each rank anew, without the slots that nobody uses.
+/// Numbers the scratch of each rank anew, without the slots that nobody uses. A
+/// rank keeps its numbers if a repeated transfer would lose its even strides.
 class ScratchCompaction {
 public:
   explicit ScratchCompaction(ProgramOp program) : program(program) {}
 
   /// Returns the number of slots given back.
   unsigned run() {
-    visitSlots([&](unsigned rank, unsigned slot, unsigned count, auto) {
-      for (unsigned i = 0; i < count; ++i)
-        slots[rank][slot + i] = 0;
+    visitRanges([&](const SlotRange &range, auto) {
+      for (unsigned i = 0; i < range.size(); ++i)
+        slots[range.rank][range[i]] = 0;
     });
     for (auto &[rank, used] : slots)
       for (unsigned next = 0; auto &[slot, number] : used)
         number = next++;
-    visitSlots([&](unsigned rank, unsigned slot, unsigned, auto set) {
-      set(slots.at(rank).at(slot));
+    std::set<unsigned> kept;
+    visitRanges([&](const SlotRange &range, auto) {
+      if (!findStride(range))
+        kept.insert(range.rank);
+    });
+    visitRanges([&](const SlotRange &range, auto set) {
+      if (!kept.count(range.rank))
+        set(slots.at(range.rank).at(range.slot), *findStride(range));
     });
     unsigned freed = 0;
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
+      if (kept.count(rank.getRank()))
+        continue;
       unsigned used = slots[rank.getRank()].size();
       freed += rank.getScratch() - used;
       rank.setScratch(used);
@@ -173,25 +181,40 @@ public:
   }
 
 private:
-  /// Calls `visit` with rank, slot, count and a setter of the slot, for each
-  /// operand of each transfer that is in scratch.
-  template <typename Visit> void visitSlots(Visit visit) {
+  /// The stride of `range` by the new numbers; nothing if it is uneven.
+  std::optional<unsigned> findStride(const SlotRange &range) const {
+    const std::map<unsigned, unsigned> &numbers = slots.at(range.rank);
+    std::optional<unsigned> stride;
+    for (unsigned i = range.count; i < range.size(); i += range.count) {
+      unsigned step = numbers.at(range[i]) - numbers.at(range[i - range.count]);
+      if (stride.value_or(step) != step)
+        return std::nullopt;
+      stride = step;
+    }
+    return stride.value_or(0);
+  }
+
+  /// Calls `visit` with each range that is in scratch, and a setter of its slot
+  /// and its stride.
+  template <typename Visit> void visitRanges(Visit visit) {
     program.walk([&](Operation *op) {
       std::optional<Transfer> transfer = getTransfer(op);
       if (!transfer)
         return;
-      auto visitRange = [&](const SlotRange &range, StringRef attribute) {
-        if (range.buffer == Buffer::Scratch)
-          visit(range.rank, range.slot, range.count, [&](unsigned slot) {
-            op->setAttr(
-                attribute,
-                IntegerAttr::get(IntegerType::get(op->getContext(), 32), slot));
-          });
+      auto visitRange = [&](const SlotRange &range, StringRef name) {
+        if (range.buffer != Buffer::Scratch)
+          return;
+        Builder builder(op->getContext());
+        visit(range, [&](unsigned slot, unsigned stride) {
+          op->setAttr((name + "_slot").str(), builder.getI32IntegerAttr(slot));
+          op->setAttr((name + "_stride").str(),
+                      builder.getI32IntegerAttr(stride));
+        });
       };
-      visitRange(transfer->reads[0], "src_slot");
+      visitRange(transfer->reads[0], "src");
       if (transfer->reads.size() == 2)
-        visitRange(transfer->reads[1], "rhs_slot");
-      visitRange(transfer->write, "dst_slot");
+        visitRange(transfer->reads[1], "rhs");
+      visitRange(transfer->write, "dst");
     });
   }
 

@@ -135,14 +135,14 @@ private:
     for (auto [channel, plan] : llvm::enumerate(plans))
       for (auto [index, transfer] : llvm::enumerate(plan.transfers)) {
         const SlotRange &write = transfer.effect.write;
-        for (unsigned i = 0; i < write.count; ++i)
+        for (unsigned i = 0; i < write.size(); ++i)
           if (!writers
-                   .try_emplace({write.rank, write.buffer, write.slot + i},
+                   .try_emplace({write.rank, write.buffer, write[i]},
                                 Place{channel, index})
                    .second)
             return transfer.op->emitOpError()
                    << "writes " << stringifyBuffer(write.buffer) << '['
-                   << write.slot + i << "] of rank " << write.rank
+                   << write[i] << "] of rank " << write.rank
                    << " a second time";
       }
     return success();
@@ -153,8 +153,8 @@ private:
   template <typename Visit>
   void forEachWriter(const TransferOp &transfer, Visit visit) {
     for (const SlotRange &read : transfer.effect.reads)
-      for (unsigned i = 0; i < read.count; ++i)
-        if (auto it = writers.find({read.rank, read.buffer, read.slot + i});
+      for (unsigned i = 0; i < read.size(); ++i)
+        if (auto it = writers.find({read.rank, read.buffer, read[i]});
             it != writers.end())
           visit(it->second);
   }

@@ -52,9 +52,8 @@ private:
       for (Operation &op : channel.getBody().getOps()) {
         Transfer effect = *getTransfer(&op);
         const SlotRange &write = effect.write;
-        for (unsigned i = 0; i < write.count; ++i)
-          writers[{write.rank, write.buffer, write.slot + i}] =
-              transfers.size();
+        for (unsigned i = 0; i < write.size(); ++i)
+          writers[{write.rank, write.buffer, write[i]}] = transfers.size();
         transfers.push_back({&op, channel, effect});
       }
     });
@@ -64,8 +63,8 @@ private:
   unsigned earliest(const PlacedTransfer &transfer) const {
     unsigned part = 0;
     for (const SlotRange &read : transfer.effect.reads)
-      for (unsigned i = 0; i < read.count; ++i) {
-        auto it = writers.find({read.rank, read.buffer, read.slot + i});
+      for (unsigned i = 0; i < read.size(); ++i) {
+        auto it = writers.find({read.rank, read.buffer, read[i]});
         if (it == writers.end())
           continue;
         const PlacedTransfer &writer = transfers[it->second];

@@ -22,15 +22,28 @@
 
 namespace sccl::coll {
 
-/// A range of slots in one buffer of one rank.
+/// Slots in one buffer of one rank: `count` side by side from `slot` on, and
+/// that `times` times, each time `stride` slots further on. The verifier keeps
+/// the number of slots in 32 bits.
 struct SlotRange {
   unsigned rank;
   Buffer buffer;
   unsigned slot;
   unsigned count;
+  unsigned times = 1;
+  unsigned stride = 0;
+
+  /// The number of slots.
+  unsigned size() const { return count * times; }
+  /// The `i`-th slot.
+  unsigned operator[](unsigned i) const {
+    return i < count ? slot + i : slot + i / count * stride + i % count;
+  }
+  bool operator==(const SlotRange &) const = default;
 };
 
-/// What one transfer op does to memory.
+/// What one transfer op does to memory. It moves size() chunks; number i is
+/// chunkAt(i) and lies in slot [i] of each range.
 struct Transfer {
   unsigned chunk;
   unsigned count;
@@ -38,6 +51,15 @@ struct Transfer {
   llvm::SmallVector<SlotRange, 2> reads; ///< two if it combines
   SlotRange write;
   bool isFinal = false; ///< of a combine, see coll.local_reduce
+  unsigned times = 1;
+  unsigned chunkStride = 0;
+
+  unsigned size() const { return count * times; }
+  unsigned chunkAt(unsigned i) const {
+    return i < count ? chunk + i : chunk + i / count * chunkStride + i % count;
+  }
+  /// The repetition number `i`, from 0, as a transfer that is not repeated.
+  Transfer repetition(unsigned i) const;
 };
 
 /// The transfer that `op` performs, or nothing if it is no transfer.

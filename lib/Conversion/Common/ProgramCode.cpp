@@ -182,6 +182,18 @@ std::vector<CodeRow> ProgramCode::encode(ArrayRef<Operation *> ops,
     ++rows.back().count;
     flags.push_back(encodeFlag(flag, value));
   };
+  auto addTransfer = [&](const Transfer &transfer) {
+    // Which thread handles which bytes depends on the alignment of buffers, so
+    // what one thread accesses another may have written: a wait for nothing
+    // joins them.
+    if (hasThreads && llvm::any_of(views, [&](const Accesses &accesses) {
+          return accesses.conflictWith(transfer);
+        }))
+      addGroup(CodeRow::Wait);
+    rows.push_back(encodeTransfer(transfer, rank));
+    for (Accesses &accesses : views)
+      accesses.add(transfer);
+  };
   for (Operation *op : ops) {
     if (auto signal = dyn_cast<SignalOp>(op)) {
       addFlag(CodeRow::Signal, getFlag(signal), signal.getValue());
@@ -189,16 +201,8 @@ std::vector<CodeRow> ProgramCode::encode(ArrayRef<Operation *> ops,
       addFlag(CodeRow::Wait, getFlag(wait), wait.getValue());
     } else if (std::optional<Transfer> transfer = getTransfer(op);
                transfer && !isDMA(op)) {
-      // Which thread handles which bytes depends on the alignment of buffers,
-      // so what one thread accesses another may have written: a wait for
-      // nothing joins them.
-      if (hasThreads && llvm::any_of(views, [&](const Accesses &accesses) {
-            return accesses.conflictWith(*transfer);
-          }))
-        addGroup(CodeRow::Wait);
-      rows.push_back(encodeTransfer(*transfer, rank));
-      for (Accesses &accesses : views)
-        accesses.add(*transfer);
+      for (unsigned i = 0; i < transfer->times; ++i)
+        addTransfer(transfer->repetition(i));
     }
   }
   return rows;

@@ -46,7 +46,7 @@ static void noteAccess(ProgramInfo &info, const Transfer &transfer,
                        unsigned rank, bool ll) {
   auto traffic = [&](const SlotRange &range) {
     bool isDouble = ll && range.buffer == Buffer::Scratch;
-    info.chunksMoved += range.count * (isDouble ? 2 : 1);
+    info.chunksMoved += range.size() * (isDouble ? 2 : 1);
   };
   llvm::for_each(transfer.reads, traffic);
   traffic(transfer.write);
@@ -96,8 +96,9 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
         if (!transfer)
           continue;
         noteAccess(info, *transfer, rank, program.getLl());
-        if (isDMA(&op))
-          info.copies[passed - 1].push_back(makeCopy(info, *transfer, rank));
+        for (unsigned i = 0; isDMA(&op) && i < transfer->times; ++i)
+          info.copies[passed - 1].push_back(
+              makeCopy(info, transfer->repetition(i), rank));
       }
     }
     info.channels.push_back(channels);

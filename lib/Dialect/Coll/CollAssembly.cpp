@@ -66,12 +66,12 @@ static void printLinkList(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
-/// "output[3]".
+/// "output[3]", or "output[3 by 8]" if repetitions are 8 slots apart.
 static ParseResult parseBufferSlot(OpAsmParser &parser, BufferAttr &buffer,
-                                   IntegerAttr &slot) {
+                                   IntegerAttr &slot, IntegerAttr &stride) {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
-  int32_t number;
+  int32_t number, distance = 0;
   if (parser.parseKeyword(&keyword))
     return failure();
   std::optional<Buffer> value = symbolizeBuffer(keyword);
@@ -79,16 +79,23 @@ static ParseResult parseBufferSlot(OpAsmParser &parser, BufferAttr &buffer,
     return parser.emitError(loc)
            << "expected input, output or scratch, got " << keyword;
   if (parser.parseLSquare() || parser.parseInteger(number) ||
+      (succeeded(parser.parseOptionalKeyword("by")) &&
+       parser.parseInteger(distance)) ||
       parser.parseRSquare())
     return failure();
   buffer = BufferAttr::get(parser.getContext(), *value);
   slot = parser.getBuilder().getI32IntegerAttr(number);
+  stride = parser.getBuilder().getI32IntegerAttr(distance);
   return success();
 }
 
 static void printBufferSlot(OpAsmPrinter &printer, Operation *,
-                            BufferAttr buffer, IntegerAttr slot) {
-  printer << stringifyBuffer(buffer.getValue()) << '[' << slot.getInt() << ']';
+                            BufferAttr buffer, IntegerAttr slot,
+                            IntegerAttr stride) {
+  printer << stringifyBuffer(buffer.getValue()) << '[' << slot.getInt();
+  if (stride && stride.getInt() != 0)
+    printer << " by " << stride.getInt();
+  printer << ']';
 }
 
 /// "ready" or "arrival".

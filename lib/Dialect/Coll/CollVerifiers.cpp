@@ -339,36 +339,78 @@ static LogicalResult verifyPositions(TransferOp op, unsigned perSegment) {
   return check(op.getDstBuffer(), op.getDstSlot());
 }
 
+/// Repetitions are apart from each other, and each finds its chunks at the same
+/// place in a segment, so that they have the same bytes.
+template <typename TransferOp>
+static LogicalResult verifyRepetition(TransferOp op, unsigned perSegment) {
+  auto check = [&](StringRef of, unsigned stride,
+                   bool keepsPlace) -> LogicalResult { // program_c13
+    if (op.getTimes() == 1 && stride == 0)
+      return success();
+    if (op.getTimes() == 1)
+      return op.emitOpError() << "has a stride of " << stride << " for " << of
+                              << ", but is not repeated";
+    if (stride < op.getCount())
+      return op.emitOpError()
+             << "repeats " << op.getCount() << " chunks with a stride of "
+             << stride << " for " << of << ", so that repetitions overlap";
+    if (keepsPlace && stride % perSegment != 0)
+      return op.emitOpError() << "has a stride of " << stride << " for " << of
+                              << ", which is not a multiple of the "
+                              << perSegment << " chunks of a segment";
+    return success();
+  };
+  auto checkSlots = [&](StringRef of, Buffer buffer, unsigned stride) {
+    return check(of, stride, buffer != Buffer::Scratch);
+  };
+  if constexpr (combinesTwo<TransferOp>)
+    if (failed(checkSlots("a source", op.getRhsBuffer(), op.getRhsStride())))
+      return failure();
+  return failure(
+      failed(check("its chunks", op.getChunkStride(), true)) ||
+      failed(checkSlots("a source", op.getSrcBuffer(), op.getSrcStride())) ||
+      failed(
+          checkSlots("its destination", op.getDstBuffer(), op.getDstStride())));
+}
+
 template <typename TransferOp>
 static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
                                  unsigned srcRank, unsigned rhsRank,
                                  unsigned dstRank) {
   auto check = [&](StringRef what, Buffer buffer, uint64_t slot,
-                   unsigned rank) -> LogicalResult {
+                   unsigned stride, unsigned rank) -> LogicalResult {
     unsigned slots =
         numSlots(buffer, rank, context.ranks[rank], context.collective);
-    if (slot + op.getCount() <= slots) // program_c3
+    uint64_t last = slot + (op.getTimes() - 1) * uint64_t(stride);
+    if (last + op.getCount() <= slots) // program_c3
       return success();
     return op.emitOpError()
-           << what << ' ' << stringifyBuffer(buffer) << '[' << slot
+           << what << ' ' << stringifyBuffer(buffer) << '[' << last
            << "] with count " << op.getCount() << " is outside the " << slots
            << " slots of rank " << rank;
   };
   if constexpr (combinesTwo<TransferOp>)
-    if (failed(check("source", op.getRhsBuffer(), op.getRhsSlot(), rhsRank)))
+    if (failed(check("source", op.getRhsBuffer(), op.getRhsSlot(),
+                     op.getRhsStride(), rhsRank)))
       return failure();
-  if (failed(check("source", op.getSrcBuffer(), op.getSrcSlot(), srcRank)) ||
-      failed(check("destination", op.getDstBuffer(), op.getDstSlot(), dstRank)))
+  if (failed(check("source", op.getSrcBuffer(), op.getSrcSlot(),
+                   op.getSrcStride(), srcRank)) ||
+      failed(check("destination", op.getDstBuffer(), op.getDstSlot(),
+                   op.getDstStride(), dstRank)))
     return failure();
   // put_c2, get_c2, copy_c1, local_reduce_c1, reduce_put_c2, get_reduce_c2
   if (op.getDstBuffer() == Buffer::Input)
     return op.emitOpError() << "writes the input of rank " << dstRank;
   unsigned perSegment = context.collective.chunksPerSegment();
-  uint64_t end = uint64_t(op.getChunk()) + op.getCount();
+  if (failed(verifyRepetition(op, perSegment)))
+    return failure();
+  uint64_t first =
+      op.getChunk() + (op.getTimes() - 1) * uint64_t(op.getChunkStride());
+  uint64_t end = first + op.getCount();
   if (end > context.collective.numChunks() ||
       op.getChunk() % perSegment + uint64_t(op.getCount()) > perSegment)
     return op.emitOpError()
-           << "moves chunks " << op.getChunk() << " to " << end - 1
+           << "moves chunks " << first << " to " << end - 1
            << ", which are not in one segment of " << perSegment << " chunks";
   return verifyPositions(op, perSegment);
 }
