@@ -7,315 +7,258 @@
 
 #include "BlockLoops.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include "CodeBuilder.h"
+#include "Helpers.h"
 
-#include <functional>
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
 
+using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
 namespace {
 /// One width of access: `type` has `bytes` bytes; `unroll` accesses are in
-/// flight at once. It holds `lanes` elements, see CombineWriter.
+/// flight at once. It holds `lanes` elements, see ReduceBuilder.
 struct Access {
-  std::string type;
+  Type type;
   unsigned bytes;
   unsigned unroll;
   unsigned lanes = 0;
 };
 
 /// What a loop does with elements.
-enum class Action { Copy, Combine, Average };
+enum class Action { Copy, Reduce, Average };
 
-/// Writes loops in which the threads of a block walk over memory. With one
-/// source the loop copies, with two it combines.
+/// Builds loops in which the threads of a block walk over memory. With one
+/// source the loop copies, with two it reduces.
 ///
 /// What lives across the main loop is kept small, because the callers' values
 /// take a part of the registers: each pointer advances by itself, and counts
 /// have 32 bits.
-class BlockLoopWriter {
+class BlockLoopBuilder {
 public:
   /// `lanes` threads side by side access memory side by side; the unrolled
   /// accesses of a thread are that far apart.
-  BlockLoopWriter(unsigned blockSize, unsigned lanes, Action action,
-                  const std::optional<ElementOp> &op)
-      : blockSize(blockSize), lanes(lanes), action(action), op(op) {
-    pointers = {"%dst", "%src0"};
-    if (combines())
-      pointers.push_back("%src1");
+  BlockLoopBuilder(CodeBuilder &code, unsigned blockSize, unsigned lanes,
+                   Action action, const std::optional<ElementOp> &op)
+      : code(code), blockSize(blockSize), lanes(lanes), action(action), op(op) {
   }
 
-  /// A function that handles `bytes` bytes at %dst: with `wide` accesses where
-  /// all pointers agree modulo its width, else with `narrow` ones. `unit`
-  /// accesses cover head and tail.
-  std::string function(llvm::StringRef name, const Access &wide,
-                       const Access &narrow, const Access &unit) {
-    text = "  llvm.func internal @" + name.str() + "(%dst: PTR, %src0: PTR, ";
-    text += combines() ? "%src1: PTR, " : "";
-    text += "%bytes: i64";
-    text += action == Action::Average ? ", %divisor: i32" : "";
-    text += ") attributes {no_inline} {\n";
-    prologue();
+  /// A function that handles so many bytes at a destination: with `wide`
+  /// accesses where all pointers agree modulo its width, else with `narrow`
+  /// ones. `unit` accesses cover head and tail.
+  void build(StringRef name, const Access &wide, const Access &narrow,
+             const Access &unit) {
+    // The destination, its sources, bytes, and what averages divide by.
+    SmallVector<Type> types(reduces() ? 3 : 2, code.pointer);
+    types.push_back(code.i64);
     if (action == Action::Average)
-      for (const Access *access : {&wide, &narrow, &unit})
-        divisors.try_emplace(access->lanes,
-                             combineWriter(*access).divisor("%divisor"));
-    aligned(wide, unit, /*elseBranch=*/[&] {
-      if (narrow.bytes == unit.bytes)
-        return units(unit);
-      aligned(narrow, unit, [&] { units(unit); });
+      types.push_back(code.i32);
+    code.function(name, types, [&](ValueRange arguments) {
+      begin(arguments);
+      if (action == Action::Average)
+        for (const Access *access : {&wide, &narrow, &unit})
+          if (!divisors.count(access->lanes))
+            divisors[access->lanes] =
+                reducer(*access).divisor(arguments.back());
+      aligned(wide, unit, /*otherwise=*/[&] {
+        if (narrow.bytes == unit.bytes)
+          return units(unit);
+        aligned(narrow, unit, [&] { units(unit); });
+      });
     });
-    text += "    llvm.return\n  }\n";
-    return text;
   }
 
 private:
-  using Names = llvm::SmallVector<std::string, 3>;
+  using Values = CodeBuilder::Values;
 
-  bool combines() const { return action != Action::Copy; }
-  CombineWriter combineWriter(const Access &access) {
-    return CombineWriter(*op, access.lanes, definer);
+  bool reduces() const { return action != Action::Copy; }
+  ReduceBuilder reducer(const Access &access) {
+    return ReduceBuilder(code, *op, access.lanes);
   }
 
-  std::string fresh() { return "%v" + std::to_string(next++); }
-  void line(const std::string &s) { text += "    " + s + "\n"; }
-  std::string define(const std::string &s) {
-    std::string name = fresh();
-    line(name + " = " + s);
-    return name;
+  void begin(ValueRange arguments) {
+    pointers = Values(arguments.take_front(reduces() ? 3 : 2));
+    bytes = arguments[pointers.size()];
+    thread = code.threadId(code.i32);
+    for (Value pointer : pointers)
+      addresses.push_back(code.toInteger(pointer));
   }
-  std::string constant(int64_t value, llvm::StringRef type) {
-    return define("arith.constant " + std::to_string(value) + " : " +
-                  type.str());
+
+  Value times(Value value, uint64_t factor) {
+    return code.mul(value, code.c32(factor));
   }
-  std::string binary(llvm::StringRef op, const std::string &lhs,
-                     const std::string &rhs, llvm::StringRef type) {
-    return define("arith." + op.str() + " " + lhs + ", " + rhs + " : " +
-                  type.str());
-  }
-  std::string times(const std::string &value, uint64_t factor,
-                    llvm::StringRef type) {
-    return binary("muli", value, constant(factor, type), type);
-  }
-  std::string widen(const std::string &value) {
-    return define("arith.extsi " + value + " : i32 to i64");
-  }
-  std::string narrow(const std::string &value) {
-    return define("arith.trunci " + value + " : i64 to i32");
-  }
+  Value widen(Value value) { return code.signExtend(value, code.i64); }
+
   /// All pointers of `bases`, `offset` (i64) bytes further.
-  Names at(const Names &bases, const std::string &offset) {
-    Names result;
-    for (const std::string &base : bases)
-      result.push_back(define("llvm.getelementptr " + base + "[" + offset +
-                              "] : (PTR, i64) -> PTR, i8"));
-    return result;
+  Values at(ValueRange bases, Value offset) {
+    return llvm::map_to_vector(
+        bases, [&](Value base) { return code.at(base, offset); });
   }
   /// The pointers, `offset` bytes further, by way of integers: LLVM cannot take
   /// the sum apart then, and leave an addition in the main loop.
-  Names opaque(const std::string &offset) {
-    Names result;
-    for (const std::string &pointer : pointers)
-      result.push_back(define("llvm.inttoptr " +
-                              binary("addi", pointer + "_int", offset, "i64") +
-                              " : i64 to PTR"));
-    return result;
+  Values opaque(Value offset) {
+    return llvm::map_to_vector(addresses, [&](Value address) {
+      return code.toPointer(code.add(address, offset));
+    });
   }
-  std::string plus(const std::string &base, uint64_t bytes) {
-    if (bytes == 0)
-      return base;
-    return define("llvm.getelementptr " + base + "[" + std::to_string(bytes) +
-                  "] : (PTR) -> PTR, i8");
-  }
-
-  void prologue() {
-    line("%tid_index = gpu.thread_id x");
-    line("%tid = arith.index_cast %tid_index : index to i32");
-    line("%zero = arith.constant 0 : i64");
-    line("%zero32 = arith.constant 0 : i32");
-    line("%one32 = arith.constant 1 : i32");
-    for (const std::string &pointer : pointers)
-      line(pointer + "_int = llvm.ptrtoint " + pointer + " : PTR to i64");
+  Value plus(Value base, uint64_t offset) {
+    return offset == 0 ? base : code.at(base, int32_t(offset));
   }
 
   /// Head, wide body and tail where all pointers agree modulo the width.
-  template <typename Else>
-  void aligned(const Access &access, const Access &unit, Else elseBranch) {
-    std::string mask = constant(access.bytes - 1, "i64");
-    std::string differ = binary("xori", "%dst_int", "%src0_int", "i64");
-    if (combines())
-      differ = binary("ori", differ,
-                      binary("xori", "%dst_int", "%src1_int", "i64"), "i64");
-    std::string low = binary("andi", differ, mask, "i64");
-    line("scf.if " + binary("cmpi eq,", low, "%zero", "i64") + " {");
-    std::string minus = binary("subi", "%zero", "%dst_int", "i64");
-    std::string toEdge = binary("andi", minus, mask, "i64");
-    std::string head = binary("minui", toEdge, "%bytes", "i64");
-    edge(pointers, "%zero32", narrow(head), unit);
-    body(access, unit, head);
-    line("} else {");
-    elseBranch();
-    line("}");
+  void aligned(const Access &access, const Access &unit,
+               CodeBuilder::Block otherwise) {
+    Value mask = code.c64(access.bytes - 1);
+    Value differ = code.bitXor(addresses[0], addresses[1]);
+    if (reduces()) {
+      Value more = code.bitXor(addresses[0], addresses[2]);
+      differ = code.bitOr(differ, more);
+    }
+    Value low = code.bitAnd(differ, mask);
+    code.when(
+        code.is(Compare::Equal, low, code.c64(0)),
+        [&] {
+          Value minus = code.sub(code.c64(0), addresses[0]);
+          Value toEdge = code.bitAnd(minus, mask);
+          Value head = code.min(toEdge, bytes);
+          edge(pointers, code.c32(0), code.truncate(head, code.i32), unit);
+          body(access, unit, head);
+        },
+        otherwise);
   }
 
   /// Less than 16 bytes, one unit per thread, `from` (i32) bytes behind
   /// `bases`.
-  void edge(const Names &bases, const std::string &from,
-            const std::string &bytes, const Access &unit) {
-    std::string mine = times("%tid", unit.bytes, "i32");
-    line("scf.if " + binary("cmpi ult,", mine, bytes, "i32") + " {");
-    accesses(at(bases, widen(binary("addi", from, mine, "i32"))), unit, 1);
-    line("}");
+  void edge(ValueRange bases, Value from, Value length, const Access &unit) {
+    Value mine = times(thread, unit.bytes);
+    code.when(code.is(Compare::Less, mine, length), [&] {
+      accesses(at(bases, widen(code.add(from, mine))), unit, 1);
+    });
   }
 
   /// What follows the head: whole tiles, then single accesses, then the tail.
-  void body(const Access &access, const Access &unit, const std::string &head) {
+  void body(const Access &access, const Access &unit, Value head) {
     // Tiles have 2 KiB and more: 31 bits count those of 4 TiB.
     uint64_t tileBytes = uint64_t(access.bytes) * access.unroll * blockSize;
-    std::string tile = constant(tileBytes, "i64");
-    std::string rest = binary("subi", "%bytes", head, "i64");
-    std::string whole = narrow(binary("divui", rest, tile, "i64"));
-    std::string left = narrow(binary("remui", rest, tile, "i64"));
-    std::string mine = placeInTile(access);
-    Names start = opaque(binary("addi", head, widen(mine), "i64"));
-    Names stop = tiles(start, whole, tileBytes, access);
-    std::string mask = constant(-int64_t(access.bytes), "i32");
-    std::string full = binary("andi", left, mask, "i32");
-    std::string step = constant(uint64_t(access.bytes) * blockSize, "i32");
-    std::string from = times("%tid", access.bytes, "i32");
-    std::string offset = fresh();
+    Value tile = code.c64(tileBytes);
+    Value rest = code.sub(bytes, head);
+    Value whole = code.truncate(code.divide(rest, tile), code.i32);
+    Value left = code.truncate(code.remainder(rest, tile), code.i32);
+    Value mine = placeInTile(access);
+    Values start = opaque(code.add(head, widen(mine)));
+    Values stop = tiles(start, whole, tileBytes, access);
+    Value full = code.bitAnd(left, code.c32(-int64_t(access.bytes)));
     // Addresses are relative to where the thread is: with those of the block in
     // use here, LLVM would keep them in the main loop, and add `mine` there.
-    line("scf.for " + offset + " = " + from + " to " + full + " step " + step +
-         " : i32 {");
-    accesses(at(stop, widen(binary("subi", offset, mine, "i32"))), access, 1);
-    line("}");
-    edge(stop, binary("subi", full, mine, "i32"),
-         binary("subi", left, full, "i32"), unit);
+    code.loop(times(thread, access.bytes), full,
+              code.c32(access.bytes * blockSize), [&](Value offset) {
+                accesses(at(stop, widen(code.sub(offset, mine))), access, 1);
+              });
+    Value tail = code.sub(left, full);
+    edge(stop, code.sub(full, mine), tail, unit);
   }
 
   /// The offset of the thread's first access in a tile, as i32.
-  std::string placeInTile(const Access &access) {
+  Value placeInTile(const Access &access) {
     if (lanes == blockSize)
-      return times("%tid", access.bytes, "i32");
-    std::string size = constant(lanes, "i32");
-    std::string group = binary("divui", "%tid", size, "i32");
-    std::string lane = binary("remui", "%tid", size, "i32");
-    return binary(
-        "addi",
-        times(group, uint64_t(access.bytes) * access.unroll * lanes, "i32"),
-        times(lane, access.bytes, "i32"), "i32");
+      return times(thread, access.bytes);
+    Value size = code.c32(lanes);
+    Value group = code.divide(thread, size);
+    Value lane = code.remainder(thread, size);
+    Value inGroup = times(lane, access.bytes);
+    Value toGroup = times(group, access.bytes * access.unroll * lanes);
+    return code.add(toGroup, inGroup);
   }
 
   /// The loop that does the work. Returns where the pointers have come to.
-  Names tiles(const Names &start, const std::string &count, uint64_t tileBytes,
-              const Access &access) {
-    Names inside, result;
-    std::string bindings, types, yields;
-    std::string loop = fresh();
-    for (auto [index, name] : llvm::enumerate(start)) {
-      llvm::StringRef comma = index ? ", " : "";
-      inside.push_back(fresh());
-      bindings += comma.str() + inside.back() + " = " + name;
-      types += comma.str() + "PTR";
-      result.push_back(loop + "#" + std::to_string(index));
-    }
-    line(loop + ":" + std::to_string(start.size()) + " = scf.for " + fresh() +
-         " = %zero32 to " + count + " step %one32 iter_args(" + bindings +
-         ") -> (" + types + ") : i32 {");
-    accesses(inside, access, access.unroll);
-    for (auto [index, name] : llvm::enumerate(inside))
-      yields += (index ? ", " : "") + plus(name, tileBytes);
-    line("scf.yield " + yields + " : " + types);
-    line("}");
-    return result;
+  Values tiles(const Values &start, Value count, uint64_t tileBytes,
+               const Access &access) {
+    return code.loop(code.c32(0), count, code.c32(1), start,
+                     [&](Value, ValueRange places) {
+                       accesses(places, access, access.unroll);
+                       return llvm::map_to_vector(places, [&](Value place) {
+                         return plus(place, tileBytes);
+                       });
+                     });
   }
 
   /// Accesses of one unit each, where pointers do not agree.
   void units(const Access &unit) {
-    std::string from = widen(times("%tid", unit.bytes, "i32"));
-    std::string step = constant(uint64_t(unit.bytes) * blockSize, "i64");
-    std::string offset = fresh();
-    line("scf.for " + offset + " = " + from + " to %bytes step " + step +
-         " : i64 {");
-    accesses(at(pointers, offset), unit, 1);
-    line("}");
+    Value from = widen(times(thread, unit.bytes));
+    code.loop(from, bytes, code.c64(unit.bytes * blockSize),
+              [&](Value offset) { accesses(at(pointers, offset), unit, 1); });
   }
 
   /// `unroll` accesses of one thread, with all loads before all stores.
-  void accesses(const Names &bases, const Access &access, unsigned unroll) {
-    llvm::SmallVector<std::string> values;
-    std::string suffix =
-        " {alignment = " + std::to_string(access.bytes) + " : i64} : ";
+  void accesses(ValueRange bases, const Access &access, unsigned unroll) {
     uint64_t apart = uint64_t(access.bytes) * lanes;
+    Values results;
     for (unsigned i = 0; i < unroll; ++i) {
-      llvm::SmallVector<std::string, 2> operands;
-      for (const std::string &base : llvm::drop_begin(bases))
-        operands.push_back(define("llvm.load " + plus(base, apart * i) +
-                                  suffix + "PTR -> " + access.type));
-      values.push_back(operands.front());
-      if (combines())
-        values.back() = combineWriter(access).combine(operands[0], operands[1],
-                                                      divisors[access.lanes]);
+      Values operands;
+      for (Value base : bases.drop_front())
+        operands.push_back(
+            code.load(access.type, plus(base, apart * i), access.bytes));
+      results.push_back(reduces()
+                            ? reducer(access).reduce(operands[0], operands[1],
+                                                     divisors[access.lanes])
+                            : operands[0]);
     }
     for (unsigned i = 0; i < unroll; ++i)
-      line("llvm.store " + values[i] + ", " + plus(bases.front(), apart * i) +
-           suffix + access.type + ", PTR");
+      code.store(results[i], plus(bases.front(), apart * i), access.bytes);
   }
 
+  CodeBuilder &code;
   unsigned blockSize;
   unsigned lanes;
   Action action;
   const std::optional<ElementOp> &op;
-  std::function<std::string(const std::string &)> definer =
-      [this](const std::string &s) { return define(s); };
-  std::map<unsigned, std::string> divisors; ///< by the lanes of an access
-  Names pointers;                           ///< the destination first
-  std::string text;
-  unsigned next = 0;
+  std::map<unsigned, Value> divisors; ///< by the lanes of an access
+  Values pointers;                    ///< the destination first
+  Values addresses;                   ///< the same as integers
+  Value bytes, thread;
 };
 } // namespace
 
 /// Independent 16-byte loads of a thread before its first store (gate K2).
 static constexpr unsigned wideUnroll = 8;
 
-/// Accesses of a thread that a combination of 16 bytes leaves registers for.
-static unsigned combineUnroll(const ElementOp &op, Action action) {
+/// Accesses of a thread that a reduction of 16 bytes leaves registers for.
+static unsigned reduceUnroll(const ElementOp &op, Action action) {
   const ElementType &element = op.element;
   // Divisions are long, and those of integers are subroutines.
   if (action == Action::Average)
     return element.isFloat() && element.bytes >= 4 ? wideUnroll / 4 : 1;
-  // Small elements are unpacked to be combined, which takes registers.
+  // Small elements are unpacked to be reduced, which takes registers.
   bool isHalf = element.isFloat() && element.bytes == 2;
   return isHalf || element.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
 }
 
-std::string coll::blockLoopsText(const HelperOptions &options) {
+void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options) {
   // Offsets in an instruction of gfx9 have 13 bits: with the accesses of a
   // thread one wave apart most need no address of their own. On NVIDIA, where
   // all offsets fit, the whole block stays together.
   unsigned lanes =
       options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
-  std::string text =
-      BlockLoopWriter(options.blockSize, lanes, Action::Copy, options.combine)
-          .function("coll_copy", {"vector<4xi32>", 16, wideUnroll},
-                    {"i32", 4, wideUnroll}, {"i8", 1, 1});
+  BlockLoopBuilder(code, options.blockSize, lanes, Action::Copy,
+                   options.combine)
+      .build("coll_copy", {code.vector(4, code.i32), 16, wideUnroll},
+             {code.i32, 4, wideUnroll}, {code.i8, 1, 1});
   if (!options.combine)
-    return text;
+    return;
   const ElementOp &op = *options.combine;
-  auto combineLoop = [&](llvm::StringRef name, Action action) {
+  auto reduceLoop = [&](StringRef name, Action action) {
     unsigned elements = 16 / op.element.bytes;
-    std::string vector =
-        "vector<" + std::to_string(elements) + "x" + op.type() + ">";
-    Access wide{vector, 16, combineUnroll(op, action), elements};
-    Access unit{op.type(), op.element.bytes, 1};
-    return BlockLoopWriter(options.blockSize, lanes, action, options.combine)
-        .function(name, wide, unit, unit);
+    Type type = op.type(code.loc().getContext());
+    Access wide{code.vector(elements, type), 16, reduceUnroll(op, action),
+                elements};
+    Access unit{type, op.element.bytes, 1};
+    BlockLoopBuilder(code, options.blockSize, lanes, action, options.combine)
+        .build(name, wide, unit, unit);
   };
-  text += combineLoop("coll_combine", Action::Combine);
+  reduceLoop("coll_combine", Action::Reduce);
   if (op.averages())
-    text += combineLoop("coll_average", Action::Average);
-  return text;
+    reduceLoop("coll_average", Action::Average);
 }

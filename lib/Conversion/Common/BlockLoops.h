@@ -8,13 +8,14 @@
 #ifndef SCCL_LIB_CONVERSION_COMMON_BLOCKLOOPS_H
 #define SCCL_LIB_CONVERSION_COMMON_BLOCKLOOPS_H
 
-#include "Helpers.h"
-
 namespace sccl::coll {
 
-/// The text of @coll_copy for a GPU and, if the program combines, of
-/// @coll_combine, and for averages @coll_average. Pointers have the type PTR.
-std::string blockLoopsText(const HelperOptions &options);
+class CodeBuilder;
+struct HelperOptions;
+
+/// Builds @coll_copy for a GPU and, if the program reduces, @coll_combine, and
+/// for averages @coll_average.
+void buildBlockLoops(CodeBuilder &code, const HelperOptions &options);
 
 } // namespace sccl::coll
 

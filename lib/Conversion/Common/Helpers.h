@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The helpers are written as MLIR text, because that is how they are best read.
 // All of them are `no_inline`: the code of a rank then grows by one call per
 // op.
 //
@@ -36,7 +35,10 @@
 
 #include <optional>
 #include <set>
-#include <string>
+
+namespace mlir {
+class Block;
+} // namespace mlir
 
 namespace sccl::coll {
 
@@ -60,8 +62,8 @@ struct HelperOptions {
   bool averages() const { return combine && combine->averages(); }
 };
 
-/// The text of a module that holds the helpers.
-std::string helperModuleText(const HelperOptions &options);
+/// Builds the helper functions into `body`, at its end.
+void insertHelpers(mlir::Block &body, const HelperOptions &options);
 
 } // namespace sccl::coll
 

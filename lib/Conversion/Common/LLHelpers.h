@@ -1,4 +1,4 @@
-//===- LLHelpers.h - Moving and combining LL words -----------*- C++ -*-===//
+//===- LLHelpers.h - Moving and reducing LL words ---------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,6 +23,7 @@
 
 namespace sccl::coll {
 
+class CodeBuilder;
 struct HelperOptions;
 
 /// Which operands of a copy or a combine are LL words.
@@ -50,9 +51,10 @@ inline constexpr unsigned llDataBytes = 4;
 /// Why elements do not fit into LL words, or nothing if they do.
 std::optional<std::string> whyNoLL(const ElementOp &op);
 
-/// The text of @coll_copy and @coll_combine, and for averages @coll_average,
-/// with the suffix of `shape`. Pointers have the type PTR.
-std::string llLoopsText(const HelperOptions &options, const LLShape &shape);
+/// Builds @coll_copy or @coll_combine, and for averages @coll_average, with the
+/// suffix of `shape`.
+void buildLLLoops(CodeBuilder &code, const HelperOptions &options,
+                  const LLShape &shape);
 
 } // namespace sccl::coll
 

@@ -9,7 +9,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -213,14 +212,6 @@ std::vector<int32_t> coll::tableWords(ArrayRef<FlagRow> rows) {
   for (const FlagRow &row : rows)
     words.insert(words.end(), {row.peer, row.offset, row.perLaunch, row.value});
   return words;
-}
-
-void coll::insertHelpers(Block &body, const HelperOptions &options) {
-  MLIRContext *context = body.getParentOp()->getContext();
-  OwningOpRef<ModuleOp> helpers =
-      parseSourceString<ModuleOp>(helperModuleText(options), context);
-  assert(helpers && "the helper text is part of the compiler");
-  body.getOperations().splice(body.end(), helpers->getBody()->getOperations());
 }
 
 /// Fails if `program` needs a copy engine but has no parts for the host to put

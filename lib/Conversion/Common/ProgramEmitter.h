@@ -88,9 +88,6 @@ void createTable(mlir::OpBuilder &builder, mlir::Location loc,
 std::vector<int32_t> tableWords(llvm::ArrayRef<CodeRow> rows);
 std::vector<int32_t> tableWords(llvm::ArrayRef<FlagRow> rows);
 
-/// Parses the helper functions into `body`, at its end.
-void insertHelpers(mlir::Block &body, const HelperOptions &options);
-
 /// Emits an error and fails if `module` holds a schedule, or something that
 /// becomes one, or a program that is not finished: with copies by engines, but
 /// without barriers.

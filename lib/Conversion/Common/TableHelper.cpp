@@ -7,11 +7,19 @@
 
 #include "TableHelper.h"
 
-#include "FlagHelpers.h"
 #include "ProgramCode.h"
 
 using namespace sccl;
 using namespace sccl::coll;
+
+/// Replaces every occurrence of `from` in `text`.
+static std::string replaceAll(std::string text, llvm::StringRef from,
+                              llvm::StringRef to) {
+  for (size_t at = 0; (at = text.find(from.str(), at)) != std::string::npos;
+       at += to.size())
+    text.replace(at, from.size(), to.str());
+  return text;
+}
 
 // Executes %count rows of a table, see CodeRow. What decides where the block
 // goes on is made uniform, so that AMD's back end sees that whole waves go
@@ -228,8 +236,11 @@ std::string coll::tableHelperText(const HelperOptions &options) {
                     std::to_string(CodeRow::words * sizeof(int32_t)));
   text = replaceAll(std::move(text), "ROW_BYTES",
                     std::to_string(FlagRow::words * sizeof(int32_t)));
-  return replaceAll(std::move(text), "UNIFORM",
+  text = replaceAll(std::move(text), "UNIFORM",
                     options.target == HelperTarget::ROCDL
                         ? "rocdl.readfirstlane"
                         : "llvm.freeze");
+  text = replaceAll(std::move(text), "PTR",
+                    isHost ? "!llvm.ptr" : "!llvm.ptr<1>");
+  return "module {\n" + text + "}\n";
 }

@@ -12,7 +12,7 @@
 
 namespace sccl::coll {
 
-/// The text of @coll_execute and @coll_buffer. Pointers have the type PTR.
+/// The text of a module with @coll_execute and @coll_buffer.
 std::string tableHelperText(const HelperOptions &options);
 
 } // namespace sccl::coll

@@ -1,0 +1,211 @@
+//===- ChunkHelpers.cpp - Code that walks over chunks ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChunkHelpers.h"
+
+#include "CodeBuilder.h"
+#include "Helpers.h"
+
+#include "sccl/ABI/KernelABI.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace {
+class ChunkHelper {
+public:
+  ChunkHelper(CodeBuilder &code, const HelperOptions &options,
+              const LLShape &shape)
+      : code(code), options(options), shape(shape),
+        averages(shape.combines && options.averages()),
+        suffix(shape.any() ? shape.suffix() : "") {
+    buffers.push_back({.isLL = shape.dst});
+    buffers.push_back({.isLL = shape.src0});
+    if (shape.combines)
+      buffers.push_back({.isLL = shape.src1});
+  }
+
+  void build() {
+    code.function((shape.combines ? "coll_reduce" : "coll_transfer") + suffix,
+                  parameterTypes(), [&](ValueRange arguments) {
+                    takeArguments(arguments);
+                    buildBody();
+                  });
+  }
+
+private:
+  struct Buffer {
+    bool isLL;
+    Value base = {}, segment = {}, chunk = {};
+    Value piece = {}; ///< bytes from one piece to the next
+  };
+  using Values = CodeBuilder::Values;
+
+  SmallVector<Type> parameterTypes() const {
+    SmallVector<Type> types;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      types.append({code.pointer, code.i32, code.i32});
+    types.append(
+        {code.i32, code.i32, code.i64, code.i64, code.i32, code.i32, code.i32});
+    if (shape.any())
+      types.append({code.i32, code.pointer});
+    if (averages)
+      types.push_back(code.i32);
+    return types;
+  }
+
+  void takeArguments(ValueRange arguments) {
+    auto next = [&, at = 0]() mutable { return arguments[at++]; };
+    for (Buffer &buffer : buffers)
+      for (Value *part : {&buffer.base, &buffer.segment, &buffer.chunk})
+        *part = next();
+    for (Value *argument : {&position32, &count32, &segment, &distance,
+                            &chunks32, &block32, &blocks32})
+      *argument = next();
+    if (shape.any())
+      for (Value *argument : {&launch, &abort})
+        *argument = next();
+    if (averages)
+      divisor = next();
+  }
+
+  void buildBody() {
+    none = code.c64(0);
+    one = code.c64(1);
+    Value chunks = code.zeroExtend(chunks32, code.i64);
+    stride = alignedShare(segment, chunks);
+    Value position = code.zeroExtend(position32, code.i64);
+    Value count = code.zeroExtend(count32, code.i64);
+    Value start = code.mul(position, stride);
+    Value left = code.maxSigned(code.sub(segment, start), none);
+    Value run = code.mul(count, stride);
+    Value bytes = code.minSigned(left, run);
+    Value block = code.zeroExtend(block32, code.i64);
+    Value blocks = code.zeroExtend(blocks32, code.i64);
+    Value isAlone = code.is(Compare::Equal, blocks, one);
+    Value pieces = code.select(isAlone, code.c32(1), count32);
+    piece = code.select(isAlone, run, stride);
+    Value slice = alignedShare(piece, blocks);
+    skip = code.mul(block, slice);
+    Value beyond = code.sub(piece, skip);
+    Value most = code.minSigned(slice, beyond);
+    Value ahead = code.sub(bytes, skip);
+    walk(pieces, ahead, most);
+  }
+
+  /// The part of `bytes` that each of `parts` has, a multiple of
+  /// chunkAlignment.
+  Value alignedShare(Value bytes, Value parts) {
+    Value sum = code.sub(code.add(bytes, parts), one);
+    Value share = code.divide(sum, parts);
+    Value up = code.add(share, code.c64(chunkAlignment - 1));
+    return code.bitAnd(up, code.c64(-int64_t(chunkAlignment)));
+  }
+
+  /// Moves the block's slice of each piece. `ahead` bytes are left from the
+  /// slice of the first piece on, and a slice has `most`.
+  void walk(Value pieces, Value ahead, Value most) {
+    Values carried{ahead};
+    for (Buffer &buffer : buffers)
+      carried.push_back(buffer.isLL ? firstWords(buffer) : firstSlice(buffer));
+    // In place, a chunk may be where it is to be copied to.
+    Value moves;
+    if (!shape.combines && !shape.any())
+      moves = code.differ(carried[1], carried[2]);
+    code.loop(code.c32(0), pieces, code.c32(1), carried,
+              [&](Value, ValueRange now) {
+                Value length = code.minSigned(now[0], most);
+                Value some = code.is(Compare::SignedGreater, length, none);
+                if (moves)
+                  some = code.bitAnd(some, moves);
+                ValueRange places = now.drop_front();
+                code.when(some, [&] { handle(places, length); });
+                Values next{code.sub(now[0], piece)};
+                for (auto [place, buffer] : llvm::zip(places, buffers))
+                  next.push_back(code.at(place, buffer.piece));
+                return next;
+              });
+  }
+
+  /// The address of the block's first slice in a buffer.
+  Value firstSlice(Buffer &buffer) {
+    Value segmentNumber = code.zeroExtend(buffer.segment, code.i64);
+    Value chunkNumber = code.zeroExtend(buffer.chunk, code.i64);
+    Value toSegment = code.mul(segmentNumber, distance);
+    Value toChunk = code.mul(chunkNumber, stride);
+    Value bytes = code.add(code.add(toSegment, toChunk), skip);
+    buffer.piece = piece;
+    return code.at(buffer.base, bytes);
+  }
+
+  /// The same in LL words, which take twice the bytes; the number of the chunk
+  /// counts that already.
+  Value firstWords(Buffer &buffer) {
+    Value chunkNumber = code.zeroExtend(buffer.chunk, code.i64);
+    Value toChunk = code.mul(chunkNumber, stride);
+    Value bytes = code.add(code.add(toChunk, skip), skip);
+    Value first = code.at(buffer.base, bytes);
+    buffer.piece = code.add(piece, piece);
+    return first;
+  }
+
+  /// Calls what does the work on `length` bytes at `places`. The reduction that
+  /// makes a chunk complete has a divisor that is not 0.
+  void handle(ValueRange places, Value length) {
+    Values operands(places);
+    operands.push_back(length);
+    if (shape.any())
+      operands.append({launch, abort});
+    if (!averages)
+      return callPlain(operands);
+    Value divides = code.is(Compare::NotEqual, divisor, code.c32(0));
+    code.when(
+        divides,
+        [&] {
+          Values more = operands;
+          more.push_back(divisor);
+          code.call("coll_average" + suffix, more);
+        },
+        [&] { callPlain(operands); });
+  }
+
+  /// On the host, what does not fit in the cache bypasses it.
+  void callPlain(ValueRange operands) {
+    std::string name = shape.combines ? "coll_combine" : "coll_copy";
+    if (options.streamStride == 0 || shape.any()) {
+      code.call(name + suffix, operands);
+      return;
+    }
+    Value streams =
+        code.is(Compare::AtLeast, stride, code.c64(options.streamStride));
+    code.when(
+        streams, [&] { code.call(name + "_stream", operands); },
+        [&] { code.call(name, operands); });
+  }
+
+  CodeBuilder &code;
+  const HelperOptions &options;
+  const LLShape &shape;
+  bool averages;
+  std::string suffix;
+  SmallVector<Buffer, 3> buffers; ///< the destination first
+  Value position32, count32, segment, distance, chunks32, block32, blocks32;
+  Value launch, abort, divisor;
+  Value none, one;
+  Value stride; ///< bytes from one chunk to the next
+  Value piece;  ///< bytes from one piece to the next
+  Value skip;   ///< bytes in each piece before the block's slice
+};
+} // namespace
+
+void coll::buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
+                            const LLShape &shape) {
+  ChunkHelper(code, options, shape).build();
+}

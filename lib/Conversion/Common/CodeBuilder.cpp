@@ -1,0 +1,326 @@
+//===- CodeBuilder.cpp - Code of helper functions -------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodeBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sccl::coll;
+
+CodeBuilder::CodeBuilder(OpBuilder &builder, Location loc,
+                         unsigned addressSpace)
+    : i1(builder.getI1Type()), i8(builder.getI8Type()),
+      i32(builder.getI32Type()), i64(builder.getI64Type()),
+      pointer(LLVM::LLVMPointerType::get(builder.getContext(), addressSpace)),
+      builder(builder), where(loc) {}
+
+Type CodeBuilder::vector(unsigned lanes, Type element) const {
+  return VectorType::get({int64_t(lanes)}, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Type functionType(Type result, ArrayRef<Type> arguments,
+                         MLIRContext *context) {
+  return LLVM::LLVMFunctionType::get(
+      result ? result : LLVM::LLVMVoidType::get(context), arguments);
+}
+
+void CodeBuilder::function(StringRef name, ArrayRef<Type> arguments,
+                           function_ref<void(ValueRange)> body, Linkage linkage,
+                           Type result) {
+  OpBuilder::InsertionGuard guard(builder);
+  Type type = functionType(result, arguments, builder.getContext());
+  bool isInternal = linkage == Linkage::Internal;
+  auto function = LLVM::LLVMFuncOp::create(
+      builder, where, name, type,
+      isInternal ? LLVM::Linkage::Internal : LLVM::Linkage::External);
+  if (!isInternal)
+    function.setVisibility_(LLVM::Visibility::Hidden);
+  function.setNoInline(true);
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+  body(function.getBody().getArguments());
+  if (!result)
+    LLVM::ReturnOp::create(builder, where, ValueRange{});
+}
+
+void CodeBuilder::declare(StringRef name, Type result) {
+  LLVM::LLVMFuncOp::create(builder, where, name,
+                           functionType(result, {}, builder.getContext()));
+}
+
+void CodeBuilder::give(Value value) {
+  LLVM::ReturnOp::create(builder, where, value);
+}
+
+Value CodeBuilder::call(StringRef name, ValueRange operands, Type result) {
+  auto call = LLVM::CallOp::create(
+      builder, where, result ? TypeRange(result) : TypeRange(), name, operands);
+  return result ? call.getResult() : Value();
+}
+
+void CodeBuilder::intrinsic(StringRef name) {
+  LLVM::CallIntrinsicOp::create(builder, where, builder.getStringAttr(name),
+                                ValueRange{});
+}
+
+//===----------------------------------------------------------------------===//
+// Integers and vectors
+//===----------------------------------------------------------------------===//
+
+Value CodeBuilder::constant(uint64_t value, Type type) {
+  APInt bits(getElementTypeOrSelf(type).getIntOrFloatBitWidth(), value,
+             /*isSigned=*/false, /*implicitTrunc=*/true);
+  auto shaped = dyn_cast<ShapedType>(type);
+  TypedAttr attr = shaped ? TypedAttr(DenseElementsAttr::get(shaped, bits))
+                          : TypedAttr(builder.getIntegerAttr(type, bits));
+  return arith::ConstantOp::create(builder, where, attr);
+}
+
+Value CodeBuilder::add(Value lhs, Value rhs) {
+  return arith::AddIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::sub(Value lhs, Value rhs) {
+  return arith::SubIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::mul(Value lhs, Value rhs) {
+  return arith::MulIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::divide(Value lhs, Value rhs) {
+  return arith::DivUIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::divideSigned(Value lhs, Value rhs) {
+  return arith::DivSIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::remainder(Value lhs, Value rhs) {
+  return arith::RemUIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::bitAnd(Value lhs, Value rhs) {
+  return arith::AndIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::bitOr(Value lhs, Value rhs) {
+  return arith::OrIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::bitXor(Value lhs, Value rhs) {
+  return arith::XOrIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::shiftLeft(Value lhs, Value rhs) {
+  return arith::ShLIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::shiftRight(Value lhs, Value rhs) {
+  return arith::ShRUIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::shiftRightSigned(Value lhs, Value rhs) {
+  return arith::ShRSIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::min(Value lhs, Value rhs) {
+  return arith::MinUIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::minSigned(Value lhs, Value rhs) {
+  return arith::MinSIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::max(Value lhs, Value rhs) {
+  return arith::MaxUIOp::create(builder, where, lhs, rhs);
+}
+Value CodeBuilder::maxSigned(Value lhs, Value rhs) {
+  return arith::MaxSIOp::create(builder, where, lhs, rhs);
+}
+
+Value CodeBuilder::is(Compare compare, Value lhs, Value rhs) {
+  auto predicate = [&] {
+    switch (compare) {
+    case Compare::Equal:
+      return arith::CmpIPredicate::eq;
+    case Compare::NotEqual:
+      return arith::CmpIPredicate::ne;
+    case Compare::SignedLess:
+      return arith::CmpIPredicate::slt;
+    case Compare::SignedGreater:
+      return arith::CmpIPredicate::sgt;
+    case Compare::Less:
+      return arith::CmpIPredicate::ult;
+    case Compare::AtLeast:
+      return arith::CmpIPredicate::uge;
+    case Compare::Greater:
+      return arith::CmpIPredicate::ugt;
+    }
+    llvm_unreachable("all comparisons are above");
+  };
+  return arith::CmpIOp::create(builder, where, predicate(), lhs, rhs);
+}
+
+Value CodeBuilder::select(Value condition, Value yes, Value no) {
+  return arith::SelectOp::create(builder, where, condition, yes, no);
+}
+Value CodeBuilder::zeroExtend(Value value, Type type) {
+  return arith::ExtUIOp::create(builder, where, type, value);
+}
+Value CodeBuilder::signExtend(Value value, Type type) {
+  return arith::ExtSIOp::create(builder, where, type, value);
+}
+Value CodeBuilder::truncate(Value value, Type type) {
+  return arith::TruncIOp::create(builder, where, type, value);
+}
+
+Value CodeBuilder::bitcast(Value value, Type type) {
+  return LLVM::BitcastOp::create(builder, where, type, value);
+}
+
+Value CodeBuilder::splat(Value value, unsigned lanes) {
+  Type type = vector(lanes, value.getType());
+  Value none = LLVM::PoisonOp::create(builder, where, type);
+  Value zero = LLVM::ConstantOp::create(builder, where, i32, 0);
+  Value first =
+      LLVM::InsertElementOp::create(builder, where, type, none, value, zero);
+  return shuffle(first, none, SmallVector<int32_t>(lanes, 0));
+}
+
+Value CodeBuilder::shuffle(Value lhs, Value rhs, ArrayRef<int32_t> lanes) {
+  return LLVM::ShuffleVectorOp::create(builder, where, lhs, rhs, lanes);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static LLVM::AtomicOrdering orderingOf(Order order) {
+  switch (order) {
+  case Order::Plain:
+    return LLVM::AtomicOrdering::not_atomic;
+  case Order::Relaxed:
+    return LLVM::AtomicOrdering::monotonic;
+  case Order::Acquire:
+    return LLVM::AtomicOrdering::acquire;
+  case Order::Release:
+    return LLVM::AtomicOrdering::release;
+  }
+  llvm_unreachable("all orders are above");
+}
+
+Value CodeBuilder::at(Value base, Value bytes) {
+  return LLVM::GEPOp::create(builder, where, pointer, i8, base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+Value CodeBuilder::at(Value base, int32_t bytes) {
+  return LLVM::GEPOp::create(builder, where, pointer, i8, base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+Value CodeBuilder::toInteger(Value address) {
+  return LLVM::PtrToIntOp::create(builder, where, i64, address);
+}
+Value CodeBuilder::toPointer(Value integer) {
+  return LLVM::IntToPtrOp::create(builder, where, pointer, integer);
+}
+Value CodeBuilder::differ(Value lhs, Value rhs) {
+  return LLVM::ICmpOp::create(builder, where, LLVM::ICmpPredicate::ne, lhs,
+                              rhs);
+}
+
+Value CodeBuilder::load(Type type, Value address, unsigned alignment,
+                        Order order) {
+  return LLVM::LoadOp::create(builder, where, type, address, alignment,
+                              /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/false,
+                              /*isInvariantGroup=*/false, orderingOf(order));
+}
+void CodeBuilder::store(Value value, Value address, unsigned alignment,
+                        Order order) {
+  LLVM::StoreOp::create(builder, where, value, address, alignment,
+                        /*isVolatile=*/false, /*isNonTemporal=*/false,
+                        /*isInvariantGroup=*/false, orderingOf(order));
+}
+void CodeBuilder::storeStreaming(Value value, Value address,
+                                 unsigned alignment) {
+  LLVM::StoreOp::create(builder, where, value, address, alignment,
+                        /*isVolatile=*/false, /*isNonTemporal=*/true);
+}
+void CodeBuilder::copyMemory(Value dst, Value src, Value bytes) {
+  LLVM::MemcpyOp::create(builder, where, dst, src, bytes, /*isVolatile=*/false);
+}
+Value CodeBuilder::allocate(Value bytes, unsigned alignment) {
+  return LLVM::AllocaOp::create(builder, where, pointer, i8, bytes, alignment);
+}
+void CodeBuilder::fence(Order order) {
+  LLVM::FenceOp::create(builder, where, orderingOf(order), StringRef());
+}
+
+//===----------------------------------------------------------------------===//
+// Threads and control
+//===----------------------------------------------------------------------===//
+
+Value CodeBuilder::threadId(Type type) {
+  Value index = gpu::ThreadIdOp::create(builder, where, gpu::Dimension::x);
+  return arith::IndexCastOp::create(builder, where, type, index);
+}
+void CodeBuilder::barrier() { gpu::BarrierOp::create(builder, where); }
+
+void CodeBuilder::when(Value condition, Block then, Block otherwise) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto branch = scf::IfOp::create(builder, where, condition, bool(otherwise));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  then();
+  if (!otherwise)
+    return;
+  builder.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+Value CodeBuilder::choose(Value condition, function_ref<Value()> then,
+                          function_ref<Value()> otherwise) {
+  auto branch = [](function_ref<Value()> value) {
+    return [value](OpBuilder &builder, Location loc) {
+      scf::YieldOp::create(builder, loc, value());
+    };
+  };
+  return scf::IfOp::create(builder, where, condition, branch(then),
+                           branch(otherwise))
+      .getResult(0);
+}
+
+CodeBuilder::Values
+CodeBuilder::loop(Value from, Value to, Value step, ValueRange carried,
+                  function_ref<Values(Value, ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, where, from, to, step, carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!next.empty()) // else there is a terminator already
+    scf::YieldOp::create(builder, where, next);
+  return Values(loop.getResults());
+}
+
+void CodeBuilder::loop(Value from, Value to, Value step,
+                       function_ref<void(Value)> body) {
+  loop(from, to, step, {}, [&](Value index, ValueRange) {
+    body(index);
+    return Values();
+  });
+}
+
+CodeBuilder::Values
+CodeBuilder::whileLoop(ValueRange initial, ArrayRef<Type> types,
+                       function_ref<Decision(ValueRange)> decide,
+                       function_ref<Values(ValueRange)> next) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::WhileOp::create(builder, where, types, initial);
+  auto enter = [&](Region &region, TypeRange arguments) {
+    SmallVector<Location> locations(arguments.size(), where);
+    builder.createBlock(&region, {}, arguments, locations);
+    return region.getArguments();
+  };
+  Decision decision = decide(enter(loop.getBefore(), initial.getTypes()));
+  scf::ConditionOp::create(builder, where, decision.goesOn, decision.values);
+  Values again = next(enter(loop.getAfter(), types));
+  scf::YieldOp::create(builder, where, again);
+  return Values(loop.getResults());
+}

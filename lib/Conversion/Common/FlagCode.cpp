@@ -1,0 +1,271 @@
+//===- FlagCode.cpp - Code of flags and epochs ----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlagCode.h"
+
+#include "CodeBuilder.h"
+#include "Helpers.h"
+#include "ProgramCode.h"
+#include "WaveCode.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+static constexpr unsigned wordBytes = ControlLayout::wordBytes;
+
+//===----------------------------------------------------------------------===//
+// Epochs
+//===----------------------------------------------------------------------===//
+
+/// The address of a block's epoch word. A row of them has no gaps: only the
+/// block itself touches its word.
+static Value epochAddress(CodeBuilder &code, Value control, Value row,
+                          Value block) {
+  Value skip = code.mul(block, code.c32(wordBytes));
+  Value bytes = code.zeroExtend(code.add(row, skip), code.i64);
+  return code.at(control, bytes);
+}
+
+static void buildBegin(CodeBuilder &code) {
+  code.function(
+      "coll_begin", {code.pointer, code.i32, code.i32},
+      [&](ValueRange arguments) {
+        Value epoch =
+            epochAddress(code, arguments[0], arguments[1], arguments[2]);
+        Value finished = code.load(code.i64, epoch, wordBytes);
+        code.give(code.add(finished, code.c64(1)));
+      },
+      CodeBuilder::Linkage::Internal, code.i64);
+}
+
+static void buildEnd(CodeBuilder &code, bool isHost) {
+  code.function(
+      "coll_end", {code.pointer, code.i32, code.i32, code.i64},
+      [&](ValueRange arguments) {
+        Value epoch =
+            epochAddress(code, arguments[0], arguments[1], arguments[2]);
+        auto store = [&] { code.store(arguments[3], epoch, wordBytes); };
+        if (isHost)
+          return store();
+        code.barrier();
+        Value thread = code.threadId(code.i32);
+        code.when(code.is(Compare::Equal, thread, code.c32(0)), store);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Polling
+//===----------------------------------------------------------------------===//
+
+/// False if the launch is aborted, as far as poll number `polls` looks.
+static Value isAlive(CodeBuilder &code, const Poll &poll, Value polls) {
+  auto isZero = [&] {
+    // The host looks at it each time, in the order of the flag.
+    Order order = poll.abortPeriod == 1 ? Order::Acquire : Order::Relaxed;
+    Value word = code.load(code.i64, poll.abort, wordBytes, order);
+    return code.is(Compare::Equal, word, code.c64(0));
+  };
+  if (poll.abortPeriod == 1)
+    return isZero();
+  Value last = code.c64(poll.abortPeriod - 1);
+  Value phase = code.bitAnd(polls, last);
+  Value looks = code.is(Compare::Equal, phase, last);
+  return code.choose(looks, isZero, [&] { return code.yes(); });
+}
+
+/// After some polls a thread of the host gives up its core: ranks may outnumber
+/// cores.
+static void yieldCore(CodeBuilder &code, Value polls) {
+  constexpr unsigned patience = 200;
+  Value isLong = code.is(Compare::Greater, polls, code.c64(patience));
+  code.when(isLong, [&] { code.call("sched_yield", {}, code.i32); });
+}
+
+Polled coll::buildPoll(CodeBuilder &code, const Poll &poll,
+                       llvm::function_ref<Value(Value)> isEarly) {
+  CodeBuilder::Values result = code.whileLoop(
+      code.c64(0), {code.i64, code.i1, code.i64},
+      [&](ValueRange polls) -> CodeBuilder::Decision {
+        Value word = code.load(code.i64, poll.address, wordBytes, poll.order);
+        Value early = isEarly(word);
+        Value alive = isAlive(code, poll, polls[0]);
+        return {code.bitAnd(early, alive), {word, early, polls[0]}};
+      },
+      [&](ValueRange last) -> CodeBuilder::Values {
+        Value polls = last[2];
+        if (poll.isHost)
+          yieldCore(code, polls);
+        return {code.add(polls, code.c64(1))};
+      });
+  return {result[0], result[1]};
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds @coll_signal and @coll_wait. A thread handles each flag on a GPU, and
+/// one all of them on the host. What does not depend on the data is read before
+/// the block joins.
+///
+/// The functions are not internal on a GPU: LLVM would otherwise put the
+/// address of a table in place of an argument that always has the same value,
+/// and read it through a cache that is not coherent, which is harmless for
+/// tables but not to be told from other loads by the audit.
+class FlagBuilder {
+public:
+  FlagBuilder(CodeBuilder &code, HelperTarget target)
+      : code(code), target(target) {}
+
+  void buildSignal() {
+    // Rows, how many, peers, block, launch.
+    function("coll_signal",
+             {code.pointer, code.i32, code.pointer, code.i32, code.i64},
+             [&](ValueRange arguments) {
+               peers = arguments[2];
+               isHost() ? signalInTurn() : signalTogether();
+             });
+  }
+
+  void buildWait() {
+    // Rows, how many, own control memory, block, launch, abort word.
+    function("coll_wait",
+             {code.pointer, code.i32, code.pointer, code.i32, code.i64,
+              code.pointer},
+             [&](ValueRange arguments) {
+               control = arguments[2];
+               abort = arguments[5];
+               isHost() ? waitInTurn() : waitTogether();
+             });
+  }
+
+private:
+  /// A row of the table of flags, see FlagRow.
+  struct Row {
+    Value peer;
+    Value value; ///< that the flag shows
+    Value bytes; ///< where it is in its owner's control memory
+  };
+
+  bool isHost() const { return target == HelperTarget::Host; }
+
+  void function(StringRef name, ArrayRef<Type> types,
+                llvm::function_ref<void(ValueRange)> body) {
+    auto linkage = isHost() ? CodeBuilder::Linkage::Internal
+                            : CodeBuilder::Linkage::Hidden;
+    code.function(
+        name, types,
+        [&](ValueRange arguments) {
+          rows = arguments[0];
+          count = arguments[1];
+          block = arguments[3];
+          launch = arguments[4];
+          body(arguments);
+        },
+        linkage);
+  }
+
+  void forEachFlag(llvm::function_ref<void(Value)> body) {
+    code.loop(code.c32(0), count, code.c32(1), body);
+  }
+
+  void signalInTurn() {
+    forEachFlag([&](Value number) {
+      Row row = readRow(number);
+      Value flag = code.at(controlOf(row.peer), row.bytes);
+      code.store(row.value, flag, wordBytes, Order::Release);
+    });
+  }
+
+  void signalTogether() {
+    Value thread = code.threadId(code.i32);
+    Value hasFlag = code.is(Compare::Less, thread, count);
+    Value last = code.sub(count, code.c32(1));
+    Row row = readRow(code.min(thread, last));
+    Value flag = code.at(controlOf(row.peer), row.bytes);
+    if (target == HelperTarget::ROCDL)
+      waitForStores();
+    code.barrier();
+    code.when(hasFlag,
+              [&] { code.store(row.value, flag, wordBytes, Order::Release); });
+  }
+
+  void waitInTurn() {
+    forEachFlag([&](Value number) { poll(number, /*abortPeriod=*/1); });
+  }
+
+  void waitTogether() {
+    Value thread = code.threadId(code.i32);
+    Value hasFlag = code.is(Compare::Less, thread, count);
+    code.when(hasFlag, [&] { poll(thread, /*abortPeriod=*/64); });
+    code.barrier();
+  }
+
+  void poll(Value number, unsigned abortPeriod) {
+    Row row = readRow(number);
+    Value flag = code.at(control, row.bytes);
+    buildPoll(
+        code, {flag, Order::Acquire, abort, isHost(), abortPeriod},
+        [&](Value now) { return code.is(Compare::Less, now, row.value); });
+  }
+
+  /// On gfx90a and gfx942, LLVM 22 joins a block without waiting for its
+  /// stores, and drops the wait after a cache write-back where no store of the
+  /// same function is pending: here always, because a function begins with a
+  /// wait. A fence and an explicit wait by every thread before the barrier
+  /// restore both. Remove them when LLVM PR 178316 is in the oldest LLVM
+  /// supported.
+  void waitForStores() {
+    code.fence(Order::Release);
+    buildWaitForMemory(code);
+  }
+
+  /// The value that a flag shows is relative to the number of the launch.
+  Row readRow(Value number) {
+    constexpr unsigned fieldBytes = sizeof(int32_t);
+    Value skip = code.mul(number, code.c32(FlagRow::words * fieldBytes));
+    Value row = code.at(rows, code.zeroExtend(skip, code.i64));
+    Value places[FlagRow::words], fields[FlagRow::words];
+    for (unsigned i = 0; i < FlagRow::words; ++i)
+      places[i] = code.at(row, i * fieldBytes);
+    for (unsigned i = 0; i < FlagRow::words; ++i)
+      fields[i] = code.load(code.i32, places[i], fieldBytes);
+    auto [peer, offset, perLaunch32, step32] = fields;
+    Value perLaunch = code.zeroExtend(perLaunch32, code.i64);
+    Value step = code.zeroExtend(step32, code.i64);
+    Value before = code.mul(launch, perLaunch);
+    Value value = code.add(before, step);
+    Value lines = code.mul(block, code.c32(ControlLayout::lineBytes));
+    Value bytes = code.zeroExtend(code.add(offset, lines), code.i64);
+    return {peer, value, bytes};
+  }
+
+  Value controlOf(Value peer) {
+    Value number = code.zeroExtend(peer, code.i64);
+    Value entry = code.mul(number, code.c64(sizeof(PeerEntry)));
+    Value field = code.add(entry, code.c64(offsetof(PeerEntry, control)));
+    return code.load(code.pointer, code.at(peers, field), sizeof(void *));
+  }
+
+  CodeBuilder &code;
+  HelperTarget target;
+  Value rows, count, peers, control, block, launch, abort;
+};
+} // namespace
+
+void coll::buildFlagHelpers(CodeBuilder &code, HelperTarget target) {
+  bool isHost = target == HelperTarget::Host;
+  buildBegin(code);
+  buildEnd(code, isHost);
+  if (isHost)
+    code.declare("sched_yield", code.i32);
+  FlagBuilder builder(code, target);
+  builder.buildSignal();
+  builder.buildWait();
+}

@@ -1,0 +1,130 @@
+//===- HostLoops.cpp - Loops of a host thread -----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostLoops.h"
+
+#include "CodeBuilder.h"
+#include "Helpers.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+static constexpr unsigned lineBytes = 64;
+
+static void buildCopy(CodeBuilder &code) {
+  code.function("coll_copy", {code.pointer, code.pointer, code.i64},
+                [&](ValueRange arguments) {
+                  code.copyMemory(arguments[0], arguments[1], arguments[2]);
+                });
+}
+
+/// Copies whole lines, all loads before all stores. `to` begins a line.
+static void copyLines(CodeBuilder &code, Value to, Value from, unsigned count) {
+  Type line = code.vector(lineBytes / 4, code.i32);
+  CodeBuilder::Values values;
+  for (unsigned i = 0; i < count; ++i)
+    values.push_back(
+        code.load(line, code.at(from, i * lineBytes), /*alignment=*/1));
+  for (unsigned i = 0; i < count; ++i)
+    code.storeStreaming(values[i], code.at(to, i * lineBytes), lineBytes);
+}
+
+/// On x86-64 a release does not order stores that bypass the cache.
+static void orderStreams(CodeBuilder &code) {
+#if defined(__x86_64__)
+  code.intrinsic("llvm.x86.sse.sfence");
+#else
+  code.fence(Order::Release);
+#endif
+}
+
+/// Stores that bypass the cache spare it the reading of lines that are about to
+/// be overwritten.
+static void buildCopyStream(CodeBuilder &code) {
+  constexpr int64_t tileLines = 4, tileBytes = tileLines * lineBytes;
+  code.function("coll_copy_stream", {code.pointer, code.pointer, code.i64},
+                [&](ValueRange arguments) {
+                  Value dst = arguments[0], src = arguments[1],
+                        bytes = arguments[2];
+                  Value minus = code.sub(code.c64(0), code.toInteger(dst));
+                  Value toLine = code.bitAnd(minus, code.c64(lineBytes - 1));
+                  Value head = code.min(toLine, bytes);
+                  code.copyMemory(dst, src, head);
+                  Value rest = code.sub(bytes, head);
+                  Value tiled = code.bitAnd(rest, code.c64(-tileBytes));
+                  Value end = code.add(head, tiled);
+                  code.loop(head, end, code.c64(tileBytes), [&](Value offset) {
+                    Value from = code.at(src, offset);
+                    Value to = code.at(dst, offset);
+                    copyLines(code, to, from, tileLines);
+                  });
+                  Value left = code.sub(bytes, end);
+                  Value from = code.at(src, end);
+                  Value to = code.at(dst, end);
+                  code.copyMemory(to, from, left);
+                  orderStreams(code);
+                });
+}
+
+/// A loop over elements, which LLVM turns into vectors.
+static void buildReduction(CodeBuilder &code, const ElementOp &op,
+                           StringRef name, bool divides) {
+  ReduceBuilder reducer(code, op, /*lanes=*/0);
+  SmallVector<Type> types(3, code.pointer);
+  types.push_back(code.i64);
+  if (divides)
+    types.push_back(code.i32);
+  code.function(name, types, [&](ValueRange arguments) {
+    Value divisor = divides ? reducer.divisor(arguments[4]) : Value();
+    Value width = code.c64(op.element.bytes);
+    code.loop(code.c64(0), arguments[3], width, [&](Value offset) {
+      auto load = [&](Value base) {
+        return code.load(reducer.memoryType(), code.at(base, offset));
+      };
+      Value lhs = load(arguments[1]);
+      Value rhs = load(arguments[2]);
+      Value result = reducer.reduce(lhs, rhs, divisor);
+      code.store(result, code.at(arguments[0], offset));
+    });
+  });
+}
+
+/// Reduces into a piece of the stack, which stays in the cache, and copies from
+/// there.
+static void buildReductionStream(CodeBuilder &code) {
+  constexpr int64_t pieceBytes = 16384;
+  code.function("coll_combine_stream",
+                {code.pointer, code.pointer, code.pointer, code.i64},
+                [&](ValueRange arguments) {
+                  Value bytes = arguments[3], piece = code.c64(pieceBytes);
+                  Value stack = code.allocate(piece, lineBytes);
+                  code.loop(code.c64(0), bytes, piece, [&](Value offset) {
+                    Value left = code.sub(bytes, offset);
+                    Value length = code.min(left, piece);
+                    Value to = code.at(arguments[0], offset);
+                    Value lhs = code.at(arguments[1], offset);
+                    Value rhs = code.at(arguments[2], offset);
+                    code.call("coll_combine", {stack, lhs, rhs, length});
+                    code.call("coll_copy_stream", {to, stack, length});
+                  });
+                });
+}
+
+void coll::buildHostLoops(CodeBuilder &code, const HelperOptions &options) {
+  bool streams = options.streamStride != 0;
+  buildCopy(code);
+  if (streams)
+    buildCopyStream(code);
+  if (!options.combine)
+    return;
+  buildReduction(code, *options.combine, "coll_combine", /*divides=*/false);
+  if (options.averages())
+    buildReduction(code, *options.combine, "coll_average", /*divides=*/true);
+  if (streams)
+    buildReductionStream(code);
+}
