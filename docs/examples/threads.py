@@ -12,9 +12,9 @@ def gather(rank, mine, everyone, size):
     return meeting.wait() * 0  # success
 def run(rank):
     comm, send, recv = c.c_void_p(), (c.c_float * 4)(1, 2, 3, rank), (c.c_float * 4)()
-    check(sccl.scclCommInit(plan, rank, RANKS, gather, c.c_size_t(rank), None, c.byref(comm)))
-    check(sccl.scclLaunch(comm, send, recv, c.c_size_t(4), FLOAT32, SUM, None))
-    check(sccl.scclCommDestroy(comm))
-    return f"rank {rank}: {list(recv)}"
+    check(sccl.scclCommInit(rank, RANKS, gather, c.c_size_t(rank), None, c.byref(comm)))
+    check(sccl.scclCommLoad(comm, plan))
+    check(sccl.scclAllReduce(send, recv, c.c_size_t(4), FLOAT32, SUM, comm, None))
+    return sccl.scclCommDestroy(comm) or f"rank {rank}: {list(recv)}"
 check(sccl.scclPlanLoad(sys.argv[2].encode(), c.byref(plan)))
 print(*concurrent.futures.ThreadPoolExecutor(RANKS).map(run, range(RANKS)), sep="\n")

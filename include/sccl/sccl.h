@@ -5,8 +5,8 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* The C interface of libsccl: load a plan that `sccl compile` wrote, join    *|
-|* the other ranks, and launch the collective. See docs/examples.             *|
+|* The C interface of libsccl: join the other ranks, load plans that          *|
+|* `sccl compile` wrote, and call collectives. See docs/examples.             *|
 |*                                                                            *|
 |* Every function but those that return text returns a result code. When it   *|
 |* is not scclSuccess, scclGetLastErrorMessage() says more. No function       *|
@@ -44,7 +44,7 @@
 #endif
 
 /** Version of this interface: major * 10000 + minor * 100 + patch. */
-#define SCCL_VERSION_CODE 100
+#define SCCL_VERSION_CODE 200
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,7 +99,7 @@ typedef enum scclDeviceKind SCCL_INT {
 
 /** A plan in memory. */
 typedef struct scclPlanImpl *scclPlan;
-/** One rank's membership in a group of ranks that share a plan. */
+/** One rank's membership in a group of ranks. */
 typedef struct scclCommImpl *scclComm;
 
 /**
@@ -117,7 +117,8 @@ typedef struct scclConfig {
   int deviceIndex;       /**< which GPU; CPUs have no index */
   /** Seconds without progress on any rank before a launch is given up. */
   double timeoutSeconds;
-  /** Bytes of scratch memory of this rank; 0: as much as the plan asks for. */
+  /** Bytes of scratch memory of this rank for each plan; 0: as much as the
+   * plan asks for. */
   size_t scratchBytes;
 } scclConfig;
 
@@ -178,13 +179,34 @@ SCCL_API scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info);
 
 /**
  * Collective. Joins `numRanks` ranks as number `rank`. Fails on every rank if
- * it fails on one, if plans or versions differ, or if a rank is taken twice.
- * `allGather` and `context` must stay valid until the communicator is
- * destroyed. A null `config` is SCCL_CONFIG_INITIALIZER.
+ * it fails on one, also for its arguments, if versions differ, or if a rank is
+ * taken twice. `allGather` and `context` must stay valid until the communicator
+ * is destroyed. A null `config` is SCCL_CONFIG_INITIALIZER.
  */
-SCCL_API scclResult scclCommInit(scclPlan plan, int rank, int numRanks,
+SCCL_API scclResult scclCommInit(int rank, int numRanks,
                                  scclAllGatherFn allGather, void *context,
                                  const scclConfig *config, scclComm *comm);
+/**
+ * Collective. Makes the communicator able to execute `plan`; any number of
+ * plans may be loaded, also several of one collective. The ranks must load the
+ * same plans in the same order. Fails on every rank if it fails on one, or if
+ * plans differ; then the communicator is as before. A plan that is loaded
+ * already stays so.
+ */
+SCCL_API scclResult scclCommLoad(scclComm comm, scclPlan plan);
+/** A colour for ranks that join no new group. */
+#define SCCL_SPLIT_NOCOLOR (-1)
+/**
+ * Collective. Ranks with the same `color` join a new communicator, numbered by
+ * `key`, and by their present number where keys are equal. It has no plans, and
+ * is independent of `comm`, which may be destroyed before it. `*result` is null
+ * for ranks with a negative colour. A null `config` is that of `comm`; the
+ * device is always the one of `comm`.
+ */
+SCCL_API scclResult scclCommSplit(scclComm comm, int color, int key,
+                                  const scclConfig *config, scclComm *result);
+SCCL_API scclResult scclCommRank(scclComm comm, int *rank);
+SCCL_API scclResult scclCommCount(scclComm comm, int *numRanks);
 /**
  * Not collective: launches of other ranks that still need this one time out.
  * Frees memory of scclMemAlloc that was not freed. No other thread may be using
@@ -203,7 +225,10 @@ SCCL_API scclResult scclCommAbort(scclComm comm);
 SCCL_API scclResult scclCommGetError(scclComm comm);
 
 /**
- * Collective. Executes the plan's collective on one rank's buffers.
+ * The collectives, with NCCL's arguments. Each takes, of the plans that are
+ * loaded for it, its `root` and the element type and reduction, the one that
+ * was loaded last. Returns scclErrorUnsupported if there is none; the message
+ * names what is loaded.
  *
  * `count` is the number of elements of one segment. Buffers have:
  *
@@ -239,9 +264,38 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * scclErrorBusy while another thread launches on `comm`. Does not allocate
  * memory.
  */
-SCCL_API scclResult scclLaunch(scclComm comm, const void *send, void *recv,
-                               size_t count, scclDataType type, scclRedOp op,
+SCCL_API scclResult scclAllReduce(const void *send, void *recv, size_t count,
+                                  scclDataType type, scclRedOp op,
+                                  scclComm comm, void *stream);
+SCCL_API scclResult scclReduceScatter(const void *send, void *recv,
+                                      size_t count, scclDataType type,
+                                      scclRedOp op, scclComm comm,
+                                      void *stream);
+SCCL_API scclResult scclAllGather(const void *send, void *recv, size_t count,
+                                  scclDataType type, scclComm comm,
+                                  void *stream);
+SCCL_API scclResult scclAllToAll(const void *send, void *recv, size_t count,
+                                 scclDataType type, scclComm comm,
+                                 void *stream);
+SCCL_API scclResult scclBroadcast(const void *send, void *recv, size_t count,
+                                  scclDataType type, int root, scclComm comm,
+                                  void *stream);
+SCCL_API scclResult scclReduce(const void *send, void *recv, size_t count,
+                               scclDataType type, scclRedOp op, int root,
+                               scclComm comm, void *stream);
+SCCL_API scclResult scclGather(const void *send, void *recv, size_t count,
+                               scclDataType type, int root, scclComm comm,
                                void *stream);
+SCCL_API scclResult scclScatter(const void *send, void *recv, size_t count,
+                                scclDataType type, int root, scclComm comm,
+                                void *stream);
+/**
+ * The same for the collective of one plan that is loaded, which may be a
+ * user-defined one.
+ */
+SCCL_API scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
+                               void *recv, size_t count, scclDataType type,
+                               scclRedOp op, void *stream);
 
 /**
  * Collective. Memory for buffers that peers can access, the fastest there is
@@ -261,7 +315,7 @@ SCCL_API scclResult scclMemFree(scclComm comm, void *memory);
 SCCL_API scclResult scclMemCopy(scclComm comm, void *to, const void *from,
                                 size_t bytes);
 
-/** Bytes of scratch and staging memory that this rank has. Thread-safe. */
+/** Bytes of scratch and staging memory that this rank has, for all plans. */
 SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
 /**
  * The target that the device runs code for, "x86-64-v3" or "sm_90". Lives as
@@ -271,15 +325,16 @@ SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
 /** What scclLaunch would execute for these arguments, if peers can access the
  * buffers as far as the program needs; otherwise it takes another program of
  * the same schedule. */
-SCCL_API scclResult scclQueryChoice(scclComm comm, size_t count,
+SCCL_API scclResult scclQueryChoice(scclComm comm, scclPlan plan, size_t count,
                                     scclDataType type, scclRedOp op,
                                     scclChoice *choice);
 /**
- * Fixes what later launches execute, on all ranks alike; for measurements.
- * A null `choice` goes back to the plan's tables. Must not be called while a
- * launch is in flight.
+ * Fixes what later launches of `plan` execute, on all ranks alike; for
+ * measurements. A null `choice` goes back to the plan's tables. Must not be
+ * called while a launch is in flight.
  */
-SCCL_API scclResult scclCommSetChoice(scclComm comm, const scclChoice *choice);
+SCCL_API scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
+                                      const scclChoice *choice);
 
 #ifdef __cplusplus
 }

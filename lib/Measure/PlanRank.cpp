@@ -102,8 +102,10 @@ PlanRank::create(llvm::StringRef bytes, const plan::Manifest &manifest,
   scclResult result =
       scclPlanLoadMemory(bytes.data(), bytes.size(), &rank->plan);
   if (result == scclSuccess)
-    result = scclCommInit(rank->plan, end.rank, end.numRanks, end.allGather,
-                          end.context, &config, &rank->theComm);
+    result = scclCommInit(end.rank, end.numRanks, end.allGather, end.context,
+                          &config, &rank->theComm);
+  if (result == scclSuccess)
+    result = scclCommLoad(rank->theComm, rank->plan);
   if (result != scclSuccess)
     return Error{lastError(result)};
   return rank;
@@ -183,7 +185,7 @@ void PlanRank::release(Buffers &buffers) {
 
 scclResult PlanRank::launch(const MeasureRequest &request,
                             const Buffers &buffers) {
-  return scclLaunch(theComm, buffers.send, buffers.recv, request.count,
+  return scclLaunch(theComm, plan, buffers.send, buffers.recv, request.count,
                     buffers.type, buffers.op, nullptr);
 }
 
@@ -282,7 +284,7 @@ Result<scclChoice> PlanRank::choice(const MeasureRequest &request) const {
     return noType(request.element);
   scclChoice choice = {};
   choice.size = sizeof(choice);
-  scclResult result = scclQueryChoice(theComm, request.count, *type,
+  scclResult result = scclQueryChoice(theComm, plan, request.count, *type,
                                       reductionOf(request.reduction), &choice);
   if (result != scclSuccess)
     return Error{lastError(result)};

@@ -175,41 +175,53 @@ static Status checkConfig(const scclConfig &config) {
   return {};
 }
 
-scclResult scclCommInit(scclPlan plan, int rank, int numRanks,
-                        scclAllGatherFn allGather, void *context,
-                        const scclConfig *config, scclComm *comm) {
+/// Fails if the arguments of scclCommInit make no sense.
+static Status checkInit(int rank, int numRanks, const scclConfig &config) {
+  if (rank < 0 || rank >= numRanks)
+    return invalid("rank is " + std::to_string(rank) + ", expected 0 to " +
+                   std::to_string(numRanks - 1));
+  return checkConfig(config);
+}
+
+/// A communicator for a group that is made here, collectively.
+static Status makeComm(unsigned rank, unsigned numRanks,
+                       const Bootstrap &bootstrap, const scclConfig &config,
+                       const Status &arguments, scclComm *comm) {
+  std::unique_ptr<Group> group;
+  if (Status status =
+          Group::create(rank, numRanks, bootstrap, config, arguments, group);
+      !status.ok())
+    return status;
+  auto made = std::make_unique<Communicator>(std::move(group));
+  *comm = new scclCommImpl{std::move(made)};
+  return {};
+}
+
+scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
+                        void *context, const scclConfig *config,
+                        scclComm *comm) {
   return guarded([&]() -> Status {
-    if (!plan || !allGather || !comm)
-      return isNull(!plan ? "plan" : allGather ? "comm" : "allGather");
+    if (!allGather || !comm)
+      return isNull(allGather ? "comm" : "allGather");
     if (numRanks < 1 || unsigned(numRanks) > plan::Limits::ranks)
       return invalid("numRanks is " + std::to_string(numRanks) +
                      ", expected 1 to " + std::to_string(plan::Limits::ranks));
-    if (rank < 0 || rank >= numRanks)
-      return invalid("rank is " + std::to_string(rank) + ", expected 0 to " +
-                     std::to_string(numRanks - 1));
     scclConfig standard = SCCL_CONFIG_INITIALIZER;
     const scclConfig &chosen = config ? *config : standard;
-    if (Status status = checkConfig(chosen); !status.ok())
-      return status;
-    auto result = std::make_unique<scclCommImpl>();
     Bootstrap bootstrap(allGather, context, rank, numRanks);
-    if (Status status = Communicator::create(plan->plan, rank, numRanks,
-                                             bootstrap, chosen, result->comm);
-        !status.ok())
-      return status;
-    *comm = result.release();
-    return {};
+    return makeComm(rank, numRanks, bootstrap, chosen,
+                    checkInit(rank, numRanks, chosen), comm);
   });
 }
 
 /// Fails if the communicator cannot be used at all.
 static Status checkComm(scclComm comm) {
-  return comm ? comm->comm->checkProcess() : isNull("comm");
+  return comm ? comm->comm->group().checkProcess() : isNull("comm");
 }
 
 scclResult scclCommDestroy(scclComm comm) {
   return guarded([&]() -> Status {
-    if (comm && comm->comm->isInherited())
+    if (comm && comm->comm->group().isInherited())
       Communicator::abandon(std::move(comm->comm));
     delete comm;
     return {};
@@ -220,7 +232,7 @@ scclResult scclCommAbort(scclComm comm) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())
       return status;
-    comm->comm->abort();
+    comm->comm->group().abort();
     return {};
   });
 }
@@ -229,18 +241,158 @@ scclResult scclCommGetError(scclComm comm) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())
       return status;
-    return comm->comm->poison();
+    return comm->comm->group().poison();
   });
 }
 
-scclResult scclLaunch(scclComm comm, const void *send, void *recv, size_t count,
-                      scclDataType type, scclRedOp op, void *stream) {
+scclResult scclCommSplit(scclComm comm, int color, int key,
+                         const scclConfig *config, scclComm *result) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())
       return status;
-    return comm->comm->launch({send, recv, count, type, op, stream});
+    if (!result)
+      return isNull("result");
+    const scclConfig &mine = comm->comm->group().config;
+    scclConfig chosen = config ? *config : mine;
+    Status arguments = config ? checkConfig(*config) : Status();
+    chosen.device = mine.device;
+    chosen.deviceIndex = mine.deviceIndex;
+    std::unique_ptr<Communicator> made;
+    if (Status status = comm->comm->split(color, key, chosen, arguments, made);
+        !status.ok())
+      return status;
+    *result = made ? new scclCommImpl{std::move(made)} : nullptr;
+    return {};
   });
 }
+
+scclResult scclCommLoad(scclComm comm, scclPlan plan) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    return plan ? comm->comm->load(plan->plan) : isNull("plan");
+  });
+}
+
+scclResult scclCommRank(scclComm comm, int *rank) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!rank)
+      return isNull("rank");
+    *rank = comm->comm->group().rank();
+    return {};
+  });
+}
+
+scclResult scclCommCount(scclComm comm, int *numRanks) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!numRanks)
+      return isNull("numRanks");
+    *numRanks = comm->comm->group().numRanks();
+    return {};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// The plan as `comm` has loaded it.
+static Status findPlan(scclComm comm, scclPlan plan, CommPlan *&loaded) {
+  if (Status status = checkComm(comm); !status.ok())
+    return status;
+  if (!plan)
+    return isNull("plan");
+  loaded = comm->comm->find(*plan->plan);
+  return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
+}
+
+scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
+                      void *recv, size_t count, scclDataType type, scclRedOp op,
+                      void *stream) {
+  return guarded([&]() -> Status {
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+      return status;
+    return comm->comm->launch(*loaded, {send, recv, count, type, op, stream});
+  });
+}
+
+/// A launch of the plan that there is for a named collective.
+static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
+                              const LaunchRequest &request) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    CommPlan *plan = nullptr;
+    if (Status status =
+            comm->comm->choose(call, request.type, request.op, plan);
+        !status.ok())
+      return status;
+    return comm->comm->launch(*plan, request);
+  });
+}
+
+scclResult scclAllReduce(const void *send, void *recv, size_t count,
+                         scclDataType type, scclRedOp op, scclComm comm,
+                         void *stream) {
+  return launchNamed({"all_reduce", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, op, stream});
+}
+
+scclResult scclReduceScatter(const void *send, void *recv, size_t count,
+                             scclDataType type, scclRedOp op, scclComm comm,
+                             void *stream) {
+  return launchNamed({"reduce_scatter", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, op, stream});
+}
+
+scclResult scclAllGather(const void *send, void *recv, size_t count,
+                         scclDataType type, scclComm comm, void *stream) {
+  return launchNamed({"all_gather", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclAllToAll(const void *send, void *recv, size_t count,
+                        scclDataType type, scclComm comm, void *stream) {
+  return launchNamed({"all_to_all", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclBroadcast(const void *send, void *recv, size_t count,
+                         scclDataType type, int root, scclComm comm,
+                         void *stream) {
+  return launchNamed({"broadcast", root}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclReduce(const void *send, void *recv, size_t count,
+                      scclDataType type, scclRedOp op, int root, scclComm comm,
+                      void *stream) {
+  return launchNamed({"reduce", root}, comm,
+                     {send, recv, count, type, op, stream});
+}
+
+scclResult scclGather(const void *send, void *recv, size_t count,
+                      scclDataType type, int root, scclComm comm,
+                      void *stream) {
+  return launchNamed({"gather", root}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclScatter(const void *send, void *recv, size_t count,
+                       scclDataType type, int root, scclComm comm,
+                       void *stream) {
+  return launchNamed({"scatter", root}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and queries
+//===----------------------------------------------------------------------===//
 
 scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
   return guarded([&]() -> Status {
@@ -288,33 +440,37 @@ scclResult scclQueryTarget(scclComm comm, const char **target) {
       return status;
     if (!target)
       return isNull("target");
-    *target = comm->comm->target();
+    *target = comm->comm->group().device->target().c_str();
     return {};
   });
 }
 
-scclResult scclQueryChoice(scclComm comm, size_t count, scclDataType type,
-                           scclRedOp op, scclChoice *choice) {
+scclResult scclQueryChoice(scclComm comm, scclPlan plan, size_t count,
+                           scclDataType type, scclRedOp op,
+                           scclChoice *choice) {
   return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
     if (!choice)
       return isNull("choice");
     if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
         !status.ok())
       return status;
-    return comm->comm->queryChoice(count, type, op, *choice);
+    return loaded->queryChoice(count, type, op, *choice);
   });
 }
 
-scclResult scclCommSetChoice(scclComm comm, const scclChoice *choice) {
+scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
+                             const scclChoice *choice) {
   return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
     if (choice)
       if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
           !status.ok())
         return status;
-    return comm->comm->setChoice(choice);
+    return loaded->setChoice(choice);
   });
 }

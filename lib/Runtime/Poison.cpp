@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Communicator.h"
+#include "Group.h"
 
 #include <cstdio>
 
 using namespace sccl;
-
-void Communicator::abort() { plane.raise({scclErrorAborted, rank, rank}); }
 
 static std::string rankText(unsigned rank) {
   return rank == AbortCause::noRank ? "a rank" : "rank " + std::to_string(rank);
@@ -48,13 +46,13 @@ static std::string describe(const AbortCause &cause, double seconds,
   }
 }
 
-Status Communicator::poison() const {
+Status Group::poison() const {
   uint64_t word = plane.abortWord().load(std::memory_order_relaxed);
   if (word == 0)
     return {};
   AbortCause cause = AbortCause::decode(word);
   std::string note;
-  if (cause.culprit < numRanks)
+  if (cause.culprit < count)
     note = plane.readNote(cause.culprit);
   return {cause.code, describe(cause, config.timeoutSeconds, note)};
 }

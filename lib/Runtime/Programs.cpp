@@ -74,7 +74,8 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
   return {};
 }
 
-Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank, Device &device,
+Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
+                          unsigned number, Device &device,
                           std::vector<Program> &programs) {
   const plan::Manifest &manifest = plan.view.manifest;
   for (unsigned index = 0; index < manifest.programs.size(); ++index) {
@@ -85,7 +86,7 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank, Device &device,
     program.chunksPerSegment =
         manifest.schedules[info.schedule].chunksPerSegment;
     program.combines = manifest.combining;
-    program.signature = index + 1;
+    program.signature = uint64_t(number) * plan::Limits::entries + index + 1;
     if (Status status = loadProgram(plan, rank, device, program); !status.ok())
       return status;
     if (std::any_of(program.functions.begin(), program.functions.end(),

@@ -49,8 +49,9 @@ struct Program {
 
 /// Loads the best code of each program for `device`. Fails if no program has
 /// any, naming what the plan has.
-Status loadPrograms(const LoadedPlan &plan, unsigned rank, Device &device,
-                    std::vector<Program> &programs);
+/// `number` tells the plan apart from others of the group.
+Status loadPrograms(const LoadedPlan &plan, unsigned rank, unsigned number,
+                    Device &device, std::vector<Program> &programs);
 
 /// "f32 sum, f32 max": what the kernels of the plan reduce.
 std::string listReductions(const plan::Manifest &manifest);

@@ -187,7 +187,11 @@ Status SharedMemory::create(uint64_t dataBytes) {
   if (descriptor < 0)
     return systemError("cannot create shared memory");
   // Without this, a lack of memory would show as a signal at the first access.
-  if (int error = posix_fallocate(descriptor, 0, headBytes + dataBytes)) {
+  int error;
+  do
+    error = posix_fallocate(descriptor, 0, headBytes + dataBytes);
+  while (error == EINTR);
+  if (error != 0) {
     errno = error == EFBIG ? ENOMEM : error;
     return systemError("cannot get " + std::to_string(dataBytes) +
                        " bytes of shared memory");

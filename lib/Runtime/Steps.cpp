@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Communicator.h"
+#include "CommPlan.h"
 
 #include <algorithm>
 
@@ -21,12 +21,11 @@ using namespace sccl;
 static constexpr uint64_t bytesPerSlice = 16 << 20;
 
 /// Where a slot of a buffer of rank `owner` begins.
-Communicator::Place Communicator::placeOf(const Flight &flight,
-                                          const Piece &piece, unsigned table,
-                                          unsigned owner, BufferField buffer,
-                                          unsigned slot) const {
+CommPlan::Place CommPlan::placeOf(const Flight &flight, const Piece &piece,
+                                  unsigned table, unsigned owner,
+                                  BufferField buffer, unsigned slot) const {
   unsigned perSegment = flight.choice.program->chunksPerSegment;
-  const PeerEntry &entry = tableOf(table)[owner];
+  const PeerEntry &entry = tables.of(table)[owner];
   uint64_t at =
       slotOffset(buffer, slot, perSegment, piece.bytes, piece.distance);
   if (buffer == BufferField::Scratch)
@@ -35,37 +34,38 @@ Communicator::Place Communicator::placeOf(const Flight &flight,
   if (owner == rank)
     return {(isOutput ? piece.output : const_cast<char *>(piece.input)) + at,
             owner, false};
-  bool isDirect = table == programs.size();
+  bool isDirect = table == tables.direct();
   return {static_cast<char *>(isOutput ? entry.output : entry.input) + at,
           owner, isDirect && (foreign[owner] >> isOutput & 1) != 0};
 }
 
 /// Copies slice by slice, to be stopped between them.
-Status Communicator::copySlices(const Place &to, const Place &from,
-                                uint64_t bytes, void *stream) {
+Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
+                            void *stream) {
   for (uint64_t at = 0; at < bytes; at += bytesPerSlice) {
     uint64_t length = std::min(bytesPerSlice, bytes - at);
-    Status status =
-        to.isForeign
-            ? device->writeTo(processes[to.owner],
+    Status status = to.isForeign
+                        ? group.device->writeTo(
+                              group.processes[to.owner],
                               reinterpret_cast<uintptr_t>(to.address + at),
                               from.address + at, length)
-            : device->copy(to.address + at, from.address + at, length, stream);
-    if (!status.ok() && to.isForeign && !processes[to.owner].isAlive()) {
+                        : group.device->copy(to.address + at, from.address + at,
+                                             length, stream);
+    if (!status.ok() && to.isForeign && !group.processes[to.owner].isAlive()) {
       plane.raise({scclErrorRankLost, to.owner, rank});
-      return poison();
+      return group.poison();
     }
     if (!status.ok())
       return status;
     plane.advance();
-    if (Status stopped = poison(); !stopped.ok())
+    if (Status stopped = group.poison(); !stopped.ok())
       return stopped;
   }
   return {};
 }
 
-Status Communicator::copyChunks(const Flight &flight, const Piece &piece,
-                                unsigned table, const EngineCopy &copy) {
+Status CommPlan::copyChunks(const Flight &flight, const Piece &piece,
+                            unsigned table, const EngineCopy &copy) {
   uint64_t stride =
       chunkStride(piece.bytes, flight.choice.program->chunksPerSegment);
   uint64_t start = std::min(copy.position * stride, piece.bytes);
@@ -81,18 +81,18 @@ Status Communicator::copyChunks(const Flight &flight, const Piece &piece,
 
 /// Executes step after step; nobody begins one before all are done with the one
 /// before.
-Status Communicator::runSteps(const Flight &flight, const Piece &piece,
-                              unsigned table) {
+Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
+                          unsigned table) {
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
-  const PeerEntry &own = tableOf(programSlot(program))[rank];
+  const PeerEntry &own = tables.of(programSlot(program))[rank];
   LaunchArguments arguments = argumentsFor(flight, own, piece, table);
   const std::vector<std::vector<EngineCopy>> &copies =
       part.part.copies[program.index];
   // Peers may be copying out of their own buffers, or not yet into them.
-  bool usesOwnBuffers = table != programs.size();
+  bool usesOwnBuffers = table != tables.direct();
   if (usesOwnBuffers) {
-    if (Status status = settle(request.stream); !status.ok())
+    if (Status status = group.settle(request.stream); !status.ok())
       return status;
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;
@@ -100,13 +100,14 @@ Status Communicator::runSteps(const Flight &flight, const Piece &piece,
   for (unsigned step = 0; step < program.info->steps; ++step) {
     const DeviceFunction *function =
         program.find(request.type, request.op, step);
-    if (Status status = device->launch(*function, arguments, request.stream);
+    if (Status status =
+            group.device->launch(*function, arguments, request.stream);
         !status.ok())
       return status;
     for (const EngineCopy &copy : copies[step])
       if (Status status = copyChunks(flight, piece, table, copy); !status.ok())
         return status;
-    if (Status status = settle(request.stream); !status.ok())
+    if (Status status = group.settle(request.stream); !status.ok())
       return status;
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;

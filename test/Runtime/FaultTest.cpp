@@ -147,8 +147,9 @@ static int useInChild(Member &member, std::vector<float> &a,
       refuses(scclMemCopy(member.comm, b.data(), a.data(), 4), "copy") +
       refuses(scclQueryScratch(member.comm, &bytes), "scratch") +
       refuses(scclQueryTarget(member.comm, &target), "target") +
-      refuses(scclCommSetChoice(member.comm, nullptr), "set") +
-      refuses(scclQueryChoice(member.comm, 1, scclFloat32, scclSum, &choice),
+      refuses(scclCommSetChoice(member.comm, member.plan, nullptr), "set") +
+      refuses(scclQueryChoice(member.comm, member.plan, 1, scclFloat32, scclSum,
+                              &choice),
               "choice") +
       check(scclCommDestroy(member.comm) == scclSuccess, "destroy");
   std::string maps = readFile("/proc/self/maps");

@@ -93,8 +93,9 @@ TEST_P(SharedGPU, GivesUpOnALateRankOfItsDevice) {
                 scclMemAlloc(member.comm, 4 * 4096, &recv);
                 if (end.rank == late)
                   std::this_thread::sleep_for(std::chrono::milliseconds(900));
-                scclResult code = scclLaunch(member.comm, send, recv, 1000,
-                                             scclFloat32, scclSum, nullptr);
+                scclResult code =
+                    scclLaunch(member.comm, member.plan, send, recv, 1000,
+                               scclFloat32, scclSum, nullptr);
                 std::vector<int> all;
                 end.gather(0, all);
                 return check(code == scclErrorTimeout &&
@@ -125,8 +126,9 @@ TEST_P(SharedGPU, TellsAllRanksOfAFailure) {
                 void *send = nullptr, *recv = nullptr;
                 scclMemAlloc(member.comm, 4096, &send);
                 scclMemAlloc(member.comm, 4 * 4096, &recv);
-                scclResult code = scclLaunch(member.comm, send, recv, 1000,
-                                             scclFloat32, scclSum, nullptr);
+                scclResult code =
+                    scclLaunch(member.comm, member.plan, send, recv, 1000,
+                               scclFloat32, scclSum, nullptr);
                 // The leader names the call, the others the leader.
                 bool isTold =
                     messageHas(end.rank == 0 ? name + " failed: told to fail"
@@ -154,9 +156,11 @@ TEST_P(SharedGPU, NoticesDifferentCallsOnOneDevice) {
               choice.program = int(end.rank);
               choice.path = scclPathStaging;
               int failed =
-                  check(!scclCommSetChoice(member.comm, &choice), "choice") +
-                  check(scclLaunch(member.comm, send, recv, 1000, scclFloat32,
-                                   scclSum, nullptr) == scclErrorMismatch,
+                  check(!scclCommSetChoice(member.comm, member.plan, &choice),
+                        "choice") +
+                  check(scclLaunch(member.comm, member.plan, send, recv, 1000,
+                                   scclFloat32, scclSum,
+                                   nullptr) == scclErrorMismatch,
                         "different programs");
               std::vector<int> all;
               end.gather(0, all);

@@ -87,8 +87,8 @@ TEST_P(EitherGPU, FollowsTheCallersStream) {
                            "scclMemAlloc");
         // 0x01010101 twice: only right if the launch comes after the filling.
         failed += check(fill(send, 1, count * 4, stream) == 0, "fill") +
-                  check(!scclLaunch(member.comm, send, recv, count, scclFloat32,
-                                    scclSum, stream),
+                  check(!scclLaunch(member.comm, member.plan, send, recv, count,
+                                    scclFloat32, scclSum, stream),
                         "launch");
         std::vector<uint32_t> result(count);
         scclMemCopy(member.comm, result.data(), recv, count * 4);
@@ -123,8 +123,8 @@ TEST_P(EitherGPU, GivesUpOnALateRank) {
               scclMemAlloc(member.comm, 4096, &recv);
               if (end.rank == 1)
                 std::this_thread::sleep_for(std::chrono::milliseconds(900));
-              scclResult code = scclLaunch(member.comm, send, recv, 1000,
-                                           scclFloat32, scclSum, nullptr);
+              scclResult code = scclLaunch(member.comm, member.plan, send, recv,
+                                           1000, scclFloat32, scclSum, nullptr);
               std::vector<int> all;
               end.gather(0, all);
               return check(code == scclErrorTimeout &&
@@ -141,8 +141,8 @@ TEST_P(EitherGPU, RefusesMemoryOfTheHost) {
               if (check(!join(member, end, bytes, kind), "join"))
                 return 1;
               std::vector<float> a(10), b(10);
-              return check(scclLaunch(member.comm, a.data(), b.data(), 10,
-                                      scclFloat32, scclSum,
+              return check(scclLaunch(member.comm, member.plan, a.data(),
+                                      b.data(), 10, scclFloat32, scclSum,
                                       nullptr) == scclErrorInvalidArgument &&
                                messageHas("send is no memory that the "),
                            "memory of the host");

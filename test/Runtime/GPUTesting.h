@@ -79,8 +79,7 @@ inline scclResult join(Member &member, const RankEnd &end,
   config.device = kind;
   config.deviceIndex = end.rank % devices;
   config.timeoutSeconds = timeoutSeconds;
-  return scclCommInit(member.plan, end.rank, end.numRanks, end.allGather,
-                      end.context, &config, &member.comm);
+  return member.join(end, config, end.numRanks);
 }
 
 /// One collective on whole buffers of the device, compared with its definition.
@@ -99,8 +98,9 @@ inline scclResult collect(Member &member, const RankEnd &end, bool gathers,
     if (scclResult code = scclMemCopy(member.comm, to, from->data(),
                                       from->size() * sizeof(float)))
       return code;
-  if (scclResult code = scclLaunch(member.comm, sendMemory, recvMemory, count,
-                                   scclFloat32, scclSum, stream))
+  if (scclResult code =
+          scclLaunch(member.comm, member.plan, sendMemory, recvMemory, count,
+                     scclFloat32, scclSum, stream))
     return code;
   if (scclResult code = scclMemCopy(member.comm, recv.data(), recvMemory,
                                     outputs * sizeof(float)))
@@ -158,7 +158,8 @@ inline int collectAll(const RankEnd &end, const std::string &bytes,
   choice.size = sizeof(choice);
   auto collectOnce = [&](size_t count, const scclChoice *chosen) {
     bool isRight = false;
-    return check(!scclCommSetChoice(member.comm, chosen), "choice") +
+    return check(!scclCommSetChoice(member.comm, member.plan, chosen),
+                 "choice") +
            check(!collect(member, end, gathers, count, send, recv, stream,
                           isRight) &&
                      isRight,

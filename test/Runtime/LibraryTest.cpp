@@ -148,9 +148,7 @@ TEST_P(EitherWay, FailsForAllIfOneFails) {
               scclPlanLoad(allReduce, &member.plan);
               scclConfig config = SCCL_CONFIG_INITIALIZER;
               config.scratchBytes = end.rank == 1 ? 1 : 0;
-              scclResult result =
-                  scclCommInit(member.plan, end.rank, 2, end.allGather,
-                               end.context, &config, &member.comm);
+              scclResult result = member.join(end, config, 2);
               return check(result == scclErrorOutOfMemory &&
                                messageHas("bytes of memory, which is more"),
                            "scratch memory of 1 byte");
@@ -162,8 +160,7 @@ TEST(Library, RefusesBadArgumentsOfInit) {
   ASSERT_EQ(scclPlanLoad(allReduce, &member.plan), scclSuccess);
   auto never = [](void *, const void *, void *, size_t) { return 1; };
   auto init = [&](int rank, int ranks, const scclConfig *config) {
-    return scclCommInit(member.plan, rank, ranks, never, nullptr, config,
-                        &member.comm);
+    return scclCommInit(rank, ranks, never, nullptr, config, &member.comm);
   };
   EXPECT_EQ(init(2, 2, nullptr), scclErrorInvalidArgument);
   EXPECT_EQ(init(-1, 2, nullptr), scclErrorInvalidArgument);
@@ -176,9 +173,8 @@ TEST(Library, RefusesBadArgumentsOfInit) {
   EXPECT_EQ(init(0, 2, &config), scclErrorInvalidArgument);
   EXPECT_EQ(init(0, 2, nullptr), scclErrorSystem);
   EXPECT_TRUE(messageHas("all-gather failed"));
-  EXPECT_EQ(
-      scclCommInit(member.plan, 0, 2, nullptr, nullptr, nullptr, &member.comm),
-      scclErrorInvalidArgument);
+  EXPECT_EQ(scclCommInit(0, 2, nullptr, nullptr, nullptr, &member.comm),
+            scclErrorInvalidArgument);
 }
 
 TEST_P(EitherWay, RefusesDamagedCode) {
@@ -189,11 +185,10 @@ TEST_P(EitherWay, RefusesDamagedCode) {
   bytes[code + 200] ^= 4;
   EXPECT_EQ(0, runRanks(2, GetParam(), [&](const RankEnd &end) {
               Member member;
+              scclConfig config = SCCL_CONFIG_INITIALIZER;
               return check(!scclPlanLoadMemory(bytes.data(), bytes.size(),
                                                &member.plan) &&
-                               scclCommInit(member.plan, end.rank, 2,
-                                            end.allGather, end.context, nullptr,
-                                            &member.comm) ==
+                               member.join(end, config, 2) ==
                                    scclErrorInvalidPlan &&
                                messageHas("blob 0 does not have the SHA-256"),
                            "damaged code");
@@ -288,14 +283,14 @@ static int exchangeEveryWay(Member &member, const Exchange &exchange) {
   choice.size = sizeof(choice);
   unsigned programs = 0;
   for (; choice.path = scclPathDirect,
-         scclCommSetChoice(member.comm, &choice) == scclSuccess;
+         scclCommSetChoice(member.comm, member.plan, &choice) == scclSuccess;
        ++choice.program, ++programs)
     for (scclPath path : {scclPathDirect, scclPathStaging})
       for (size_t piece : {0, 192, 20000})
         for (unsigned kinds = 0; kinds < 8; ++kinds) {
           choice.path = path;
           choice.pieceBytes = piece;
-          scclCommSetChoice(member.comm, &choice);
+          scclCommSetChoice(member.comm, member.plan, &choice);
           auto memory = [&](unsigned index) {
             return kinds >> index & 1 ? static_cast<float *>(shared[index])
                                       : own[index].data();
@@ -357,8 +352,8 @@ TEST_P(EitherWay, RefusesBadBuffers) {
                      refuses(reinterpret_cast<float *>(UINTPTR_MAX - 15),
                              b.data(), 10, "beyond the end");
         auto code = [&](scclDataType type, scclRedOp op, void *stream) {
-          return scclLaunch(member.comm, a.data(), b.data(), 10, type, op,
-                            stream);
+          return scclLaunch(member.comm, member.plan, a.data(), b.data(), 10,
+                            type, op, stream);
         };
         failed +=
             check(code(scclDataType(12), scclSum, nullptr) ==
@@ -437,8 +432,8 @@ TEST_P(EitherWay, TellsWhatItChooses) {
         choice.size = sizeof(choice);
         size_t scratch = 0;
         auto query = [&](size_t count) {
-          return scclQueryChoice(member.comm, count, scclFloat32, scclSum,
-                                 &choice);
+          return scclQueryChoice(member.comm, member.plan, count, scclFloat32,
+                                 scclSum, &choice);
         };
         int failed = check(query(1) == 0 && choice.program == 2 &&
                                std::string(choice.reason) ==
@@ -450,23 +445,26 @@ TEST_P(EitherWay, TellsWhatItChooses) {
                                scratch > 4096,
                            "scratch");
         for (auto [type, op] : {std::pair(99, 0), {-1, 0}, {scclFloat32, 77}})
-          failed += check(scclQueryChoice(member.comm, 1, scclDataType(type),
-                                          scclRedOp(op),
+          failed += check(scclQueryChoice(member.comm, member.plan, 1,
+                                          scclDataType(type), scclRedOp(op),
                                           &choice) == scclErrorInvalidArgument,
                           "query of type " + std::to_string(type) + " and op " +
                               std::to_string(op));
         choice.path = scclPathStaging;
         choice.pieceBytes = 4096;
-        failed += check(scclCommSetChoice(member.comm, &choice) == 0, "set") +
-                  check(query(1 << 20) == 0 && choice.pieceBytes == 4096 &&
-                            choice.path == scclPathStaging,
-                        "forced");
+        failed +=
+            check(scclCommSetChoice(member.comm, member.plan, &choice) == 0,
+                  "set") +
+            check(query(1 << 20) == 0 && choice.pieceBytes == 4096 &&
+                      choice.path == scclPathStaging,
+                  "forced");
         std::vector<float> a(100000), b(100000);
         failed += reduceOnce(member, end, a.data(), b.data(), a.size());
         choice.program = 77;
-        return failed + check(scclCommSetChoice(member.comm, &choice) ==
-                                  scclErrorUnsupported,
-                              "program 77");
+        return failed +
+               check(scclCommSetChoice(member.comm, member.plan, &choice) ==
+                         scclErrorUnsupported,
+                     "program 77");
       }));
 }
 

@@ -46,11 +46,18 @@ struct Member {
       return result;
     scclConfig config = SCCL_CONFIG_INITIALIZER;
     config.timeoutSeconds = timeoutSeconds;
-    return scclCommInit(plan, end.rank, numRanks ? numRanks : end.numRanks,
-                        end.allGather, end.context, &config, &comm);
+    return join(end, config, numRanks ? numRanks : end.numRanks);
+  }
+  /// With the plan that was read.
+  scclResult join(const RankEnd &end, const scclConfig &config,
+                  unsigned numRanks) {
+    scclResult result = scclCommInit(end.rank, numRanks, end.allGather,
+                                     end.context, &config, &comm);
+    return result ? result : scclCommLoad(comm, plan);
   }
   scclResult launch(const float *send, float *recv, size_t count) {
-    return scclLaunch(comm, send, recv, count, scclFloat32, scclSum, nullptr);
+    return scclLaunch(comm, plan, send, recv, count, scclFloat32, scclSum,
+                      nullptr);
   }
 };
 

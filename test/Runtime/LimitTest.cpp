@@ -191,9 +191,8 @@ TEST(Limits, SaysWhatIsMissingWithoutDescriptors) {
               if (check(!scclPlanLoad(allReduce, &member.plan), "load"))
                 return 1;
               SoftLimit files(RLIMIT_NOFILE, end.rank == 1 ? 0 : 64);
-              return check(scclCommInit(member.plan, end.rank, 2, end.allGather,
-                                        end.context, nullptr,
-                                        &member.comm) == scclErrorSystem &&
+              scclConfig config = SCCL_CONFIG_INITIALIZER;
+              return check(member.join(end, config, 2) == scclErrorSystem &&
                                messageHas("Too many open files"),
                            "join");
             }));

@@ -30,6 +30,7 @@ enum { MPI_LIBRARY, SCCL_REGISTERED, SCCL_ANY, NUM_WAYS };
 
 struct Bench {
   scclComm comm;
+  scclPlan plan;
   const char *collective;
   int rank, ranks;
   size_t sendSegments, recvSegments;
@@ -61,7 +62,7 @@ static void *allocate(size_t bytes) {
 static void launch(struct Bench *bench, int way, int count) {
   float *send = bench->send[way], *recv = bench->recv[way];
   if (way != MPI_LIBRARY)
-    require(scclLaunch(bench->comm, send, recv, (size_t)count, scclFloat32,
+    require(scclLaunch(bench->comm, bench->plan, send, recv, (size_t)count, scclFloat32,
                        scclSum, NULL));
   else if (strcmp(bench->collective, "all_gather") == 0)
     MPI_Allgather(send, count, MPI_FLOAT, recv, count, MPI_FLOAT,
@@ -149,7 +150,6 @@ static void prepare(struct Bench *bench, size_t bytes) {
 
 int main(int argc, char **argv) {
   struct Bench bench;
-  scclPlan plan;
   scclPlanInfo info;
   size_t most;
   int batches;
@@ -163,12 +163,13 @@ int main(int argc, char **argv) {
   memset(&bench, 0, sizeof(bench));
   MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
-  require(scclPlanLoad(argv[1], &plan));
+  require(scclPlanLoad(argv[1], &bench.plan));
   info.size = sizeof(info);
-  require(scclPlanGetInfo(plan, &info));
+  require(scclPlanGetInfo(bench.plan, &info));
   bench.collective = info.collective;
-  require(scclCommInit(plan, bench.rank, bench.ranks, allGather, NULL, NULL,
+  require(scclCommInit(bench.rank, bench.ranks, allGather, NULL, NULL,
                        &bench.comm));
+  require(scclCommLoad(bench.comm, bench.plan));
   prepare(&bench, most);
   if (bench.rank == 0)
     printf("# %s, %d ranks, float, best of %d interleaved batches, us\n"
@@ -184,7 +185,7 @@ int main(int argc, char **argv) {
       measure(&bench, count * segments * sizeof(float), count, batches);
   }
   require(scclCommDestroy(bench.comm));
-  require(scclPlanDestroy(plan));
+  require(scclPlanDestroy(bench.plan));
   MPI_Finalize();
   return 0;
 }

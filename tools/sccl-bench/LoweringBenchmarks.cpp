@@ -14,12 +14,12 @@
 
 #include "Benchmarks.h"
 
+#include "sccl/Codegen/Target.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Measure/HostExecutor.h"
 #include "sccl/Measure/Ranks.h"
+#include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Plan/PlanBuilder.h"
-#include "sccl/Codegen/Target.h"
 #include "sccl/sccl.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -220,14 +220,15 @@ static void addLoading(const std::string &name,
 static double timeSmallLaunches(const RankEnd &end, scclPlan plan) {
   scclComm comm = nullptr;
   double best = 0;
-  bool isRight = scclCommInit(plan, end.rank, end.numRanks, end.allGather,
-                              end.context, nullptr, &comm) == scclSuccess;
+  bool isRight = scclCommInit(end.rank, end.numRanks, end.allGather,
+                              end.context, nullptr, &comm) == scclSuccess &&
+                 scclCommLoad(comm, plan) == scclSuccess;
   for (unsigned batch = 0; batch < 300 && isRight; ++batch) {
     constexpr unsigned launches = 1000;
     float send = float(end.rank + 1), recv = 0;
     auto begin = std::chrono::steady_clock::now();
     for (unsigned i = 0; i < launches && isRight; ++i)
-      isRight = scclLaunch(comm, &send, &recv, 1, scclFloat32, scclSum,
+      isRight = scclLaunch(comm, plan, &send, &recv, 1, scclFloat32, scclSum,
                            nullptr) == scclSuccess;
     std::chrono::duration<double> time =
         std::chrono::steady_clock::now() - begin;

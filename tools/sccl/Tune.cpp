@@ -163,7 +163,8 @@ private:
     choice.program = candidate.program;
     choice.path = scclPath(candidate.path);
     choice.pieceBytes = candidate.pieceBytes;
-    if (scclCommSetChoice(rank.comm(), &choice) != scclSuccess)
+    if (scclCommSetChoice(rank.comm(), rank.loadedPlan(), &choice) !=
+        scclSuccess)
       return "";
     Result<Measurement> measured = rank.measure(request);
     if (!measured)

@@ -60,6 +60,7 @@ public:
   Result<scclChoice> choice(const MeasureRequest &request) const;
 
   scclComm comm() const { return theComm; }
+  scclPlan loadedPlan() const { return plan; }
   const Collective &collective() const { return theCollective; }
 
 private:

@@ -152,8 +152,8 @@ public:
                 const LaunchArguments &arguments, void *) override {
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
-        arguments.peers, arguments.abort, arguments.segment,
-        arguments.distance, arguments.table);
+        arguments.peers, arguments.abort, arguments.segment, arguments.distance,
+        arguments.table);
     return {};
   }
 

@@ -495,8 +495,8 @@ Status GPUDevice::launchBlocks(const DeviceFunction &function,
 Status GPUDevice::launch(const DeviceFunction &function,
                          const LaunchArguments &arguments, void *stream) {
   LaunchArguments values = arguments;
-  void *parameters[] = {&values.input,   &values.output,  &values.scratch,
-                        &values.control, &values.peers,   &values.abort,
+  void *parameters[] = {&values.input,   &values.output,   &values.scratch,
+                        &values.control, &values.peers,    &values.abort,
                         &values.segment, &values.distance, &values.table};
   return launchBlocks(function, parameters, stream);
 }

@@ -25,6 +25,12 @@ static unsigned blocksOfAll(const plan::ProgramInfo &info) {
   return channels * info.blocks;
 }
 
+Status VirtualRanks::prepare() {
+  if (!isLeader())
+    return {};
+  return device.allocate(host.size() * sizeof(RankArguments), array);
+}
+
 Status VirtualRanks::load(const LoadedPlan &plan,
                           std::vector<Program> &programs) {
   for (Program &program : programs)
@@ -50,9 +56,7 @@ Status VirtualRanks::load(const LoadedPlan &plan,
           !status.ok())
         return status;
     }
-  if (!isLeader())
-    return {};
-  return device.allocate(host.size() * sizeof(RankArguments), array);
+  return {};
 }
 
 void VirtualRanks::deposit(const LaunchArguments &arguments,

@@ -30,6 +30,8 @@ public:
                std::vector<unsigned> members);
 
   bool isLeader() const { return members.front() == plane.rank(); }
+  /// Gets the memory that launches need.
+  Status prepare();
   /// Loads the virtual kernels of all programs, if this is the leader. Fails on
   /// every member if the plan has none, on the leader if one is not resident.
   Status load(const LoadedPlan &plan, std::vector<Program> &programs);

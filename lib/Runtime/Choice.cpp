@@ -1,0 +1,93 @@
+//===- Choice.cpp - What to execute for which size ------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Choice.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+Choice Choices::make(const Program &program, plan::Path path,
+                     uint64_t pieceBytes, const char *reason) const {
+  Choice choice{&program, nullptr, nullptr, path, pieceBytes, reason};
+  for (const Program &other : *programs) {
+    if (other.info->schedule != program.info->schedule ||
+        other.info->blocks != program.info->blocks)
+      continue;
+    if (!other.touchesPeers() && !choice.aloof)
+      choice.aloof = &other;
+    if (other.hasCopies() && !choice.copying)
+      choice.copying = &other;
+  }
+  return choice;
+}
+
+/// Takes the choices of `table` that this device can execute.
+bool Choices::take(const plan::SizeTable &table, const char *reason) {
+  choices.clear();
+  for (const plan::SizeChoice &entry : table.choices) {
+    // Another program of the same schedule is the next best.
+    const Program *best = nullptr;
+    for (const Program &program : *programs) {
+      if (program.index == entry.program)
+        best = &program;
+      if (!best &&
+          program.info->schedule == manifest->programs[entry.program].schedule)
+        best = &program;
+    }
+    if (!best)
+      continue;
+    uint64_t first = choices.empty() ? 0 : entry.firstByte;
+    choices.push_back(
+        {first, make(*best, entry.path, entry.pieceBytes, reason)});
+  }
+  return !choices.empty();
+}
+
+void Choices::resolve(const plan::Manifest &plan,
+                      const std::vector<Program> &loaded,
+                      const std::string &target, bool isOneProcess) {
+  manifest = &plan;
+  programs = &loaded;
+  const char *ranksAs = isOneProcess ? "threads" : "processes";
+  for (const plan::SizeTable &table : plan.tables)
+    if (table.source == "measured" && table.target == target &&
+        table.ranksAs == ranksAs && take(table, "measured here"))
+      return;
+  for (const plan::SizeTable &table : plan.tables)
+    if (table.source == "model" && take(table, "cheapest in the cost model"))
+      return;
+  choices = {{0, make(loaded.front(), plan::Path::Auto, 0, "the only one")}};
+}
+
+const Choice &Choices::forBytes(uint64_t bytes) const {
+  if (forced)
+    return *forced;
+  auto next = std::upper_bound(choices.begin(), choices.end(), bytes,
+                               [](uint64_t size, const SizedChoice &choice) {
+                                 return size < choice.firstByte;
+                               });
+  return std::prev(next)->choice;
+}
+
+Status Choices::set(const scclChoice *choice, const std::string &target) {
+  if (!choice) {
+    forced.reset();
+    return {};
+  }
+  for (const Program &program : *programs)
+    if (int(program.index) == choice->program) {
+      if (unsigned(choice->path) > unsigned(scclPathStaging))
+        return invalid("path is " + std::to_string(int(choice->path)) +
+                       ", expected 0 to 2");
+      forced = make(program, plan::Path(choice->path), choice->pieceBytes,
+                    "set by the caller");
+      return {};
+    }
+  return {scclErrorUnsupported, "program " + std::to_string(choice->program) +
+                                    " has no code for " + target};
+}

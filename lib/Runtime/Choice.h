@@ -1,0 +1,59 @@
+//===- Choice.h - What to execute for which size ----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_CHOICE_H
+#define SCCL_LIB_RUNTIME_CHOICE_H
+
+#include "Programs.h"
+
+#include <optional>
+#include <vector>
+
+namespace sccl {
+
+/// What to execute.
+struct Choice {
+  const Program *program = nullptr;
+  /// Of the same schedule, but leaves the caller's buffers alone; or null.
+  const Program *aloof = nullptr;
+  /// Of the same schedule, with copies by hosts; or null.
+  const Program *copying = nullptr;
+  plan::Path path = plan::Path::Auto;
+  uint64_t pieceBytes = 0; ///< 0: the default
+  const char *reason = "";
+};
+
+/// The choices by size of one plan on one device.
+class Choices {
+public:
+  /// Takes the table of `manifest` that was measured for this target and kind
+  /// of ranks, or else the model's. Keeps references to both arguments.
+  void resolve(const plan::Manifest &manifest,
+               const std::vector<Program> &programs, const std::string &target,
+               bool isOneProcess);
+  const Choice &forBytes(uint64_t bytes) const;
+  /// Fixes the choice; null takes that back.
+  Status set(const scclChoice *choice, const std::string &target);
+
+private:
+  struct SizedChoice {
+    uint64_t firstByte;
+    Choice choice;
+  };
+  Choice make(const Program &program, plan::Path path, uint64_t pieceBytes,
+              const char *reason) const;
+  bool take(const plan::SizeTable &table, const char *reason);
+
+  const plan::Manifest *manifest = nullptr;
+  const std::vector<Program> *programs = nullptr;
+  std::vector<SizedChoice> choices;
+  std::optional<Choice> forced;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_CHOICE_H

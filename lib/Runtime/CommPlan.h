@@ -1,0 +1,177 @@
+//===- CommPlan.h - A plan that a group has loaded --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_COMMPLAN_H
+#define SCCL_LIB_RUNTIME_COMMPLAN_H
+
+#include "Choice.h"
+#include "Group.h"
+#include "PeerTables.h"
+#include "Programs.h"
+
+#include <memory>
+
+namespace sccl {
+
+/// The arguments of a launch.
+struct LaunchRequest {
+  const void *send;
+  void *recv;
+  size_t count;
+  scclDataType type;
+  scclRedOp op;
+  void *stream;
+};
+
+/// A plan as one rank of a group has it: code, memory, and what to take for
+/// which size.
+class CommPlan {
+public:
+  /// Collective. `number` tells the plans of a group apart; the same on all
+  /// ranks. Fails on all ranks if it fails on one.
+  static Status load(Group &group, std::shared_ptr<const LoadedPlan> plan,
+                     unsigned number, std::unique_ptr<CommPlan> &result);
+
+  /// Collective. The other ranks must load the same plan, which does nothing.
+  Status loadAgain() const;
+
+  const LoadedPlan &source() const { return *plan; }
+  const plan::Manifest &info() const { return manifest; }
+  uint64_t ownBytes() const { return memory[rank]->size(); }
+  /// True if there is code for the type and reduction.
+  bool reduces(scclDataType type, scclRedOp op) const;
+  /// Unmaps memory that is shared between processes.
+  void unmap() { memory.clear(); }
+
+  /// A launch, checked and on its way.
+  struct Flight {
+    LaunchRequest request;
+    Choice choice;
+    const DeviceFunction *function = nullptr;
+    const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
+    const void *rankTable = nullptr;
+    uint64_t segmentBytes = 0;
+    bool isInPlace = false;
+    bool someInPlace = false; ///< this rank or another one
+  };
+  /// Fails if the call is wrong in itself, or the plan has no code for it.
+  Status check(const LaunchRequest &request, Flight &flight) const;
+  /// Collective; see scclLaunch. Nothing else may be in flight.
+  Status execute(Flight &flight);
+
+  Status queryChoice(size_t count, scclDataType type, scclRedOp op,
+                     scclChoice &choice) const;
+  Status setChoice(const scclChoice *choice);
+
+private:
+  /// How it goes; the same on all ranks.
+  struct Route {
+    bool peersUseBuffers = false; ///< those of the caller
+    uint64_t pieceBytes = 0;      ///< of a segment
+  };
+  /// Which buffers are own ones, for this rank.
+  struct Staging {
+    bool input = false, output = false;
+    bool closesGaps = false; ///< segments of a piece follow each other
+  };
+  /// The part of all segments that one launch of the function is for.
+  struct Piece {
+    const char *input = nullptr;
+    char *output = nullptr;
+    uint64_t bytes = 0;    ///< of each segment
+    uint64_t distance = 0; ///< from segment to segment, bytes
+  };
+  /// Where chunks are: mapped here, or an address of another rank's process.
+  struct Place {
+    char *address;
+    unsigned owner;
+    bool isForeign;
+  };
+
+  CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
+           unsigned number);
+
+  // Loading.
+  Status prepare();
+  Status connect();
+  Status join(const std::vector<struct PlanHello> &hellos);
+  Status placeRankTables();
+  uint64_t fitPiece() const;
+  bool hasCopies() const;
+
+  // Checks.
+  Status checkTypes(const LaunchRequest &request) const;
+  Status checkBuffers(Flight &flight) const;
+  Status choose(Flight &flight) const;
+  Status findFunction(Flight &flight) const;
+  const void *rankTableOf(const Program &program,
+                          const LaunchRequest &request) const;
+  bool isSmall(const Flight &flight) const;
+  Status stepBack(Flight &flight) const;
+
+  // Meeting the peers.
+  Status meetPeers(Flight &flight, bool &direct);
+  Status compareCalls(const Call &own);
+  uint64_t callSignature(const Flight &flight) const;
+  bool locateBuffers(const Flight &flight);
+  bool switchToCopies(Flight &flight);
+  Status meet(const Program &program, uint64_t bytes);
+  Status separate(const Program &program, uint64_t bytes, void *stream);
+
+  // Running.
+  Route routeFor(const Flight &flight, bool direct) const;
+  Staging stagingFor(const Flight &flight, const Route &route) const;
+  Status run(const Flight &flight, const Route &route);
+  Status runPieceStaged(const Flight &flight, const Route &route,
+                        const Staging &staging, uint64_t at, uint64_t bytes);
+  Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
+  LaunchArguments argumentsFor(const Flight &flight, const PeerEntry &own,
+                               const Piece &piece, unsigned table) const;
+  Status launchTogether(const Flight &flight, const LaunchArguments &arguments);
+  Status copySegments(char *to, uint64_t toPitch, const char *from,
+                      uint64_t fromPitch, unsigned segments, uint64_t bytes,
+                      void *stream);
+
+  // Programs in which hosts copy.
+  Status runSteps(const Flight &flight, const Piece &piece, unsigned table);
+  Status copyChunks(const Flight &flight, const Piece &piece, unsigned table,
+                    const EngineCopy &copy);
+  Place placeOf(const Flight &flight, const Piece &piece, unsigned table,
+                unsigned owner, BufferField buffer, unsigned slot) const;
+  Status copySlices(const Place &to, const Place &from, uint64_t bytes,
+                    void *stream);
+
+  unsigned programSlot(const Program &program) const {
+    return unsigned(&program - programs.data());
+  }
+
+  Group &group;
+  ControlPlane &plane;
+  std::shared_ptr<const LoadedPlan> plan;
+  const plan::Manifest &manifest;
+  const unsigned rank, numRanks, number;
+
+  std::vector<Program> programs;
+  LoadedPart part;                      ///< of this rank
+  std::vector<const void *> rankTables; ///< as functions see them, by set
+  std::unique_ptr<DeviceBuffer> rankTableMemory; ///< null if it is the host's
+  unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
+  uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold
+  std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank
+  std::vector<MemoryLayout> layouts;                 ///< by rank
+  PeerTables tables;
+  Choices choices;
+  std::vector<Call> calls;
+  /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for
+  /// an output that is an address of another process.
+  std::vector<uint8_t> foreign;
+  uint64_t lastProgram = 0, lastBytes = 0;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_COMMPLAN_H

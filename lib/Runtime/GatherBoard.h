@@ -1,0 +1,56 @@
+//===- GatherBoard.h - An all-gather in shared memory -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_GATHERBOARD_H
+#define SCCL_LIB_RUNTIME_GATHERBOARD_H
+
+#include "SharedMemory.h"
+
+#include <atomic>
+#include <vector>
+
+namespace sccl {
+
+/// An all-gather among ranks of one machine, by which a group that was split
+/// off does without the caller's.
+class GatherBoard {
+public:
+  /// Makes the own part, before anybody knows the ranks.
+  Status create();
+  SharedMemoryHandle handle() const { return own.handle(); }
+  /// Maps the parts of the others, by rank. A gather that takes longer than the
+  /// limit, or waits for a process that has ended, fails.
+  Status open(unsigned rank, const std::vector<SharedMemoryHandle> &handles,
+              std::vector<ProcessId> processes, double limitSeconds);
+  /// All have opened it.
+  void seal() { own.seal(); }
+
+  /// A scclAllGatherFn; the context is the board.
+  static int allGather(void *board, const void *mine, void *all, size_t bytes);
+
+private:
+  /// Twice, for gathers in turn: nobody is two ahead of anybody.
+  static constexpr size_t slotBytes = 4096;
+  struct Page {
+    std::atomic<uint64_t> number; ///< of the last gather that is written
+    char slots[2][slotBytes];
+  };
+  Page &page(unsigned rank) const;
+  bool await(unsigned rank) const;
+  bool gatherSlice(const char *mine, char *all, size_t stride, size_t bytes);
+
+  SharedMemory own;
+  unsigned rank = 0;
+  uint64_t gathers = 0;
+  double limitSeconds = 0;
+  std::vector<SharedMemory> others; ///< by rank; nothing for the own one
+  std::vector<ProcessId> processes;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_GATHERBOARD_H

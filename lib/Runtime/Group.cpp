@@ -1,0 +1,285 @@
+//===- Group.cpp - Joining a group of ranks -------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Group.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+using namespace sccl;
+
+namespace sccl {
+/// What ranks tell each other when they join.
+struct Hello {
+  uint32_t magic;
+  uint32_t version;
+  uint32_t rank, numRanks;
+  char target[32];
+  char deviceId[32];
+  uint64_t machine;
+  ProcessId process;
+  uint64_t probes; ///< where they are
+  SharedMemoryHandle control;
+  Outcome outcome;
+};
+} // namespace sccl
+
+static constexpr uint32_t helloMagic = 0x4c434353; // "SCCL"
+Group::~Group() { watchdog.stop(); }
+
+Status Group::create(unsigned rank, unsigned numRanks,
+                     const Bootstrap &bootstrap, const scclConfig &config,
+                     const Status &arguments, std::unique_ptr<Group> &result) {
+  std::unique_ptr<Group> group(new Group(rank, numRanks, bootstrap, config));
+  if (Status status = group->connect(arguments); !status.ok())
+    return status;
+  result = std::move(group);
+  return {};
+}
+
+Status Group::checkProcess() const {
+  if (!isInherited())
+    return {};
+  return {scclErrorUnsupported,
+          "process " + std::to_string(processes[own].pid) +
+              " has made the communicator, and this is a child of it, which "
+              "may only destroy it"};
+}
+
+void Group::unmap() {
+  if (device->isSynchronous())
+    regions.clear();
+  plane.unmap();
+}
+
+/// The part of joining that needs nobody else.
+Status Group::prepare() {
+  if (Status status = watchForks(); !status.ok())
+    return status;
+  if (Status status = createDevice(config, device); !status.ok())
+    return status;
+  probes.resize(count);
+  return plane.create(own, count);
+}
+
+/// Fails on every rank in the same way if the ranks do not fit together (check
+/// M1).
+static Status compareHellos(const std::vector<Hello> &hellos, unsigned rank) {
+  const Hello &own = hellos[rank];
+  auto differs = [&](unsigned other, const std::string &what) {
+    return Status(scclErrorMismatch, "rank " + std::to_string(other) + " " +
+                                         what + " than rank " +
+                                         std::to_string(rank) + " (M1)");
+  };
+  for (unsigned other = 0; other < hellos.size(); ++other) {
+    const Hello &hello = hellos[other];
+    if (hello.magic != own.magic || hello.version != own.version)
+      return differs(other, "has another version of libsccl");
+    if (hello.rank != other)
+      return {scclErrorMismatch,
+              "the all-gather put rank " + std::to_string(hello.rank) +
+                  " in the place of rank " + std::to_string(other)};
+    if (hello.numRanks != own.numRanks)
+      return differs(other, "expects another number of ranks (" +
+                                std::to_string(hello.numRanks) + ")");
+  }
+  return {};
+}
+
+/// The same for what is only known if all could prepare.
+static Status compareResources(const std::vector<Hello> &hellos,
+                               unsigned rank) {
+  const Hello &own = hellos[rank];
+  for (unsigned other = 0; other < hellos.size(); ++other) {
+    const Hello &hello = hellos[other];
+    std::string who = "rank " + std::to_string(other);
+    if (hello.machine != own.machine)
+      return {scclErrorUnsupported,
+              who +
+                  " is on another machine, or in another PID namespace, "
+                  "than rank " +
+                  std::to_string(rank)};
+    if (std::memcmp(hello.target, own.target, sizeof(own.target)) != 0)
+      return {scclErrorMismatch,
+              who + " has another device than rank " + std::to_string(rank)};
+  }
+  return {};
+}
+
+Status Group::connect(const Status &arguments) {
+  Hello hello = {};
+  Status status = arguments;
+  try {
+    if (status.ok())
+      status = prepare();
+    if (status.ok())
+      status = machineId(hello.machine);
+    if (status.ok())
+      status = ProcessId::self(hello.process);
+  } catch (const std::bad_alloc &) {
+    status = {scclErrorOutOfMemory, "out of memory"};
+  }
+  hello.magic = helloMagic;
+  hello.version = SCCL_VERSION_CODE;
+  hello.rank = own;
+  hello.numRanks = count;
+  hello.outcome = Outcome(status);
+  if (status.ok()) {
+    std::strncpy(hello.target, device->target().c_str(),
+                 sizeof(hello.target) - 1);
+    std::strncpy(hello.deviceId, device->id().c_str(),
+                 sizeof(hello.deviceId) - 1);
+    hello.probes = reinterpret_cast<uintptr_t>(probes.data());
+    hello.control = plane.handle();
+  }
+  std::vector<Hello> hellos;
+  Status gathered = bootstrap.gather(hello, hellos);
+  if (!arguments.ok())
+    return arguments;
+  if (!gathered.ok())
+    return gathered;
+  std::vector<Outcome> outcomes;
+  for (const Hello &other : hellos)
+    outcomes.push_back(other.outcome);
+  if (Status same = compareHellos(hellos, own); !same.ok())
+    return same;
+  if (status = bootstrap.agree(status, outcomes); !status.ok())
+    return status;
+  if (status = compareResources(hellos, own); !status.ok())
+    return status;
+  status = bootstrap.agree(meet(hellos));
+  plane.seal();
+  return status;
+}
+
+/// `mapPeers`; running out of memory is an error as others are, of which all
+/// ranks must learn.
+Status Group::meet(const std::vector<Hello> &hellos) {
+  try {
+    return mapPeers(hellos);
+  } catch (const std::bad_alloc &) {
+    return {scclErrorOutOfMemory, "out of memory"};
+  }
+}
+
+/// Ranks wait for each other inside kernels, so those that share a device must
+/// run at the same time.
+Status Group::shareDevice(const std::vector<Hello> &hellos) {
+  if (device->id().empty())
+    return {};
+  std::vector<unsigned> members;
+  for (unsigned other = 0; other < count; ++other) {
+    if (device->id() != hellos[other].deviceId)
+      continue;
+    if (!(hellos[other].process == hellos[own].process))
+      return {scclErrorUnsupported,
+              "ranks " + std::to_string(std::min(own, other)) + " and " +
+                  std::to_string(std::max(own, other)) + " share device " +
+                  device->id() + ", and are not threads of one process"};
+    members.push_back(other);
+  }
+  if (members.size() == 1)
+    return {};
+  together = std::make_unique<VirtualRanks>(plane, *device, std::move(members));
+  return together->prepare();
+}
+
+Status Group::mapPeers(const std::vector<Hello> &hellos) {
+  if (Status status = shareDevice(hellos); !status.ok())
+    return status;
+  isOneProcess = true;
+  for (unsigned other = 0; other < count; ++other) {
+    processes.push_back(hellos[other].process);
+    probeAddresses.push_back(hellos[other].probes);
+    isOneProcess &= hellos[other].process == hellos[own].process;
+    if (other == own)
+      continue;
+    if (Status status = plane.open(other, hellos[other].control); !status.ok())
+      return status;
+  }
+  void *page = nullptr;
+  if (Status status =
+          device->mapHostMemory(plane.abortPage(), sizeof(uint64_t), &page);
+      !status.ok())
+    return status;
+  abortWord = static_cast<uint64_t *>(page);
+  return watchdog.start(plane, processes, config.timeoutSeconds);
+}
+
+Status Group::probeProcesses() {
+  if (reaches || isOneProcess)
+    return {};
+  uint64_t mark = own + 1;
+  bool all = true;
+  for (unsigned other = 0; other < count; ++other)
+    all &= device
+               ->writeTo(processes[other],
+                         probeAddresses[other] + own * sizeof(mark), &mark,
+                         sizeof(mark))
+               .ok();
+  // All have written, then all have looked.
+  for (unsigned turn = 0; turn < 2; ++turn) {
+    std::vector<uint32_t> answers;
+    if (Status gathered = bootstrap.gather(uint32_t(all), answers);
+        !gathered.ok())
+      return gathered;
+    all = std::find(answers.begin(), answers.end(), 0u) == answers.end();
+    for (unsigned other = 0; other < count; ++other)
+      all &= probes[other] == other + 1;
+  }
+  reaches = all;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+Status Group::settle(void *stream) {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> deadline;
+  bool done = device->isSynchronous();
+  while (!done) {
+    if (Status status = device->poll(stream, done); !status.ok())
+      return status;
+    if (done)
+      break;
+    if (plane.abortWord().load(std::memory_order_relaxed) != 0) {
+      if (!deadline)
+        deadline = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(config.timeoutSeconds));
+      if (Clock::now() > *deadline)
+        return {scclErrorDevice,
+                "a kernel did not end after the launch was given up"};
+    }
+    Patience::pause();
+  }
+  plane.advance();
+  return poison();
+}
+
+Status Group::copyAndSettle(void *to, const void *from, uint64_t bytes) {
+  if (Status status = device->copy(to, from, bytes, nullptr); !status.ok())
+    return status;
+  Status status = settle(nullptr);
+  // The memory may not be given back while something still copies.
+  if (!status.ok())
+    (void)settle(nullptr);
+  return status;
+}
+
+void Group::leaveTogether() {
+  auto limit = std::chrono::duration<double>(config.timeoutSeconds);
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  for (unsigned other = 0; other < count; ++other)
+    while (other != own && plane.state(other).load() % 2 != 0 &&
+           processes[other].isAlive() &&
+           std::chrono::steady_clock::now() < deadline)
+      Patience::pause();
+}

@@ -1,0 +1,92 @@
+//===- Group.h - The ranks that have joined ---------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_GROUP_H
+#define SCCL_LIB_RUNTIME_GROUP_H
+
+#include "Bootstrap.h"
+#include "ControlPlane.h"
+#include "Fork.h"
+#include "Regions.h"
+#include "Runtime/Devices/VirtualRanks.h"
+#include "Watchdog.h"
+
+#include <memory>
+#include <optional>
+
+namespace sccl {
+
+/// One rank of a group, and what belongs to all of its plans alike: the device,
+/// memory of scclMemAlloc, and how ranks tell each other what goes wrong.
+class Group {
+public:
+  /// Collective, also if `arguments` is an error, which all ranks get then.
+  static Status create(unsigned rank, unsigned numRanks,
+                       const Bootstrap &bootstrap, const scclConfig &config,
+                       const Status &arguments, std::unique_ptr<Group> &group);
+  ~Group();
+
+  /// True in a child of the process that made the group. There, threads are
+  /// missing, and memory is still that of the parent: all that may be called
+  /// is `unmap`.
+  bool isInherited() const { return forkCount() != origin; }
+  /// Fails if `isInherited`.
+  Status checkProcess() const;
+  /// Unmaps memory that is shared.
+  void unmap();
+
+  unsigned rank() const { return own; }
+  unsigned numRanks() const { return count; }
+
+  void abort() { plane.raise({scclErrorAborted, own, own}); }
+  /// Why the group is out of use; success if it is not.
+  Status poison() const;
+  /// Waits for what was enqueued. Once the launch is given up, kernels end by
+  /// themselves; if they do not, the device is lost.
+  Status settle(void *stream);
+  /// Copies in the device's own stream, and waits for that.
+  Status copyAndSettle(void *to, const void *from, uint64_t bytes);
+  /// After an abort: peers may still be writing to this rank's buffers. They
+  /// stop soon, because nobody waits any longer.
+  void leaveTogether();
+  /// Collective, once. Finds out whether ranks may copy to each other's memory
+  /// that is not mapped.
+  Status probeProcesses();
+  bool reachesProcesses() const { return reaches.value_or(false); }
+
+  const scclConfig config;
+  const Bootstrap bootstrap;
+  ControlPlane plane;
+  std::unique_ptr<Device> device;
+  Regions regions;
+  std::vector<ProcessId> processes;
+  bool isOneProcess = false;
+  std::unique_ptr<VirtualRanks> together; ///< null without a shared device
+  uint64_t *abortWord = nullptr;          ///< as the device sees it
+
+private:
+  Group(unsigned rank, unsigned numRanks, const Bootstrap &bootstrap,
+        const scclConfig &config)
+      : config(config), bootstrap(bootstrap), regions(rank, numRanks),
+        own(rank), count(numRanks) {}
+  Status prepare();
+  Status connect(const Status &arguments);
+  Status meet(const std::vector<struct Hello> &hellos);
+  Status shareDevice(const std::vector<struct Hello> &hellos);
+  Status mapPeers(const std::vector<struct Hello> &hellos);
+
+  unsigned own, count;
+  unsigned origin = forkCount(); ///< tells the process
+  std::vector<uint64_t> probes;  ///< by rank, for others to write
+  std::vector<uint64_t> probeAddresses;
+  std::optional<bool> reaches;
+  Watchdog watchdog; ///< last: it reads the rest
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_GROUP_H
