@@ -8,7 +8,7 @@
 #include "ElementValues.h"
 
 #include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <bit>
@@ -18,13 +18,14 @@
 using namespace sccl;
 
 static const llvm::fltSemantics &semanticsOf(const ElementType &element) {
-  return *llvm::StringSwitch<const llvm::fltSemantics *>(element.name)
-              .Case("f16", &llvm::APFloat::IEEEhalf())
-              .Case("bf16", &llvm::APFloat::BFloat())
-              .Case("f32", &llvm::APFloat::IEEEsingle())
-              .Case("f8e4m3", &llvm::APFloat::Float8E4M3FN())
-              .Case("f8e5m2", &llvm::APFloat::Float8E5M2())
-              .Default(&llvm::APFloat::IEEEdouble());
+  switch (element.id) {
+#define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, bytes, kind,       \
+                          exponentBits, mantissaBits, hasInfinity, semantics)  \
+  case Element::id:                                                            \
+    return llvm::APFloat::semantics();
+#include "sccl/Model/ElementTypes.def"
+  }
+  llvm_unreachable("no other element types");
 }
 
 /// Small enough that four of them, or their inverses, fit in any float.

@@ -42,20 +42,6 @@ Result<Collective> sccl::collectiveOf(const plan::Manifest &manifest) {
   return Collective::make(*kind, manifest.ranks, chunks, manifest.root);
 }
 
-static std::optional<scclDataType> dataTypeOf(const ElementType &element) {
-  static constexpr std::pair<llvm::StringLiteral, scclDataType> types[] = {
-      {"i8", scclInt8},           {"u8", scclUint8},
-      {"i32", scclInt32},         {"u32", scclUint32},
-      {"i64", scclInt64},         {"u64", scclUint64},
-      {"f16", scclFloat16},       {"f32", scclFloat32},
-      {"f64", scclFloat64},       {"bf16", scclBfloat16},
-      {"f8e4m3", scclFloat8e4m3}, {"f8e5m2", scclFloat8e5m2}};
-  for (auto [name, type] : types)
-    if (name == element.name)
-      return type;
-  return std::nullopt;
-}
-
 static scclRedOp reductionOf(Reduction reduction) {
   switch (reduction) {
   case Reduction::Sum:
@@ -274,17 +260,11 @@ Result<double> PlanRank::time(const MeasureRequest &request,
   return best;
 }
 
-static Error noType(const ElementType &element) {
-  return {std::string("libsccl has no element type ") + element.name};
-}
-
 Result<scclChoice> PlanRank::choice(const MeasureRequest &request) const {
-  std::optional<scclDataType> type = dataTypeOf(request.element);
-  if (!type)
-    return noType(request.element);
   scclChoice choice = {};
   choice.size = sizeof(choice);
-  scclResult result = scclQueryChoice(theComm, plan, request.count, *type,
+  scclResult result = scclQueryChoice(theComm, plan, request.count,
+                                      scclDataType(request.element.number),
                                       reductionOf(request.reduction), &choice);
   if (result != scclSuccess)
     return Error{lastError(result)};
@@ -292,11 +272,8 @@ Result<scclChoice> PlanRank::choice(const MeasureRequest &request) const {
 }
 
 Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
-  std::optional<scclDataType> type = dataTypeOf(request.element);
-  if (!type)
-    return noType(request.element);
   Buffers buffers;
-  buffers.type = *type;
+  buffers.type = scclDataType(request.element.number);
   buffers.op = reductionOf(request.reduction);
   Result<bool> allocated =
       allocate(request, request.count * request.element.bytes, buffers);

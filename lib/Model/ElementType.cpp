@@ -14,21 +14,18 @@ using namespace sccl;
 using enum ElementKind;
 
 static constexpr ElementType table[] = {
-    {"f16", nullptr, 2, Float, 5, 10, true},
-    {"bf16", nullptr, 2, Float, 8, 7, true},
-    {"f32", nullptr, 4, Float, 8, 23, true},
-    {"f64", nullptr, 8, Float, 11, 52, true},
-    {"i8", nullptr, 1, Signed},
-    {"u8", nullptr, 1, Unsigned},
-    {"i32", nullptr, 4, Signed},
-    {"u32", nullptr, 4, Unsigned},
-    {"i64", nullptr, 8, Signed},
-    {"u64", nullptr, 8, Unsigned},
-    {"f8e4m3", "fp8_e4m3", 1, Float, 4, 3, false},
-    {"f8e5m2", "fp8_e5m2", 1, Float, 5, 2, true},
+#define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, bytes, kind,       \
+                          exponentBits, mantissaBits, hasInfinity, semantics)  \
+  {Element::id, name,         alias,        number,     bytes,                 \
+   kind,        exponentBits, mantissaBits, hasInfinity},
+#include "sccl/Model/ElementTypes.def"
 };
 
 std::span<const ElementType> sccl::elementTypes() { return table; }
+
+const ElementType &sccl::elementType(Element element) {
+  return table[unsigned(element)];
+}
 
 std::span<const Reduction> sccl::reductions() {
   using enum Reduction;

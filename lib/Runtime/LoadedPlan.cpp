@@ -129,26 +129,33 @@ Status sccl::readPlan(const char *path,
   return {};
 }
 
-namespace {
-struct TypeEntry {
-  const char *name;
-  unsigned bytes;
-};
-// In the order of scclDataType.
-constexpr TypeEntry types[numDataTypes] = {
-    {"i8", 1},  {"u8", 1},   {"i32", 4},    {"u32", 4},
-    {"i64", 8}, {"u64", 8},  {"f16", 2},    {"f32", 4},
-    {"f64", 8}, {"bf16", 2}, {"f8e4m3", 1}, {"f8e5m2", 1}};
-constexpr const char *reductions[numReductions] = {"sum", "prod", "min", "max",
-                                                   "avg"};
-} // namespace
+#define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, ...)               \
+  static_assert(typeInC == number);
+#include "sccl/Model/ElementTypes.def"
+
+static constexpr const char *reductions[numReductions] = {"sum", "prod", "min",
+                                                          "max", "avg"};
 
 const char *sccl::dataTypeName(scclDataType type) {
-  return unsigned(type) < numDataTypes ? types[type].name : nullptr;
+  switch (unsigned(type)) {
+#define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, ...)               \
+  case number:                                                                 \
+    return name;
+#include "sccl/Model/ElementTypes.def"
+  default:
+    return nullptr;
+  }
 }
 
 unsigned sccl::dataTypeBytes(scclDataType type) {
-  return unsigned(type) < numDataTypes ? types[type].bytes : 0;
+  switch (unsigned(type)) {
+#define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, bytes, ...)        \
+  case number:                                                                 \
+    return bytes;
+#include "sccl/Model/ElementTypes.def"
+  default:
+    return 0;
+  }
 }
 
 const char *sccl::reductionName(scclRedOp op) {

@@ -76,7 +76,11 @@ const char *dataTypeName(scclDataType type);
 const char *reductionName(scclRedOp op);
 /// Bytes of an element; 0 if the value is no type.
 unsigned dataTypeBytes(scclDataType type);
-inline constexpr unsigned numDataTypes = 12, numReductions = 5;
+inline constexpr unsigned numReductions = 5;
+inline constexpr unsigned numDataTypes = 0
+#define SCCL_ELEMENT_TYPE(...) +1
+#include "sccl/Model/ElementTypes.def"
+    ;
 
 } // namespace sccl
 

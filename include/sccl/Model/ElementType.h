@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one table of what buffers can hold and how it can be combined. Every
-// reduction is defined on every type; docs/Rationale/ElementTypes.md has the
-// rules for rounding, overflow, NaN and division.
+// What buffers can hold and how it can be reduced; ElementTypes.def is the table.
+// Every reduction is defined on every type; docs/Rationale/ElementTypes.md has
+// the rules for rounding, overflow, NaN and division.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +24,25 @@ namespace sccl {
 
 enum class ElementKind { Float, Signed, Unsigned };
 
+/// The types, in the order of messages.
+enum class Element {
+#define SCCL_ELEMENT_TYPE(id, ...) id,
+#include "sccl/Model/ElementTypes.def"
+};
+
 /// One row of the table.
 struct ElementType {
+  Element id;
   const char *name;
   const char *alias; ///< another accepted spelling, or nullptr
+  unsigned number;   ///< its scclDataType
   unsigned bytes;
   ElementKind kind;
   // Of floats; 0 for integers. The exponent's bias is 2^(exponentBits-1) - 1.
-  unsigned exponentBits = 0;
-  unsigned mantissaBits = 0;
+  unsigned exponentBits;
+  unsigned mantissaBits;
   /// False if the largest exponent holds numbers, all but its last mantissa.
-  bool hasInfinity = false;
+  bool hasInfinity;
 
   bool isFloat() const { return kind == ElementKind::Float; }
   unsigned bits() const { return 8 * bytes; }
@@ -49,6 +57,8 @@ enum class Reduction { Sum, Prod, Min, Max, Avg };
 
 /// All element types, in the order of messages.
 std::span<const ElementType> elementTypes();
+/// The row of `element`.
+const ElementType &elementType(Element element);
 /// All reductions, likewise.
 std::span<const Reduction> reductions();
 /// "sum".
