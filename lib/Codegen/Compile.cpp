@@ -9,8 +9,8 @@
 
 #include "HSACO.h"
 
-#include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Assembly/Audit.h"
+#include "sccl/Dialect/Coll/CollOps.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -44,20 +44,20 @@ static bool findsTool(StringRef tool) {
   return false;
 }
 
-/// Fails if `kind` cannot be made for `target` on this machine.
-static LogicalResult checkKind(ModuleOp module, const Target &target,
+/// Fails if `kind` cannot be made for `chip` on this machine.
+static LogicalResult checkKind(ModuleOp module, const Chip &chip,
                                OutputKind kind) {
-  bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
+  bool isNVIDIA = chip.isNVIDIA();
   if (kind != OutputKind::MLIR && isNVIDIAKind(kind) != isNVIDIA)
     return module.emitError()
-           << target.chip << " is an " << (isNVIDIA ? "NVIDIA" : "AMD")
+           << chip.name << " is an " << (isNVIDIA ? "NVIDIA" : "AMD")
            << " chip, whose outputs are "
            << (isNVIDIA ? ".ptx, .cubin, .fatbin" : ".s, .hsaco")
            << " and .mlir";
   bool assembles = kind == OutputKind::Cubin || kind == OutputKind::Fatbin;
-  if (assembles && !target.hasAssembler)
+  if (assembles && !chip.hasAssembler)
     return module.emitError()
-           << "ptxas does not assemble for " << target.chip
+           << "ptxas does not assemble for " << chip.name
            << "; write PTX, which the driver compiles when it loads it";
   for (StringRef tool : {"ptxas", "fatbinary"}) {
     bool isNeeded = tool == "ptxas" ? assembles : kind == OutputKind::Fatbin;
@@ -118,14 +118,12 @@ static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
 }
 
 /// Emits an error for each place where `isa` breaks the flag protocol.
-static LogicalResult audit(ModuleOp module, const Target &target,
-                           StringRef isa) {
-  std::vector<AuditFinding> findings = target.vendor == Target::Vendor::NVIDIA
-                                           ? auditPTX(isa)
-                                           : auditGCN(isa, target.chip);
+static LogicalResult audit(ModuleOp module, const Chip &chip, StringRef isa) {
+  std::vector<AuditFinding> findings =
+      chip.isNVIDIA() ? auditPTX(isa) : auditGCN(isa, chip.name);
   for (const AuditFinding &finding : findings)
     module.emitError() << "the back end broke the flag protocol for "
-                       << target.chip << ": " << finding.str();
+                       << chip.name << ": " << finding.str();
   return success(findings.empty());
 }
 
@@ -138,17 +136,17 @@ static void forgetMissingToolkits() {
         unsetenv(variable);
 }
 
-FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
+FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
                                         OutputKind kind,
                                         const LoweringOptions &options) {
   forgetMissingToolkits();
-  if (failed(checkKind(module, target, kind)) || failed(checkContents(module)))
+  if (failed(checkKind(module, chip, kind)) || failed(checkContents(module)))
     return failure();
-  bool isNVIDIA = target.vendor == Target::Vendor::NVIDIA;
   if (failed(runPipeline(module, loweringPipeline(options))) ||
-      failed(runPipeline(
-          module, isNVIDIA ? nvvmConversionPipeline(options, target.chip)
-                           : rocdlConversionPipeline(options, target.chip))))
+      failed(runPipeline(module,
+                         chip.isNVIDIA()
+                             ? nvvmConversionPipeline(options, chip.name)
+                             : rocdlConversionPipeline(options, chip.name))))
     return failure();
   if (kind == OutputKind::MLIR) {
     std::string text;
@@ -160,15 +158,15 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Target &target,
   if (options.audit && format != "isa") {
     OwningOpRef<ModuleOp> copy = module.clone();
     FailureOr<std::string> isa = serialize(*copy, "isa");
-    if (failed(isa) || failed(audit(module, target, *isa)))
+    if (failed(isa) || failed(audit(module, chip, *isa)))
       return failure();
   }
   FailureOr<std::string> bytes = serialize(module, format);
   if (failed(bytes))
     return failure();
-  if (options.audit && format == "isa" && failed(audit(module, target, *bytes)))
+  if (options.audit && format == "isa" && failed(audit(module, chip, *bytes)))
     return failure();
   if (kind == OutputKind::HSACO)
-    return linkHSACO(module, *bytes, target.chip);
+    return linkHSACO(module, *bytes, chip.name);
   return bytes;
 }

@@ -375,10 +375,10 @@ FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
       return failure();
     return compileHostObject(module, *cpu);
   }
-  Result<Target> target = findTarget(kernel.target);
+  Result<Chip> target = findChip(kernel.target);
   if (!target)
     return module.emitError(target.error());
-  bool isNVIDIA = target->vendor == Target::Vendor::NVIDIA;
+  bool isNVIDIA = target->isNVIDIA();
   if (!isNVIDIA) {
     kernel.format = "hsaco";
     return compileFor(module, *target, OutputKind::HSACO, options);

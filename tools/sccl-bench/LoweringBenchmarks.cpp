@@ -90,7 +90,7 @@ static void addCompilation(const Row &row, const std::string &chip,
                            OutputKind kind, const std::string &shape) {
   addPrepared("compile/" + row.name() + "/" + chip + "/" + shape, [=] {
     auto text = std::make_shared<std::string>(synthesizeText(row));
-    Target target = unwrap(findTarget(chip));
+    Chip target = unwrap(findChip(chip));
     return Body([=]() -> std::string {
       LoweringOptions options;
       options.shape = shape;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Codegen/Target.h"
 #include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Codegen/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -49,8 +49,8 @@ static void registerOutput(llvm::StringRef name, llvm::StringRef description,
         mlir::OwningOpRef<mlir::ModuleOp> module = parseInput(source, context);
         if (!module)
           return mlir::failure();
-        sccl::Result<sccl::Target> target =
-            sccl::findTarget(chip.empty() ? fallback : chip.getValue());
+        sccl::Result<sccl::Chip> target =
+            sccl::findChip(chip.empty() ? fallback : chip.getValue());
         if (!target)
           return llvm::LogicalResult(module->emitError(target.error()));
         sccl::LoweringOptions options;

@@ -245,29 +245,29 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
   return fail("the back end broke down while compiling " + what);
 }
 
-static int compileHere(const CompileRequest &request, const Target &target,
+static int compileHere(const CompileRequest &request, const Chip &chip,
                        OutputKind kind) {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
     return BadInput;
   mlir::FailureOr<std::string> bytes =
-      compileFor(*module, target, kind, request.lowering);
+      compileFor(*module, chip, kind, request.lowering);
   if (failed(bytes))
     return BadInput;
   return writeFile(request.output, *bytes) ? Done : BadInput;
 }
 
 int driver::compileFile(const CompileRequest &request) {
-  Result<Target> target = findTarget(request.target);
-  if (!target)
-    return fail(target.error());
+  Result<Chip> chip = findChip(request.target);
+  if (!chip)
+    return fail(chip.error());
   std::optional<OutputKind> kind = outputKindOf(request.output);
   if (!kind)
     return fail(
         "cannot tell what to write from the name '" + request.output +
         "'; it should end in .sccl .mlir .ptx .cubin .fatbin .s or .hsaco");
-  return runInChild([&] { return compileHere(request, *target, *kind); },
+  return runInChild([&] { return compileHere(request, *chip, *kind); },
                     request.path + " for " + request.target);
 }
 
@@ -288,8 +288,8 @@ static int compilePlanHere(const PlanCompileRequest &request) {
 int driver::compilePlanFile(const PlanCompileRequest &request) {
   for (const std::string &name : request.plan.targets)
     if (!findHostTarget(name))
-      if (Result<Target> target = findTarget(name); !target)
-        return fail(target.error() + "; in plans also host x86-64 x86-64-v3");
+      if (Result<Chip> chip = findChip(name); !chip)
+        return fail(chip.error() + "; in plans also host x86-64 x86-64-v3");
   return runInChild([&] { return compilePlanHere(request); },
                     llvm::join(request.paths, ", ") + " for " +
                         llvm::join(request.plan.targets, ", "));

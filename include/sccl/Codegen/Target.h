@@ -8,7 +8,7 @@
 #ifndef SCCL_CODEGEN_TARGET_H
 #define SCCL_CODEGEN_TARGET_H
 
-#include "sccl/Model/Result.h"
+#include "sccl/Model/Chip.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/Support/LLVM.h"
@@ -16,29 +16,12 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace mlir {
 class ModuleOp;
 } // namespace mlir
 
 namespace sccl {
-
-/// A chip that sccl compiles for.
-struct Target {
-  enum class Vendor { NVIDIA, AMD };
-  Vendor vendor;
-  std::string chip;        ///< "sm_90", "gfx942"
-  std::string description; ///< one line
-  /// False for chips that today's ptxas no longer assembles for.
-  bool hasAssembler;
-};
-
-/// All chips, in the order of `--help`.
-const std::vector<Target> &allTargets();
-/// The target named `chip`. Fails with the list of names on an unknown one: the
-/// back end would abort the process.
-Result<Target> findTarget(llvm::StringRef chip);
 
 /// What to make of a schedule.
 enum class OutputKind {
@@ -54,15 +37,15 @@ enum class OutputKind {
 /// .fatbin .s .hsaco.
 std::optional<OutputKind> outputKindOf(llvm::StringRef path);
 
-/// Lowers the schedule in `module` for `target` and returns the bytes of the
+/// Lowers the schedule in `module` for `chip` and returns the bytes of the
 /// output. `module` is consumed. Emits an error and fails if the module does
 /// not hold exactly one schedule or program, a pass fails, a rank needs more
 /// blocks than are resident together (check D3), the kind does not fit the
-/// target, the audit of the assembly finds something, or a tool is
+/// chip, the audit of the assembly finds something, or a tool is
 /// missing or fails. An error inside LLVM's back
-/// end ends the process; `findTarget` has excluded the known ones.
-mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module,
-                                        const Target &target, OutputKind kind,
+/// end ends the process; `findChip` has excluded the known ones.
+mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module, const Chip &chip,
+                                        OutputKind kind,
                                         const LoweringOptions &options);
 
 } // namespace sccl

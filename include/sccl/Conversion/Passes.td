@@ -33,7 +33,7 @@ def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
 
     How many that is `resident-blocks` says, or else the number of multiprocessors
     of a product with the chip, each of which holds one block in any case
-    (`Residency.h`). There are smaller products with some chips, so libsccl asks
+    (`Chip.h`). There are smaller products with some chips, so libsccl asks
     the driver once more before it launches.
 
     Example: test/Conversion/CollToGPU/check-residency.mlir.

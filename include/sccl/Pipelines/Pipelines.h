@@ -58,7 +58,7 @@ struct LoweringOptions {
   bool identical = false;
   bool residency = true; ///< check that blocks run at once (D3)
   /// Blocks that the GPU holds at once; 0 means what a product with the chip
-  /// holds in any case, see Residency.h.
+  /// holds in any case, see Chip.h.
   unsigned residentBlocks = 0;
   /// Of the cache that the ranks on a CPU share.
   uint64_t cacheBytes = 32 << 20;

@@ -7,33 +7,14 @@
 
 #include "AuditRules.h"
 
+#include "sccl/Model/Chip.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace sccl;
 using namespace sccl::assembly;
 using llvm::StringRef;
-
-namespace {
-/// How a generation keeps memory coherent at system scope.
-enum class Coherence {
-  Unknown,
-  L1Only,    ///< gfx906: glc loads, buffer_wbinvl1_vol
-  L2,        ///< gfx90a: and buffer_wbl2, buffer_invl2
-  ScopeBits, ///< gfx942: sc0 sc1 on everything
-};
-} // namespace
-
-static Coherence coherenceOf(StringRef chip) {
-  return llvm::StringSwitch<Coherence>(chip.split(':').first)
-      .Cases({"gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909",
-              "gfx90c"},
-             Coherence::L1Only)
-      .Case("gfx90a", Coherence::L2)
-      .Cases({"gfx940", "gfx941", "gfx942", "gfx950"}, Coherence::ScopeBits)
-      .Default(Coherence::Unknown);
-}
 
 static bool hasWord(const Instruction &op, StringRef word) {
   for (StringRef rest = op.operands; !rest.empty();) {
@@ -90,8 +71,8 @@ namespace {
 class GCNAudit : FunctionAudit {
 public:
   GCNAudit(const Function &function, std::vector<AuditFinding> &findings,
-           Coherence coherence, bool isOneWave)
-      : FunctionAudit(function, findings), coherence(coherence),
+           MemoryModel memoryModel, bool isOneWave)
+      : FunctionAudit(function, findings), memoryModel(memoryModel),
         isOneWave(isOneWave) {}
 
   void run() {
@@ -116,7 +97,7 @@ public:
 private:
   /// At system scope, where the generation has scopes.
   bool hasSystemScope(const Instruction &op) const {
-    return coherence != Coherence::ScopeBits ||
+    return memoryModel != MemoryModel::ScopeBits ||
            (hasWord(op, "sc0") && hasWord(op, "sc1"));
   }
   bool isWriteBack(const Instruction &op) const {
@@ -124,16 +105,16 @@ private:
   }
   /// The instructions that together drop what caches hold of peers' memory.
   llvm::SmallVector<StringRef, 2> invalidations() const {
-    if (coherence == Coherence::ScopeBits)
+    if (memoryModel == MemoryModel::ScopeBits)
       return {"buffer_inv"};
-    if (coherence == Coherence::L2)
+    if (memoryModel == MemoryModel::L2)
       return {"buffer_invl2", "buffer_wbinvl1_vol"};
     return {"buffer_wbinvl1_vol"};
   }
   bool isCoherentLoad(const Instruction &op) const {
     return isLoad(op) &&
-           (coherence == Coherence::ScopeBits ? hasSystemScope(op)
-                                              : hasWord(op, "glc"));
+           (memoryModel == MemoryModel::ScopeBits ? hasSystemScope(op)
+                                                  : hasWord(op, "glc"));
   }
 
   /// Rules for every function.
@@ -172,7 +153,7 @@ private:
     requireFromEntry(isWaitForMemory, isBarrier,
                      "a wave may join the block before its stores are done",
                      "H2");
-    if (coherence != Coherence::L1Only)
+    if (memoryModel != MemoryModel::L1Only)
       checkWriteBack();
     checkGuard("the threads that store are not those with a flag");
   }
@@ -449,7 +430,7 @@ private:
     checkGuard("the threads that poll are not those with a flag");
   }
 
-  Coherence coherence;
+  MemoryModel memoryModel;
   bool isOneWave; ///< the blocks of all kernels
 };
 } // namespace
@@ -501,8 +482,8 @@ static bool hasOneWave(StringRef text) {
 
 std::vector<AuditFinding> sccl::auditGCN(StringRef text, StringRef chip) {
   std::vector<AuditFinding> findings;
-  Coherence coherence = coherenceOf(chip);
-  if (coherence == Coherence::Unknown) {
+  Result<Chip> known = findChip(chip.split(':').first);
+  if (!known || known->isNVIDIA()) {
     findings.push_back({"P1", "", 1, "",
                         "no rules for the chip '" + chip.str() +
                             "'; gfx906 to gfx950 have some"});
@@ -515,7 +496,7 @@ std::vector<AuditFinding> sccl::auditGCN(StringRef text, StringRef chip) {
   llvm::SmallVector<StringRef> calls;
   bool isOneWave = hasOneWave(text);
   for (const Function &function : parsed.functions) {
-    GCNAudit(function, findings, coherence, isOneWave).run();
+    GCNAudit(function, findings, known->memoryModel, isOneWave).run();
     auditCallCount(function, names, findings);
     for (const Instruction &op : function.code)
       if (names.contains(symbolOf(op)))

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Conversion/Passes.h"
-#include "sccl/Conversion/Residency.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/Chip.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -21,28 +20,6 @@ namespace sccl::coll {
 #define GEN_PASS_DEF_CHECKRESIDENCY
 #include "sccl/Conversion/Passes.h.inc"
 } // namespace sccl::coll
-
-std::optional<ReferenceProduct> coll::referenceProduct(StringRef chip) {
-  ReferenceProduct product = llvm::StringSwitch<ReferenceProduct>(chip)
-                                 .Case("sm_70", {"a V100", 80})
-                                 .Case("sm_75", {"a T4", 40})
-                                 .Case("sm_80", {"an A100", 108})
-                                 .Case("sm_86", {"an A10", 72})
-                                 .Case("sm_89", {"an L4", 58})
-                                 .Case("sm_90", {"an H100 PCIe", 114})
-                                 .Case("sm_100", {"a B200", 148})
-                                 .Case("sm_103", {"a B300", 148})
-                                 .Case("sm_120", {"an RTX 5080", 84})
-                                 .Case("gfx906", {"an MI50", 60})
-                                 .Case("gfx908", {"an MI100", 120})
-                                 .Case("gfx90a", {"an MI210", 104})
-                                 .Case("gfx942", {"an MI308X", 80})
-                                 .Case("gfx950", {"an MI350X", 256})
-                                 .Default({"", 0});
-  if (product.blocks == 0)
-    return std::nullopt;
-  return product;
-}
 
 /// True if a block of `rank` waits for others.
 static bool waits(ProgramOp program, RankOp rank) {
@@ -62,21 +39,27 @@ public:
   using CheckResidencyBase::CheckResidencyBase;
 
   void runOnOperation() override {
-    std::optional<ReferenceProduct> product = referenceProduct(chip);
-    if (residentBlocks == 0 && !product) {
-      getOperation().emitError()
-          << "how many blocks '" << chip
-          << "' holds is not known; resident-blocks must say it (D3)";
+    limit = residentBlocks;
+    if (limit == 0 && failed(takeReference()))
       return signalPassFailure();
-    }
-    limit = residentBlocks ? residentBlocks : product->blocks;
-    basis = residentBlocks ? "" : product->name;
     for (auto program : getOperation().getOps<ProgramOp>())
       if (failed(check(program)))
         signalPassFailure();
   }
 
 private:
+  /// Takes the limit from the product that stands for the chip.
+  LogicalResult takeReference() {
+    Result<Chip> known = findChip(chip.getValue());
+    if (!known)
+      return getOperation().emitError()
+             << "how many blocks '" << chip
+             << "' holds is not known; resident-blocks must say it (D3)";
+    limit = known->reference.multiprocessors;
+    basis = known->reference.name;
+    return success();
+  }
+
   LogicalResult check(ProgramOp program) {
     uint64_t sum = 0;
     for (auto rank : program.getBody().getOps<RankOp>()) {

@@ -7,6 +7,8 @@
 
 #include "GPUTarget.h"
 
+#include "sccl/Model/Chip.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace sccl;
@@ -32,8 +34,8 @@ Status GPUTarget::fromProperties(llvm::StringRef properties,
   target.name = properties.substr(at)
                     .take_while([](char c) { return llvm::isAlnum(c); })
                     .str();
-  llvm::StringRef name = target.name;
-  target.wantsUncached = name.starts_with("gfx94") || name.starts_with("gfx95");
+  Result<Chip> chip = findChip(target.name);
+  target.wantsUncached = chip && chip->wantsUncached;
   return {};
 }
 
