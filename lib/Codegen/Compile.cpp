@@ -83,13 +83,6 @@ static LogicalResult checkContents(ModuleOp module) {
          << "holds " << count << " schedules and programs, expected one";
 }
 
-static LogicalResult runPipeline(ModuleOp module, const std::string &text) {
-  PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, text)))
-    return failure();
-  return manager.run(module);
-}
-
 /// The `format` of gpu-module-to-binary that `kind` is made from.
 static StringRef binaryFormat(OutputKind kind) {
   switch (kind) {
@@ -105,8 +98,10 @@ static StringRef binaryFormat(OutputKind kind) {
 /// Replaces the gpu.module in `module` by its binary in `format`, and returns
 /// the bytes of that.
 static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
-  if (failed(runPipeline(
-          module, ("gpu-module-to-binary{format=" + format + "}").str())))
+  PassManager manager(module.getContext());
+  if (failed(appendPipeline(
+          manager, ("gpu-module-to-binary{format=" + format + "}").str())) ||
+      failed(manager.run(module)))
     return failure();
   auto binary = *module.getOps<gpu::BinaryOp>().begin();
   auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
@@ -142,11 +137,10 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
   forgetMissingToolkits();
   if (failed(checkKind(module, chip, kind)) || failed(checkContents(module)))
     return failure();
-  if (failed(runPipeline(module, loweringPipeline(options))) ||
-      failed(runPipeline(module,
-                         chip.isNVIDIA()
-                             ? nvvmConversionPipeline(options, chip.name)
-                             : rocdlConversionPipeline(options, chip.name))))
+  PassManager manager(module.getContext());
+  addLowering(manager, options);
+  addGPUConversion(manager, options, chip);
+  if (failed(manager.run(module)))
     return failure();
   if (kind == OutputKind::MLIR) {
     std::string text;

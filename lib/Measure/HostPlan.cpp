@@ -33,8 +33,8 @@ HostPlan::~HostPlan() = default;
 static FailureOr<coll::ProgramOp>
 lowerToProgram(ModuleOp module, const LoweringOptions &options) {
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, loweringPipeline(options))) ||
-      failed(manager.run(module)))
+  addLowering(manager, options);
+  if (failed(manager.run(module)))
     return failure();
   auto programs = module.getOps<coll::ProgramOp>();
   if (programs.empty() || std::next(programs.begin()) != programs.end())
@@ -75,8 +75,8 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   if (long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0)
     here.cacheBytes = bytes;
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, hostConversionPipeline(here))) ||
-      failed(manager.run(module)))
+  addHostConversion(manager, here);
+  if (failed(manager.run(module)))
     return failure();
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);
   if (failed(engine))

@@ -7,85 +7,95 @@
 
 #include "sccl/Pipelines/Pipelines.h"
 
+#include "sccl/Conversion/Passes.h"
+#include "sccl/Transforms/Passes.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+
+#include <functional>
 
 using namespace mlir;
 using namespace sccl;
 
-std::string sccl::loweringPipeline(const LoweringOptions &options) {
-  std::string links = llvm::join(options.links, ",");
-  std::string sync = "coll-insert-flag-sync,coll-remove-redundant-sync";
-  if (options.explain)
-    sync += "{explain=true}";
-  // LL words are pushed, whatever is estimated.
-  bool isPush = options.ll && options.transport == "auto";
-  return llvm::formatv(
-      "coll-check-schedule,"
-      "coll-choose-transport{{transport={0} bytes={1} engines={2} explain={9} "
-      "alpha={12:e17} beta={13:e17}{10}{11}},"
-      "coll-lower-schedule{{blocks={3} through-scratch={4} alternate={5} "
-      "ll={6}},coll-fuse-reductions{{explain={9}},{7},"
-      "coll-check-program{{identical={8}}",
-      isPush ? "push" : options.transport, options.bytes, options.steps,
-      options.blocks, options.throughScratch, options.alternate, options.ll,
-      options.steps ? "coll-insert-step-barriers" : sync, options.identical,
-      options.explain, links.empty() ? "" : " links=", links, options.alpha,
-      options.beta);
+/// LL words are pushed, whatever is estimated.
+static TransportChoice transportFor(const LoweringOptions &options) {
+  bool isPush = options.ll && options.transport == TransportChoice::Auto;
+  return isPush ? TransportChoice::Push : options.transport;
 }
 
-/// The check that comes before the conversion, unless it is switched off.
-static std::string residencyCheck(const LoweringOptions &options,
-                                  StringRef chip) {
-  if (!options.residency)
-    return "";
-  return llvm::formatv("coll-check-residency{{chip={0} resident-blocks={1} "
-                       "virtual-ranks={2}},",
-                       chip, options.residentBlocks, options.virtualRanks);
+void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
+  bool steps = runsBySteps(options);
+  manager.addPass(coll::createCheckSchedule());
+  manager.addPass(
+      coll::createChooseTransport({.transport = transportFor(options),
+                                   .links = options.links,
+                                   .bytes = options.bytes,
+                                   .alpha = options.alpha,
+                                   .beta = options.beta,
+                                   .steps = steps,
+                                   .explain = options.explain}));
+  manager.addPass(
+      coll::createLowerSchedule({.blocksPerLink = options.blocksPerLink,
+                                 .throughScratch = options.throughScratch,
+                                 .doubleBuffer = options.doubleBuffer,
+                                 .ll = options.ll}));
+  manager.addPass(coll::createFuseReductions({.explain = options.explain}));
+  if (steps) {
+    manager.addPass(coll::createInsertStepBarriers());
+  } else {
+    manager.addPass(coll::createInsertFlagSync());
+    manager.addPass(
+        coll::createRemoveRedundantSync({.explain = options.explain}));
+  }
+  manager.addPass(coll::createCheckProgram({.identical = options.identical}));
 }
 
-/// `vendor` is "nvvm" or "rocdl".
-static std::string gpuPipeline(const LoweringOptions &options, StringRef vendor,
-                               StringRef attachOptions,
-                               StringRef convertOptions) {
-  return llvm::formatv(
-      "convert-coll-to-gpu{{target={0} block-size={1} element={2} "
-      "reduction={3} shape={4}{7}},{0}-attach-target{{{5}},"
-      "gpu.module(canonicalize,cse,convert-scf-to-cf,convert-gpu-to-{0}{6},"
-      "canonicalize,reconcile-unrealized-casts)",
-      vendor, options.blockSize, options.element, options.reduction,
-      options.shape, attachOptions, convertOptions,
-      options.virtualRanks ? " virtual-ranks=true" : "");
+/// Appends passes of MLIR: their headers take half a minute to compile.
+static void addUpstream(OpPassManager &manager, const llvm::Twine &text) {
+  if (failed(appendPipeline(manager, text.str())))
+    llvm::report_fatal_error("a pass of MLIR is missing");
 }
 
-std::string sccl::nvvmConversionPipeline(const LoweringOptions &options,
-                                         StringRef chip) {
+void sccl::addGPUConversion(OpPassManager &manager,
+                            const LoweringOptions &options, const Chip &chip) {
+  std::string name(chip.name);
+  std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
+  if (options.residency)
+    manager.addPass(
+        coll::createCheckResidency({.chip = name,
+                                    .residentBlocks = options.residentBlocks,
+                                    .virtualRanks = options.virtualRanks}));
+  manager.addPass(
+      coll::createConvertCollToGPU({.target = dialect,
+                                    .blockSize = options.blockSize,
+                                    .element = options.element,
+                                    .reduction = options.reduction,
+                                    .codeShape = options.codeShape,
+                                    .virtualRanks = options.virtualRanks}));
   // Without features LLVM takes the oldest PTX version that has the chip.
-  return residencyCheck(options, chip) +
-         gpuPipeline(options, "nvvm", ("chip=" + chip + " O=3").str(), "");
+  addUpstream(manager, dialect + "-attach-target{chip=" + name + " O=3" +
+                           (chip.isNVIDIA() ? "" : " abi=500") + "}");
+  std::string convert =
+      chip.isNVIDIA()
+          ? "convert-gpu-to-nvvm"
+          : "convert-gpu-to-rocdl{chipset=" + name + " runtime=HIP}";
+  addUpstream(manager, "gpu.module(canonicalize,cse,convert-scf-to-cf," +
+                           convert +
+                           ",canonicalize,reconcile-unrealized-casts)");
 }
 
-std::string sccl::rocdlConversionPipeline(const LoweringOptions &options,
-                                          StringRef chip) {
-  return residencyCheck(options, chip) +
-         gpuPipeline(options, "rocdl", ("chip=" + chip + " O=3 abi=500").str(),
-                     ("{chipset=" + chip + " runtime=HIP}").str());
-}
-
-std::string sccl::hostConversionPipeline(const LoweringOptions &options) {
-  return llvm::formatv(
-      "convert-coll-to-host{{element={0} reduction={1} shape={2} "
-      "cache-bytes={3}},canonicalize,cse,"
-      "convert-scf-to-cf,convert-arith-to-llvm,convert-cf-to-llvm,"
-      "reconcile-unrealized-casts",
-      options.element, options.reduction, options.shape, options.cacheBytes);
-}
-
-std::string sccl::hostPipeline(const LoweringOptions &options) {
-  return loweringPipeline(options) + "," + hostConversionPipeline(options);
+void sccl::addHostConversion(OpPassManager &manager,
+                             const LoweringOptions &options) {
+  manager.addPass(
+      coll::createConvertCollToHost({.element = options.element,
+                                     .reduction = options.reduction,
+                                     .codeShape = options.codeShape,
+                                     .cacheBytes = options.cacheBytes}));
+  addUpstream(manager, "canonicalize,cse,convert-scf-to-cf,"
+                       "convert-arith-to-llvm,convert-cf-to-llvm,"
+                       "reconcile-unrealized-casts");
 }
 
 LogicalResult sccl::appendPipeline(OpPassManager &manager, StringRef text) {
@@ -93,116 +103,91 @@ LogicalResult sccl::appendPipeline(OpPassManager &manager, StringRef text) {
 }
 
 namespace {
-/// Command-line options of a pipeline.
+/// The options of a pipeline: all of lowering but those of the tool, and a
+/// chip.
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("Chip to compile for")};
-  Option<unsigned> blocks{*this, "blocks",
-                          llvm::cl::desc("Thread blocks per channel"),
-                          llvm::cl::init(LoweringOptions().blocks)};
-  Option<unsigned> blockSize{*this, "block-size",
-                             llvm::cl::desc("Threads per block"),
-                             llvm::cl::init(LoweringOptions().blockSize)};
-  Option<std::string> element{*this, "element",
-                              llvm::cl::desc("Element type of reductions"),
-                              llvm::cl::init(LoweringOptions().element)};
-  Option<std::string> reduction{*this, "reduction",
-                                llvm::cl::desc("sum, prod, min, max or avg"),
-                                llvm::cl::init(LoweringOptions().reduction)};
-
-  Option<std::string> transport{
-      *this, "transport", llvm::cl::desc("given, push, pull, dma or auto"),
-      llvm::cl::init(LoweringOptions().transport)};
-  Option<bool> steps{*this, "steps",
-                     llvm::cl::desc("A kernel per step, as with dma"),
-                     llvm::cl::init(false)};
-  Option<bool> throughScratch{
-      *this, "through-scratch",
-      llvm::cl::desc("Let peers touch nothing but scratch"),
-      llvm::cl::init(false)};
-  Option<bool> alternate{
-      *this, "alternate",
-      llvm::cl::desc("Take turns between two halves of scratch"),
-      llvm::cl::init(false)};
-  Option<bool> ll{*this, "ll",
-                  llvm::cl::desc("Send LL words in place of flags")};
-  Option<std::string> shape{*this, "shape",
-                            llvm::cl::desc("auto, unrolled or table"),
-                            llvm::cl::init(LoweringOptions().shape)};
-  Option<bool> virtualRanks{
-      *this, "virtual-ranks",
-      llvm::cl::desc("Add a kernel that runs all ranks, on GPUs")};
-  Option<bool> residency{
-      *this, "residency",
-      llvm::cl::desc("Check that all blocks of a rank run at once, on GPUs"),
-      llvm::cl::init(LoweringOptions().residency)};
-  Option<unsigned> residentBlocks{
-      *this, "resident-blocks",
-      llvm::cl::desc(
-          "Blocks that the GPU holds at once; 0 means what a product "
-          "with the chip holds"),
-      llvm::cl::init(LoweringOptions().residentBlocks)};
-  Option<bool> identical{
-      *this, "identical",
-      llvm::cl::desc("Require bit-identical reductions on all ranks")};
+  PipelineOptions() {
+    for (const LoweringOptionRow &row : loweringOptionRows())
+      if (row.group != OptionGroup::Code)
+        std::visit([&](auto member) { declare(row, member); }, row.member);
+  }
 
   LoweringOptions lowering() const {
     LoweringOptions options;
-    options.blocks = blocks;
-    options.blockSize = blockSize;
-    options.element = element;
-    options.reduction = reduction;
-    options.transport = transport;
-    options.steps = steps || transport == "dma";
-    options.throughScratch = throughScratch;
-    options.alternate = alternate;
-    options.ll = ll;
-    options.shape = shape;
-    options.virtualRanks = virtualRanks;
-    options.identical = identical;
-    options.residency = residency;
-    options.residentBlocks = residentBlocks;
+    for (const auto &read : readers)
+      read(options);
     return options;
   }
+
+  /// The chip that the pipeline is for.
+  Result<Chip> chipOr(StringRef fallback) const {
+    return findChip(chip.empty() ? fallback : StringRef(chip.getValue()));
+  }
+
+private:
+  template <typename T>
+  void declare(const LoweringOptionRow &row, T LoweringOptions::*member) {
+    auto option = std::make_shared<Option<T>>(
+        *this, row.word, llvm::cl::desc(row.description),
+        llvm::cl::init(LoweringOptions().*member));
+    readers.push_back([option, member](LoweringOptions &options) {
+      options.*member = option->getValue();
+    });
+  }
+
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("Chip to compile for")};
+  std::vector<std::function<void(LoweringOptions &)>> readers;
 };
 } // namespace
 
-/// Registers one pipeline whose text `build` makes from its options.
-template <typename Build>
+/// Registers a pipeline that lowers schedules and goes on with `convert`, which
+/// returns what is wrong, if anything.
+template <typename Convert>
 static void registerPipeline(StringRef name, StringRef description,
-                             Build build) {
-  PassPipelineRegistration<PipelineOptions>(
+                             Convert convert) {
+  registerPassPipeline(
       name, description,
-      [build](OpPassManager &manager, const PipelineOptions &options) {
-        if (failed(appendPipeline(manager, build(options))))
-          llvm::report_fatal_error("a pass of an sccl pipeline is missing");
+      [convert](OpPassManager &manager, StringRef text,
+                function_ref<LogicalResult(const Twine &)> emitError) {
+        auto options = PipelineOptions::createFromString(text);
+        if (!options)
+          return failure();
+        addLowering(manager, options->lowering());
+        std::optional<std::string> mistake = convert(manager, *options);
+        return mistake ? emitError(*mistake) : success();
+      },
+      [](function_ref<void(const detail::PassOptions &)> handle) {
+        handle(PipelineOptions());
       });
 }
 
-/// The chip that a pipeline is for.
-static std::string chipOr(const PipelineOptions &options, StringRef fallback) {
-  return options.chip.empty() ? fallback.str() : options.chip.getValue();
+/// Registers a pipeline for GPUs, which takes a chip.
+static void registerGPUPipeline(StringRef name, StringRef description,
+                                StringRef fallback) {
+  registerPipeline(
+      name, description,
+      [fallback](OpPassManager &manager,
+                 const PipelineOptions &options) -> std::optional<std::string> {
+        Result<Chip> chip = options.chipOr(fallback);
+        if (!chip)
+          return chip.error();
+        addGPUConversion(manager, options.lowering(), *chip);
+        return std::nullopt;
+      });
 }
 
 void sccl::registerPipelines() {
+  using Nothing = std::optional<std::string>;
   registerPipeline("sccl-lower", "Schedules to synchronized, checked programs",
-                   [](const PipelineOptions &options) {
-                     return loweringPipeline(options.lowering());
-                   });
-  registerPipeline("sccl-to-nvvm", "Schedules to kernels in the NVVM dialect",
-                   [](const PipelineOptions &options) {
-                     return loweringPipeline(options.lowering()) + "," +
-                            nvvmConversionPipeline(options.lowering(),
-                                                   chipOr(options, "sm_90"));
-                   });
-  registerPipeline("sccl-to-rocdl", "Schedules to kernels in the ROCDL dialect",
-                   [](const PipelineOptions &options) {
-                     return loweringPipeline(options.lowering()) + "," +
-                            rocdlConversionPipeline(options.lowering(),
-                                                    chipOr(options, "gfx942"));
-                   });
+                   [](auto &...) { return Nothing(); });
+  registerGPUPipeline("sccl-to-nvvm",
+                      "Schedules to kernels in the NVVM dialect", "sm_90");
+  registerGPUPipeline("sccl-to-rocdl",
+                      "Schedules to kernels in the ROCDL dialect", "gfx942");
   registerPipeline("sccl-to-host", "Schedules to functions for this machine",
-                   [](const PipelineOptions &options) {
-                     return hostPipeline(options.lowering());
+                   [](OpPassManager &manager, const PipelineOptions &options) {
+                     addHostConversion(manager, options.lowering());
+                     return Nothing();
                    });
 }

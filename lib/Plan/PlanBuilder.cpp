@@ -36,10 +36,11 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
 }
 
 std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
-  static constexpr PlanVariant variants[] = {{"push", "push", false},
-                                             {"pull", "pull", false},
-                                             {"scratch", "push", true},
-                                             {"dma", "dma", false}};
+  using enum TransportChoice;
+  static constexpr PlanVariant variants[] = {{"push", Push, false},
+                                             {"pull", Pull, false},
+                                             {"scratch", Push, true},
+                                             {"dma", DMA, false}};
   for (const PlanVariant &variant : variants)
     if (name == variant.name)
       return variant;
@@ -227,14 +228,14 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
     LoweringOptions options = request.lowering;
     options.transport = variant->transport;
     options.throughScratch |= variant->throughScratch;
-    options.alternate |= variant->throughScratch;
-    options.steps = options.transport == "dma";
+    options.doubleBuffer |= variant->throughScratch;
+    options.steps = runsBySteps(options);
     // Functions of steps wait for nobody.
     options.virtualRanks &= !options.steps;
     for (unsigned blocks : blocksToBuild())
-      for (const std::string &shape : request.shapes) {
-        options.blocks = blocks;
-        options.shape = shape;
+      for (CodeShapeChoice shape : request.shapes) {
+        options.blocksPerLink = blocks;
+        options.codeShape = shape;
         if (failed(addProgram(*module, options, name, collective)))
           return failure();
       }
@@ -248,20 +249,18 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
                                       const Collective &collective) {
   OwningOpRef<ModuleOp> lowered = module.clone();
   PassManager manager(module.getContext());
-  if (failed(appendPipeline(manager, loweringPipeline(options))) ||
-      failed(manager.run(*lowered)))
+  addLowering(manager, options);
+  if (failed(manager.run(*lowered)))
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
   if (options.steps && !leavesPeersToCopies(program))
     return program.emitOpError("has functions that access memory of peers, "
                                "beside copies by the host");
-  Result<coll::CodeShape> shape = coll::chooseCodeShape(options.shape, program);
-  if (!shape)
-    return program.emitError(shape.error());
+  coll::CodeShape shape = coll::chooseCodeShape(options.codeShape, program);
   plan::ProgramInfo info = planInfoOf(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
-  info.codeShape = *shape == coll::CodeShape::Table ? "table" : "unrolled";
+  info.codeShape = shape == coll::CodeShape::Table ? "table" : "unrolled";
   result.manifest.programs.push_back(std::move(info));
   if (failed(addKernels(module, options)))
     return failure();
@@ -320,8 +319,8 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
     std::optional<std::string> cpu = findHostTarget(target);
     kernel.target = cpu.value_or(target);
     kernel.blockSize = cpu ? 1 : options.blockSize;
-    if (cpu ? options.blocks != 1
-            : !llvm::is_contained(request.blocks, options.blocks))
+    if (cpu ? options.blocksPerLink != 1
+            : !llvm::is_contained(request.blocks, options.blocksPerLink))
       continue;
     std::string symbol = symbolOf(manifest.schedules.back().name);
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
@@ -333,11 +332,14 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
         return failure();
       continue;
     }
-    for (const std::string &element : request.elements)
-      for (const std::string &reduction : request.reductions) {
-        kernel.element = element;
-        kernel.reduction = reduction;
-        if (failed(addKernel(module, options, kernel)))
+    for (Element element : request.elements)
+      for (Reduction reduction : request.reductions) {
+        LoweringOptions typed = options;
+        typed.element = element;
+        typed.reduction = reduction;
+        kernel.element = optionText(element);
+        kernel.reduction = optionText(reduction);
+        if (failed(addKernel(module, typed, kernel)))
           return failure();
       }
   }
@@ -361,17 +363,14 @@ LogicalResult PlanBuilder::addKernel(ModuleOp module,
 }
 
 FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
-                                            LoweringOptions options,
+                                            const LoweringOptions &options,
                                             plan::KernelInfo &kernel) {
-  if (!kernel.element.empty()) {
-    options.element = kernel.element;
-    options.reduction = kernel.reduction;
-  }
   if (std::optional<std::string> cpu = findHostTarget(kernel.target)) {
     kernel.format = "elf";
     PassManager manager(module.getContext());
-    if (failed(appendPipeline(manager, hostPipeline(options))) ||
-        failed(manager.run(module)))
+    addLowering(manager, options);
+    addHostConversion(manager, options);
+    if (failed(manager.run(module)))
       return failure();
     return compileHostObject(module, *cpu);
   }

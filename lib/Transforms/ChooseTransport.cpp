@@ -61,16 +61,20 @@ using Link = std::pair<unsigned, unsigned>;
 /// The sends of each link, by what was chosen for them.
 using SendCounts = std::map<Link, std::map<Choice, unsigned>>;
 
-/// Parses "0-1:pull".
-std::optional<std::pair<Link, Transport>> parseLinkChoice(StringRef text) {
-  auto [ends, word] = text.split(':');
-  auto [src, dst] = ends.split('-');
-  Link link;
-  std::optional<Transport> transport = symbolizeTransport(word);
-  if (src.getAsInteger(10, link.first) || dst.getAsInteger(10, link.second) ||
-      !transport)
+/// The transport that `choice` names; nothing if it is none.
+std::optional<Transport> transportOf(TransportChoice choice) {
+  switch (choice) {
+  case TransportChoice::Push:
+    return Transport::Push;
+  case TransportChoice::Pull:
+    return Transport::Pull;
+  case TransportChoice::DMA:
+    return Transport::DMA;
+  case TransportChoice::Given:
+  case TransportChoice::Auto:
     return std::nullopt;
-  return std::pair(link, *transport);
+  }
+  llvm_unreachable("no other choices");
 }
 
 struct ChooseTransportPass
@@ -87,14 +91,9 @@ struct ChooseTransportPass
 
 private:
   LogicalResult readOptions() {
-    for (const std::string &text : links) {
-      auto choice = parseLinkChoice(text);
-      if (!choice)
-        return getOperation().emitError()
-               << "cannot read '" << text
-               << "' as the transport of a link, expected SRC-DST:TRANSPORT "
-                  "with push, pull or dma";
-      auto [link, given] = *choice;
+    for (const LinkTransport &choice : links) {
+      Link link{choice.src, choice.dst};
+      Transport given = *transportOf(choice.transport);
       auto [it, isNew] = linkChoices.try_emplace(link, given);
       if (it->second != given)
         return getOperation().emitError()
@@ -102,11 +101,6 @@ private:
                << " is to be by " << stringifyTransport(it->second)
                << " and by " << stringifyTransport(given);
     }
-    if (transport != "given" && transport != "auto" &&
-        !symbolizeTransport(transport))
-      return getOperation().emitError()
-             << "unknown transport '" << transport
-             << "', expected given, push, pull, dma or auto";
     for (auto [name, value] :
          {std::pair<const char *, double>("alpha", alpha), {"beta", beta}})
       if (!(value >= 0))
@@ -120,7 +114,7 @@ private:
     if (failed(problem) || failed(requireLinks(schedule, problem->topology)))
       return failure();
     std::map<Link, Choice> estimates;
-    if (transport == "auto")
+    if (transport == TransportChoice::Auto)
       for (const auto &[link, use] : readUses(schedule, problem->topology))
         estimates[link] = estimate(use, problem->collective.chunks());
     SendCounts sends;
@@ -178,7 +172,7 @@ private:
   /// in the last step has one more waited for, that the chunk has been read. In
   /// other steps both come while something else goes on.
   double latencies(const TransportCost &candidate, const LinkUse &use) const {
-    bool hasFlags = !engines;
+    bool hasFlags = !steps;
     bool hasExtra = candidate.transport == Transport::Push ? use.inFirstStep
                                                            : use.inLastStep;
     return use.steps * candidate.latency + (hasFlags && hasExtra);
@@ -191,7 +185,7 @@ private:
     double bestTime = 0;
     std::string times;
     for (const TransportCost &candidate : transportCosts) {
-      if (candidate.transport == Transport::DMA && !engines)
+      if (candidate.transport == Transport::DMA && !steps)
         continue;
       double time = latencies(candidate, use) * alpha +
                     linkBytes * beta / (use.bandwidth * candidate.bandwidth);
@@ -214,9 +208,9 @@ private:
     Choice choice{Transport::Push, "by default"};
     if (auto it = linkChoices.find(link); it != linkChoices.end())
       choice = {it->second, "as the option for the link says"};
-    else if (transport == "auto")
+    else if (transport == TransportChoice::Auto)
       choice = estimates.at(link);
-    else if (std::optional<Transport> named = symbolizeTransport(transport))
+    else if (std::optional<Transport> named = transportOf(transport))
       choice = {*named, "as the option says"};
     else if (std::optional<Transport> given = op.getTransport())
       choice = {*given, "as the schedule says"};

@@ -343,9 +343,10 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
   using LowerScheduleBase::LowerScheduleBase;
 
   void runOnOperation() override {
-    if (blocks < 1 || blocks > 64) {
+    if (blocksPerLink < 1 || blocksPerLink > 64) {
       getOperation().emitError()
-          << "blocks is " << blocks.getValue() << ", expected between 1 and 64";
+          << "blocks-per-link is " << blocksPerLink.getValue()
+          << ", expected between 1 and 64";
       return signalPassFailure();
     }
     for (auto op :
@@ -369,8 +370,8 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     auto program = ProgramOp::create(
         builder, op.getLoc(), op.getSymNameAttr(), op.getCollectiveAttr(),
         op.getTopologyAttr(), op.getChunksAttr(), op.getRootAttr(),
-        builder.getI32IntegerAttr(blocks),
-        alternate || ll ? builder.getUnitAttr() : nullptr,
+        builder.getI32IntegerAttr(blocksPerLink),
+        doubleBuffer || ll ? builder.getUnitAttr() : nullptr,
         ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
     for (auto [number, state] : llvm::enumerate(ranks))

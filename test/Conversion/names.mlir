@@ -1,5 +1,5 @@
-// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true shape=table" | FileCheck %s
-// RUN: sccl-opt %s -convert-coll-to-host=shape=table | FileCheck %s --check-prefix=HOST
+// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true code-shape=table" | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-host=code-shape=table | FileCheck %s --check-prefix=HOST
 
 // Symbols hold letters, digits and underscores, whatever a program is called, and
 // those of different programs differ.

@@ -113,7 +113,7 @@ pack_rows() {
 # A program that sets and awaits flags, 500 times there and back; no schedule
 # becomes that, so it skips the checks of programs.
 pack_ping_pong() {
-  local pipeline="convert-coll-to-gpu{target=nvvm block-size=256 shape=unrolled \
+  local pipeline="convert-coll-to-gpu{target=nvvm block-size=256 code-shape=unrolled \
 virtual-ranks=true},nvvm-attach-target{chip=$target O=3},gpu.module(canonicalize,\
 cse,convert-scf-to-cf,convert-gpu-to-nvvm,canonicalize,reconcile-unrealized-casts),\
 gpu-module-to-binary{format=isa}"
@@ -150,7 +150,7 @@ pack_metrics() {
     --blocks-per-link=64
   synthesize reduce2 line:2 reduce_scatter 2 1 1
   compile reduce2 reduce2 "${large[@]}" --variant=pull --blocks-per-link=32 \
-    --blocks-per-link=64 --dtype=f32 --dtype=f16 --dtype=bf16 --dtype=f8e4m3
+    --blocks-per-link=64 --element=f32 --element=f16 --element=bf16 --element=f8e4m3
   synthesize reduce8 mesh:8 reduce_scatter 8 1 1
   compile reduce8 reduce8 "${large[@]}" --variant=pull --blocks-per-link=1 \
     --blocks-per-link=2 --blocks-per-link=4

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/ABI/KernelABI.h"
-#include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Measure/HostExecutor.h"
+#include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -33,8 +33,8 @@ static HostPlan compile(const std::string &file, const ElementType &element,
   mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(
       SCCL_TEST_INPUTS "/" + file, &context);
-  options.element = element.name;
-  options.reduction = toString(reduction);
+  options.element = element.id;
+  options.reduction = reduction;
   mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, options);
   EXPECT_TRUE(succeeded(plan));
   return std::move(*plan);
@@ -47,8 +47,8 @@ static HostPlan compile(const std::string &file, const ElementType &element,
 /// A schedule, and a way to lower it.
 struct Lowering {
   const char *file;
-  const char *transport;
-  const char *shape;
+  TransportChoice transport;
+  CodeShapeChoice shape;
 };
 
 class Table : public testing::TestWithParam<Lowering> {};
@@ -56,7 +56,7 @@ class Table : public testing::TestWithParam<Lowering> {};
 TEST_P(Table, runsBitExactly) {
   LoweringOptions lowering;
   lowering.transport = GetParam().transport;
-  lowering.shape = GetParam().shape;
+  lowering.codeShape = GetParam().shape;
   for (const ElementType &element : elementTypes())
     for (Reduction reduction : reductions()) {
       SCOPED_TRACE(std::string(element.name) + " " + toString(reduction));
@@ -78,10 +78,14 @@ TEST_P(Table, runsBitExactly) {
 // table holds the divisors of averages.
 INSTANTIATE_TEST_SUITE_P(
     ElementTypes, Table,
-    testing::Values(Lowering{"line3-all_reduce.mlir", "push", "auto"},
-                    Lowering{"ring4-all_reduce.mlir", "push", "unrolled"},
-                    Lowering{"mesh3-all_reduce.mlir", "push", "table"},
-                    Lowering{"line3-all_reduce.mlir", "pull", "auto"}));
+    testing::Values(Lowering{"line3-all_reduce.mlir", TransportChoice::Push,
+                             CodeShapeChoice::Auto},
+                    Lowering{"ring4-all_reduce.mlir", TransportChoice::Push,
+                             CodeShapeChoice::Unrolled},
+                    Lowering{"mesh3-all_reduce.mlir", TransportChoice::Push,
+                             CodeShapeChoice::Table},
+                    Lowering{"line3-all_reduce.mlir", TransportChoice::Pull,
+                             CodeShapeChoice::Auto}));
 
 TEST(ElementTypes, tableHasSixtyCells) {
   EXPECT_EQ(elementTypes().size() * reductions().size(), 60u);
@@ -159,7 +163,8 @@ static std::vector<Word> exchange(const HostPlan &plan,
   auto launch = [&](unsigned rank) {
     const PeerEntry &own = peers[rank];
     plan.function(rank)(own.input, own.output, own.scratch, own.control,
-                        peers.data(), &abort, bytes, bytes);
+                        peers.data(), &abort, bytes, bytes,
+                        /*table=*/nullptr);
   };
   std::thread other(launch, 1);
   launch(0);

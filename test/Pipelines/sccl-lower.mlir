@@ -1,10 +1,10 @@
 // RUN: sccl-opt %s -sccl-lower | FileCheck %s
-// RUN: sccl-opt %s -sccl-lower=blocks=3 | FileCheck %s --check-prefix=BLOCKS
+// RUN: sccl-opt %s -sccl-lower=blocks-per-link=3 | FileCheck %s --check-prefix=BLOCKS
 // RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-reductions -coll-insert-flag-sync -coll-remove-redundant-sync -coll-check-program | FileCheck %s
 // RUN: sccl-opt %s -sccl-lower=steps | FileCheck %s --check-prefix=STEPS
 // RUN: sccl-opt %s -coll-check-schedule -coll-choose-transport -coll-lower-schedule -coll-fuse-reductions -coll-insert-step-barriers -coll-check-program | FileCheck %s --check-prefix=STEPS
 // RUN: sccl-opt %s -sccl-lower=transport=dma | FileCheck %s --check-prefix=DMA
-// RUN: sccl-opt %s -sccl-lower="transport=pull through-scratch alternate" | FileCheck %s --check-prefix=PULL
+// RUN: sccl-opt %s -sccl-lower="transport=pull through-scratch double-buffer" | FileCheck %s --check-prefix=PULL
 // RUN: sccl-opt %s -sccl-lower=transport=auto | FileCheck %s
 // RUN: sccl-opt %s -sccl-lower | sccl-opt -sccl-lower | FileCheck %s
 

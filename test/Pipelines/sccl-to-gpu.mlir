@@ -1,5 +1,5 @@
 // RUN: sccl-opt %s -sccl-to-nvvm | FileCheck %s --check-prefixes=CHECK,NVVM
-// RUN: sccl-opt %s -sccl-to-nvvm="chip=sm_80 blocks=2 block-size=512" | FileCheck %s --check-prefix=SM80
+// RUN: sccl-opt %s -sccl-to-nvvm="chip=sm_80 blocks-per-link=2 block-size=512" | FileCheck %s --check-prefix=SM80
 // RUN: sccl-opt %s -sccl-to-rocdl | FileCheck %s --check-prefixes=CHECK,ROCDL
 // RUN: sccl-opt %s -sccl-to-rocdl="chip=gfx90a element=f64" | FileCheck %s --check-prefix=GFX90A
 // RUN: sccl-opt %s -sccl-to-nvvm | FileCheck %s --check-prefix=NONE

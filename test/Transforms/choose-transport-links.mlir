@@ -1,6 +1,6 @@
-// RUN: sccl-opt %s -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto bytes=2000000 explain" 2>&1 | FileCheck %s --check-prefix=ENGINES
-// RUN: sccl-opt %s -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto engines=false bytes=1000 explain" 2>&1 | FileCheck %s --check-prefix=FLAGS
-// RUN: sccl-opt %s -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto engines=false bytes=2000000 explain" 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: sccl-opt %s -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto steps bytes=2000000 explain" 2>&1 | FileCheck %s --check-prefix=ENGINES
+// RUN: sccl-opt %s -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto bytes=1000 explain" 2>&1 | FileCheck %s --check-prefix=FLAGS
+// RUN: sccl-opt %s -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto bytes=2000000 explain" 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: sccl-opt %s -sccl-lower="transport=auto ll" -o /dev/null
 // RUN: sccl-opt %s -sccl-lower="transport=auto" -o /dev/null
 

@@ -1,24 +1,24 @@
 // RUN: sccl-opt %s -coll-choose-transport | FileCheck %s --check-prefixes=GIVEN,CHECK
-// RUN: sccl-opt %s -coll-choose-transport=links=2-1:push | FileCheck %s --check-prefixes=OVERRULED
+// RUN: sccl-opt %s -coll-choose-transport=link-transport=2-1:push | FileCheck %s --check-prefixes=OVERRULED
 // RUN: sccl-opt %s -coll-choose-transport=transport=push | FileCheck %s --check-prefixes=PUSH,CHECK
 // RUN: sccl-opt %s -coll-choose-transport=transport=pull | FileCheck %s --check-prefixes=PULL,CHECK
 // RUN: sccl-opt %s -coll-choose-transport=transport=dma | FileCheck %s --check-prefixes=DMA,CHECK
-// RUN: sccl-opt %s -coll-choose-transport="transport=pull links=0-1:push,1-2:dma" | FileCheck %s --check-prefixes=LINKS
-// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=0" | FileCheck %s --check-prefixes=PUSH
-// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=1000000000" | FileCheck %s --check-prefixes=DMA
-// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=1000000000 engines=false" | FileCheck %s --check-prefixes=PUSH
+// RUN: sccl-opt %s -coll-choose-transport="transport=pull link-transport=0-1:push,1-2:dma" | FileCheck %s --check-prefixes=LINKS
+// RUN: sccl-opt %s -coll-choose-transport="transport=auto steps bytes=0" | FileCheck %s --check-prefixes=PUSH
+// RUN: sccl-opt %s -coll-choose-transport="transport=auto steps bytes=1000000000" | FileCheck %s --check-prefixes=DMA
+// RUN: sccl-opt %s -coll-choose-transport="transport=auto bytes=1000000000" | FileCheck %s --check-prefixes=PUSH
 
 // Why: the estimate is alpha for each step that uses a link, and beta for each byte
 // of its chunks over its bandwidth. With neither latency nor bandwidth all are
 // equal, and push wins.
-// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto bytes=1000000000 links=1-0:pull explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not=remark:
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto steps bytes=1000000000 link-transport=1-0:pull explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not=remark:
 // EXPLAIN: choose-transport.mlir:[[# @LINE + 90]]:1: remark: link 0 -> 1 (2 sends): dma, estimated for 1000000000 bytes: push 40000.7 us, pull 43011.5 us, dma 37738.1 us
 // EXPLAIN: remark: link 1 -> 0 (1 send): pull, as the option for the link says
 // EXPLAIN: remark: link 1 -> 2 (1 send): dma, estimated
 // EXPLAIN: remark: link 2 -> 1 (2 sends): dma, estimated
-// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto alpha=0 beta=0 explain" 2>&1 | FileCheck %s --check-prefix=TIE
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto steps alpha=0 beta=0 explain" 2>&1 | FileCheck %s --check-prefix=TIE
 // TIE: remark: link 0 -> 1 (2 sends): push, estimated for 1048576 bytes: push 0.0 us, pull 0.0 us, dma 0.0 us
-// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto alpha=10 beta=1 bytes=1 engines=false explain" 2>&1 | FileCheck %s --check-prefix=MODEL
+// RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto alpha=10 beta=1 bytes=1 explain" 2>&1 | FileCheck %s --check-prefix=MODEL
 // MODEL: remark: link 0 -> 1 (2 sends): pull, estimated for 1 bytes: push 21.0 us, pull 11.1 us{{$}}
 // MODEL: remark: link 1 -> 0 (1 send): push, estimated for 1 bytes: push 10.5 us, pull 20.5 us{{$}}
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=pull explain" 2>&1 | FileCheck %s --check-prefix=NAMED

@@ -2,8 +2,8 @@
 // RUN: FileCheck %s --input-file=%t.mlir
 
 // The whole gives the right sums, on whatever data.
-// RUN: sccl run %t.mlir --bytes=1200 --iterations=3 --dtype=f32 --op=sum | FileCheck %s --check-prefix=RESULT
-// RUN: sccl run %t.mlir --bytes=1200 --iterations=3 --dtype=i64 --op=min | FileCheck %s --check-prefix=RESULT
+// RUN: sccl run %t.mlir --bytes=1200 --iterations=3 --element=f32 --reduction=sum | FileCheck %s --check-prefix=RESULT
+// RUN: sccl run %t.mlir --bytes=1200 --iterations=3 --element=i64 --reduction=min | FileCheck %s --check-prefix=RESULT
 // RESULT: all_reduce, 3 ranks, {{.*}}#wrong 0 of {{[1-9][0-9]*}} elements
 
 // It may have the name of a part, and is called "composed" if none is given.

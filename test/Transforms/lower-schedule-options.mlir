@@ -1,7 +1,7 @@
-// RUN: not sccl-opt %s -coll-lower-schedule=blocks=0 2>&1 | FileCheck %s --check-prefix=ZERO
-// RUN: not sccl-opt %s -coll-lower-schedule=blocks=65 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not sccl-opt %s -coll-lower-schedule=blocks-per-link=0 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not sccl-opt %s -coll-lower-schedule=blocks-per-link=65 2>&1 | FileCheck %s --check-prefix=MANY
 
-// ZERO: error: blocks is 0, expected between 1 and 64
-// MANY: error: blocks is 65, expected between 1 and 64
+// ZERO: error: blocks-per-link is 0, expected between 1 and 64
+// MANY: error: blocks-per-link is 65, expected between 1 and 64
 coll.topology @lonely ranks = 1 {
 }

@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -coll-lower-schedule | FileCheck %s --check-prefix=DIRECT
 // RUN: sccl-opt %s -coll-lower-schedule=through-scratch | FileCheck %s --check-prefix=SCRATCH
-// RUN: sccl-opt %s -coll-lower-schedule="alternate through-scratch" | FileCheck %s --check-prefix=ALTERNATE
-// RUN: sccl-opt %s -coll-lower-schedule=alternate | FileCheck %s --check-prefix=HALVES
+// RUN: sccl-opt %s -coll-lower-schedule="double-buffer through-scratch" | FileCheck %s --check-prefix=ALTERNATE
+// RUN: sccl-opt %s -coll-lower-schedule=double-buffer | FileCheck %s --check-prefix=HALVES
 
 coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1

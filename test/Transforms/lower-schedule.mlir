@@ -1,5 +1,5 @@
 // RUN: sccl-opt %s -coll-check-schedule -coll-lower-schedule | FileCheck %s
-// RUN: sccl-opt %s -coll-lower-schedule=blocks=4 | FileCheck %s --check-prefix=BLOCKS
+// RUN: sccl-opt %s -coll-lower-schedule=blocks-per-link=4 | FileCheck %s --check-prefix=BLOCKS
 
 // After the pass no schedule remains.
 // CHECK-NOT: coll.schedule

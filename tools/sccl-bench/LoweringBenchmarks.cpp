@@ -87,17 +87,18 @@ static mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text) {
 //===----------------------------------------------------------------------===//
 
 static void addCompilation(const Row &row, const std::string &chip,
-                           OutputKind kind, const std::string &shape) {
-  addPrepared("compile/" + row.name() + "/" + chip + "/" + shape, [=] {
-    auto text = std::make_shared<std::string>(synthesizeText(row));
-    Chip target = unwrap(findChip(chip));
-    return Body([=]() -> std::string {
-      LoweringOptions options;
-      options.shape = shape;
-      auto bytes = compileFor(*parse(*text), target, kind, options);
-      return succeeded(bytes) ? "" : "does not compile";
-    });
-  });
+                           OutputKind kind, CodeShapeChoice shape) {
+  addPrepared("compile/" + row.name() + "/" + chip + "/" + optionText(shape),
+              [=] {
+                auto text = std::make_shared<std::string>(synthesizeText(row));
+                Chip target = unwrap(findChip(chip));
+                return Body([=]() -> std::string {
+                  LoweringOptions options;
+                  options.codeShape = shape;
+                  auto bytes = compileFor(*parse(*text), target, kind, options);
+                  return succeeded(bytes) ? "" : "does not compile";
+                });
+              });
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,11 +181,11 @@ static void measureExecution(benchmark::State &state, const Row &row,
 
 /// The bytes of a plan with code for `targets` and `elements`.
 static std::string compilePlan(const Row &row, std::vector<std::string> targets,
-                               std::vector<std::string> elements) {
+                               std::vector<Element> elements) {
   PlanRequest request;
   request.targets = std::move(targets);
   request.elements = std::move(elements);
-  request.reductions = {"sum"};
+  request.reductions = {Reduction::Sum};
   request.generator = "sccl-bench";
   PlanBuilder builder(request);
   if (failed(builder.add(*parse(synthesizeText(row)))))
@@ -205,7 +206,7 @@ static void addLoading(const std::string &name,
   addPrepared("load/" + name, [=] {
     Row row{CollectiveKind::AllReduce, 16, 4, 6};
     auto bytes = std::make_shared<std::string>(
-        compilePlan(row, targets, {"f32", "f16"}));
+        compilePlan(row, targets, {Element::F32, Element::F16}));
     std::fprintf(stderr, "load/%s: a plan of %zu bytes\n", name.c_str(),
                  bytes->size());
     return Body([=]() -> std::string {
@@ -245,7 +246,7 @@ static double timeSmallLaunches(const RankEnd &end, scclPlan plan) {
 
 static void measureLaunch(benchmark::State &state) {
   Row row{CollectiveKind::AllReduce, 1, 1, 1, "mesh:2"};
-  scclPlan plan = loadPlan(compilePlan(row, {"host"}, {"f32"}));
+  scclPlan plan = loadPlan(compilePlan(row, {"host"}, {Element::F32}));
   for (auto _ : state) {
     double slowest[2] = {};
     runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
@@ -275,13 +276,15 @@ void bench::registerLowering() {
                       {CollectiveKind::AllToAll, 24, 2, 8},
                       {CollectiveKind::Broadcast, 18, 5, 5}};
   for (const Row &row : rows)
-    for (const char *shape : {"unrolled", "table"}) {
+    for (CodeShapeChoice shape :
+         {CodeShapeChoice::Unrolled, CodeShapeChoice::Table}) {
       addCompilation(row, "sm_90", OutputKind::PTX, shape);
       addCompilation(row, "gfx942", OutputKind::HSACO, shape);
     }
   // The row with the most sends.
   Row largest{CollectiveKind::AllReduce, 48, 14, 14};
-  for (const char *shape : {"unrolled", "table"}) {
+  for (CodeShapeChoice shape :
+       {CodeShapeChoice::Unrolled, CodeShapeChoice::Table}) {
     addCompilation(largest, "sm_90", OutputKind::PTX, shape);
     addCompilation(largest, "gfx942", OutputKind::HSACO, shape);
   }

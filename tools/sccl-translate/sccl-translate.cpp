@@ -54,7 +54,7 @@ static void registerOutput(llvm::StringRef name, llvm::StringRef description,
         if (!target)
           return llvm::LogicalResult(module->emitError(target.error()));
         sccl::LoweringOptions options;
-        options.blocks = blocks;
+        options.blocksPerLink = blocks;
         mlir::FailureOr<std::string> bytes =
             sccl::compileFor(*module, *target, kind, options);
         if (mlir::succeeded(bytes))

@@ -27,10 +27,10 @@ static cl::opt<std::string> upTo("to", cl::desc("Largest size"),
                                  cl::init("64MiB"), cl::sub(command));
 static cl::opt<unsigned> factor("factor", cl::desc("From size to size"),
                                 cl::init(8), cl::sub(command));
-static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
-                                  cl::init("f32"), cl::sub(command));
-static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
-                                      cl::init("sum"), cl::sub(command));
+static cl::opt<Element> element("element", cl::desc("Element type"),
+                                cl::init(Element::F32), cl::sub(command));
+static cl::opt<Reduction> reduction("reduction", cl::desc("Reduction"),
+                                    cl::init(Reduction::Sum), cl::sub(command));
 static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
@@ -52,18 +52,7 @@ static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
 
 bool driver::benchChosen() { return bool(command); }
 
-bool driver::checkTypes(const std::string &element,
-                        const std::string &reduction) {
-  Result<ElementType> type = findElementType(element);
-  Result<Reduction> op = findReduction(reduction);
-  if (!type || !op)
-    fail(type ? op.error() : type.error());
-  return type && op;
-}
-
-static unsigned elementBytes() {
-  return findElementType(std::string(dtype))->bytes;
-}
+static unsigned elementBytes() { return elementType(element).bytes; }
 
 uint64_t driver::segmentsOfSize(const plan::Manifest &manifest) {
   uint64_t most = 1;
@@ -146,12 +135,13 @@ public:
     bool rooted = !manifest.conditions &&
                   isRooted(*parseCollectiveName(manifest.collective));
     int root = rooted ? int(manifest.root) : -1;
-    std::string op = manifest.combining ? std::string(reduction) : "none";
+    std::string op =
+        manifest.combining ? optionText(reduction.getValue()) : "none";
     if (json) {
       llvm::outs() << llvm::json::Value(llvm::json::Object{
                           {"size", bytes},
                           {"count", count},
-                          {"type", dtype},
+                          {"type", elementType(element).name},
                           {"redop", op},
                           {"root", root},
                           {"ranks", manifest.ranks},
@@ -165,7 +155,7 @@ public:
                    << '\n';
     } else {
       llvm::outs() << llvm::formatv("{0,12} {1,13} {2,6} {3,5} {4,5}", bytes,
-                                    count, dtype, op, root);
+                                    count, elementType(element).name, op, root);
       for (const Measurement *measurement : {&apart, &inPlace})
         llvm::outs() << llvm::formatv(
             " {0,8:f2} {1,7:f2} {2,7:f2} {3,6}", measurement->seconds * 1e6,
@@ -212,8 +202,8 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
   for (uint64_t size : sizes) {
     MeasureRequest request;
     request.count = size / segmentsOfSize(manifest) / elementBytes();
-    request.element = *findElementType(std::string(dtype));
-    request.reduction = *findReduction(std::string(reduction));
+    request.element = elementType(element);
+    request.reduction = reduction;
     request.registered = buffers == "registered";
     request.batches = batches;
     request.launches = launches ? launches : launchesForSize(size);
@@ -257,8 +247,6 @@ int driver::benchMain() {
                 device.name() + " cannot access");
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
-  if (!checkTypes(dtype, reduction))
-    return BadInput;
   if (!dropEmpty(*sizes, segmentsOfSize(plan->view.manifest) * elementBytes()))
     return BadInput;
   return startRanks(

@@ -30,11 +30,6 @@ static cl::opt<std::string>
     output("o",
            cl::desc("Output; .sccl .mlir .ptx .cubin .fatbin .s or .hsaco"),
            cl::value_desc("FILE"), cl::Required, cl::sub(command));
-static cl::list<unsigned> blocks("blocks-per-link",
-                                 cl::desc("Thread blocks for each link"),
-                                 cl::sub(command));
-static cl::opt<unsigned> blockSize("block-size", cl::desc("Threads per block"),
-                                   cl::init(256), cl::sub(command));
 static cl::opt<double>
     alpha("alpha",
           cl::desc("Microseconds per step, for plans (5) and --transport=auto "
@@ -48,20 +43,8 @@ static cl::opt<std::string>
     bytes("bytes",
           cl::desc("Size of a send buffer that --transport=auto is for"),
           cl::init("1MiB"), cl::sub(command));
-static cl::opt<unsigned> residentBlocks(
-    "resident-blocks",
-    cl::desc("Blocks that the GPU holds at once, if other than a product with "
-             "its chip, which errors name"),
-    cl::init(0), cl::sub(command));
-static cl::opt<bool>
-    noResidency("no-residency",
-                cl::desc("Do not check that all blocks of a rank run at once"),
-                cl::sub(command));
-static cl::opt<bool> virtualRanks(
-    "virtual-ranks",
-    cl::desc("Add a kernel that runs all ranks, for ranks that share a GPU"),
-    cl::sub(command));
-static LoweringFlags lowering(command);
+static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
+                                        OptionGroup::GPU, OptionGroup::Code});
 static cl::list<std::string>
     variants("variant",
              cl::desc("For plans: push, pull, scratch, dma (all four)"),
@@ -70,18 +53,18 @@ static cl::opt<bool> assemble(
     "assemble",
     cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),
     cl::sub(command));
-static cl::opt<bool> noAudit("no-audit",
-                             cl::desc("Do not check the flags in the assembly"),
-                             cl::sub(command));
 
 bool driver::compileChosen() { return bool(command); }
 
-/// The values of a repeatable option.
+/// "--OPTION=VALUE is there N times" for the first value that is.
 template <typename T>
-static std::vector<T> valuesOr(const cl::list<T> &option, T fallback) {
-  if (option.empty())
-    return {fallback};
-  return {option.begin(), option.end()};
+static std::optional<std::string> findTwice(const char *option,
+                                            const std::vector<T> &values) {
+  for (const T &value : values)
+    if (size_t count = llvm::count(values, value); count > 1)
+      return std::string(option) + "=" + optionText(value) + " is there " +
+             std::to_string(count) + " times";
+  return std::nullopt;
 }
 
 /// What is wrong with repeatable options of a plan, or nothing.
@@ -90,26 +73,16 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
     if (!findVariant(name))
       return "unknown variant '" + name +
              "', expected push, pull, scratch or dma";
-  for (const std::string &name : plan.shapes)
-    if (name != "unrolled" && name != "table" && name != "auto")
-      return "unknown code shape '" + name +
-             "', expected auto, unrolled or table";
-  for (const std::string &name : plan.elements)
-    if (Result<ElementType> element = findElementType(name); !element)
-      return element.error();
-  for (const std::string &name : plan.reductions)
-    if (Result<Reduction> reduction = findReduction(name); !reduction)
-      return reduction.error();
-  for (auto [option, values] : {std::pair{"--variant", &plan.variants},
-                                {"--code-shape", &plan.shapes},
-                                {"--target", &plan.targets},
-                                {"--dtype", &plan.elements},
-                                {"--op", &plan.reductions}})
-    for (const std::string &value : *values)
-      if (size_t count = llvm::count(*values, value); count > 1)
-        return std::string(option) + "=" + value + " is there " +
-               std::to_string(count) + " times";
-  return std::nullopt;
+  std::optional<std::string> mistake = findTwice("--variant", plan.variants);
+  if (!mistake)
+    mistake = findTwice("--code-shape", plan.shapes);
+  if (!mistake)
+    mistake = findTwice("--target", plan.targets);
+  if (!mistake)
+    mistake = findTwice("--element", plan.elements);
+  if (!mistake)
+    mistake = findTwice("--reduction", plan.reductions);
+  return mistake;
 }
 
 /// The model that --alpha and --bandwidth describe. Prints an error and returns
@@ -130,7 +103,7 @@ static std::optional<std::string> findIdleOption() {
           LoweringFlags::findGiven({std::addressof(variants), &assemble});
       !option.empty())
     return option + " needs a plan; '" + output + "' should end in .sccl";
-  if (lowering.get().transport == "auto")
+  if (lowering.get().transport == TransportChoice::Auto)
     return std::nullopt;
   if (bytes.getNumOccurrences() > 0)
     return "--bytes needs --transport=auto";
@@ -144,9 +117,11 @@ static std::optional<std::string> findIdleOption() {
 static bool checkOptionsForGPUs() {
   if (!llvm::all_of(targets, findHostTarget))
     return true;
-  std::string option = LoweringFlags::findGiven(
-      {std::addressof(blocks), &blockSize, &residentBlocks, &virtualRanks,
-       &assemble, &noAudit});
+  std::string option = lowering.findGiven(OptionGroup::GPU);
+  if (option.empty())
+    option = lowering.findGiven(OptionGroup::Code);
+  if (option.empty())
+    option = LoweringFlags::findGiven({&assemble});
   if (!option.empty())
     fail(option + " is for GPUs, and all targets are CPUs");
   return option.empty();
@@ -164,21 +139,15 @@ static int compilePlan() {
   request.output = output;
   for (const std::string &name : targets)
     request.plan.targets.push_back(findHostTarget(name).value_or(name));
-  request.plan.elements = lowering.elements();
-  request.plan.reductions = lowering.reductions();
+  request.plan.elements = lowering.values(&LoweringOptions::element);
+  request.plan.reductions = lowering.values(&LoweringOptions::reduction);
   if (!variants.empty())
     request.plan.variants = {variants.begin(), variants.end()};
-  request.plan.shapes = lowering.shapes();
-  request.plan.blocks = valuesOr<unsigned>(blocks, 1);
+  request.plan.shapes = lowering.values(&LoweringOptions::codeShape);
+  request.plan.blocks = lowering.values(&LoweringOptions::blocksPerLink);
   request.plan.assemble = assemble;
-  LoweringOptions &options = request.plan.lowering;
-  options = lowering.get();
-  options.blockSize = blockSize;
-  options.audit = !noAudit;
-  options.residentBlocks = residentBlocks;
-  options.residency = !noResidency;
-  options.virtualRanks = virtualRanks;
-  if (options.steps)
+  request.plan.lowering = lowering.get();
+  if (runsBySteps(request.plan.lowering))
     return fail("plans have variants in place of dma for single links");
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
@@ -193,24 +162,17 @@ static int compilePlan() {
 int driver::compileMain() {
   if (llvm::StringRef(output).ends_with(".sccl"))
     return compilePlan();
-  for (auto [option, count] : {std::pair{"input file", inputs.size()},
-                               {"--target", targets.size()},
-                               {"--blocks-per-link", blocks.size()},
-                               {"--dtype", lowering.elements().size()},
-                               {"--op", lowering.reductions().size()},
-                               {"--code-shape", lowering.shapes().size()}})
-    if (count > 1)
-      return fail(llvm::Twine(count) + " times " + option + " need a plan; '" +
-                  output + "' should end in .sccl");
+  std::string repeated = lowering.findRepeated();
+  if (targets.size() > 1)
+    repeated = std::to_string(targets.size()) + " times --target";
+  if (inputs.size() > 1)
+    repeated = std::to_string(inputs.size()) + " times input file";
+  if (!repeated.empty())
+    return fail(repeated + " need a plan; '" + output +
+                "' should end in .sccl");
   if (std::optional<std::string> mistake = findIdleOption())
     return fail(*mistake);
   LoweringOptions options = lowering.get();
-  options.blocks = valuesOr<unsigned>(blocks, 1)[0];
-  options.blockSize = blockSize;
-  options.audit = !noAudit;
-  options.residentBlocks = residentBlocks;
-  options.residency = !noResidency;
-  options.virtualRanks = virtualRanks;
   std::optional<CostModel> model = readCostModel();
   if (!model)
     return BadInput;

@@ -8,86 +8,47 @@
 #ifndef SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
 #define SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
 
-#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Options/LoweringOptions.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/CommandLine.h"
 
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 
 namespace sccl::driver {
 
-/// The options of a subcommand that lowers schedules.
+/// The options of a subcommand that lowers schedules: those of some groups that
+/// LoweringOptions.td declares.
 class LoweringFlags {
 public:
-  explicit LoweringFlags(llvm::cl::SubCommand &command)
-      : elementNames("dtype", llvm::cl::desc("Element type (f32)"),
-                     llvm::cl::sub(command)),
-        reductionNames("op", llvm::cl::desc("Reduction (sum)"),
-                       llvm::cl::sub(command)),
-        transport("transport",
-                  llvm::cl::desc("Who moves chunks: push, pull, dma (with "
-                                 "--steps), auto, or given: as the schedule "
-                                 "says, else push"),
-                  llvm::cl::init("given"), llvm::cl::sub(command)),
-        links("link-transport",
-              llvm::cl::desc("Transport of one link, as 0-1:pull"),
-              llvm::cl::value_desc("SRC-DST:TRANSPORT"),
-              llvm::cl::CommaSeparated, llvm::cl::sub(command)),
-        explain("explain",
-                llvm::cl::desc("Say for each link who moves chunks, and why, "
-                               "and how many ops were joined and removed"),
-                llvm::cl::sub(command)),
-        steps("steps",
-              llvm::cl::desc("A kernel per step, in place of one for all"),
-              llvm::cl::sub(command)),
-        throughScratch("through-scratch",
-                       llvm::cl::desc("Let ranks touch nothing of their peers "
-                                      "but scratch memory"),
-                       llvm::cl::sub(command)),
-        alternate("alternate",
-                  llvm::cl::desc("Use two halves of scratch by turns, to spare "
-                                 "handshakes"),
-                  llvm::cl::sub(command)),
-        ll("ll",
-           llvm::cl::desc("Send words of data and launch number, in place "
-                          "of flags: for small messages"),
-           llvm::cl::sub(command)),
-        shapeNames("code-shape", llvm::cl::desc("unrolled, table or auto"),
-                   llvm::cl::sub(command)),
-        identical("identical",
-                  llvm::cl::desc("Fail unless all ranks get bit-identical "
-                                 "reductions"),
-                  llvm::cl::sub(command)) {}
+  using Groups = std::initializer_list<OptionGroup>;
+  LoweringFlags(llvm::cl::SubCommand &command, Groups groups) {
+    for (const LoweringOptionRow &row : loweringOptionRows())
+      if (llvm::is_contained(groups, row.group))
+        std::visit([&](auto member) { declare(command, row, member); },
+                   row.member);
+  }
 
+  /// What was given, with the last value of what may be given several times.
   LoweringOptions get() const {
     LoweringOptions options;
-    options.element = elements().back();
-    options.reduction = reductions().back();
-    options.transport = transport;
-    options.links.assign(links.begin(), links.end());
-    options.explain = explain;
-    auto isDMA = [](llvm::StringRef link) { return link.ends_with(":dma"); };
-    options.steps =
-        steps || transport == "dma" || llvm::any_of(options.links, isDMA);
-    options.throughScratch = throughScratch;
-    options.alternate = alternate;
-    options.ll = ll;
-    options.shape = shapes().back();
-    options.identical = identical;
+    for (const Flag &flag : flags)
+      flag.read(options);
     return options;
   }
 
-  /// All that were given, at least one; `get` takes the last.
-  std::vector<std::string> elements() const {
-    return valuesOr(elementNames, "f32");
-  }
-  std::vector<std::string> reductions() const {
-    return valuesOr(reductionNames, "sum");
-  }
-  std::vector<std::string> shapes() const {
-    return valuesOr(shapeNames, "auto");
+  /// All values that were given for a repeatable option, or else its default.
+  template <typename T>
+  std::vector<T> values(T LoweringOptions::*member) const {
+    for (const Flag &flag : flags)
+      if (flag.row->member == LoweringOptionRow::Member(member) &&
+          flag.option->getNumOccurrences() != 0) {
+        auto &list = static_cast<const llvm::cl::list<T> &>(*flag.option);
+        return {list.begin(), list.end()};
+      }
+    return {LoweringOptions().*member};
   }
 
   using Options = std::initializer_list<const llvm::cl::Option *>;
@@ -98,33 +59,73 @@ public:
         return ("--" + option->ArgStr).str();
     return "";
   }
-  /// The same for all of these options that say how to lower, which is all but
-  /// --dtype and --op.
-  std::string findGiven() const {
-    return findGiven({&transport, std::addressof(links), &explain, &steps,
-                      &throughScratch, &alternate, &ll,
-                      std::addressof(shapeNames), &identical});
+  /// The same for the options of a group.
+  std::string findGiven(OptionGroup group) const {
+    for (const Flag &flag : flags)
+      if (flag.row->group == group)
+        if (std::string name = findGiven({flag.option.get()}); !name.empty())
+          return name;
+    return "";
   }
   /// The same for what plans have variants for.
   std::string findReplacedByVariants() const {
-    return findGiven({&transport, &steps});
+    for (const Flag &flag : flags)
+      for (LoweringOptionRow::Member member :
+           {LoweringOptionRow::Member(&LoweringOptions::transport),
+            LoweringOptionRow::Member(&LoweringOptions::steps)})
+        if (flag.row->member == member)
+          if (std::string name = findGiven({flag.option.get()}); !name.empty())
+            return name;
+    return "";
+  }
+  /// "N times --NAME" for the first option that was given more than once; empty
+  /// if there is none. Those for links add up.
+  std::string findRepeated() const {
+    for (const Flag &flag : flags)
+      if (flag.row->member !=
+              LoweringOptionRow::Member(&LoweringOptions::links) &&
+          flag.option->getNumOccurrences() > 1)
+        return std::to_string(flag.option->getNumOccurrences()) + " times --" +
+               flag.row->word;
+    return "";
   }
 
 private:
-  static std::vector<std::string>
-  valuesOr(const llvm::cl::list<std::string> &option, const char *fallback) {
-    if (option.empty())
-      return {fallback};
-    return {option.begin(), option.end()};
+  struct Flag {
+    const LoweringOptionRow *row;
+    std::shared_ptr<llvm::cl::Option> option;
+    std::function<void(LoweringOptions &)> read;
+  };
+
+  template <typename T>
+  void declare(llvm::cl::SubCommand &command, const LoweringOptionRow &row,
+               T LoweringOptions::*member) {
+    namespace cl = llvm::cl;
+    if (!row.isRepeatable) {
+      auto option = std::make_shared<cl::opt<T>>(
+          llvm::StringRef(row.word), cl::desc(row.description),
+          cl::sub(command), cl::init(LoweringOptions().*member));
+      flags.push_back({&row, option, [=](LoweringOptions &options) {
+                         options.*member = option->getValue();
+                       }});
+      return;
+    }
+    auto list = std::make_shared<cl::list<T>>(
+        llvm::StringRef(row.word), cl::desc(row.description), cl::sub(command));
+    flags.push_back({&row, list, [=](LoweringOptions &options) {
+                       for (const T &value : *list)
+                         take(options.*member, value);
+                     }});
   }
 
-  llvm::cl::list<std::string> elementNames, reductionNames;
-  llvm::cl::opt<std::string> transport;
-  llvm::cl::list<std::string> links;
-  llvm::cl::opt<bool> explain;
-  llvm::cl::opt<bool> steps, throughScratch, alternate, ll;
-  llvm::cl::list<std::string> shapeNames;
-  llvm::cl::opt<bool> identical;
+  template <typename T> static void take(T &member, const T &value) {
+    member = value;
+  }
+  static void take(LinkTransports &member, const LinkTransports &value) {
+    llvm::append_range(member, value);
+  }
+
+  std::vector<Flag> flags;
 };
 
 } // namespace sccl::driver

@@ -38,9 +38,6 @@ std::optional<LoadedPlan> loadPlan(llvm::StringRef path);
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);
 
-/// True if there are such an element type and reduction. Prints an error if
-/// not.
-bool checkTypes(const std::string &element, const std::string &reduction);
 /// Segments in the buffer whose bytes are the size of a call, as nccl-tests
 /// count it: the larger of send and receive buffer.
 uint64_t segmentsOfSize(const plan::Manifest &manifest);

@@ -21,7 +21,8 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
 static cl::opt<std::string>
     bytes("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
           cl::init("1MiB"), cl::sub(command));
-static LoweringFlags lowering(command);
+static LoweringFlags lowering(command,
+                              {OptionGroup::Program, OptionGroup::Data});
 static cl::opt<unsigned> iterations("iterations",
                                     cl::desc("Launches, each of them verified"),
                                     cl::init(10), cl::sub(command));
@@ -61,7 +62,8 @@ int driver::runMain() {
   bool isPlan = llvm::StringRef(input).ends_with(".sccl");
   if (!isPlan && !processes && launcher.empty())
     return runSchedule(request);
-  if (std::string option = lowering.findGiven(); isPlan && !option.empty())
+  if (std::string option = lowering.findGiven(OptionGroup::Program);
+      isPlan && !option.empty())
     return fail(option + " is for schedules, and '" + input +
                 "' is compiled already");
   if (std::string option = lowering.findReplacedByVariants(); !option.empty())
@@ -81,7 +83,7 @@ int driver::reportRun(const RunRequest &request, llvm::StringRef collective,
                         {"collective", collective},
                         {"ranks", ranks},
                         {"bytes", request.bytes},
-                        {"dtype", request.lowering.element},
+                        {"dtype", optionText(request.lowering.element)},
                         {"iterations", request.iterations},
                         {"elements", run.elements},
                         {"wrong", run.wrong},
@@ -110,12 +112,7 @@ int driver::reportRun(const RunRequest &request, llvm::StringRef collective,
 }
 
 int driver::runSchedule(const RunRequest &request) {
-  Result<ElementType> element = findElementType(request.lowering.element);
-  if (!element)
-    return fail(element.error());
-  Result<Reduction> reduction = findReduction(request.lowering.reduction);
-  if (!reduction)
-    return fail(reduction.error());
+  const ElementType &element = elementType(request.lowering.element);
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
@@ -126,12 +123,12 @@ int driver::runSchedule(const RunRequest &request) {
 
   const Collective &collective = plan->collective();
   uint64_t segments = collective.chunks() / collective.chunksPerSegment();
-  if (request.bytes % (segments * element->bytes) != 0)
+  if (request.bytes % (segments * element.bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
-                " is not a whole number of " + request.lowering.element +
-                " in " + llvm::Twine(segments) + " segments");
+                " is not a whole number of " + element.name + " in " +
+                llvm::Twine(segments) + " segments");
   Result<RunReport> run = runOnHost(
-      *plan, {request.bytes / segments, *element, *reduction,
+      *plan, {request.bytes / segments, element, request.lowering.reduction,
               request.iterations, request.timeoutSeconds, request.inPlace});
   if (!run)
     return fail(run.error());

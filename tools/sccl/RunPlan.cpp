@@ -51,7 +51,7 @@ static std::optional<std::string> planBytes(const RunRequest &request) {
   plan.targets = {"host"};
   plan.elements = {request.lowering.element};
   plan.reductions = {request.lowering.reduction};
-  plan.shapes = {request.lowering.shape};
+  plan.shapes = {request.lowering.codeShape};
   plan.lowering = request.lowering;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
@@ -79,8 +79,8 @@ static int runRank(const RunRequest &request, llvm::StringRef bytes,
     run.failure = rank.error();
   } else {
     MeasureRequest measure;
-    measure.element = *findElementType(request.lowering.element);
-    measure.reduction = *findReduction(request.lowering.reduction);
+    measure.element = elementType(request.lowering.element);
+    measure.reduction = request.lowering.reduction;
     measure.count =
         request.bytes / manifest.sendSegments / measure.element.bytes;
     measure.inPlace = request.inPlace;
@@ -100,12 +100,7 @@ static int runRank(const RunRequest &request, llvm::StringRef bytes,
 }
 
 int driver::runPlan(const RunRequest &request, RanksAs kind) {
-  Result<ElementType> element = findElementType(request.lowering.element);
-  if (!element)
-    return fail(element.error());
-  Result<Reduction> reduction = findReduction(request.lowering.reduction);
-  if (!reduction)
-    return fail(reduction.error());
+  const ElementType &element = elementType(request.lowering.element);
   std::optional<std::string> bytes = planBytes(request);
   if (!bytes)
     return BadInput;
@@ -113,9 +108,9 @@ int driver::runPlan(const RunRequest &request, RanksAs kind) {
   if (!view)
     return fail(view.error());
   const plan::Manifest &manifest = view->manifest;
-  if (request.bytes % (uint64_t(manifest.sendSegments) * element->bytes) != 0)
+  if (request.bytes % (uint64_t(manifest.sendSegments) * element.bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
-                " is not a whole number of " + element->name + " in " +
+                " is not a whole number of " + element.name + " in " +
                 llvm::Twine(manifest.sendSegments) + " segments");
   return startRanks(manifest.ranks, kind, request.timeoutSeconds,
                     [&](const RankEnd &end) {

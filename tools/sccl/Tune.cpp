@@ -36,10 +36,10 @@ static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
                                  cl::init("64MiB"), cl::sub(command));
 static cl::opt<unsigned> factor("factor", cl::desc("From size to size"),
                                 cl::init(4), cl::sub(command));
-static cl::opt<std::string> dtype("dtype", cl::desc("Element type"),
-                                  cl::init("f32"), cl::sub(command));
-static cl::opt<std::string> reduction("op", cl::desc("Reduction"),
-                                      cl::init("sum"), cl::sub(command));
+static cl::opt<Element> element("element", cl::desc("Element type"),
+                                cl::init(Element::F32), cl::sub(command));
+static cl::opt<Reduction> reduction("reduction", cl::desc("Reduction"),
+                                    cl::init(Reduction::Sum), cl::sub(command));
 static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
                                     cl::init("processes"), cl::sub(command));
@@ -56,9 +56,7 @@ static cl::opt<bool> quiet("quiet", cl::desc("Do not show progress"),
 
 bool driver::tuneChosen() { return bool(command); }
 
-static uint64_t elementBytes() {
-  return findElementType(std::string(dtype))->bytes;
-}
+static uint64_t elementBytes() { return elementType(element).bytes; }
 
 static llvm::StringRef outputPath() { return output.empty() ? input : output; }
 
@@ -110,8 +108,8 @@ private:
 
   std::string findBest(uint64_t size, std::optional<plan::SizeChoice> &best) {
     MeasureRequest request;
-    request.element = *findElementType(std::string(dtype));
-    request.reduction = *findReduction(std::string(reduction));
+    request.element = elementType(element);
+    request.reduction = reduction;
     request.count = size / manifest.sendSegments / elementBytes();
     request.batches = batches;
     request.launches = launchesForSize(size);
@@ -249,7 +247,7 @@ int driver::tuneMain() {
     return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
-  if (!device.check() || !checkTypes(dtype, reduction))
+  if (!device.check())
     return BadInput;
   if (!dropEmpty(*sizes, plan->view.manifest.sendSegments * elementBytes()) ||
       !checkWritable(outputPath()))

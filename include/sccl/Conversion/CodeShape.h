@@ -8,9 +8,7 @@
 #ifndef SCCL_CONVERSION_CODESHAPE_H
 #define SCCL_CONVERSION_CODESHAPE_H
 
-#include "sccl/Model/Result.h"
-
-#include "llvm/ADT/StringRef.h"
+#include "sccl/Options/LoweringOptions.h"
 
 namespace sccl::coll {
 
@@ -22,10 +20,10 @@ enum class CodeShape {
   Table,    ///< a table, and a loop over it
 };
 
-/// The shape that `name` ("auto", "unrolled" or "table") asks for. With "auto"
-/// it is a table if the longest function would have more than `autoTableRows`
-/// calls, for which `program` is measured. Fails on other names.
-Result<CodeShape> chooseCodeShape(llvm::StringRef name, ProgramOp program);
+/// The shape that `choice` asks for. With Auto it is a table if the longest
+/// function would have more than `autoTableRows` calls, for which `program` is
+/// measured.
+CodeShape chooseCodeShape(CodeShapeChoice choice, ProgramOp program);
 inline constexpr unsigned autoTableRows = 64;
 
 } // namespace sccl::coll

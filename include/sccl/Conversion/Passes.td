@@ -8,21 +8,7 @@
 #ifndef SCCL_CONVERSION_PASSES
 #define SCCL_CONVERSION_PASSES
 
-include "mlir/Pass/PassBase.td"
-
-defvar Coll_elementOption =
-    Option<"element", "element", "std::string", "\"f32\"",
-           "Element type of combining programs: f16, bf16, f32, f64, i8, u8, "
-           "i32, u32, i64, u64, f8e4m3 or f8e5m2">;
-defvar Coll_reductionOption =
-    Option<"reduction", "reduction", "std::string", "\"sum\"",
-           "Reduction of combining programs: sum, prod, min, max or avg">;
-
-defvar Coll_shapeOption =
-    Option<"shape", "shape", "std::string", "\"auto\"",
-           "Code as calls one after the other (unrolled), as a table that a loop "
-           "reads (table), or as a table where a rank has more than 64 ops "
-           "(auto)">;
+include "sccl/Options/LoweringOptions.td"
 
 def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
   let summary = "Check that all blocks of a rank run at once";
@@ -40,11 +26,7 @@ def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90\"", "Chip to check for">,
-    Option<"residentBlocks", "resident-blocks", "unsigned", "0",
-           "Blocks that the GPU holds at once; 0 means what a product with the "
-           "chip holds in any case">,
-    Option<"virtualRanks", "virtual-ranks", "bool", "false",
-           "There is a kernel that runs all ranks">
+    Lowering_residentBlocks, Lowering_virtualRanks
   ];
 }
 
@@ -82,11 +64,8 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"nvvm\"",
            "Whose memory model to serve: nvvm or rocdl">,
-    Option<"blockSize", "block-size", "unsigned", "256",
-           "Threads of a block, a multiple of 64 up to 1024">,
-    Coll_elementOption, Coll_reductionOption, Coll_shapeOption,
-    Option<"virtualRanks", "virtual-ranks", "bool", "false",
-           "Add a kernel that runs all ranks, for ranks that share a GPU">
+    Lowering_blockSize, Lowering_element, Lowering_reduction,
+    Lowering_codeShape, Lowering_virtualRanks
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -113,10 +92,10 @@ def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
 
     Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
   }];
-  let options = [Coll_elementOption, Coll_reductionOption, Coll_shapeOption,
-    Option<"cacheBytes", "cache-bytes", "uint64_t", "32 << 20",
-           "Bytes of the cache that all ranks share: launches whose buffers take "
-           "more bypass it">];
+  let options = [
+    Lowering_element, Lowering_reduction, Lowering_codeShape,
+    Lowering_cacheBytes
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect"

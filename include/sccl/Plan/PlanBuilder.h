@@ -8,10 +8,10 @@
 #ifndef SCCL_PLAN_PLANBUILDER_H
 #define SCCL_PLAN_PLANBUILDER_H
 
+#include "sccl/Codegen/Target.h"
 #include "sccl/Model/CostModel.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Plan/Plan.h"
-#include "sccl/Codegen/Target.h"
 
 #include <optional>
 
@@ -29,14 +29,12 @@ struct Problem;
 
 /// What to put into a plan.
 struct PlanRequest {
-  std::vector<std::string> targets;    ///< "host", "sm_90", "gfx942", ...
-  std::vector<std::string> elements;   ///< of combining collectives
-  std::vector<std::string> reductions; ///< each with each element
-  std::vector<unsigned> blocks = {1};  ///< per channel; CPUs have one
+  std::vector<std::string> targets;   ///< "host", "sm_90", "gfx942", ...
+  std::vector<Element> elements;      ///< of combining collectives
+  std::vector<Reduction> reductions;  ///< each with each element
+  std::vector<unsigned> blocks = {1}; ///< per channel; CPUs have one
   std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
-  /// Of the code: "unrolled", "table", or "auto" for one of the two, by the
-  /// number of operations.
-  std::vector<std::string> shapes = {"auto"};
+  std::vector<CodeShapeChoice> shapes = {CodeShapeChoice::Auto};
   LoweringOptions lowering; ///< all that is not said here
   /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips
   /// of the same major version only. Needs ptxas.
@@ -54,7 +52,7 @@ struct PlanRequest {
 ///    and functions run in between.
 struct PlanVariant {
   const char *name;
-  const char *transport;
+  TransportChoice transport;
   bool throughScratch;
 };
 /// The variant of this name; nothing if there is none.
@@ -96,7 +94,7 @@ private:
                                 const LoweringOptions &options,
                                 plan::KernelInfo kernel);
   mlir::FailureOr<std::string> compile(mlir::ModuleOp module,
-                                       LoweringOptions options,
+                                       const LoweringOptions &options,
                                        plan::KernelInfo &kernel);
   bool isRepeated() const;
   void dropProgram();

@@ -8,6 +8,8 @@
 #ifndef SCCL_TRANSFORMS_PASSES_H
 #define SCCL_TRANSFORMS_PASSES_H
 
+#include "sccl/Options/LoweringOptions.h"
+
 #include "mlir/Pass/Pass.h"
 
 #include <memory>

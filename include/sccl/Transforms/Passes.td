@@ -8,7 +8,7 @@
 #ifndef SCCL_TRANSFORMS_PASSES
 #define SCCL_TRANSFORMS_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "sccl/Options/LoweringOptions.td"
 
 def SynthesizeSchedule
     : Pass<"coll-synthesize-schedule", "::mlir::ModuleOp"> {
@@ -117,7 +117,7 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
   let summary = "Choose push, pull or a copy engine for each send";
   let description = [{
     Sets `by` of every `coll.send` and `coll.reduce`, per link, in this order:
-      - as `links` says for the link;
+      - as `link-transport` says for the link;
       - as `transport` says, if it is push, pull or dma;
       - with `transport=given`, which is the default, as the schedule says, and
         push where it says nothing;
@@ -126,11 +126,11 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
         model has a latency for each step that uses the link, and the link's
         bandwidth (1 if it has no limit), relative to those of a push: a pull has 0.93 of the bandwidth,
         a copy engine 1.06 but 3.2 of the latency. Ties go to push. Without
-        `engines` only push and pull are candidates, and one more latency counts
+        `steps` only push and pull are candidates, and one more latency counts
         for a push in the first step, which waits until the receiver is ready,
         and for a pull in the last one, whose end the sender waits for. With
-        `engines` there are no flags to wait for: they set none, so they are for
-        programs of a kernel per step.
+        `steps` there are no flags to wait for: copy engines set none, so they are
+        for programs of a kernel per step.
 
     With `explain` each choice is printed as a remark, with its reason.
 
@@ -139,21 +139,8 @@ def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
     10 % above pull), and /docs/Rationale/Transport.md.
   }];
   let options = [
-    Option<"transport", "transport", "std::string", "\"given\"",
-           "given, push, pull, dma or auto">,
-    ListOption<"links", "links", "std::string",
-               "Choice for one link, as SRC-DST:TRANSPORT">,
-    Option<"bytes", "bytes", "uint64_t", "1 << 20",
-           "Size of a send buffer in bytes, for auto">,
-    Option<"alpha", "alpha", "double", "0.7",
-           "Microseconds of a step that pushes, for auto">,
-    Option<"beta", "beta", "double", "4e-5",
-           "Microseconds per byte of a push over a link of bandwidth 1, for "
-           "auto">,
-    Option<"engines", "engines", "bool", "true",
-           "Let auto choose copy engines">,
-    Option<"explain", "explain", "bool", "false",
-           "Print the reason of each choice">,
+    Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
+    Lowering_beta, Lowering_steps, Lowering_explain
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -174,7 +161,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     in scratch, from where the receiver copies to its output, and what a peer
     gets is copied to scratch first. Only scratch must be shared then.
 
-    With `alternate` each rank has its scratch twice, and launches take turns.
+    With `double-buffer` each rank has its scratch twice, and launches take turns.
 
     With `ll`, which implies both, scratch holds ll. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
@@ -188,14 +175,8 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     4, "Code Generation".
   }];
   let options = [
-    Option<"blocks", "blocks", "unsigned", "1",
-           "Thread blocks per channel, between 1 and 64">,
-    Option<"throughScratch", "through-scratch", "bool", "false",
-           "Let peers touch nothing but scratch">,
-    Option<"alternate", "alternate", "bool", "false",
-           "Take turns between two halves of scratch">,
-    Option<"ll", "ll", "bool", "false",
-           "Keep LL words in scratch, in place of arrivals">,
+    Lowering_blocksPerLink, Lowering_throughScratch, Lowering_doubleBuffer,
+    Lowering_ll
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -222,7 +203,7 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::mlir::ModuleOp"> {
     Statistic<"numSlots", "scratch-slots", "slots of scratch given back">,
   ];
   let options = [
-    Option<"explain", "explain", "bool", "false", "Print what was joined">,
+    Lowering_explain
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -283,7 +264,7 @@ def RemoveRedundantSync
               "waits for ready removed because scratch is double-buffered">,
   ];
   let options = [
-    Option<"explain", "explain", "bool", "false", "Print what was removed">,
+    Lowering_explain
   ];
 }
 
@@ -335,8 +316,7 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
     Example: test/Transforms/check-program.mlir.
   }];
   let options = [
-    Option<"identical", "identical", "bool", "false",
-           "Require that all ranks combine each chunk in the same order">,
+    Lowering_identical,
     Option<"inPlace", "in-place", "bool", "false",
            "Require that the program works in place">,
   ];

@@ -217,7 +217,8 @@ struct ConvertCollToGPUPass
              << ", expected a multiple of 64 between 64 and 1024";
     // Programs that do not combine have no use for them, but a mistake is one.
     Result<ElementOp> combine =
-        makeElementOp(element, reduction, /*convertsHalves=*/true);
+        makeElementOp(elementType(element).name, toString(reduction),
+                      /*convertsHalves=*/true);
     if (!combine)
       return module.emitError(combine.error());
     combineOp = *combine;
@@ -231,10 +232,8 @@ struct ConvertCollToGPUPass
     HelperOptions options{target == "nvvm" ? HelperTarget::NVVM
                                            : HelperTarget::ROCDL,
                           blockSize, std::nullopt, false, 0};
-    Result<CodeShape> codeShape = chooseCodeShape(shape, program);
-    if (!codeShape)
-      return program.emitError(codeShape.error());
-    options.hasTables = *codeShape == CodeShape::Table;
+    CodeShape shape = chooseCodeShape(codeShape, program);
+    options.hasTables = shape == CodeShape::Table;
     options.ll = llShapes(program);
     if (hasCombine(program)) {
       options.combine = combineOp;
@@ -254,7 +253,7 @@ struct ConvertCollToGPUPass
       return program.emitOpError(
           "has a kernel for each step, which virtual ranks do not need");
     KernelEmitter emitter(builder, program, problem->collective,
-                          options.averages(), *codeShape, blockSize);
+                          options.averages(), shape, blockSize);
     for (RankOp rank : program.getBody().getOps<RankOp>())
       emitter.emit(rank);
     if (virtualRanks)

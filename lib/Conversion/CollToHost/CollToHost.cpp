@@ -41,7 +41,8 @@ struct ConvertCollToHostPass
     HelperOptions options{HelperTarget::Host, 1, std::nullopt, false, 0};
     // LLVM would call a run-time library on a CPU without the instructions.
     Result<ElementOp> combine =
-        makeElementOp(element, reduction, /*convertsHalves=*/false);
+        makeElementOp(elementType(element).name, toString(reduction),
+                      /*convertsHalves=*/false);
     if (!combine) {
       module.emitError(combine.error());
       return signalPassFailure();
@@ -63,10 +64,8 @@ struct ConvertCollToHostPass
       return program.emitOpError() << "has " << program.getBlocks()
                                    << " blocks per channel, but the host runs "
                                       "one thread per rank";
-    Result<CodeShape> codeShape = chooseCodeShape(shape, program);
-    if (!codeShape)
-      return program.emitError(codeShape.error());
-    options.hasTables |= *codeShape == CodeShape::Table;
+    CodeShape shape = chooseCodeShape(codeShape, program);
+    options.hasTables |= shape == CodeShape::Table;
     options.ll.merge(llShapes(program));
     if (hasCombine(program) && program.getLl())
       if (std::optional<std::string> reason = whyNoLL(*options.combine))
@@ -85,10 +84,10 @@ struct ConvertCollToHostPass
     std::vector<CodeRow> rows;
     for (unsigned rank = 0; rank < info.numRanks; ++rank)
       emitRank(builder, program.getLoc(), info, code, rank, (*order)[rank],
-               *codeShape, rows);
+               shape, rows);
     createTable(builder, program.getLoc(), info.flagTable(),
                 tableWords(code.flagRows()), 0);
-    if (*codeShape == CodeShape::Table)
+    if (shape == CodeShape::Table)
       createTable(builder, program.getLoc(), info.codeTable(), tableWords(rows),
                   0);
     program.erase();

@@ -13,14 +13,11 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-Result<CodeShape> coll::chooseCodeShape(StringRef name, ProgramOp program) {
-  if (name == "unrolled")
+CodeShape coll::chooseCodeShape(CodeShapeChoice choice, ProgramOp program) {
+  if (choice == CodeShapeChoice::Unrolled)
     return CodeShape::Unrolled;
-  if (name == "table")
+  if (choice == CodeShapeChoice::Table)
     return CodeShape::Table;
-  if (name != "auto")
-    return Error{"unknown code shape '" + name.str() +
-                 "', expected auto, unrolled or table"};
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     unsigned ops = 0;
     rank.walk([&](ChannelOp channel) {

@@ -221,7 +221,7 @@ static LogicalResult verifyLL(ProgramOp program) {
   if (!program.getLl())
     return success();
   if (!program.getDoubleBuffered()) // program_c10
-    return program.emitOpError("has LL words, but scratch does not alternate");
+    return program.emitOpError("has LL words, but its scratch is not double-buffered");
   for (RankOp rank : program.getBody().getOps<RankOp>())
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       for (Operation &op : channel.getBody().getOps())

@@ -1,5 +1,5 @@
 // RUN: sccl-opt %s -coll-check-program -o %t.mlir
-// RUN: sccl-opt %s -convert-coll-to-gpu=shape=unrolled | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-gpu=code-shape=unrolled | FileCheck %s
 
 // The threads of a block join before one of them accesses what another may have
 // written: by a wait for no flags. What a thread handles depends on the alignment

@@ -18,8 +18,8 @@
 // ZERO: error: block-size is 0, expected a multiple of 64 between 64 and 1024
 // ODD: error: block-size is 100, expected a multiple of 64 between 64 and 1024
 // LARGE: error: block-size is 2048, expected a multiple of 64 between 64 and 1024
-// ELEMENT: error: {{.*}}unknown element type 'f8', expected f16, bf16, f32, f64
-// REDUCTION: error: {{.*}}unknown reduction 'mean', expected sum, prod, min, max or avg
+// ELEMENT: option: unknown element type 'f8', expected f16, bf16, f32, f64
+// REDUCTION: option: unknown reduction 'mean', expected sum, prod, min, max or avg
 
 coll.topology @pair ranks = 2 {
   coll.link 1 -> 0 bandwidth = 1

@@ -1,6 +1,6 @@
-// RUN: sccl-opt %s -convert-coll-to-gpu=shape=unrolled | FileCheck %s --check-prefixes=CHECK,GPU
-// RUN: sccl-opt %s -convert-coll-to-gpu="target=rocdl shape=table" | FileCheck %s --check-prefixes=TABLE
-// RUN: sccl-opt %s -convert-coll-to-host=shape=unrolled | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: sccl-opt %s -convert-coll-to-gpu=code-shape=unrolled | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: sccl-opt %s -convert-coll-to-gpu="target=rocdl code-shape=table" | FileCheck %s --check-prefixes=TABLE
+// RUN: sccl-opt %s -convert-coll-to-host=code-shape=unrolled | FileCheck %s --check-prefixes=CHECK,HOST
 // RUN: not sccl-opt %s -convert-coll-to-gpu=element=i64 2>&1 | FileCheck %s --check-prefix=WIDE
 // RUN: not sccl-opt %s -convert-coll-to-host=element=u64 2>&1 | FileCheck %s --check-prefix=WIDE
 

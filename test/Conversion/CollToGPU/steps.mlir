@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -convert-coll-to-gpu | FileCheck %s --check-prefixes=CHECK,CALLS --implicit-check-not="llvm.call @coll_signal" --implicit-check-not="llvm.call @coll_wait" --implicit-check-not="llvm.call @coll_begin" --implicit-check-not="llvm.call @coll_end"
-// RUN: sccl-opt %s -convert-coll-to-gpu=shape=table | FileCheck %s --check-prefixes=CHECK,TABLE
+// RUN: sccl-opt %s -convert-coll-to-gpu=code-shape=table | FileCheck %s --check-prefixes=CHECK,TABLE
 // RUN: sccl-opt %s -convert-coll-to-host | FileCheck %s --check-prefix=HOST --implicit-check-not="llvm.call @coll_{{signal|wait|begin|end}}"
-// RUN: sccl-opt %s -convert-coll-to-host=shape=table | FileCheck %s --check-prefix=HOST-TABLE
+// RUN: sccl-opt %s -convert-coll-to-host=code-shape=table | FileCheck %s --check-prefix=HOST-TABLE
 
 // A program with barriers becomes a kernel for each rank and step. Nobody counts
 // launches, and what copy engines do is left to the host.

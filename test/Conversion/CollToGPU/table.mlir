@@ -1,13 +1,13 @@
 // RUN: sccl-opt %s -coll-check-program -o %t.mlir
-// RUN: sccl-opt %s -convert-coll-to-gpu=shape=table -mlir-print-elementsattrs-with-hex-if-larger=-1 | FileCheck %s --check-prefixes=CHECK,NVVM
-// RUN: sccl-opt %s -convert-coll-to-gpu="shape=table target=rocdl" -mlir-print-elementsattrs-with-hex-if-larger=-1 | FileCheck %s --check-prefixes=CHECK,ROCDL
+// RUN: sccl-opt %s -convert-coll-to-gpu=code-shape=table -mlir-print-elementsattrs-with-hex-if-larger=-1 | FileCheck %s --check-prefixes=CHECK,NVVM
+// RUN: sccl-opt %s -convert-coll-to-gpu="code-shape=table target=rocdl" -mlir-print-elementsattrs-with-hex-if-larger=-1 | FileCheck %s --check-prefixes=CHECK,ROCDL
 // RUN: sccl-opt %s -convert-coll-to-gpu | FileCheck %s --check-prefix=UNROLLED
-// RUN: sccl-opt %s -convert-coll-to-gpu=shape=unrolled | FileCheck %s --check-prefix=UNROLLED
-// RUN: not sccl-opt %s -convert-coll-to-gpu=shape=list 2>&1 | FileCheck %s --check-prefix=SHAPE
-// RUN: not sccl-opt %s -convert-coll-to-host=shape=list 2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: sccl-opt %s -convert-coll-to-gpu=code-shape=unrolled | FileCheck %s --check-prefix=UNROLLED
+// RUN: not sccl-opt %s -convert-coll-to-gpu=code-shape=list 2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: not sccl-opt %s -convert-coll-to-host=code-shape=list 2>&1 | FileCheck %s --check-prefix=SHAPE
 
 // Code as a table. A small program is unrolled unless asked for.
-// SHAPE: error: {{.*}}unknown code shape 'list', expected auto, unrolled or table
+// SHAPE: option: unknown code shape 'list', expected auto, unrolled or table
 // UNROLLED-NOT: @coll_execute
 // UNROLLED-NOT: @mix_code
 

@@ -1,5 +1,5 @@
 // RUN: sccl-opt %s -convert-coll-to-gpu=virtual-ranks=true -canonicalize | FileCheck %s
-// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true shape=table" -canonicalize | FileCheck %s --check-prefix=TABLE
+// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true code-shape=table" -canonicalize | FileCheck %s --check-prefix=TABLE
 // RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true target=rocdl" -canonicalize | FileCheck %s
 // RUN: sccl-opt %s -convert-coll-to-gpu -o %t.plain.mlir
 // RUN: sccl-opt %s -convert-coll-to-gpu=virtual-ranks=true -o %t.virtual.mlir

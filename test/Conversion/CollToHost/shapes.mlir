@@ -1,5 +1,5 @@
 // RUN: sccl-opt %s -coll-check-program -convert-coll-to-host | FileCheck %s --check-prefix=CALLS --implicit-check-not=_code
-// RUN: sccl-opt %s -convert-coll-to-host=shape=table | FileCheck %s --check-prefix=TABLE
+// RUN: sccl-opt %s -convert-coll-to-host=code-shape=table | FileCheck %s --check-prefix=TABLE
 
 // Alternating scratch: in launches of odd number a slot of rank 1 is two further.
 coll.topology @pair ranks = 2 {

@@ -4,7 +4,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-// expected-error @+1 {{'coll.program' op has LL words, but scratch does not alternate}}
+// expected-error @+1 {{'coll.program' op has LL words, but its scratch is not double-buffered}}
 coll.program @program_c10_one_half of broadcast on @pair chunks = 1 root = 0 blocks = 1 ll {
   coll.rank 0 scratch = 0 {
   }

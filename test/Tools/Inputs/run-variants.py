@@ -19,10 +19,10 @@ def variants():
         ("unrolled", "table"), on_off("--through-scratch")
     ):
         common = [f"--code-shape={shape}", *scratch]
-        for transport, alternate in itertools.product(
+        for transport, doubled in itertools.product(
             ("push", "pull"), on_off("--double-buffer")
         ):
-            yield [f"--transport={transport}", *alternate, *common]
+            yield [f"--transport={transport}", *doubled, *common]
         for transport in "push", "pull", "dma":
             yield ["--steps", f"--transport={transport}", *common]
 
@@ -33,7 +33,7 @@ def main():
     for options, size in zip(variants(), sizes):
         command = ["sccl", "run", path, f"--bytes={size}", *options]
         # With five launches each half of scratch is used again, twice.
-        command += ["--dtype=u8", "--iterations=5", "--timeout=20", "--json"]
+        command += ["--element=u8", "--iterations=5", "--timeout=20", "--json"]
         run = subprocess.run(command, capture_output=True, text=True)
         result = json.loads(run.stdout) if run.stdout else {}
         count += 1

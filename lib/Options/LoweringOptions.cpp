@@ -1,0 +1,153 @@
+//===- LoweringOptions.cpp - The options of lowering ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Options/LoweringOptions.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace sccl;
+using llvm::StringRef;
+
+namespace sccl {
+#define GET_LoweringOptionRows_IMPL
+#include "sccl/Options/LoweringOptionRows.inc"
+} // namespace sccl
+
+std::span<const LoweringOptionRow> sccl::loweringOptionRows() {
+  return LoweringOptionRows;
+}
+
+namespace {
+/// A value of an enumeration and its word.
+template <typename T> struct Word {
+  const char *text;
+  T value;
+};
+} // namespace
+
+static constexpr Word<TransportChoice> transports[] = {
+    {"given", TransportChoice::Given},
+    {"push", TransportChoice::Push},
+    {"pull", TransportChoice::Pull},
+    {"dma", TransportChoice::DMA},
+    {"auto", TransportChoice::Auto}};
+
+static constexpr Word<CodeShapeChoice> codeShapes[] = {
+    {"auto", CodeShapeChoice::Auto},
+    {"unrolled", CodeShapeChoice::Unrolled},
+    {"table", CodeShapeChoice::Table}};
+
+template <typename T, size_t size>
+static bool findWord(StringRef text, const Word<T> (&words)[size], T &value) {
+  const Word<T> *word =
+      llvm::find_if(words, [&](const Word<T> &w) { return text == w.text; });
+  if (word == std::end(words))
+    return false;
+  value = word->value;
+  return true;
+}
+
+std::optional<std::string> sccl::readOption(StringRef text,
+                                            TransportChoice &value) {
+  if (findWord(text, transports, value))
+    return std::nullopt;
+  return "unknown transport '" + text.str() +
+         "', expected given, push, pull, dma or auto";
+}
+
+std::optional<std::string> sccl::readOption(StringRef text,
+                                            CodeShapeChoice &value) {
+  if (findWord(text, codeShapes, value))
+    return std::nullopt;
+  return "unknown code shape '" + text.str() +
+         "', expected auto, unrolled or table";
+}
+
+/// Reads "0-1:pull".
+static bool readLink(StringRef text, LinkTransport &link) {
+  auto [ends, word] = text.split(':');
+  auto [src, dst] = ends.split('-');
+  return !src.getAsInteger(10, link.src) && !dst.getAsInteger(10, link.dst) &&
+         findWord(word, transports, link.transport) &&
+         link.transport != TransportChoice::Given &&
+         link.transport != TransportChoice::Auto;
+}
+
+std::optional<std::string> sccl::readOption(StringRef text,
+                                            LinkTransports &value) {
+  value.clear();
+  for (StringRef part : llvm::split(text, ',')) {
+    LinkTransport link;
+    if (!readLink(part, link))
+      return "cannot read '" + part.str() +
+             "' as the transport of a link, expected SRC-DST:TRANSPORT with "
+             "push, pull or dma";
+    value.push_back(link);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> sccl::readOption(StringRef text, Element &value) {
+  Result<ElementType> type = findElementType(text);
+  if (!type)
+    return type.error();
+  value = type->id;
+  return std::nullopt;
+}
+
+std::optional<std::string> sccl::readOption(StringRef text, Reduction &value) {
+  Result<Reduction> reduction = findReduction(text);
+  if (!reduction)
+    return reduction.error();
+  value = *reduction;
+  return std::nullopt;
+}
+
+template <typename T, size_t size>
+static const char *textOf(const Word<T> (&words)[size], T value) {
+  return llvm::find_if(words,
+                       [&](const Word<T> &word) { return word.value == value; })
+      ->text;
+}
+
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
+                                    TransportChoice value) {
+  return os << textOf(transports, value);
+}
+
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
+                                    CodeShapeChoice value) {
+  return os << textOf(codeShapes, value);
+}
+
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
+                                    const LinkTransports &value) {
+  llvm::interleave(
+      value, os,
+      [&](const LinkTransport &link) {
+        os << link.src << '-' << link.dst << ':' << link.transport;
+      },
+      ",");
+  return os;
+}
+
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, Element value) {
+  return os << elementType(value).name;
+}
+
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, Reduction value) {
+  return os << toString(value);
+}
+
+bool sccl::runsBySteps(const LoweringOptions &options) {
+  auto isDMA = [](const LinkTransport &link) {
+    return link.transport == TransportChoice::DMA;
+  };
+  return options.steps || options.transport == TransportChoice::DMA ||
+         llvm::any_of(options.links, isDMA);
+}
