@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_OPTIMIZE_WATCHDOG_H
-#define SCCL_LIB_OPTIMIZE_WATCHDOG_H
+#ifndef SCCL_LIB_SOLVER_Z3_WATCHDOG_H
+#define SCCL_LIB_SOLVER_Z3_WATCHDOG_H
 
 #include "sccl/Solver/Solver.h"
 
@@ -70,4 +70,4 @@ private:
 
 } // namespace sccl
 
-#endif // SCCL_LIB_OPTIMIZE_WATCHDOG_H
+#endif // SCCL_LIB_SOLVER_Z3_WATCHDOG_H

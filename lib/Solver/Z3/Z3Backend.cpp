@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Solver/Backends.h"
-#include "Optimize/Watchdog.h"
+#include "Watchdog.h"
 #include "Z3Encoding.h"
 
 #include <new>
