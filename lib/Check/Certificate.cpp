@@ -14,6 +14,8 @@
 
 #include "Hash.h"
 
+#include "sccl/Model/TopologyIdentity.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -22,45 +24,21 @@ using namespace sccl;
 // Fingerprints and claims
 //===----------------------------------------------------------------------===//
 
-using LinkEnds = std::pair<unsigned, unsigned>;
-
-static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
-
-/// Most topologies are made in order, and some have millions of links.
-template <typename Value> static void sortIfNeeded(std::vector<Value> &values) {
-  if (!std::is_sorted(values.begin(), values.end()))
-    std::sort(values.begin(), values.end());
-}
-
 uint64_t sccl::fingerprint(const Topology &topology) {
+  TopologyIdentity identity = identityOf(topology);
   Hash hash;
-  auto addLinks = [&hash](const std::vector<LinkEnds> &links) {
+  auto addLinks = [&hash](const std::vector<TopologyIdentity::Link> &links) {
     hash.add(links.size());
     for (auto [src, dst] : links) {
       hash.add(src);
       hash.add(dst);
     }
   };
-  auto ends = [&](unsigned link) { return endsOf(topology.links()[link]); };
-  std::vector<LinkEnds> links;
-  for (const Link &link : topology.links())
-    links.push_back(endsOf(link));
-  sortIfNeeded(links);
-  hash.add(topology.numRanks());
-  addLinks(links);
-
-  std::vector<std::pair<std::vector<LinkEnds>, unsigned>> limits;
-  for (const BandwidthLimit &limit : topology.limits()) {
-    std::vector<LinkEnds> set;
-    for (unsigned link : limit.links)
-      set.push_back(ends(link));
-    sortIfNeeded(set);
-    limits.emplace_back(std::move(set), limit.bandwidth);
-  }
-  std::sort(limits.begin(), limits.end());
-  for (const auto &[set, bandwidth] : limits) {
+  hash.add(identity.numRanks);
+  addLinks(identity.links);
+  for (const auto &[links, bandwidth] : identity.limits) {
     hash.add(bandwidth);
-    addLinks(set);
+    addLinks(links);
   }
   return hash.value();
 }

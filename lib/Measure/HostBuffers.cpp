@@ -10,10 +10,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <string>
-
-#include <unistd.h>
 
 using namespace sccl;
 
@@ -30,7 +26,7 @@ GuardedBuffer::GuardedBuffer(uint64_t bytes) : bytes(bytes) {
   memory.reset(
       static_cast<unsigned char *>(std::aligned_alloc(alignment, total)));
   if (!memory)
-    std::abort(); // the caller has asked availableMemoryBytes()
+    std::abort(); // the caller has asked availableMemory()
   std::memset(memory.get(), guardByte, guardBytes);
   std::memset(memory.get() + guardBytes, 0, bytes);
   std::memset(memory.get() + guardBytes + bytes, guardByte, guardBytes);
@@ -42,16 +38,4 @@ bool GuardedBuffer::guardsIntact() const {
                        [](unsigned char byte) { return byte == guardByte; });
   };
   return intact(memory.get()) && intact(memory.get() + guardBytes + bytes);
-}
-
-uint64_t sccl::availableMemoryBytes() {
-  std::ifstream info("/proc/meminfo");
-  std::string key;
-  uint64_t kibibytes;
-  while (info >> key >> kibibytes) {
-    if (key == "MemAvailable:")
-      return kibibytes * 1024;
-    info.ignore(256, '\n');
-  }
-  return uint64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }

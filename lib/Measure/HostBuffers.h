@@ -31,9 +31,6 @@ private:
   std::unique_ptr<unsigned char[], Free> memory;
 };
 
-/// Memory that can be allocated now without swapping, in bytes.
-uint64_t availableMemoryBytes();
-
 } // namespace sccl
 
 #endif // SCCL_LIB_MEASURE_HOSTBUFFERS_H

@@ -8,9 +8,11 @@
 #include "sccl/Measure/HostExecutor.h"
 
 #include "HostBuffers.h"
+
 #include "TestData.h"
 
 #include "sccl/ABI/KernelABI.h"
+#include "sccl/Model/AvailableMemory.h"
 
 #include <atomic>
 #include <barrier>
@@ -276,7 +278,7 @@ Result<RunReport> sccl::runOnHost(const HostPlan &plan,
         "this schedule does not work in place; coll-check-program with "
         "in-place tells why"};
   uint64_t needed = RunMemory::bytesNeeded(plan, options);
-  uint64_t available = availableMemoryBytes();
+  uint64_t available = availableMemory();
   if (needed > available)
     return Error{"the buffers need " + std::to_string(needed >> 20) +
                  " MiB, but only " + std::to_string(available >> 20) +

@@ -15,6 +15,7 @@
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/TopologyIdentity.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -47,28 +48,22 @@ std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
   return std::nullopt;
 }
 
-/// The SHA-256 of what a topology is, whatever its name and the order in which
-/// it was written down.
+/// The SHA-256 of what a topology is.
 static std::string fingerprint(const Topology &topology) {
-  auto linkText = [&](unsigned index) {
-    const Link &link = topology.links()[index];
-    return std::to_string(link.src) + ">" + std::to_string(link.dst);
+  TopologyIdentity identity = identityOf(topology);
+  std::string text = "ranks " + std::to_string(identity.numRanks);
+  auto add = [&text](const TopologyIdentity::Link &link) {
+    text +=
+        " " + std::to_string(link.first) + ">" + std::to_string(link.second);
   };
-  std::vector<std::string> lines;
-  for (unsigned i = 0; i < topology.links().size(); ++i)
-    lines.push_back("link " + linkText(i));
-  for (const BandwidthLimit &limit : topology.limits()) {
-    std::vector<std::string> links;
-    for (unsigned index : limit.links)
-      links.push_back(linkText(index));
-    llvm::sort(links);
-    lines.push_back("limit " + std::to_string(limit.bandwidth) + " " +
-                    llvm::join(links, " "));
+  text += "\nlinks";
+  llvm::for_each(identity.links, add);
+  for (const auto &[links, bandwidth] : identity.limits) {
+    text += "\nlimit " + std::to_string(bandwidth);
+    llvm::for_each(links, add);
   }
-  llvm::sort(lines);
   llvm::SHA256 hash;
-  hash.update("ranks " + std::to_string(topology.numRanks()) + "\n" +
-              llvm::join(lines, "\n"));
+  hash.update(text);
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 

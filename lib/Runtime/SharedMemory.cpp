@@ -7,7 +7,7 @@
 
 #include "SharedMemory.h"
 
-#include "AvailableMemory.h"
+#include "sccl/Model/AvailableMemory.h"
 
 #include <cerrno>
 #include <csignal>

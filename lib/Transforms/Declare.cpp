@@ -8,39 +8,13 @@
 #include "Declare.h"
 
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/TopologyIdentity.h"
 
 #include "mlir/IR/BuiltinOps.h"
-
-#include <set>
 
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
-
-namespace {
-/// What a topology is but for its name and the order of its parts.
-struct TopologyContents {
-  using LinkEnds = std::pair<unsigned, unsigned>;
-  explicit TopologyContents(const Topology &topology)
-      : numRanks(topology.numRanks()) {
-    for (const Link &link : topology.links())
-      links.insert({link.src, link.dst});
-    for (const BandwidthLimit &limit : topology.limits()) {
-      std::set<LinkEnds> on;
-      for (unsigned index : limit.links) {
-        const Link &link = topology.links()[index];
-        on.insert({link.src, link.dst});
-      }
-      limits.insert({std::move(on), limit.bandwidth});
-    }
-  }
-  bool operator==(const TopologyContents &) const = default;
-
-  unsigned numRanks;
-  std::set<LinkEnds> links;
-  std::multiset<std::pair<std::set<LinkEnds>, unsigned>> limits;
-};
-} // namespace
 
 /// `name`, or if it is taken the first of name_2, name_3, ... that is not.
 static std::string freeName(ModuleOp module, StringRef name,
@@ -56,10 +30,10 @@ std::string coll::declareTopology(OpBuilder &builder, ScheduleOp user,
                                   const Topology &topology,
                                   StringRef reserved) {
   auto module = user->getParentOfType<ModuleOp>();
-  const TopologyContents wanted(topology);
+  const TopologyIdentity wanted = identityOf(topology);
   auto isWanted = [&](TopologyOp op) {
     FailureOr<Topology> other = importTopology(op);
-    return succeeded(other) && TopologyContents(*other) == wanted;
+    return succeeded(other) && identityOf(*other) == wanted;
   };
   if (auto own = module.lookupSymbol<TopologyOp>(user.getTopology());
       own && isWanted(own))

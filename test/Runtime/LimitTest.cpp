@@ -7,7 +7,7 @@
 
 #include "LibraryTesting.h"
 
-#include "Runtime/AvailableMemory.h"
+#include "sccl/Model/AvailableMemory.h"
 
 #include <filesystem>
 #include <functional>

@@ -7,8 +7,8 @@
 
 #include "Device.h"
 
-#include "Runtime/AvailableMemory.h"
 #include "Runtime/SharedMemory.h"
+#include "sccl/Model/AvailableMemory.h"
 
 #include <algorithm>
 #include <atomic>

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_RUNTIME_AVAILABLEMEMORY_H
-#define SCCL_LIB_RUNTIME_AVAILABLEMEMORY_H
+#ifndef SCCL_MODEL_AVAILABLEMEMORY_H
+#define SCCL_MODEL_AVAILABLEMEMORY_H
 
 #include <cstdint>
 #include <string>
@@ -26,4 +26,4 @@ uint64_t availableMemory(const std::string &root = "");
 
 } // namespace sccl
 
-#endif // SCCL_LIB_RUNTIME_AVAILABLEMEMORY_H
+#endif // SCCL_MODEL_AVAILABLEMEMORY_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AvailableMemory.h"
+#include "sccl/Model/AvailableMemory.h"
 
 #include <algorithm>
 #include <fstream>
