@@ -1,5 +1,9 @@
-# What `cmake --install` installs: libsccl with its header, CMake package and
-# pkg-config file, and the driver. Programs need nothing but libsccl.
+# What `cmake --install` installs, by component:
+#   libsccl   the library that programs run plans with, its header, CMake package
+#             and pkg-config file. Programs need nothing else.
+#   sccl      the driver
+#   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
+#             .td files, to build passes and tools against
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sccl)
@@ -43,3 +47,27 @@ foreach(mpi IN LISTS SCCL_MPIS)
   install(TARGETS sccl-${mpi} DESTINATION ${CMAKE_INSTALL_LIBDIR}
     COMPONENT sccl)
 endforeach()
+
+# The compiler, for those who add to it.
+set_target_properties(sccl-opt sccl-translate sccl-lsp-server PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${lib_from_bin};${LLVM_LIBRARY_DIR}")
+install(TARGETS sccl-opt sccl-translate sccl-lsp-server
+  DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+get_property(libraries GLOBAL PROPERTY SCCL_LIBRARIES)
+foreach(library IN LISTS libraries)
+  target_include_directories(${library} INTERFACE
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+install(TARGETS ${libraries} EXPORT scclCompilerTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler)
+install(EXPORT scclCompilerTargets NAMESPACE sccl:: DESTINATION ${package_dir}
+  COMPONENT compiler)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sccl
+                  ${PROJECT_BINARY_DIR}/include/sccl
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT compiler
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.inc"
+  PATTERN "CMakeFiles" EXCLUDE)
+# The .td files of a dialect include each other as "Coll/...", from here.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/dialects/
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl/Dialect COMPONENT compiler
+  FILES_MATCHING PATTERN "*.td")

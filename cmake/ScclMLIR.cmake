@@ -37,6 +37,7 @@ function(add_sccl_mlir_library name)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LIBS} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY SCCL_LIBRARIES ${name})
 endfunction()
 
 # add_sccl_tool(NAME sources... [LIBS libraries])

@@ -28,6 +28,7 @@ include_directories(${PROJECT_SOURCE_DIR}/lib)
 function(add_sccl_model_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_options(${name} PRIVATE ${SCCL_WARNINGS})
+  set_property(GLOBAL APPEND PROPERTY SCCL_LIBRARIES ${name})
 endfunction()
 
 # libMLIR itself is not instrumented: vtables of its classes are not checked.

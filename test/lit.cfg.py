@@ -8,7 +8,7 @@
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
-# pkg-config (in PATH), no-gpu (neither a GPU nor a driver for one).
+# dot and pkg-config (in PATH), no-gpu (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
@@ -51,8 +51,9 @@ if "NVPTX" in config.llvm_targets:
 if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
     config.available_features.add("amdgpu")
 
-if find("pkg-config"):
-    config.available_features.add("pkg-config")
+for tool in ["dot", "pkg-config"]:
+    if find(tool):
+        config.available_features.add(tool)
 
 
 def can_load(library):
@@ -80,6 +81,7 @@ config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
 config.substitutions += [
     ("%sccl_src", config.sccl_source_dir),
     ("%sccl_build", config.sccl_binary_dir),
+    ("%llvm_include", os.path.join(config.llvm_tools_dir, "..", "include")),
     ("%python", sys.executable),
     # %exits N COMMAND...: runs the command; fails unless its exit code is N.
     ("%exits", sys.executable + " " + config.sccl_source_dir + "/utils/exits.py"),
