@@ -98,10 +98,9 @@ static StringRef binaryFormat(OutputKind kind) {
 /// Replaces the gpu.module in `module` by its binary in `format`, and returns
 /// the bytes of that.
 static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
-  PassManager manager(module.getContext());
-  if (failed(appendPipeline(
-          manager, ("gpu-module-to-binary{format=" + format + "}").str())) ||
-      failed(manager.run(module)))
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        addUpstream(manager, "gpu-module-to-binary{format=" + format + "}");
+      })))
     return failure();
   auto binary = *module.getOps<gpu::BinaryOp>().begin();
   auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
@@ -112,13 +111,17 @@ static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
   return bytes;
 }
 
-/// Emits an error for each place where `isa` breaks the flag protocol.
+/// Emits an error for each way in which `isa` breaks the flag protocol.
 static LogicalResult audit(ModuleOp module, const Chip &chip, StringRef isa) {
   std::vector<AuditFinding> findings =
       chip.isNVIDIA() ? auditPTX(isa) : auditGCN(isa, chip.name);
-  for (const AuditFinding &finding : findings)
-    module.emitError() << "the back end broke the flag protocol for "
-                       << chip.name << ": " << finding.str();
+  for (const AuditFault &fault : faultsOf(findings)) {
+    InFlightDiagnostic error = module.emitError()
+                               << "the back end broke the flag protocol for "
+                               << chip.name << ": " << fault.first.str();
+    if (!fault.others.empty())
+      error.attachNote() << fault.countText();
+  }
   return success(findings.empty());
 }
 
@@ -137,10 +140,10 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
   forgetMissingToolkits();
   if (failed(checkKind(module, chip, kind)) || failed(checkContents(module)))
     return failure();
-  PassManager manager(module.getContext());
-  addLowering(manager, options);
-  addGPUConversion(manager, options, chip);
-  if (failed(manager.run(module)))
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        addLowering(manager, options);
+        addGPUConversion(manager, options, chip);
+      })))
     return failure();
   if (kind == OutputKind::MLIR) {
     std::string text;

@@ -32,9 +32,9 @@ HostPlan::~HostPlan() = default;
 /// Lowers as far as programs, and returns the only one.
 static FailureOr<coll::ProgramOp>
 lowerToProgram(ModuleOp module, const LoweringOptions &options) {
-  PassManager manager(module.getContext());
-  addLowering(manager, options);
-  if (failed(manager.run(module)))
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        addLowering(manager, options);
+      })))
     return failure();
   auto programs = module.getOps<coll::ProgramOp>();
   if (programs.empty() || std::next(programs.begin()) != programs.end())
@@ -74,9 +74,9 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   LoweringOptions here = options;
   if (long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0)
     here.cacheBytes = bytes;
-  PassManager manager(module.getContext());
-  addHostConversion(manager, here);
-  if (failed(manager.run(module)))
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        addHostConversion(manager, here);
+      })))
     return failure();
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);
   if (failed(engine))

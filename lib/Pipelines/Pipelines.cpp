@@ -10,6 +10,7 @@
 #include "sccl/Conversion/Passes.h"
 #include "sccl/Transforms/Passes.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -52,9 +53,8 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
   manager.addPass(coll::createCheckProgram({.identical = options.identical}));
 }
 
-/// Appends passes of MLIR: their headers take half a minute to compile.
-static void addUpstream(OpPassManager &manager, const llvm::Twine &text) {
-  if (failed(appendPipeline(manager, text.str())))
+void sccl::addUpstream(OpPassManager &manager, const llvm::Twine &text) {
+  if (failed(parsePassPipeline(text.str(), manager)))
     llvm::report_fatal_error("a pass of MLIR is missing");
 }
 
@@ -98,8 +98,14 @@ void sccl::addHostConversion(OpPassManager &manager,
                        "reconcile-unrealized-casts");
 }
 
-LogicalResult sccl::appendPipeline(OpPassManager &manager, StringRef text) {
-  return parsePassPipeline(text, manager);
+LogicalResult sccl::runPasses(ModuleOp module,
+                              function_ref<void(OpPassManager &)> add) {
+  PassManager manager(module.getContext());
+  // Fails in programs that have not registered them, too.
+  (void)applyPassManagerCLOptions(manager);
+  applyDefaultTimingPassManagerCLOptions(manager);
+  add(manager);
+  return manager.run(module);
 }
 
 namespace {

@@ -243,9 +243,9 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
                                       StringRef variant,
                                       const Collective &collective) {
   OwningOpRef<ModuleOp> lowered = module.clone();
-  PassManager manager(module.getContext());
-  addLowering(manager, options);
-  if (failed(manager.run(*lowered)))
+  if (failed(runPasses(*lowered, [&](OpPassManager &manager) {
+        addLowering(manager, options);
+      })))
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
   if (options.steps && !leavesPeersToCopies(program))
@@ -362,10 +362,10 @@ FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
                                             plan::KernelInfo &kernel) {
   if (std::optional<std::string> cpu = findHostTarget(kernel.target)) {
     kernel.format = "elf";
-    PassManager manager(module.getContext());
-    addLowering(manager, options);
-    addHostConversion(manager, options);
-    if (failed(manager.run(module)))
+    if (failed(runPasses(module, [&](OpPassManager &manager) {
+          addLowering(manager, options);
+          addHostConversion(manager, options);
+        })))
       return failure();
     return compileHostObject(module, *cpu);
   }

@@ -11,6 +11,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Model/Topology.h"
+#include "sccl/Options/Log.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -26,6 +27,8 @@ namespace sccl::coll {
 #define GEN_PASS_DEF_CHOOSETRANSPORT
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
+
+static Log logger("choose-transport");
 
 namespace {
 /// What a transport costs relative to a push. docs/Rationale/Transport.md says
@@ -59,7 +62,7 @@ struct Choice {
 using Link = std::pair<unsigned, unsigned>;
 
 /// The sends of each link, by what was chosen for them.
-using SendCounts = std::map<Link, std::map<Choice, unsigned>>;
+using SendCounts = std::map<Choice, std::map<Link, unsigned>>;
 
 /// The transport that `choice` names; nothing if it is none.
 std::optional<Transport> transportOf(TransportChoice choice) {
@@ -215,16 +218,32 @@ private:
     else if (std::optional<Transport> given = op.getTransport())
       choice = {*given, "as the schedule says"};
     op.setTransport(choice.transport);
-    ++sends[link][choice];
+    SCCL_LOG(logger, op->getName()
+                         << " over " << link.first << " -> " << link.second
+                         << ": " << stringifyTransport(choice.transport) << ", "
+                         << choice.reason);
+    ++sends[choice][link];
   }
 
+  /// One remark for each choice, with the first links that it was made for.
   void report(ScheduleOp schedule, const SendCounts &sends) {
-    for (const auto &[link, choices] : sends)
-      for (const auto &[choice, count] : choices)
-        schedule.emitRemark()
-            << "link " << link.first << " -> " << link.second << " (" << count
-            << (count == 1 ? " send): " : " sends): ")
-            << stringifyTransport(choice.transport) << ", " << choice.reason;
+    constexpr unsigned shown = 8;
+    for (const auto &[choice, links] : sends) {
+      unsigned count = 0, index = 0;
+      std::string names;
+      for (const auto &[link, sendsOfLink] : links) {
+        count += sendsOfLink;
+        if (index++ < shown)
+          names += llvm::formatv("{0}{1} -> {2}", index == 1 ? "" : ", ",
+                                 link.first, link.second);
+      }
+      if (links.size() > shown)
+        names += llvm::formatv(" and {0} more", links.size() - shown);
+      schedule.emitRemark()
+          << (links.size() == 1 ? "link " : "links ") << names << " (" << count
+          << (count == 1 ? " send): " : " sends): ")
+          << stringifyTransport(choice.transport) << ", " << choice.reason;
+    }
   }
 
   std::map<Link, Transport> linkChoices;

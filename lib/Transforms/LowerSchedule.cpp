@@ -25,6 +25,7 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Options/Log.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -36,6 +37,8 @@
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
+
+static Log logger("lower-schedule");
 
 namespace sccl::coll {
 #define GEN_PASS_DEF_LOWERSCHEDULE
@@ -374,8 +377,12 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
         doubleBuffer || ll ? builder.getUnitAttr() : nullptr,
         ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
-    for (auto [number, state] : llvm::enumerate(ranks))
+    for (auto [number, state] : llvm::enumerate(ranks)) {
       createRank(builder, op.getLoc(), number, state);
+      SCCL_LOG(logger, "rank " << number << ": " << state.channels.size()
+                               << " channels, " << state.scratchSlots
+                               << " slots of scratch");
+    }
     op.erase();
     return success();
   }

@@ -17,6 +17,7 @@
 
 #include "sccl/Analysis/Program.h"
 #include "sccl/Analysis/VectorClock.h"
+#include "sccl/Options/Log.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -26,6 +27,8 @@
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
+
+static Log logger("remove-redundant-sync");
 
 namespace sccl::coll {
 #define GEN_PASS_DEF_REMOVEREDUNDANTSYNC
@@ -158,6 +161,9 @@ private:
                              ? clocks.knowsLaunch(others, waits[i].getPeer())
                              : clocks.signalled(waits[i]).isWithin(others);
       if (isRedundant) {
+        SCCL_LOG(logger, "rank " << getRank(getChannel(waits[i])) << " channel "
+                                 << getChannel(waits[i]).getPeer()
+                                 << " needs no " << waits[i]);
         redundantWaits.push_back(waits[i]);
         waits.erase(waits.begin() + i);
       } else {
@@ -166,10 +172,14 @@ private:
     }
   }
 
+  static ChannelOp getChannel(WaitOp wait) {
+    return cast<ChannelOp>(wait->getParentOp());
+  }
+
   /// True for a wait that only waits follow, in the channel of a rank to
   /// itself.
   static bool isFinal(WaitOp wait) {
-    auto channel = cast<ChannelOp>(wait->getParentOp());
+    ChannelOp channel = getChannel(wait);
     if (channel.getPeer() != getRank(channel))
       return false;
     for (Operation *op = wait; op; op = op->getNextNode())

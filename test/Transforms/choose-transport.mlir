@@ -12,24 +12,23 @@
 // of its chunks over its bandwidth. With neither latency nor bandwidth all are
 // equal, and push wins.
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto steps bytes=1000000000 link-transport=1-0:pull explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not=remark:
-// EXPLAIN: choose-transport.mlir:[[# @LINE + 90]]:1: remark: link 0 -> 1 (2 sends): dma, estimated for 1000000000 bytes: push 40000.7 us, pull 43011.5 us, dma 37738.1 us
-// EXPLAIN: remark: link 1 -> 0 (1 send): pull, as the option for the link says
-// EXPLAIN: remark: link 1 -> 2 (1 send): dma, estimated
-// EXPLAIN: remark: link 2 -> 1 (2 sends): dma, estimated
+// EXPLAIN: choose-transport.mlir:[[# @LINE + 89]]:1: remark: link 1 -> 0 (1 send): pull, as the option for the link says
+// EXPLAIN: remark: link 1 -> 2 (1 send): dma, estimated for 1000000000 bytes: push 20000.7 us, pull 21506.1 us, dma 18870.2 us
+// EXPLAIN: remark: links 0 -> 1, 2 -> 1 (4 sends): dma, estimated for 1000000000 bytes: push 40000.7 us, pull 43011.5 us, dma 37738.1 us
+//
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto steps alpha=0 beta=0 explain" 2>&1 | FileCheck %s --check-prefix=TIE
-// TIE: remark: link 0 -> 1 (2 sends): push, estimated for 1048576 bytes: push 0.0 us, pull 0.0 us, dma 0.0 us
+// TIE: remark: links 0 -> 1, 1 -> 0, 1 -> 2, 2 -> 1 (6 sends): push, estimated for 1048576 bytes: push 0.0 us, pull 0.0 us, dma 0.0 us
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=auto alpha=10 beta=1 bytes=1 explain" 2>&1 | FileCheck %s --check-prefix=MODEL
-// MODEL: remark: link 0 -> 1 (2 sends): pull, estimated for 1 bytes: push 21.0 us, pull 11.1 us{{$}}
-// MODEL: remark: link 1 -> 0 (1 send): push, estimated for 1 bytes: push 10.5 us, pull 20.5 us{{$}}
+// MODEL: remark: links 1 -> 0, 1 -> 2 (2 sends): push, estimated for 1 bytes: push 10.5 us, pull 20.5 us{{$}}
+// MODEL: remark: links 0 -> 1, 2 -> 1 (4 sends): pull, estimated for 1 bytes: push 21.0 us, pull 11.1 us{{$}}
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport="transport=pull explain" 2>&1 | FileCheck %s --check-prefix=NAMED
-// NAMED: remark: link 0 -> 1 (2 sends): pull, as the option says
+// NAMED: remark: links 0 -> 1, 1 -> 0, 1 -> 2, 2 -> 1 (6 sends): pull, as the option says
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-choose-transport=explain 2>&1 | FileCheck %s --check-prefix=WHY --implicit-check-not=remark:
-// WHY: remark: link 0 -> 1 (1 send): push, by default
-// WHY: remark: link 0 -> 1 (1 send): dma, as the schedule says
-// WHY: remark: link 1 -> 0 (1 send): push, by default
-// WHY: remark: link 1 -> 2 (1 send): pull, as the schedule says
 // WHY: remark: link 2 -> 1 (1 send): push, as the schedule says
-// WHY: remark: link 2 -> 1 (1 send): pull, as the schedule says
+// WHY: remark: links 0 -> 1, 1 -> 0 (2 sends): push, by default
+// WHY: remark: links 1 -> 2, 2 -> 1 (2 sends): pull, as the schedule says
+// WHY: remark: link 0 -> 1 (1 send): dma, as the schedule says
+//
 
 coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1

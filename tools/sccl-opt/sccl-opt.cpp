@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Options/Log.h"
 #include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
 
@@ -62,6 +63,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sccl::registerPipelineDialects(registry);
   sccl::registerPipelinePasses();
+  sccl::registerLogOption();
   keepDiagnosticsShort();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "sccl optimizer\n", registry);

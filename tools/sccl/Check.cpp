@@ -7,14 +7,17 @@
 
 #include "Driver.h"
 
+#include "sccl/Analysis/HappensBefore.h"
+#include "sccl/Assembly/Audit.h"
 #include "sccl/Check/Certificate.h"
+#include "sccl/Codegen/Target.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Assembly/Audit.h"
-#include "sccl/Codegen/Target.h"
+#include "sccl/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -26,11 +29,17 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
 static cl::opt<std::string>
     certificateFile("certificate", cl::desc("Verify this lower bound, too"),
                     cl::value_desc("FILE.cert"), cl::sub(command));
+static cl::opt<std::string>
+    dotFile("dot",
+            cl::desc("Write the order of events of the program, as a graph"),
+            cl::value_desc("FILE.dot"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
 bool driver::checkChosen() { return bool(command); }
-int driver::checkMain() { return checkFile(input, json, certificateFile); }
+int driver::checkMain() {
+  return checkFile(input, json, certificateFile, dotFile);
+}
 
 /// What has been checked, one line or object each.
 static void report(coll::ScheduleOp op, bool json) {
@@ -63,6 +72,21 @@ static void report(coll::ProgramOp op, bool json) {
                  << '\n';
   else
     llvm::outs() << "program @" << op.getSymName() << ": accepted\n";
+}
+
+/// Writes what happens before what in the only one of `programs` to `path`.
+template <typename Programs>
+static bool writeGraph(Programs programs, llvm::StringRef path) {
+  size_t count = std::distance(programs.begin(), programs.end());
+  if (count != 1) {
+    fail("--dot is for one program, and there are " + llvm::Twine(count) +
+         "; sccl-opt --sccl-lower makes them of schedules");
+    return false;
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  return succeeded(coll::printHappensBefore(*programs.begin(), stream)) &&
+         writeFile(path, text);
 }
 
 /// Verifies the claim in `path` for the problem of `op`, and says what it is
@@ -115,8 +139,11 @@ static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
   std::vector<AuditFinding> findings = kind == OutputKind::PTX
                                            ? auditPTX(text)
                                            : auditGCN(text, chipOfGCN(text));
-  for (const AuditFinding &finding : findings)
-    fail(path + ":" + llvm::Twine(finding.line) + ": " + finding.str());
+  for (const AuditFault &fault : faultsOf(findings)) {
+    fail(path + ":" + llvm::Twine(fault.first.line) + ": " + fault.first.str());
+    if (!fault.others.empty())
+      llvm::WithColor::note(llvm::errs(), "sccl") << fault.countText() << '\n';
+  }
   if (!findings.empty())
     return BadInput;
   if (json)
@@ -129,7 +156,7 @@ static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
 }
 
 int driver::checkFile(llvm::StringRef path, bool json,
-                      llvm::StringRef certificate) {
+                      llvm::StringRef certificate, llvm::StringRef dot) {
   std::optional<OutputKind> kind = outputKindOf(path);
   if (kind == OutputKind::PTX || kind == OutputKind::GCN)
     return checkAssembly(path, *kind, json);
@@ -143,15 +170,17 @@ int driver::checkFile(llvm::StringRef path, bool json,
     return fail(path + " holds no schedule and no program");
   if (!certificate.empty() && schedules.empty())
     return fail(path + " holds no schedule for the certificate to be about");
-  mlir::PassManager manager(&session.context());
-  if (failed(
-          appendPipeline(manager, "coll-check-schedule,coll-check-program")) ||
-      failed(manager.run(*module)))
+  if (failed(runPasses(*module, [](mlir::OpPassManager &manager) {
+        manager.addPass(coll::createCheckSchedule());
+        manager.addPass(coll::createCheckProgram());
+      })))
     return BadInput;
   for (coll::ScheduleOp op : schedules)
     report(op, json);
   for (coll::ProgramOp op : programs)
     report(op, json);
+  if (!dot.empty() && !writeGraph(programs, dot))
+    return BadInput;
   if (certificate.empty())
     return Done;
   for (coll::ScheduleOp op : schedules)

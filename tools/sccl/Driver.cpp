@@ -40,8 +40,62 @@ int driver::fail(const llvm::Twine &message) {
   return BadInput;
 }
 
+namespace {
+/// Prints remarks, and what is about very long lines, without the line: that of
+/// a schedule with its certificate has many kilobytes.
+class DiagnosticPrinter : public mlir::SourceMgrDiagnosticHandler {
+public:
+  DiagnosticPrinter(llvm::SourceMgr &sources, mlir::MLIRContext *context)
+      : SourceMgrDiagnosticHandler(sources, context), sources(sources),
+        brief(context, [this](mlir::Diagnostic &diagnostic) {
+          return print(diagnostic);
+        }) {}
+
+private:
+  static constexpr size_t longestLine = 240;
+
+  /// Prints `diagnostic` if it is to be brief, else leaves it to the base
+  /// class.
+  mlir::LogicalResult print(mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark &&
+        lineLength(diagnostic.getLocation()) <= longestLine)
+      return mlir::failure();
+    emitBriefly(diagnostic);
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      emitBriefly(note);
+    return mlir::success();
+  }
+
+  void emitBriefly(mlir::Diagnostic &diagnostic) {
+    emitDiagnostic(diagnostic.getLocation(), diagnostic.str(),
+                   diagnostic.getSeverity(), /*displaySourceLine=*/false);
+  }
+
+  /// Characters in the source line at `location`; 0 if that is not known.
+  size_t lineLength(mlir::Location location) const {
+    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(location);
+    if (!place || sources.getNumBuffers() == 0)
+      return 0;
+    unsigned file = sources.getMainFileID();
+    const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(file);
+    if (buffer->getBufferIdentifier() != place.getFilename().getValue())
+      return 0;
+    llvm::SMLoc begin =
+        sources.FindLocForLineAndColumn(file, place.getLine(), 1);
+    if (!begin.isValid())
+      return 0;
+    size_t at = begin.getPointer() - buffer->getBufferStart();
+    llvm::StringRef rest = buffer->getBuffer().substr(at);
+    return std::min(rest.find('\n'), rest.size());
+  }
+
+  llvm::SourceMgr &sources;
+  mlir::ScopedDiagnosticHandler brief; ///< is asked before the base class
+};
+} // namespace
+
 struct Session::Handler {
-  mlir::SourceMgrDiagnosticHandler handler;
+  DiagnosticPrinter printer;
 };
 
 static mlir::DialectRegistry makeRegistry() {

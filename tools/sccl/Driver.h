@@ -127,9 +127,10 @@ std::optional<SolverOptions> solverOptions(const SynthesisRequest &request);
 
 /// Checks what is in `path`: schedules and programs, or the flags in assembly
 /// if the name ends in .ptx or .s. If `certificate` is not empty, also the
-/// claim in that file for each schedule.
-int checkFile(llvm::StringRef path, bool json,
-              llvm::StringRef certificate = "");
+/// claim in that file for each schedule; if `dot` is not, writes the graph of
+/// the only program there.
+int checkFile(llvm::StringRef path, bool json, llvm::StringRef certificate = "",
+              llvm::StringRef dot = "");
 
 struct CompileRequest {
   std::string path, target, output;

@@ -7,15 +7,31 @@
 
 #include "Driver.h"
 
-#include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Measure/Ranks.h"
+#include "sccl/Options/Log.h"
+#include "sccl/Pipelines/Pipelines.h"
 
+#include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/InitLLVM.h"
 
 using namespace sccl::driver;
 
 static void printVersion(llvm::raw_ostream &stream) {
   stream << "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION "\n";
+}
+
+/// Lets every subcommand take MLIR's options for looking at passes.
+static void registerPassOptions() {
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  for (auto &&entry : llvm::cl::getRegisteredOptions())
+    if (entry.first.starts_with("mlir-"))
+      for (llvm::cl::SubCommand *command : llvm::cl::getRegisteredSubcommands())
+        if (!command->getName().empty())
+          llvm::cl::getRegisteredOptions(*command)[entry.first] = entry.second;
 }
 
 /// Leaves only what is ours in --help: LLVM has hundreds of options of its own.
@@ -29,6 +45,9 @@ int main(int argc, char **argv) {
   rememberArguments(argc, argv);
   llvm::InitLLVM init(argc, argv);
   llvm::setBugReportMsg("");
+  sccl::registerPipelinePasses();
+  registerPassOptions();
+  sccl::registerLogOption();
   hideForeignOptions();
   llvm::cl::SetVersionPrinter(printVersion);
   llvm::cl::ParseCommandLineOptions(
@@ -36,7 +55,6 @@ int main(int argc, char **argv) {
       "sccl: optimal collective algorithms for your interconnect\n\n"
       "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
       "  unsatisfiable, 3 unknown (time or memory)\n");
-  sccl::registerPipelinePasses();
   using Subcommand = std::pair<bool (*)(), int (*)()>;
   for (auto [chosen, run] :
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},

@@ -58,6 +58,17 @@ struct AuditFinding {
   std::string str() const;
 };
 
+/// A mistake, and where it was made.
+struct AuditFault {
+  AuditFinding first;
+  std::vector<AuditFinding> others; ///< of the same check and message
+
+  /// "and N more like it", or nothing if there is one place.
+  std::string countText() const;
+};
+/// The faults behind `findings`, in their order.
+std::vector<AuditFault> faultsOf(const std::vector<AuditFinding> &findings);
+
 /// Reads PTX as LLVM writes it. Text without any function is a finding.
 std::vector<AuditFinding> auditPTX(llvm::StringRef text);
 

@@ -17,10 +17,13 @@
 #include "sccl/Options/LoweringOptions.h"
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 
 namespace mlir {
 class DialectRegistry;
+class ModuleOp;
 class OpPassManager;
 } // namespace mlir
 
@@ -32,8 +35,8 @@ namespace sccl {
 /// check-program.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 
-/// Appends what makes a gpu.module of programs, in the NVVM or ROCDL dialect for
-/// `chip`.
+/// Appends what makes a gpu.module of programs, in the NVVM or ROCDL dialect
+/// for `chip`.
 void addGPUConversion(mlir::OpPassManager &manager,
                       const LoweringOptions &options, const Chip &chip);
 
@@ -42,10 +45,16 @@ void addGPUConversion(mlir::OpPassManager &manager,
 void addHostConversion(mlir::OpPassManager &manager,
                        const LoweringOptions &options);
 
-/// Appends the passes that `text` names. Emits an error and fails on a name
-/// that is not registered.
-llvm::LogicalResult appendPipeline(mlir::OpPassManager &manager,
-                                   llvm::StringRef text);
+/// Appends the passes of MLIR that `text` names: their headers take half a
+/// minute to compile. Ends the process if they are not registered.
+void addUpstream(mlir::OpPassManager &manager, const llvm::Twine &text);
+
+/// Runs the passes that `add` appends, on `module`. Obeys --mlir-timing,
+/// --mlir-print-ir-after-all and MLIR's other options of pass managers, in
+/// tools that have registered them.
+llvm::LogicalResult
+runPasses(mlir::ModuleOp module,
+          llvm::function_ref<void(mlir::OpPassManager &)> add);
 
 /// Registers sccl-lower, sccl-to-nvvm, sccl-to-rocdl and sccl-to-host by name.
 void registerPipelines();

@@ -61,3 +61,25 @@ std::string AuditFinding::str() const {
     result += ", in @" + function + ": " + text;
   return result;
 }
+
+std::string AuditFault::countText() const {
+  if (others.empty())
+    return "";
+  return "and " + std::to_string(others.size()) + " more like it";
+}
+
+std::vector<AuditFault>
+sccl::faultsOf(const std::vector<AuditFinding> &findings) {
+  std::vector<AuditFault> faults;
+  for (const AuditFinding &finding : findings) {
+    auto known = llvm::find_if(faults, [&](const AuditFault &fault) {
+      return fault.first.check == finding.check &&
+             fault.first.message == finding.message;
+    });
+    if (known == faults.end())
+      faults.push_back({finding, {}});
+    else
+      known->others.push_back(finding);
+  }
+  return faults;
+}
