@@ -22,7 +22,7 @@ def Coll_Dialect : Dialect {
     |---|---|---|
     | problem | what is to be done, on which machine | `topology`, `link`, `limit`, `collective`, `pre`, `post`, `synthesize` |
     | schedule | which chunk goes over which link in which step | `schedule`, `step`, `send`, `reduce` |
-    | program | what each rank's thread blocks execute | `program`, `rank`, `channel`, `put`, `get`, `copy`, `combine`, `signal`, `wait` |
+    | program | what each rank's thread blocks execute | `program`, `rank`, `channel`, `put`, `get`, `copy`, `local_reduce`, `signal`, `wait` |
 
     Ranks, chunks, steps and slots are numbered from 0. Rank and chunk numbers
     are attributes, never SSA values: a schedule is fixed at compile time. Only

@@ -274,7 +274,7 @@ class Coll_ReducingOp<string mnemonic>
 }
 
 def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce"> {
-  let summary = "Combine chunks of two buffers of this rank into a third";
+  let summary = "Reduce chunks of two buffers of this rank into a third";
   let description = !strconcat([{
     The destination becomes the reduction of the two sources. It is `final` if
     it makes the chunks complete: they hold the contribution of every rank that
@@ -306,7 +306,7 @@ def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce"> {
 }
 
 def Coll_ReducePutOp : Coll_ReducingOp<"reduce_put"> {
-  let summary = "Combine chunks and write the result into the peer's buffer";
+  let summary = "Reduce chunks and write the result into the peer's buffer";
   let description = !strconcat([{
     A `coll.local_reduce` and the `coll.put` that passes its result on, in one: the
     reduction goes from registers straight to the channel's peer, and this rank
@@ -344,7 +344,7 @@ def Coll_ReducePutOp : Coll_ReducingOp<"reduce_put"> {
 }
 
 def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce"> {
-  let summary = "Read chunks from the peer's buffer and combine them";
+  let summary = "Read chunks from the peer's buffer and reduce them";
   let description = !strconcat([{
     A `coll.get` and the `coll.local_reduce` of what it brings, in one: the second
     source is a buffer of the channel's peer, the first source and the

@@ -125,9 +125,9 @@ def Coll_SendOp : Coll_TransferOp<"send"> {
 }
 
 def Coll_ReduceOp : Coll_TransferOp<"reduce"> {
-  let summary = "Send a chunk over a link and combine it there";
+  let summary = "Send a chunk over a link and reduce it there";
   let description = !strconcat([{
-    Like `coll.send`, but the destination combines what arrives with its own
+    Like `coll.send`, but the destination reduces what arrives with its own
     value of the chunk by the collective's reduction.
   }], Coll_transportText, [{
     **Constraints**

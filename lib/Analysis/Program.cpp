@@ -218,7 +218,7 @@ private:
         continue;
       Operation *op = &*cursor.next;
       if (isa<BarrierOp>(op))
-        continue; // which some wait keeps others from
+        continue; // it waits for channels that are stuck
       auto wait = dyn_cast<WaitOp>(op);
       if (wait && flags.signals(getFlag(wait)) < wait.getValue())
         return reportUnserved(wait);

@@ -151,7 +151,7 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
     return text;
   }
   StringRef format = binaryFormat(kind);
-  // The text inside of a binary is not to be had; it is the same each time.
+  // A binary does not show its text, which is the same each time.
   if (options.audit && format != "isa") {
     OwningOpRef<ModuleOp> copy = module.clone();
     FailureOr<std::string> isa = serialize(*copy, "isa");

@@ -242,8 +242,8 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
       numSlots += counts.slots;
       if (explain)
         program.emitRemark()
-            << "combines joined with a put: " << counts.puts
-            << ", gets joined with a combine: " << counts.gets
+            << "reductions joined with a put: " << counts.puts
+            << ", gets joined with a reduction: " << counts.gets
             << ", slots of scratch given back: " << counts.slots;
     }
   }

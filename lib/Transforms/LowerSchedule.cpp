@@ -79,7 +79,7 @@ using PlannedStep = std::vector<PlannedSend>;
 
 /// Where the chunks of one rank live.
 struct RankState {
-  /// Where each chunk of the rank's input is to be had.
+  /// Where each chunk of the rank's input can be read.
   std::map<unsigned, Slot> inputs;
   /// The newest version of each chunk that the rank has.
   std::map<unsigned, Slot> current;

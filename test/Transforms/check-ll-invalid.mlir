@@ -26,7 +26,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @d1_circle of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
+coll.program @d1_cycle of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0

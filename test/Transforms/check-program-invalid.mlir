@@ -511,7 +511,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_alternating_hears_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered {
+coll.program @h3_double_buffered_hears_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0
@@ -538,7 +538,7 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
-coll.program @h3_alternating_output of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
+coll.program @h3_double_buffered_output of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {
       coll.copy chunk 0 from input[0] to output[0] step = 0

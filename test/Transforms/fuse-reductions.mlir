@@ -4,11 +4,11 @@
 // RUN: sccl-opt %s -o %t -mlir-print-op-on-diagnostic=false -coll-fuse-reductions=explain 2>&1 | FileCheck %s --check-prefix=COUNTS --implicit-check-not=remark:
 // RUN: sccl-opt %s -coll-fuse-reductions 2>&1 | FileCheck %s --implicit-check-not=remark:
 
-// COUNTS: remark: combines joined with a put: 1, gets joined with a combine: 0, slots of scratch given back: 2
-// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 2, slots of scratch given back: 2
-// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 0, slots of scratch given back: 0
-// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 0, slots of scratch given back: 0
-// COUNTS: remark: combines joined with a put: 0, gets joined with a combine: 0, slots of scratch given back: 0
+// COUNTS: remark: reductions joined with a put: 1, gets joined with a reduction: 0, slots of scratch given back: 2
+// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 2, slots of scratch given back: 2
+// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
+// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
+// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
 
 coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1

@@ -44,7 +44,7 @@ namespace {
 /// Bounds that rows share.
 class BoundCache {
 public:
-  /// The certified bound at `steps`; nothing if there is none to be had.
+  /// The certified bound at `steps`; nothing if there is none.
   const std::optional<LowerBound> &at(const Instance &instance,
                                       unsigned steps) {
     auto [it, isNew] = bounds.try_emplace({familyKey(instance), steps});

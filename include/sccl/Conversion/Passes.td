@@ -53,7 +53,7 @@ def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
     With `virtual-ranks` there is one more kernel, `@p_virtual`, which runs all
     ranks in the blocks of a single grid, for ranks that share a GPU.
 
-    For `reduction=avg` a `final` combine also divides by the number of ranks that
+    For `reduction=avg` a `final` reduction also divides by the number of ranks that
     contribute. docs/Rationale/ElementTypes.md has the rules for every type.
 
     Expects programs with signals and waits, and fails on schedules. After this

@@ -187,8 +187,8 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::mlir::ModuleOp"> {
     Joins what a program without signals does with a chunk one after the other:
       - a `coll.local_reduce` whose result only one `coll.put` reads, and that put,
         become a `coll.reduce_put`: the result goes from registers to the peer;
-      - a `coll.get` whose chunk only one `coll.local_reduce` reads, and that combine,
-        become a `coll.get_reduce`: the chunk is combined as it is read.
+      - a `coll.get` whose chunk only one `coll.local_reduce` reads, and that reduction,
+        become a `coll.get_reduce`: the chunk is reduced as it is read.
     Scratch that nobody uses any more is given back.
 
     Expects programs as `coll-lower-schedule` leaves them. The statistics count
@@ -297,9 +297,9 @@ def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
         and waits orders (H1);
       - a transfer that touches a peer of whose launch nothing is known, or its
         double_buffered scratch without hearing of it in each launch (H3);
-      - a slot that is read before anything is in it, a contribution combined
+      - a slot that is read before anything is in it, a contribution reduced
         twice, or an output that ends without the chunk it must hold (A1);
-      - a combine that is `final` without making its chunks complete, or that
+      - a reduction that is `final` without making its chunks complete, or that
         makes them complete and is not `final` (A1);
       - a rank that may return before its output is complete, or while another
         rank reads or writes its buffers (H1);

@@ -185,7 +185,7 @@ void ProgramEmitter::emitTable(StringRef codeTable, unsigned first,
 
 void coll::createTable(OpBuilder &builder, Location loc, StringRef name,
                        ArrayRef<int32_t> words, unsigned addressSpace) {
-  // A table without words has one, because arrays of none are not to be had.
+  // A table without words gets one: there are no zero-length arrays.
   SmallVector<int32_t> contents(words);
   if (contents.empty())
     contents.push_back(0);

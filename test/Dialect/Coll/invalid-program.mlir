@@ -518,7 +518,7 @@ coll.topology @pair ranks = 2 {
   coll.link 1 -> 0
 }
 // expected-error @+1 {{'coll.program' op has both barriers and scratch that is double-buffered}}
-coll.program @program_c9_alternating of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
+coll.program @program_c9_double_buffered of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
   coll.rank 0 scratch = 1 {
     coll.channel to 1 {
       coll.barrier
