@@ -115,7 +115,8 @@ typedef struct scclConfig {
   size_t size;           /**< sizeof(scclConfig), for later versions */
   scclDeviceKind device; /**< its driver is loaded when it is asked for */
   int deviceIndex;       /**< which GPU; CPUs have no index */
-  /** Seconds without progress on any rank before a launch is given up. */
+  /** Seconds without progress on any rank before a launch is given up. On a
+   * GPU they begin when the stream has come to it. */
   double timeoutSeconds;
   /** Bytes of scratch memory of this rank for each plan; 0: as much as the
    * plan asks for. */
@@ -210,7 +211,7 @@ SCCL_API scclResult scclCommCount(scclComm comm, int *numRanks);
 /**
  * Not collective: launches of other ranks that still need this one time out.
  * Frees memory of scclMemAlloc that was not freed. No other thread may be using
- * `comm`. Null is allowed.
+ * `comm`, and streams must be done with its launches. Null is allowed.
  */
 SCCL_API scclResult scclCommDestroy(scclComm comm);
 /**
@@ -253,16 +254,23 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * All ranks must pass the same count, type and reduction. Differences are
  * reported where ranks access each other's buffers, and undefined elsewhere.
  *
- * On a CPU `stream` must be null. On a GPU it is a CUstream or hipStream_t of
- * the device; the collective runs after what is in it. Null stands for a stream
- * of the communicator's own, after what is in the device's null stream. Ranks
- * that share a GPU must pass different streams, or null.
+ * On a CPU `stream` must be null, and the call returns when this rank's part is
+ * done: its receive buffer is complete, its send buffer may be reused.
  *
- * The call returns when this rank's part is done: its receive buffer is
- * complete, its send buffer may be reused. After an error the contents of the
- * receive buffer are undefined. Returns
+ * On a GPU `stream` is a CUstream or hipStream_t of the device. The call
+ * enqueues and returns; the collective happens in the order of the stream, or
+ * whenever a graph that captured it is replayed. Null is the device's null
+ * stream. What goes wrong later is told by scclCommGetError. Peers access
+ * buffers in memory of scclMemAlloc if these are at the same place of the same
+ * allocation on all ranks, which must be so on all of them or on none; other
+ * memory is copied in the order of the stream. All ranks work in place, or none
+ * does. Launches of one communicator follow each other in the same order on all
+ * ranks, replays of graphs included. Ranks that share a GPU meet on the host
+ * and return when all is done; they must pass different streams, or null.
+ *
+ * After an error the contents of the receive buffer are undefined. Returns
  * scclErrorBusy while another thread launches on `comm`. Does not allocate
- * memory.
+ * memory, except for the first launch on a GPU with buffers at a new place.
  */
 SCCL_API scclResult scclAllReduce(const void *send, void *recv, size_t count,
                                   scclDataType type, scclRedOp op,

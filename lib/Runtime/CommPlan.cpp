@@ -52,15 +52,30 @@ uint64_t CommPlan::fitPiece() const {
     for (const plan::SizeChoice &choice : table.choices)
       while (piece < choice.pieceBytes && piece < budget)
         piece *= 2;
+  bool isEnqueued = group.isStreamOrdered();
   auto fits = [&] {
     for (unsigned other = 0; other < numRanks; ++other)
-      if (MemoryLayout(manifest, programs, other, piece).bytes > budget)
+      if (MemoryLayout(manifest, programs, other, piece, isEnqueued).bytes >
+          budget)
         return false;
     return true;
   };
   while (piece >= smallestPiece && !fits())
     piece /= 2;
   return piece >= smallestPiece ? piece : 0;
+}
+
+/// Hosts that copy would have to wait for streams.
+static Status dropCopies(const LoadedPlan &plan,
+                         std::vector<Program> &programs) {
+  std::erase_if(programs,
+                [](const Program &program) { return program.hasCopies(); });
+  if (!programs.empty())
+    return {};
+  return {scclErrorUnsupported,
+          "the plan for " + plan.view.manifest.collective +
+              " has only programs in which hosts copy between steps, and on "
+              "GPUs launches are enqueued; compile it with another --variant"};
 }
 
 /// The part of loading that needs nobody else.
@@ -73,6 +88,9 @@ Status CommPlan::prepare() {
           loadPrograms(*plan, rank, number, *group.device, programs);
       !status.ok())
     return status;
+  if (group.isStreamOrdered())
+    if (Status status = dropCopies(*plan, programs); !status.ok())
+      return status;
   if (group.together)
     if (Status status = group.together->load(*plan, programs); !status.ok())
       return status;
@@ -80,7 +98,8 @@ Status CommPlan::prepare() {
     return status;
   maxPiece = fitPiece();
   if (maxPiece == 0) {
-    MemoryLayout least(manifest, programs, rank, smallestPiece);
+    MemoryLayout least(manifest, programs, rank, smallestPiece,
+                       group.isStreamOrdered());
     return {scclErrorOutOfMemory, "the plan needs " +
                                       std::to_string(least.bytes) +
                                       " bytes of memory, which is more than "
@@ -91,7 +110,8 @@ Status CommPlan::prepare() {
     mostOutputSegments = std::max(mostOutputSegments, layout.outputSegments);
   }
   for (unsigned other = 0; other < numRanks; ++other)
-    layouts.emplace_back(manifest, programs, other, maxPiece);
+    layouts.emplace_back(manifest, programs, other, maxPiece,
+                         group.isStreamOrdered());
   memory.resize(numRanks);
   return group.device->allocate(std::max<uint64_t>(layouts[rank].bytes, 1),
                                 memory[rank]);
@@ -179,6 +199,11 @@ Status CommPlan::join(const std::vector<PlanHello> &hellos) {
       return {scclErrorInternal, "the memory of rank " + std::to_string(other) +
                                      " is smaller than it should be"};
   }
+  if (Status status = group.takeLanes(
+          group.isStreamOrdered() ? programs.size() : 0, firstLane);
+      !status.ok())
+    return status;
+  lastSegments.assign(programs.size(), never);
   calls.resize(numRanks);
   foreign.resize(numRanks);
   choices.resolve(manifest, programs, group.device->target(),

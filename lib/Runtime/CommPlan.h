@@ -13,6 +13,8 @@
 #include "PeerTables.h"
 #include "Programs.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <memory>
 
 namespace sccl {
@@ -60,8 +62,13 @@ public:
   };
   /// Fails if the call is wrong in itself, or the plan has no code for it.
   Status check(const LaunchRequest &request, Flight &flight) const;
-  /// Collective; see scclLaunch. Nothing else may be in flight.
+  /// Collective; see scclLaunch. Nothing else may be in flight. Where the group
+  /// is stream-ordered, `enqueue` takes the place of this.
   Status execute(Flight &flight);
+  /// The same in the order of the stream; nobody waits for anything.
+  Status enqueue(Flight &flight);
+  /// A region of memory is free.
+  void forget(uint64_t region) { tables.forget(region); }
 
   Status queryChoice(size_t count, scclDataType type, scclRedOp op,
                      scclChoice &choice) const;
@@ -126,15 +133,26 @@ private:
   Route routeFor(const Flight &flight, bool direct) const;
   Staging stagingFor(const Flight &flight, const Route &route) const;
   Status run(const Flight &flight, const Route &route);
-  Status runPieceStaged(const Flight &flight, const Route &route,
-                        const Staging &staging, uint64_t at, uint64_t bytes);
+  Status stagePiece(const Flight &flight, const Staging &staging, uint64_t at,
+                    uint64_t bytes,
+                    llvm::function_ref<Status(const Piece &)> launch);
   Status runPiece(const Flight &flight, const Piece &piece, unsigned table);
   LaunchArguments argumentsFor(const Flight &flight, const PeerEntry &own,
-                               const Piece &piece, unsigned table) const;
+                               const Piece &piece, PeerEntry *peers) const;
   Status launchTogether(const Flight &flight, const LaunchArguments &arguments);
   Status copySegments(char *to, uint64_t toPitch, const char *from,
                       uint64_t fromPitch, unsigned segments, uint64_t bytes,
                       void *stream);
+
+  // In the order of streams.
+  bool findTables(const Flight &flight, DirectKey &key) const;
+  bool locate(const Flight &flight, const DirectKey &key, unsigned other,
+              PeerEntry &entry) const;
+  Status fillTables(const Flight &flight, const DirectKey &key,
+                    PeerEntry *&peers);
+  Status enqueuePiece(const Flight &flight, const Piece &piece,
+                      PeerEntry *peers, bool isCaptured);
+  Status enqueueSeparator(const Flight &flight);
 
   // Programs in which hosts copy.
   Status runSteps(const Flight &flight, const Piece &piece, unsigned table);
@@ -170,6 +188,10 @@ private:
   /// an output that is an address of another process.
   std::vector<uint8_t> foreign;
   uint64_t lastProgram = 0, lastBytes = 0;
+  /// By program: the segment of its last launch, or one of these.
+  static constexpr uint64_t never = UINT64_MAX, unknown = UINT64_MAX - 1;
+  std::vector<uint64_t> lastSegments;
+  unsigned firstLane = 0;
 };
 
 } // namespace sccl

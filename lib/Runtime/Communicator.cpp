@@ -11,6 +11,12 @@
 
 using namespace sccl;
 
+Communicator::~Communicator() {
+  // What was enqueued uses the memory of the plans.
+  if (theGroup)
+    theGroup->drain();
+}
+
 void Communicator::abandon(std::unique_ptr<Communicator> comm) {
   if (comm->group().device->isSynchronous())
     for (std::unique_ptr<CommPlan> &plan : comm->plans)
@@ -129,6 +135,8 @@ Status Communicator::launch(CommPlan &plan, const LaunchRequest &request) {
   if (!status.ok())
     return status;
   plane.takeNoteBack();
+  if (theGroup->isStreamOrdered())
+    return enqueue(plan, flight);
   Patience::begin(theGroup->numRanks());
   status = theGroup->device->begin(request.stream);
   if (status.ok())
@@ -149,6 +157,24 @@ Status Communicator::launch(CommPlan &plan, const LaunchRequest &request) {
   return status;
 }
 
+/// Returns when all is enqueued. An error is one for all ranks: what the others
+/// have enqueued waits for this one.
+Status Communicator::enqueue(CommPlan &plan, CommPlan::Flight &flight) {
+  Device &device = *theGroup->device;
+  void *stream = flight.request.stream;
+  Status status = device.begin(stream);
+  if (status.ok())
+    status = plan.enqueue(flight);
+  if (status.ok())
+    status = device.end(stream);
+  if (status.ok() || !theGroup->poison().ok())
+    return status;
+  unsigned rank = theGroup->rank();
+  theGroup->plane.leaveNote(status.message());
+  theGroup->plane.raise({status.code(), rank, rank});
+  return status;
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -160,7 +186,11 @@ Status Communicator::allocate(size_t bytes, void **memory) {
 
 Status Communicator::free(void *memory) {
   uint64_t region;
-  return theGroup->regions.free(memory, region);
+  if (Status status = theGroup->regions.free(memory, region); !status.ok())
+    return status;
+  for (std::unique_ptr<CommPlan> &plan : plans)
+    plan->forget(region);
+  return {};
 }
 
 Status Communicator::copy(void *to, const void *from, size_t bytes) {

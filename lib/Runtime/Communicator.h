@@ -30,6 +30,8 @@ public:
                         std::shared_ptr<GatherBoard> board = nullptr)
       : board(std::move(board)), theGroup(std::move(group)) {}
 
+  ~Communicator();
+
   Group &group() const { return *theGroup; }
   /// Unmaps memory that is shared, and leaves the rest to the end of this
   /// process: destructors would wait for threads, and call drivers of GPUs.
@@ -59,6 +61,7 @@ public:
 
 private:
   std::string describePlans() const;
+  Status enqueue(CommPlan &plan, CommPlan::Flight &flight);
 
   std::shared_ptr<GatherBoard> board; ///< may be null
   std::unique_ptr<Group> theGroup;

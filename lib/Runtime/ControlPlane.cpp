@@ -17,7 +17,12 @@ using namespace sccl;
 Status ControlPlane::create(unsigned rank, unsigned numRanks) {
   own = rank;
   parts.resize(numRanks);
-  return parts[rank].create((parcelLine() + 1 + noteLines) * lineBytes);
+  if (Status status = parts[rank].create(partBytes()); !status.ok())
+    return status;
+  // Nothing has begun.
+  for (unsigned index = 0; index < numLanes; ++index)
+    lane(rank, index).begun.store(UINT64_MAX);
+  return {};
 }
 
 bool ControlPlane::await(const Word &word, uint64_t value) const {

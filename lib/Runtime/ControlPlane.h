@@ -117,6 +117,26 @@ public:
   /// aborted meanwhile.
   bool await(const Word &word, uint64_t value) const;
 
+  /// How far a program is that streams execute, as they say themselves: the
+  /// number of its launches that had ended when the last one began, and when it
+  /// ended. The rank is in a launch while the two are equal.
+  struct Lane {
+    Word begun, ended;
+    bool isInFlight() const { return begun.load() == ended.load(); }
+    /// Launches that have begun.
+    uint64_t count() const { return begun.load() + 1; }
+  };
+  static constexpr unsigned numLanes = 256;
+  Lane &lane(unsigned rank, unsigned index) const {
+    return reinterpret_cast<Lane *>(parts[rank].data() +
+                                    laneLine() * lineBytes)[index];
+  }
+  /// Bytes and memory of the part of this rank.
+  char *ownPage() const { return parts[own].data(); }
+  uint64_t partBytes() const {
+    return laneLine() * lineBytes + numLanes * sizeof(Lane);
+  }
+
   /// Sends `call` to all ranks and waits for theirs; returns false if the
   /// communicator was aborted meanwhile. `calls` has one entry per rank.
   bool exchange(const Call &call, Call *calls);
@@ -149,6 +169,7 @@ private:
   }
   /// After the boxes.
   uint64_t parcelLine() const { return 2 + 2 * uint64_t(numRanks()); }
+  uint64_t laneLine() const { return parcelLine() + 1 + noteLines; }
   Note &noteOf(unsigned rank) const {
     return *reinterpret_cast<Note *>(parts[rank].data() +
                                      (parcelLine() + 1) * lineBytes);

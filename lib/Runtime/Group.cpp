@@ -202,13 +202,60 @@ Status Group::mapPeers(const std::vector<Hello> &hellos) {
     if (Status status = plane.open(other, hellos[other].control); !status.ok())
       return status;
   }
+  if (Status status = mapControl(); !status.ok())
+    return status;
+  return watchdog.start(plane, processes, config.timeoutSeconds);
+}
+
+/// Makes the abort word and the own lanes accessible to functions.
+Status Group::mapControl() {
   void *page = nullptr;
   if (Status status =
-          device->mapHostMemory(plane.abortPage(), sizeof(uint64_t), &page);
+          device->mapHostMemory(plane.abortPage(), plane.partBytes(), &page);
       !status.ok())
     return status;
   abortWord = static_cast<uint64_t *>(page);
-  return watchdog.start(plane, processes, config.timeoutSeconds);
+  if (own != 0)
+    if (Status status =
+            device->mapHostMemory(plane.ownPage(), plane.partBytes(), &page);
+        !status.ok())
+      return status;
+  if (device->isSynchronous())
+    return {};
+  uint64_t offset =
+      reinterpret_cast<char *>(&plane.lane(own, 0)) - plane.ownPage();
+  lanes = reinterpret_cast<ControlPlane::Lane *>(static_cast<char *>(page) +
+                                                 offset);
+  return {};
+}
+
+Status Group::takeLanes(unsigned wanted, unsigned &first) {
+  first = lanesTaken;
+  if (wanted > ControlPlane::numLanes - lanesTaken)
+    return {scclErrorUnsupported,
+            "the plans of the communicator have more than " +
+                std::to_string(ControlPlane::numLanes) +
+                " programs for this device"};
+  lanesTaken += wanted;
+  return {};
+}
+
+void Group::drain() {
+  using Clock = std::chrono::steady_clock;
+  if (!device || device->isSynchronous())
+    return;
+  auto deadline =
+      Clock::now() + std::chrono::duration<double>(config.timeoutSeconds + 1);
+  auto isBusy = [&] {
+    bool done = true;
+    if (!device->poll(nullptr, done).ok())
+      return false;
+    for (unsigned index = 0; index < lanesTaken && done; ++index)
+      done = !plane.lane(own, index).isInFlight();
+    return !done;
+  };
+  while (isBusy() && Clock::now() < deadline)
+    Patience::pause();
 }
 
 Status Group::probeProcesses() {

@@ -67,6 +67,16 @@ public:
   bool isOneProcess = false;
   std::unique_ptr<VirtualRanks> together; ///< null without a shared device
   uint64_t *abortWord = nullptr;          ///< as the device sees it
+  /// Lane 0 of this rank as the device sees it; null if hosts launch.
+  ControlPlane::Lane *lanes = nullptr;
+  /// Launches are enqueued, and nobody waits for them on the host. Ranks that
+  /// share a device have to meet there.
+  bool isStreamOrdered() const { return !device->isSynchronous() && !together; }
+  /// Takes lanes for programs; the same on all ranks. Fails if there are too
+  /// few left.
+  Status takeLanes(unsigned count, unsigned &first);
+  /// Waits until no launch of this rank is under way, no longer than the limit.
+  void drain();
 
 private:
   Group(unsigned rank, unsigned numRanks, const Bootstrap &bootstrap,
@@ -78,12 +88,14 @@ private:
   Status meet(const std::vector<struct Hello> &hellos);
   Status shareDevice(const std::vector<struct Hello> &hellos);
   Status mapPeers(const std::vector<struct Hello> &hellos);
+  Status mapControl();
 
   unsigned own, count;
   unsigned origin = forkCount(); ///< tells the process
   std::vector<uint64_t> probes;  ///< by rank, for others to write
   std::vector<uint64_t> probeAddresses;
   std::optional<bool> reaches;
+  unsigned lanesTaken = 0;
   Watchdog watchdog; ///< last: it reads the rest
 };
 

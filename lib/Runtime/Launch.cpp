@@ -19,12 +19,12 @@ static constexpr uint64_t mostBytes = uint64_t(1) << 62;
 /// What a function gets, in the order of KernelABI.h.
 LaunchArguments CommPlan::argumentsFor(const Flight &flight,
                                        const PeerEntry &own, const Piece &piece,
-                                       unsigned table) const {
+                                       PeerEntry *peers) const {
   return {const_cast<char *>(piece.input),
           piece.output,
           own.scratch,
           own.control,
-          tables.onDevice(table),
+          peers,
           group.abortWord,
           piece.bytes,
           piece.distance,
@@ -39,15 +39,16 @@ Status CommPlan::runPiece(const Flight &flight, const Piece &piece,
     return status;
   if (program.hasCopies())
     return runSteps(flight, piece, table);
+  PeerEntry *peers = tables.onDevice(table);
   const PeerEntry &own = tables.of(programSlot(program))[rank];
   if (table == tables.direct())
     if (Status status = tables.upload(*group.device, flight.request.stream);
         !status.ok())
       return status;
   if (group.together)
-    return launchTogether(flight, argumentsFor(flight, own, piece, table));
+    return launchTogether(flight, argumentsFor(flight, own, piece, peers));
   if (Status status = group.device->launch(
-          *flight.function, argumentsFor(flight, own, piece, table),
+          *flight.function, argumentsFor(flight, own, piece, peers),
           flight.request.stream);
       !status.ok())
     return status;
@@ -138,9 +139,14 @@ Status CommPlan::run(const Flight &flight, const Route &route) {
   uint64_t segment = flight.segmentBytes;
   void *stream = flight.request.stream;
   Staging staging = stagingFor(flight, route);
+  unsigned table = route.peersUseBuffers ? tables.direct()
+                                         : programSlot(*flight.choice.program);
   for (uint64_t at = 0; at < segment; at += route.pieceBytes) {
     uint64_t bytes = std::min(route.pieceBytes, segment - at);
-    if (Status status = runPieceStaged(flight, route, staging, at, bytes);
+    auto launch = [&](const Piece &piece) {
+      return runPiece(flight, piece, table);
+    };
+    if (Status status = stagePiece(flight, staging, at, bytes, launch);
         !status.ok())
       return status;
     if (!route.peersUseBuffers || at + bytes >= segment)
@@ -153,18 +159,17 @@ Status CommPlan::run(const Flight &flight, const Route &route) {
   return group.settle(stream);
 }
 
-/// Executes the piece of `bytes` bytes from `at` on, with copies to own buffers
+/// Launches the piece of `bytes` bytes from `at` on, with copies to own buffers
 /// and from them.
-Status CommPlan::runPieceStaged(const Flight &flight, const Route &route,
-                                const Staging &staging, uint64_t at,
-                                uint64_t bytes) {
+Status CommPlan::stagePiece(const Flight &flight, const Staging &staging,
+                            uint64_t at, uint64_t bytes,
+                            llvm::function_ref<Status(const Piece &)> launch) {
   const LaunchRequest &request = flight.request;
   const plan::RankLayout &layout = manifest.layout[rank];
   uint64_t segment = flight.segmentBytes;
-  unsigned slot = programSlot(*flight.choice.program);
-  unsigned table = route.peersUseBuffers ? tables.direct() : slot;
-  char *ownInput = static_cast<char *>(tables.of(slot)[rank].input);
-  char *ownOutput = static_cast<char *>(tables.of(slot)[rank].output);
+  const PeerEntry &own = tables.of(programSlot(*flight.choice.program))[rank];
+  char *ownInput = static_cast<char *>(own.input);
+  char *ownOutput = static_cast<char *>(own.output);
   const char *send = static_cast<const char *>(request.send);
   char *recv = static_cast<char *>(request.recv);
   uint64_t distance = staging.closesGaps ? bytes : segment;
@@ -179,7 +184,7 @@ Status CommPlan::runPieceStaged(const Flight &flight, const Route &route,
   piece.output = staging.output ? ownOutput : recv ? recv + at : nullptr;
   piece.bytes = bytes;
   piece.distance = distance;
-  if (Status status = runPiece(flight, piece, table); !status.ok())
+  if (Status status = launch(piece); !status.ok())
     return status;
   if (!staging.output)
     return {};

@@ -7,6 +7,7 @@
 
 #include "PeerTables.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace sccl;
@@ -17,13 +18,18 @@ PeerTables::create(Group &group, unsigned programs,
                    const std::vector<std::unique_ptr<DeviceBuffer>> &memory) {
   numRanks = memory.size();
   numPrograms = programs;
-  entries.resize((programs + 1) * numRanks);
+  entries.resize((2 * programs + 1) * numRanks);
   for (unsigned slot = 0; slot < programs; ++slot)
     for (unsigned rank = 0; rank < numRanks; ++rank) {
       const MemoryLayout &layout = layouts[rank];
       char *base = memory[rank]->data();
+      const MemoryLayout::Separator &between = layout.separators[slot];
       of(slot)[rank] = {base + layout.input, base + layout.output,
-                        base + layout.scratch, base + layout.controls[slot]};
+                        base + layout.scratches[slot],
+                        base + layout.controls[slot]};
+      of(separator(slot))[rank] = {base + between.input, base + between.output,
+                                   base + between.scratch,
+                                   base + between.control};
     }
   if (group.device->isSynchronous())
     return {};
@@ -57,4 +63,58 @@ void PeerTables::advance(uint64_t bytes) {
     for (void **address : {&table[rank].input, &table[rank].output})
       if (*address)
         *address = static_cast<char *>(*address) + bytes;
+}
+
+PeerEntry *PeerTables::find(const DirectKey &key) const {
+  for (const Kept &known : kept)
+    if (known.isUsed && known.key == key)
+      return known.tables;
+  return nullptr;
+}
+
+/// Memory of the device for `count` entries: that of tables that were
+/// forgotten, or new one.
+Status PeerTables::reserve(Device &device, size_t count, PeerEntry *&place) {
+  constexpr size_t blockEntries = 1 << 14;
+  for (Kept &known : kept)
+    if (!known.isUsed && known.entries == count) {
+      place = known.tables;
+      std::swap(known, kept.back());
+      kept.pop_back();
+      return {};
+    }
+  if (count > left) {
+    size_t entriesOfBlock = std::max(count, blockEntries);
+    std::unique_ptr<DeviceBuffer> block;
+    if (Status status =
+            device.allocate(entriesOfBlock * sizeof(PeerEntry), block);
+        !status.ok())
+      return status;
+    blocks.push_back(std::move(block));
+    left = entriesOfBlock;
+  }
+  const DeviceBuffer &block = *blocks.back();
+  size_t used = block.size() / sizeof(PeerEntry) - left;
+  place = reinterpret_cast<PeerEntry *>(block.data()) + used;
+  left -= count;
+  return {};
+}
+
+Status PeerTables::keep(Device &device, const DirectKey &key,
+                        const std::vector<PeerEntry> &tables,
+                        PeerEntry *&place) {
+  if (Status status = reserve(device, tables.size(), place); !status.ok())
+    return status;
+  kept.push_back({key, true, tables.size(), place});
+  Status status =
+      device.copyNow(place, tables.data(), tables.size() * sizeof(PeerEntry));
+  if (!status.ok())
+    kept.back().isUsed = false;
+  return status;
+}
+
+void PeerTables::forget(uint64_t region) {
+  for (Kept &known : kept)
+    if (known.key.send.region == region || known.key.recv.region == region)
+      known.isUsed = false;
 }

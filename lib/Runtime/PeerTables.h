@@ -16,8 +16,20 @@
 
 namespace sccl {
 
-/// The tables of peers that functions get: one per program for own buffers, and
-/// one that every direct launch fills in.
+/// What the table of a stream-ordered direct launch depends on.
+struct DirectKey {
+  unsigned program = 0;
+  bool isInPlace = false;
+  BufferPlace send{BufferPlace::none, 0}, recv{BufferPlace::none, 0};
+  uint64_t segment = 0;    ///< 0 if it makes no difference
+  uint64_t pieceBytes = 0; ///< likewise
+  uint64_t pieces = 1;     ///< a table for each
+  bool operator==(const DirectKey &) const = default;
+};
+
+/// The tables of peers that functions get: one per program for own buffers, one
+/// per program for separators, and one that every direct launch fills in.
+/// Stream-ordered launches have tables that never change once they are there.
 class PeerTables {
 public:
   /// Fills in the tables for own buffers, and brings them to the device.
@@ -30,6 +42,7 @@ public:
   const PeerEntry *of(unsigned slot) const {
     return entries.data() + slot * numRanks;
   }
+  unsigned separator(unsigned slot) const { return numPrograms + 1 + slot; }
   /// The number of the table of direct launches.
   unsigned direct() const { return numPrograms; }
   /// The same as functions see it.
@@ -39,7 +52,23 @@ public:
   /// Moves the caller's buffers in the table of direct launches on.
   void advance(uint64_t bytes);
 
+  /// Tables that were kept; null if there are none.
+  PeerEntry *find(const DirectKey &key) const;
+  /// Keeps `tables`, `key.pieces` of them, on the device.
+  Status keep(Device &device, const DirectKey &key,
+              const std::vector<PeerEntry> &tables, PeerEntry *&kept);
+  /// Forgets all tables of a region.
+  void forget(uint64_t region);
+
 private:
+  struct Kept {
+    DirectKey key;
+    bool isUsed;
+    size_t entries;
+    PeerEntry *tables;
+  };
+  Status reserve(Device &device, size_t count, PeerEntry *&place);
+
   size_t numRanks = 0;
   unsigned numPrograms = 0;
   std::vector<PeerEntry> entries;
@@ -47,6 +76,9 @@ private:
   /// written to the table of direct launches there.
   std::unique_ptr<DeviceBuffer> deviceTables;
   std::vector<PeerEntry> uploaded;
+  std::vector<Kept> kept;
+  std::vector<std::unique_ptr<DeviceBuffer>> blocks; ///< of kept tables
+  size_t left = 0; ///< entries of the last block
 };
 
 } // namespace sccl

@@ -105,7 +105,7 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
 
 MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
                            const std::vector<Program> &programs, unsigned rank,
-                           uint64_t pieceBytes) {
+                           uint64_t pieceBytes, bool isEnqueued) {
   constexpr uint64_t line = 256;
   uint64_t end = 0;
   auto place = [&](uint64_t size) {
@@ -113,20 +113,33 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     end = (end + size + line - 1) / line * line;
     return begin;
   };
-  scratchBytes = 0;
-  bool stagesInput = manifest.layout[rank].inputSegments > 1,
-       stagesOutput = true;
-  for (const Program &program : programs) {
-    const plan::RankNeeds &needs = program.info->ranks[rank];
-    controls.push_back(place(needs.controlBytes));
-    scratchBytes = std::max(
-        scratchBytes,
-        needs.scratchSlots * chunkStride(pieceBytes, program.chunksPerSegment));
-    stagesInput |= program.info->peersReadInput;
-  }
-  scratch = place(scratchBytes);
   const plan::RankLayout &buffers = manifest.layout[rank];
+  auto scratchBytes = [&](const Program &program, uint64_t segment) {
+    return program.info->ranks[rank].scratchSlots *
+           chunkStride(segment, program.chunksPerSegment);
+  };
+  uint64_t shared = 0;
+  bool stagesInput = buffers.inputSegments > 1;
+  for (const Program &program : programs) {
+    controls.push_back(place(program.info->ranks[rank].controlBytes));
+    stagesInput |= program.info->peersReadInput;
+    Separator &separator = separators.emplace_back();
+    if (!isEnqueued || program.info->announcesReady) {
+      shared = std::max(shared, scratchBytes(program, pieceBytes));
+      continue;
+    }
+    uint64_t segment = program.separatorBytes();
+    separator.input = place(buffers.inputSegments * segment);
+    separator.output = place(buffers.outputSegments * segment);
+    separator.scratch = place(scratchBytes(program, segment));
+    separator.control = place(program.info->ranks[rank].controlBytes);
+  }
+  uint64_t scratch = place(shared);
+  for (const Program &program : programs)
+    scratches.push_back(isEnqueued && !program.info->announcesReady
+                            ? place(scratchBytes(program, pieceBytes))
+                            : scratch);
   input = place(stagesInput ? buffers.inputSegments * pieceBytes : 0);
-  output = place(stagesOutput ? buffers.outputSegments * pieceBytes : 0);
+  output = place(buffers.outputSegments * pieceBytes);
   bytes = end;
 }

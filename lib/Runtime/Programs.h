@@ -41,6 +41,8 @@ struct Program {
   /// True if hosts copy between the ranks, and functions do not.
   bool hasCopies() const { return info->steps != 0; }
   unsigned functionsPerRank() const { return hasCopies() ? info->steps : 1; }
+  /// Bytes of a segment of the launches that separate others.
+  uint64_t separatorBytes() const { return chunkAlignment * chunksPerSegment; }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {
     return info->peersReadInput || info->peersTouchOutput;
@@ -59,12 +61,20 @@ std::string listReductions(const plan::Manifest &manifest);
 /// Where the parts of a rank's device memory begin. `pieceBytes` is the largest
 /// segment that fits.
 struct MemoryLayout {
-  std::vector<uint64_t> controls; ///< by program
-  uint64_t scratch, scratchBytes, input, output, bytes;
+  std::vector<uint64_t> controls;  ///< by program
+  std::vector<uint64_t> scratches; ///< by program
+  uint64_t input, output, bytes;
+  /// What a program takes that only separates launches, see AsyncLaunch.cpp.
+  struct Separator {
+    uint64_t input = 0, output = 0, scratch = 0, control = 0;
+  };
+  std::vector<Separator> separators; ///< by program
 
+  /// With `isEnqueued`, programs that do not announce themselves have scratch
+  /// of their own, and separators.
   MemoryLayout(const plan::Manifest &manifest,
                const std::vector<Program> &programs, unsigned rank,
-               uint64_t pieceBytes);
+               uint64_t pieceBytes, bool isEnqueued);
 };
 
 } // namespace sccl

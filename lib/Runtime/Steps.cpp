@@ -86,7 +86,8 @@ Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   const PeerEntry &own = tables.of(programSlot(program))[rank];
-  LaunchArguments arguments = argumentsFor(flight, own, piece, table);
+  LaunchArguments arguments =
+      argumentsFor(flight, own, piece, tables.onDevice(table));
   const std::vector<std::vector<EngineCopy>> &copies =
       part.part.copies[program.index];
   // Peers may be copying out of their own buffers, or not yet into them.

@@ -54,7 +54,7 @@ void Watchdog::stop() {
 void Watchdog::run() {
   std::unique_lock lock(mutex);
   while (!wake.wait_for(lock, tick, [this] { return stopping; }))
-    inspect();
+    inspect(), inspectLanes();
 }
 
 void Watchdog::inspect() {
@@ -76,6 +76,44 @@ void Watchdog::inspect() {
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
   if (Clock::now() - since >= limit)
     plane->raise({scclErrorTimeout, findLateRank(), plane->rank()});
+}
+
+/// The first rank that has not begun the launch of `lane` that this one is in.
+unsigned Watchdog::findLateRank(unsigned lane) const {
+  uint64_t count = plane->lane(plane->rank(), lane).count();
+  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
+    if (plane->lane(rank, lane).count() < count)
+      return rank;
+  return AbortCause::noRank;
+}
+
+/// The same as `inspect` for what streams execute.
+void Watchdog::inspectLanes() {
+  uint64_t seen = 0;
+  unsigned busy = ControlPlane::numLanes;
+  for (unsigned index = 0; index < ControlPlane::numLanes; ++index) {
+    if (busy == ControlPlane::numLanes &&
+        plane->lane(plane->rank(), index).isInFlight())
+      busy = index;
+    for (unsigned rank = 0; rank < plane->numRanks(); ++rank) {
+      const ControlPlane::Lane &lane = plane->lane(rank, index);
+      seen += lane.count() + lane.ended.load();
+    }
+  }
+  if (seen != seenLanes || busy == ControlPlane::numLanes)
+    lanesSince = Clock::now();
+  seenLanes = seen;
+  if (busy == ControlPlane::numLanes)
+    return;
+  // A rank that has ended this launch may leave.
+  uint64_t begun = plane->lane(plane->rank(), busy).begun.load();
+  for (unsigned rank = 0; rank < processes.size(); ++rank)
+    if (rank != plane->rank() &&
+        plane->lane(rank, busy).ended.load() <= begun &&
+        !processes[rank].isAlive())
+      return plane->raise({scclErrorRankLost, rank, plane->rank()});
+  if (Clock::now() - lanesSince >= limit)
+    plane->raise({scclErrorTimeout, findLateRank(busy), plane->rank()});
 }
 
 /// The first rank that has not begun the launch that this one is in.

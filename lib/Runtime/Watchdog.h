@@ -33,12 +33,16 @@ private:
   void run();
   void inspect();
   unsigned findLateRank() const;
+  void inspectLanes();
+  unsigned findLateRank(unsigned lane) const;
 
   const ControlPlane *plane = nullptr;
   std::vector<ProcessId> processes;
   Clock::duration limit{}, tick{};
   uint64_t seenState = 0, seenProgress = 0;
   Clock::time_point since;
+  uint64_t seenLanes = 0; ///< what all lanes of all ranks came to
+  Clock::time_point lanesSince;
 
   std::mutex mutex;
   std::condition_variable wake;

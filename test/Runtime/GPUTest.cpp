@@ -91,6 +91,8 @@ TEST_P(EitherGPU, FollowsTheCallersStream) {
                                     scclFloat32, scclSum, stream),
                         "launch");
         std::vector<uint32_t> result(count);
+        fake.get<int(void *)>("cuStreamSynchronize",
+                              "hipStreamSynchronize")(stream);
         scclMemCopy(member.comm, result.data(), recv, count * 4);
         float once, twice;
         uint32_t bits = 0x01010101;
@@ -121,15 +123,22 @@ TEST_P(EitherGPU, GivesUpOnALateRank) {
               void *send = nullptr, *recv = nullptr;
               scclMemAlloc(member.comm, 4096, &send);
               scclMemAlloc(member.comm, 4096, &recv);
-              if (end.rank == 1)
-                std::this_thread::sleep_for(std::chrono::milliseconds(900));
-              scclResult code = scclLaunch(member.comm, member.plan, send, recv,
-                                           1000, scclFloat32, scclSum, nullptr);
+              auto launch = [&] {
+                return scclLaunch(member.comm, member.plan, send, recv, 1000,
+                                  scclFloat32, scclSum, nullptr);
+              };
+              int failed = 0;
+              if (end.rank == 0)
+                failed += check(launch() == scclSuccess, "enqueue");
+              secondsToError(member.comm);
+              failed +=
+                  check(scclCommGetError(member.comm) == scclErrorTimeout &&
+                            messageHas("rank 1 did not begin a launch"),
+                        "a late rank") +
+                  check(launch() == scclErrorTimeout, "afterwards");
               std::vector<int> all;
               end.gather(0, all);
-              return check(code == scclErrorTimeout &&
-                               messageHas("rank 1 did not begin a launch"),
-                           "a late rank");
+              return failed;
             }));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
@@ -254,6 +263,9 @@ static constexpr std::pair<const char *, const char *> fallible[] = {
     {"cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer"},
     {"cuStreamCreate", "hipStreamCreateWithFlags"},
     {"cuStreamQuery", "hipStreamQuery"},
+    {"cuEventCreate", "hipEventCreateWithFlags"},
+    {"cuEventRecord", "hipEventRecord"},
+    {"cuStreamWaitEvent", "hipStreamWaitEvent"},
     {"cuStreamSynchronize", "hipStreamSynchronize"},
     {"cuMemcpyAsync", "hipMemcpyAsync"},
     {"cuLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernel"}};

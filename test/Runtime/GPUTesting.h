@@ -82,6 +82,14 @@ inline scclResult join(Member &member, const RankEnd &end,
   return member.join(end, config, end.numRanks);
 }
 
+/// How many seconds pass until `comm` has an error, at most `limit`.
+inline double secondsToError(scclComm comm, double limit = 10) {
+  Stopwatch watch;
+  while (scclCommGetError(comm) == scclSuccess && watch.seconds() < limit)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return watch.seconds();
+}
+
 /// One collective on whole buffers of the device, compared with its definition.
 /// Returns the code of the first call that failed.
 inline scclResult collect(Member &member, const RankEnd &end, bool gathers,
@@ -170,8 +178,15 @@ inline int collectAll(const RankEnd &end, const std::string &bytes,
   int failed = 0;
   for (size_t count : {size_t(1), size_t(3), size_t(1000), size_t(65537), most})
     failed += collectOnce(count, nullptr);
-  // push, pull, scratch, dma.
-  for (; choice.program < 4; ++choice.program)
+  // push, pull, scratch; and dma, where ranks meet on the host.
+  bool isShared = devices < int(end.numRanks);
+  choice.program = 3;
+  if (!isShared)
+    failed += check(scclCommSetChoice(member.comm, member.plan, &choice) ==
+                        scclErrorUnsupported,
+                    "dma cannot be enqueued");
+  choice.program = 0;
+  for (; choice.program < (isShared ? 4 : 3); ++choice.program)
     for (size_t count : {size_t(3), choice.program == 0 ? most : 65537})
       for (scclPath path : {scclPathDirect, scclPathStaging}) {
         choice.path = path;

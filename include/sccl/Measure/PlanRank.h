@@ -79,6 +79,7 @@ private:
                      Measurement &result);
   Result<double> time(const MeasureRequest &request, const Buffers &buffers);
   scclResult launch(const MeasureRequest &request, const Buffers &buffers);
+  scclResult settle(const Buffers &buffers);
   scclResult launchVerified(const MeasureRequest &request, Buffers &buffers);
 
   Collective theCollective;

@@ -162,6 +162,11 @@ public:
     return {};
   }
 
+  Status copyNow(void *to, const void *from, uint64_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+
   Status writeTo(const ProcessId &process, uint64_t to, const void *from,
                  uint64_t bytes) override;
 

@@ -92,6 +92,16 @@ public:
   virtual Status checkStream(void *stream) const = 0;
   /// What follows comes after all that the caller has enqueued.
   virtual Status begin(void *stream) = 0;
+  /// What the caller enqueues from now on comes after all that went before.
+  virtual Status end(void *) { return {}; }
+  /// True if what is enqueued becomes part of a graph in place of being done.
+  virtual Status isCaptured(void *, bool &captured) {
+    captured = false;
+    return {};
+  }
+  /// Copies from the host, at once; does not wait for any stream of a launch,
+  /// and is no part of any graph.
+  virtual Status copyNow(void *to, const void *from, uint64_t bytes) = 0;
   /// Runs the function, or enqueues it, with the blocks that `load` was told.
   virtual Status launch(const DeviceFunction &function,
                         const LaunchArguments &arguments, void *stream) = 0;

@@ -79,6 +79,22 @@ struct ModuleSlot {
 };
 } // namespace
 
+namespace {
+/// While a thread captures, it may do what is no part of the graph only in this
+/// mode.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const GPUDriver &driver) : driver(driver) {
+    driver.exchangeCaptureMode.function(&mode);
+  }
+  ~RelaxedCapture() { driver.exchangeCaptureMode.function(&mode); }
+
+private:
+  const GPUDriver &driver;
+  int mode = 2; ///< relaxed; then that of before
+};
+} // namespace
+
 /// Memory of this process by address. Ranks that are threads share it, so that
 /// it lasts until the last of them lets go.
 static std::mutex sharedMutex;
@@ -145,6 +161,9 @@ public:
   Status checkBuffer(const void *buffer, const char *name) const override;
   Status checkStream(void *) const override { return {}; }
   Status begin(void *stream) override;
+  Status end(void *stream) override;
+  Status isCaptured(void *stream, bool &captured) override;
+  Status copyNow(void *to, const void *from, uint64_t bytes) override;
   Status launch(const DeviceFunction &function,
                 const LaunchArguments &arguments, void *stream) override;
   Status launchVirtual(const DeviceFunction &function, RankArguments *ranks,
@@ -175,6 +194,10 @@ private:
   /// Used in place of the null stream, on which ranks of one GPU would wait for
   /// each other.
   void *ownStream = nullptr;
+  /// For what no launch should be waited for.
+  void *sideStream = nullptr;
+  /// Between the null stream and the own one.
+  void *beginEvent = nullptr, *endEvent = nullptr;
   std::vector<void *> registered;
   std::vector<std::shared_ptr<GPUContext>> peers;
 };
@@ -228,16 +251,28 @@ Status GPUDevice::prepare() {
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  constexpr unsigned nonBlocking = 1;
-  return driver.call(driver.createStream, &ownStream, nonBlocking);
+  constexpr unsigned nonBlocking = 1, withoutTiming = 2;
+  for (void **stream : {&ownStream, &sideStream})
+    if (Status status = driver.call(driver.createStream, stream, nonBlocking);
+        !status.ok())
+      return status;
+  for (void **event : {&beginEvent, &endEvent})
+    if (Status status = driver.call(driver.createEvent, event, withoutTiming);
+        !status.ok())
+      return status;
+  return {};
 }
 
 GPUDevice::~GPUDevice() {
   CurrentContext current(*context);
   for (void *memory : registered)
     driver.unregisterHost.function(memory);
-  if (ownStream)
-    driver.destroyStream.function(ownStream);
+  for (void *stream : {ownStream, sideStream})
+    if (stream)
+      driver.destroyStream.function(stream);
+  for (void *event : {beginEvent, endEvent})
+    if (event)
+      driver.destroyEvent.function(event);
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,16 +302,17 @@ Status GPUDevice::allocate(uint64_t bytes,
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
+  RelaxedCapture relaxed(driver);
   auto memory = std::make_shared<GPUMemory>();
   memory->context = context;
   if (Status status = getMemory(whole, &memory->address); !status.ok())
     return status;
   if (Status status =
           driver.call(driver.fill, memory->address,
-                      static_cast<unsigned char>(0), size_t(whole), ownStream);
+                      static_cast<unsigned char>(0), size_t(whole), sideStream);
       !status.ok())
     return status;
-  if (Status status = driver.call(driver.waitForStream, ownStream);
+  if (Status status = driver.call(driver.waitForStream, sideStream);
       !status.ok())
     return status;
   GPUHandle about = {};
@@ -476,7 +512,48 @@ Status GPUDevice::begin(void *stream) {
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  return driver.call(driver.waitForStream, static_cast<void *>(nullptr));
+  void *null = nullptr;
+  if (Status status = driver.call(driver.recordEvent, beginEvent, null);
+      !status.ok())
+    return status;
+  return driver.call(driver.waitForEvent, ownStream, beginEvent, 0u);
+}
+
+Status GPUDevice::end(void *stream) {
+  if (stream)
+    return {};
+  CurrentContext current(*context);
+  if (!current.status().ok())
+    return current.status();
+  void *null = nullptr;
+  if (Status status = driver.call(driver.recordEvent, endEvent, ownStream);
+      !status.ok())
+    return status;
+  return driver.call(driver.waitForEvent, null, endEvent, 0u);
+}
+
+Status GPUDevice::isCaptured(void *stream, bool &captured) {
+  captured = false;
+  if (!stream)
+    return {};
+  CurrentContext current(*context);
+  if (!current.status().ok())
+    return current.status();
+  int state = 0;
+  Status status = driver.call(driver.captureStatus, stream, &state);
+  captured = state != 0;
+  return status;
+}
+
+Status GPUDevice::copyNow(void *to, const void *from, uint64_t bytes) {
+  CurrentContext current(*context);
+  if (!current.status().ok())
+    return current.status();
+  RelaxedCapture relaxed(driver);
+  Status status = copy(to, from, bytes, sideStream);
+  // What still copies may not lose its memory.
+  Status waited = driver.call(driver.waitForStream, sideStream);
+  return status.ok() ? waited : status;
 }
 
 Status GPUDevice::launchBlocks(const DeviceFunction &function,

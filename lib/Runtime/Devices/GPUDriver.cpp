@@ -77,6 +77,13 @@ void Loader::findCommon() {
   find(d.destroyStream, "cuStreamDestroy_v2", "hipStreamDestroy");
   find(d.queryStream, "cuStreamQuery", "hipStreamQuery");
   find(d.waitForStream, "cuStreamSynchronize", "hipStreamSynchronize");
+  find(d.createEvent, "cuEventCreate", "hipEventCreateWithFlags");
+  find(d.destroyEvent, "cuEventDestroy_v2", "hipEventDestroy");
+  find(d.recordEvent, "cuEventRecord", "hipEventRecord");
+  find(d.waitForEvent, "cuStreamWaitEvent", "hipStreamWaitEvent");
+  find(d.captureStatus, "cuStreamIsCapturing", "hipStreamIsCapturing");
+  find(d.exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode",
+       "hipThreadExchangeStreamCaptureMode");
   find(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
        "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
   find(d.launch, "cuLaunchCooperativeKernel",

@@ -83,6 +83,12 @@ struct GPUDriver {
   DriverCall<void *> destroyStream;
   DriverCall<void *> queryStream;
   DriverCall<void *> waitForStream;
+  DriverCall<void **, unsigned> createEvent;
+  DriverCall<void *> destroyEvent;
+  DriverCall<void *, void *> recordEvent;
+  DriverCall<void *, void *, unsigned> waitForEvent;
+  DriverCall<void *, int *> captureStatus;
+  DriverCall<int *> exchangeCaptureMode;
   DriverCall<int *, void *, int, size_t> occupancy;
   DriverCall<void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
              unsigned, void *, void **>

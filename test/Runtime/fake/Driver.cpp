@@ -27,7 +27,7 @@ using namespace fake;
 
 static thread_local int hipDevice = 0;
 
-static int currentDevice() {
+int fake::currentDevice() {
   if (!isCUDA)
     return hipDevice;
   return contextStack.empty() ? -1
@@ -52,7 +52,7 @@ EXPORT unsigned scclFakeLive() {
   State &s = state();
   std::lock_guard lock(s.mutex);
   size_t live = s.blocks.size() + s.registered.size() + s.modules.size() +
-                s.streams.size();
+                s.streams.size() + s.events.size();
   for (const Context &context : s.contexts)
     live += context.users;
   return live;
@@ -194,6 +194,8 @@ static int mapBlock(int fd, size_t bytes, bool isImported, void **memory) {
 static int makeBlock(void **memory, size_t bytes) {
   if (currentDevice() < 0)
     return noContext;
+  if (harmsCapture())
+    return captureUnsupported;
   int fd = memfd_create("fake-gpu", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, bytes) != 0)
     return outOfMemory;
@@ -324,18 +326,24 @@ EXPORT int NAME(cuStreamDestroy_v2, hipStreamDestroy)(void *stream) {
 EXPORT int NAME(cuStreamQuery, hipStreamQuery)(void *stream) {
   COUNTED(cuStreamQuery, hipStreamQuery);
   Stream *known = streamOf(stream);
-  return !known ? invalidHandle : known->isIdle() ? 0 : notReady;
+  if (!known)
+    return invalidHandle;
+  if (known->isCapturing())
+    return captureUnsupported;
+  return known->isIdle() ? 0 : notReady;
 }
-/// The null stream never has any work here. Told to fail, this waits all the
-/// same: it is how earlier work reports its errors.
+/// Told to fail, this waits all the same: it is how earlier work reports its
+/// errors.
 EXPORT int NAME(cuStreamSynchronize, hipStreamSynchronize)(void *stream) {
   if (!stream && currentDevice() < 0)
     return noContext;
   Stream *known = streamOf(stream);
+  if (known && (known->isCapturing() || harmsCapture()))
+    return captureUnsupported;
   if (known)
     known->drain();
   COUNTED(cuStreamSynchronize, hipStreamSynchronize);
-  return stream && !known ? invalidHandle : 0;
+  return known ? 0 : invalidHandle;
 }
 EXPORT int NAME(cuMemsetD8Async, hipMemsetD8Async)(void *memory,
                                                    unsigned char value,

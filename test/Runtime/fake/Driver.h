@@ -8,6 +8,7 @@
 #ifndef SCCL_TEST_RUNTIME_FAKE_DRIVER_H
 #define SCCL_TEST_RUNTIME_FAKE_DRIVER_H
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -21,6 +22,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -48,7 +50,8 @@ namespace fake {
 constexpr int invalidValue = 1, outOfMemory = 2, noDevice = 100,
               invalidDevice = 101, noBinary = 209, noContext = 201,
               invalidHandle = 400, notFound = 500, notReady = 600,
-              peerAlreadyEnabled = 704, tooLarge = 720, unknown = 999;
+              peerAlreadyEnabled = 704, tooLarge = 720,
+              captureUnsupported = 900, captureIsolation = 905, unknown = 999;
 
 /// A queue of work and the thread that does it.
 struct Stream {
@@ -85,6 +88,10 @@ struct Stream {
     work.push_back(std::move(item));
     changed.notify_all();
   }
+  bool isCapturing() {
+    std::lock_guard lock(mutex);
+    return recorded != nullptr;
+  }
   bool isIdle() {
     std::lock_guard lock(mutex);
     return work.empty() && !busy;
@@ -100,6 +107,23 @@ struct Stream {
       changed.notify_all();
     }
     thread.join();
+  }
+};
+
+/// Counts what was recorded, and what has happened of it.
+struct Event {
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint64_t recorded = 0, happened = 0;
+  std::atomic<double> seconds = 0;
+  void happen(uint64_t number) {
+    std::lock_guard lock(mutex);
+    happened = std::max(happened, number);
+    changed.notify_all();
+  }
+  void await(uint64_t number) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return happened >= number; });
   }
 };
 
@@ -126,6 +150,11 @@ struct State {
   std::set<void *> modules;
   std::map<std::string, Kernel> kernels; ///< by module and name
   std::set<Stream *> streams;
+  std::set<std::shared_ptr<Event>> events;
+  /// The null streams of devices, in this process.
+  int nullOwner = 0;
+  Stream *nulls[8] = {};
+  std::atomic<unsigned> captures = 0; ///< under way
   std::set<std::pair<int, int>> peers;
   Context contexts[8];
 };
@@ -157,8 +186,25 @@ inline int enter(const std::string &name) {
 
 inline thread_local std::deque<Context *> contextStack;
 
+int currentDevice();
+/// How calls of this thread go with captures under way, as the driver numbers
+/// it: 0 refuses whatever could harm them, 2 nothing.
+inline thread_local int captureMode = 0;
+inline bool harmsCapture() { return captureMode != 2 && state().captures != 0; }
+
 inline Stream *streamOf(void *stream) {
   std::lock_guard lock(state().mutex);
+  if (!stream) {
+    int device = currentDevice();
+    if (device < 0)
+      return nullptr;
+    // Threads do not survive a fork.
+    if (state().nullOwner != getpid())
+      std::fill(std::begin(state().nulls), std::end(state().nulls), nullptr);
+    state().nullOwner = getpid();
+    Stream *&null = state().nulls[device];
+    return null ? null : null = new Stream;
+  }
   auto *known = static_cast<Stream *>(stream);
   return state().streams.count(known) ? known : nullptr;
 }

@@ -5,14 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Events and graphs of the CUDA driver, for sccl-bench-gpu. Times are those of
-// the host.
+// What sccl-bench-gpu needs of the CUDA driver. Times are those of the host.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
-
-#include <chrono>
 
 using namespace fake;
 
@@ -37,77 +34,8 @@ EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
   return *memory ? 0 : outOfMemory;
 }
 
-namespace {
-struct Event {
-  std::atomic<double> seconds = 0;
-};
-struct Graph {
-  std::vector<std::function<void()>> work;
-};
-} // namespace
-
-EXPORT int cuEventCreate(void **event, unsigned) {
-  COUNTED(cuEventCreate, cuEventCreate);
-  *event = new Event;
-  return 0;
-}
-EXPORT int cuEventRecord(Event *event, void *stream) {
-  COUNTED(cuEventRecord, cuEventRecord);
-  Stream *known = streamOf(stream);
-  if (!known)
-    return invalidHandle;
-  known->push([event] {
-    auto now = std::chrono::steady_clock::now().time_since_epoch();
-    event->seconds = std::chrono::duration<double>(now).count();
-  });
-  return 0;
-}
 EXPORT int cuEventElapsedTime(float *milliseconds, Event *begin, Event *end) {
   COUNTED(cuEventElapsedTime, cuEventElapsedTime);
   *milliseconds = float((end->seconds - begin->seconds) * 1e3);
-  return 0;
-}
-
-EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
-  COUNTED(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2);
-  Stream *known = streamOf(stream);
-  if (!known || known->recorded)
-    return invalidHandle;
-  known->recorded = new std::vector<std::function<void()>>;
-  return 0;
-}
-EXPORT int cuStreamEndCapture(void *stream, Graph **graph) {
-  COUNTED(cuStreamEndCapture, cuStreamEndCapture);
-  Stream *known = streamOf(stream);
-  if (!known || !known->recorded)
-    return invalidHandle;
-  *graph = new Graph{std::move(*known->recorded)};
-  delete known->recorded;
-  known->recorded = nullptr;
-  return 0;
-}
-EXPORT int cuGraphInstantiateWithFlags(Graph **executable, const Graph *graph,
-                                       unsigned long long) {
-  COUNTED(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags);
-  *executable = new Graph(*graph);
-  return 0;
-}
-EXPORT int cuGraphLaunch(const Graph *executable, void *stream) {
-  COUNTED(cuGraphLaunch, cuGraphLaunch);
-  Stream *known = streamOf(stream);
-  if (!known)
-    return invalidHandle;
-  for (const std::function<void()> &item : executable->work)
-    known->push(item);
-  return 0;
-}
-EXPORT int cuGraphExecDestroy(Graph *graph) {
-  COUNTED(cuGraphExecDestroy, cuGraphExecDestroy);
-  delete graph;
-  return 0;
-}
-EXPORT int cuGraphDestroy(Graph *graph) {
-  COUNTED(cuGraphDestroy, cuGraphDestroy);
-  delete graph;
   return 0;
 }

@@ -1,0 +1,338 @@
+//===- GPUStreamTest.cpp - Tests of launches that are enqueued ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUTesting.h"
+
+#include <csignal>
+
+using namespace sccl;
+
+namespace {
+class StreamGPU : public EitherGPU {};
+
+/// Calls of a driver that the caller of libsccl makes.
+class Streams {
+public:
+  explicit Streams(const Fake &fake, unsigned device) : fake(fake) {
+    if (fake.isCUDA) {
+      void *context = nullptr;
+      fake.get<int(void **, int)>("cuDevicePrimaryCtxRetain", "")(&context,
+                                                                  device);
+      fake.get<int(void *)>("cuCtxPushCurrent_v2", "")(context);
+      this->device = device;
+    } else {
+      fake.get<int(int)>("", "hipSetDevice")(device);
+    }
+    fake.get<int(void **, unsigned)>("cuStreamCreate",
+                                     "hipStreamCreateWithFlags")(&stream, 1);
+  }
+  ~Streams() {
+    call<int(void *)>("cuStreamDestroy_v2", "hipStreamDestroy")(stream);
+    if (!fake.isCUDA)
+      return;
+    void *popped = nullptr;
+    fake.get<int(void **)>("cuCtxPopCurrent_v2", "")(&popped);
+    fake.get<int(int)>("cuDevicePrimaryCtxRelease_v2", "")(device);
+  }
+  template <typename Fn> Fn *call(const char *cuda, const char *hip) const {
+    return fake.get<Fn>(cuda, hip);
+  }
+  int wait() const {
+    return call<int(void *)>("cuStreamSynchronize",
+                             "hipStreamSynchronize")(stream);
+  }
+  bool isBusy() const {
+    return call<int(void *)>("cuStreamQuery", "hipStreamQuery")(stream) != 0;
+  }
+  int fill(void *memory, unsigned char value, size_t bytes) const {
+    return call<int(void *, unsigned char, size_t, void *)>(
+        "cuMemsetD8Async", "hipMemsetD8Async")(memory, value, bytes, stream);
+  }
+  /// In the mode that lets no thread disturb it.
+  int beginCapture() const {
+    return call<int(void *, int)>("cuStreamBeginCapture_v2",
+                                  "hipStreamBeginCapture")(stream, 0);
+  }
+  void *endCapture() const {
+    void *graph = nullptr, *executable = nullptr;
+    call<int(void *, void **)>("cuStreamEndCapture",
+                               "hipStreamEndCapture")(stream, &graph);
+    call<int(void **, void *, unsigned long long)>(
+        "cuGraphInstantiateWithFlags",
+        "hipGraphInstantiateWithFlags")(&executable, graph, 0);
+    call<int(void *)>("cuGraphDestroy", "hipGraphDestroy")(graph);
+    return executable;
+  }
+  int replay(void *graph) const {
+    return call<int(void *, void *)>("cuGraphLaunch", "hipGraphLaunch")(graph,
+                                                                        stream);
+  }
+  void drop(void *graph) const {
+    call<int(void *)>("cuGraphExecDestroy", "hipGraphExecDestroy")(graph);
+  }
+
+  void *stream = nullptr;
+
+private:
+  const Fake &fake;
+  int device = 0;
+};
+
+/// A rank of two on a device each, with registered buffers.
+struct StreamRank {
+  static constexpr size_t count = 30000;
+  Member member;
+  Streams streams;
+  void *send = nullptr, *recv = nullptr;
+  int failed = 0;
+
+  StreamRank(const Fake &fake, const RankEnd &end, const std::string &bytes,
+             scclDeviceKind kind, double timeout = 10)
+      : streams(fake, end.rank % 2) {
+    failed = check(!join(member, end, bytes, kind, timeout), "join") ||
+             check(!scclMemAlloc(member.comm, count * 4, &send) &&
+                       !scclMemAlloc(member.comm, count * 4, &recv),
+                   "memory");
+  }
+  scclResult reduce(size_t elements = count) {
+    return scclAllReduce(send, recv, elements, scclFloat32, scclSum,
+                         member.comm, streams.stream);
+  }
+  int set(float value) {
+    std::vector<float> all(count, value);
+    return check(!scclMemCopy(member.comm, send, all.data(), count * 4), "set");
+  }
+  /// All elements of the result are `value`.
+  int expect(float value, size_t elements = count) {
+    std::vector<float> all(elements);
+    return check(!scclMemCopy(member.comm, all.data(), recv, elements * 4) &&
+                     std::count(all.begin(), all.end(), value) ==
+                         std::ptrdiff_t(elements),
+                 "a result of " + std::to_string(value));
+  }
+};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(GPU, StreamGPU,
+                         testing::Values(scclDeviceCUDA, scclDeviceHIP),
+                         [](const auto &info) {
+                           return info.param == scclDeviceCUDA ? "CUDA" : "HIP";
+                         });
+
+static void meet(const RankEnd &end) {
+  std::vector<int> all;
+  end.gather(0, all);
+}
+
+TEST_P(StreamGPU, ReturnsBeforeTheWorkIsDone) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+              StreamRank rank(fake, end, bytes, kind);
+              if (rank.failed)
+                return 1;
+              int failed = rank.set(float(end.rank + 1));
+              // Rank 1 waits until rank 0 has enqueued ten launches, none of
+              // which can end without it.
+              if (end.rank == 1)
+                meet(end);
+              for (unsigned i = 0; i < 10; ++i)
+                failed += check(rank.reduce() == scclSuccess, "enqueue");
+              if (end.rank == 0) {
+                failed += check(rank.streams.isBusy(), "not done");
+                // Another stream goes on meanwhile.
+                Streams other(fake, 0);
+                failed += check(!other.fill(rank.recv, 0, 0) && !other.wait(),
+                                "overlap");
+                failed += check(rank.streams.isBusy(), "still not done");
+                meet(end);
+              }
+              failed += check(rank.streams.wait() == 0, "wait");
+              failed += rank.expect(3);
+              meet(end);
+              return failed;
+            }));
+}
+
+TEST_P(StreamGPU, ReplaysAGraph) {
+  for (const char *name : {"pair-halves-all_reduce", "pair-all_reduce"})
+    for (int program : {-1, 0, 1, 2}) {
+      std::string bytes = gpuPlan(name, kind);
+      const unsigned replays = program < 0 ? 1000 : 200;
+      EXPECT_EQ(
+          0, runRanks(
+                 2, RanksAs::Threads,
+                 [&](const RankEnd &end) {
+                   StreamRank rank(fake, end, bytes, kind);
+                   if (rank.failed)
+                     return 1;
+                   scclChoice choice = {};
+                   choice.size = sizeof(choice);
+                   choice.program = program;
+                   int failed = program < 0
+                                    ? 0
+                                    : check(!scclCommSetChoice(rank.member.comm,
+                                                               rank.member.plan,
+                                                               &choice),
+                                            "choice");
+                   failed += check(rank.reduce(7) == scclSuccess, "before");
+                   rank.streams.wait();
+                   meet(end);
+                   failed += check(rank.streams.beginCapture() == 0, "begin");
+                   meet(end);
+                   // Two launches of different sizes in one graph.
+                   failed += check(rank.reduce() == scclSuccess, "capture") +
+                             check(rank.reduce(5) == scclSuccess, "capture");
+                   meet(end);
+                   void *graph = rank.streams.endCapture();
+                   meet(end);
+                   unsigned before = fake.launches();
+                   for (unsigned i = 0; i < replays; ++i) {
+                     failed += check(rank.streams.replay(graph) == 0, "replay");
+                     if (i % 100 != 0)
+                       continue;
+                     // Others of another size in between, with other data.
+                     failed +=
+                         check(rank.reduce(100) == scclSuccess, "in between");
+                     rank.streams.wait();
+                     meet(end);
+                     failed += rank.set(float(i + end.rank));
+                     failed += check(rank.streams.replay(graph) == 0, "replay");
+                     rank.streams.wait();
+                     failed += rank.expect(float(2 * i + 1));
+                     meet(end);
+                   }
+                   rank.streams.wait();
+                   // The library has launched what was in between, and no more.
+                   failed += check(fake.launches() - before <= 2 * 10 * 2,
+                                   "launches of the library");
+                   failed += rank.expect(2 * (replays - 100) + 1) +
+                             check(scclCommGetError(rank.member.comm) == 0,
+                                   "no error");
+                   rank.streams.drop(graph);
+                   meet(end);
+                   return failed;
+                 }))
+          << name << ", program " << program;
+    }
+}
+
+TEST_P(StreamGPU, CapturesCopiesOfUnregisteredMemory) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  auto *get = kind == scclDeviceCUDA
+                  ? fake.get<int(void **, size_t)>("cuMemAlloc_v2", "")
+                  : fake.get<int(void **, size_t)>("", "hipMalloc");
+  auto *drop = fake.get<int(void *)>("cuMemFree_v2", "hipFree");
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+              StreamRank rank(fake, end, bytes, kind);
+              void *memory[2] = {};
+              if (rank.failed || get(&memory[0], rank.count * 4) ||
+                  get(&memory[1], rank.count * 4))
+                return 1;
+              rank.send = memory[0];
+              rank.recv = memory[1];
+              meet(end);
+              int failed = check(!rank.streams.beginCapture(), "begin");
+              meet(end);
+              failed += check(rank.reduce() == scclSuccess, "capture");
+              meet(end);
+              void *graph = rank.streams.endCapture();
+              meet(end);
+              for (unsigned i = 0; i < 50; ++i) {
+                failed += rank.set(float(i));
+                failed += check(rank.streams.replay(graph) == 0, "replay");
+                rank.streams.wait();
+                failed += rank.expect(float(2 * i));
+                meet(end);
+              }
+              rank.streams.drop(graph);
+              for (void *block : memory)
+                drop(block);
+              return failed;
+            }));
+}
+
+TEST_P(StreamGPU, ReportsAnAbortInFlight) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+              StreamRank rank(fake, end, bytes, kind);
+              if (rank.failed)
+                return 1;
+              int failed = 0;
+              // Rank 1 does not launch.
+              if (end.rank == 0)
+                failed += check(rank.reduce() == scclSuccess, "enqueue") +
+                          check(rank.streams.isBusy(), "in flight");
+              meet(end);
+              if (end.rank == 1)
+                scclCommAbort(rank.member.comm);
+              failed += check(secondsToError(rank.member.comm) < 5, "in time");
+              failed += check(scclCommGetError(rank.member.comm) ==
+                                      scclErrorAborted &&
+                                  messageHas("rank 1 has aborted"),
+                              "abort") +
+                        check(rank.reduce() == scclErrorAborted, "later");
+              // The kernel ends by itself.
+              rank.streams.wait();
+              meet(end);
+              return failed;
+            }));
+}
+
+TEST_P(StreamGPU, ReportsATimeLimitInAGraph) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+              StreamRank rank(fake, end, bytes, kind, 0.5);
+              if (rank.failed)
+                return 1;
+              meet(end);
+              rank.streams.beginCapture();
+              meet(end);
+              int failed = check(rank.reduce() == scclSuccess, "capture");
+              meet(end);
+              void *graph = rank.streams.endCapture();
+              meet(end);
+              // A stream that is idle has no limit.
+              std::this_thread::sleep_for(std::chrono::milliseconds(800));
+              failed += check(!scclCommGetError(rank.member.comm), "idle");
+              meet(end);
+              if (end.rank == 0)
+                failed += check(!rank.streams.replay(graph), "replay");
+              failed += check(secondsToError(rank.member.comm) < 5, "in time") +
+                        check(scclCommGetError(rank.member.comm) ==
+                                      scclErrorTimeout &&
+                                  messageHas("rank 1 did not begin a launch "
+                                             "that rank 0 waited in for"),
+                              "a time limit");
+              rank.streams.wait();
+              rank.streams.drop(graph);
+              meet(end);
+              return failed;
+            }));
+}
+
+TEST_P(StreamGPU, ReportsALostRankInFlight) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  // The dead process makes the result 1.
+  EXPECT_EQ(1, runRanks(2, RanksAs::Processes, [&](const RankEnd &end) {
+              StreamRank rank(fake, end, bytes, kind);
+              if (rank.failed)
+                return 2;
+              if (end.rank == 1) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                kill(getpid(), SIGKILL);
+              }
+              int failed =
+                  check(rank.reduce() == scclSuccess, "enqueue") +
+                  check(secondsToError(rank.member.comm) < 5, "in time") +
+                  check(scclCommGetError(rank.member.comm) ==
+                                scclErrorRankLost &&
+                            messageHas("process of rank 1 has ended"),
+                        "a dead rank");
+              rank.streams.wait();
+              return failed ? 2 : 0;
+            }));
+}
