@@ -11,8 +11,8 @@
 
 #include "Solver/Backends.h"
 #include "Solver/Pruning.h"
-#include "Optimize/Watchdog.h"
 #include "Solver/Windows.h"
+#include "Solver/Z3/Watchdog.h"
 
 #include <gtest/gtest.h>
 
