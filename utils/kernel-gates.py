@@ -18,11 +18,11 @@ import sys
 import tempfile
 
 LOOPS = {"coll_copy": 8, "coll_combine": 4}  # loads before the first store
-PAYLOAD = *LOOPS, "coll_transfer", "coll_reduce", "coll_execute"
-# What the rows of a table of code stand for, by their first word; see CodeRow in
-# lib/Conversion/Common/ProgramCode.h.
+PAYLOAD = *LOOPS, "coll_transfer", "coll_reduce"
+# What the rows of a table stand for, by the low bits of their first word, and
+# where things stand in a table; see include/sccl/ABI/RankTable.h.
 HELPERS = "coll_transfer", "coll_reduce", "coll_signal", "coll_wait"
-ROW_WORDS = 16
+UNIT_WORDS, ROW_UNITS, HEADER_UNITS = 4, 4, 2
 TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
 GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
 MAX_REGISTERS, MAX_VGPRS = 64, 128  # two blocks of 512 threads
@@ -136,57 +136,55 @@ def check_loop(report, function, is_ptx):
 
 
 def read_tables(text):
-    """The words of each table of code in PTX, by its name."""
+    """The words of the table of each rank that the text brings."""
     result = {}
-    for name, size, data in re.findall(r"\.b8 (\w+_code)\[(\d+)\] = \{([^}]*)\}", text):
+    pattern = r"\.b8 \w+_table_rank(\d+)\[(\d+)\] = \{([^}]*)\}"
+    for rank, size, data in re.findall(pattern, text):
         values = [int(byte) for byte in data.split(",")]
         values += [0] * (int(size) - len(values))  # the assembler adds zeros
-        result[name] = [
-            int.from_bytes(bytes(values[i : i + 4]), "little", signed=True)
+        result[int(rank)] = [
+            int.from_bytes(bytes(values[i : i + 4]), "little")
             for i in range(0, len(values), 4)
         ]
     return result
 
 
-def rows_of(table, offset, count):
-    """The helpers that a part of a table stands for, with their flags."""
+def rows_of(table, first, count):
+    """The helpers that rows of a table stand for, with their flags."""
     rows = []
     for row in range(count):
-        word = offset // 4 + row * ROW_WORDS
-        opcode = table[word]
-        if opcode >= len(HELPERS):  # LL words; bit 3 tells that they are combined
-            opcode = (opcode - len(HELPERS)) >> 3
-        helper = HELPERS[opcode]
-        is_flag = helper in ("coll_signal", "coll_wait")
-        rows.append((helper, table[word + 2] if is_flag else 0))
+        word = (first + row * ROW_UNITS) * UNIT_WORDS
+        kind = table[word] & 0xFF
+        if kind >= len(HELPERS):  # LL words; bit 3 tells that they are reduced
+            kind = (kind - len(HELPERS)) >> 3
+        is_flag = HELPERS[kind] in ("coll_signal", "coll_wait")
+        rows.append((HELPERS[kind], table[word + 2] if is_flag else 0))
     return rows
 
 
-def channels(kernel, tables):
+def channels_of_table(table):
+    """What each channel of a rank executes, in order: helper and number of flags."""
+    count = table[2] * max(table[6], 1)  # of channels and steps
+    entries = [(HEADER_UNITS + i) * UNIT_WORDS for i in range(count)]
+    return [rows_of(table, table[at], table[at + 1]) for at in entries]
+
+
+def channels(kernel):
     """What each channel of a kernel calls, in order: helper and number of flags.
-    What stands in a table counts as if it was called."""
-    addresses, parameters, result = {}, {}, [[]]
+    What comes before the first launch is counted comes first."""
+    parameters, result = {}, [[]]
     for op, operands in kernel.code:
         words = operands.split(", ")
-        if op == "mov.b64" and words[-1] in tables:
-            addresses[words[0]] = words[1], 0
-        elif op == "add.s64" and words[1] in addresses:
-            table, offset = addresses[words[1]]
-            addresses[words[0]] = table, offset + int(words[2])
-        elif op.startswith("st.param"):
+        if op.startswith("st.param"):
             parameters[words[0]] = words[1]
         match = re.search(r"coll_\w+", operands) if op.startswith("call") else None
         if not match:
             continue
         if match[0] == "coll_begin":
             result.append([])
-        if match[0] == "coll_execute":
-            table, offset = addresses[parameters["[param0]"]]
-            result[-1] += rows_of(tables[table], offset, int(parameters["[param1]"]))
-        else:
-            is_flag = match[0] in ("coll_signal", "coll_wait")
-            helper = re.sub("_[pm]+$", "", match[0])  # with LL words or without
-            result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
+        is_flag = match[0] in ("coll_signal", "coll_wait")
+        helper = re.sub("_[pm]+$", "", match[0])  # with LL words or without
+        result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
     return result
 
 
@@ -198,9 +196,10 @@ class StepCounts:
     def __init__(self, kernels, tables):
         self.releases = self.opening = self.waits = self.flags = 0
         self.moves = 0
-        for kernel in kernels:
-            for calls in channels(kernel, tables):
-                self.count(calls)
+        blocks = [channels_of_table(table) for table in tables.values()]
+        blocks = blocks or [channels(kernel) for kernel in kernels]
+        for calls in (calls for block in blocks for calls in block):
+            self.count(calls)
 
     def count(self, calls):
         signalled = waited = 0
@@ -252,15 +251,19 @@ def check_program(report, kernels, text, program):
         default=0,
     )
     report.gate("K4", "program", f"{most} for a block's step", "<= 1", most <= 1)
-    tables, odd = read_tables(text), []
-    for kernel in kernels:
+    tables = read_tables(text)
+    found = {rank: channels_of_table(table) for rank, table in tables.items()}
+    for kernel in kernels if not tables else []:
         rank = int(re.search(r"_rank(\d+)$", kernel.name)[1])
+        found[rank] = channels(kernel)[1:]
+    odd = []
+    for rank, calls in found.items():
         expected = sorted(len(channel) for channel in ranks.pop(rank, []))
-        calls = [[helper for helper, _ in one] for one in channels(kernel, tables)[1:]]
-        if sorted(one.count("coll_signal") for one in calls) != expected:
-            odd.append(kernel.name)
+        helpers = [[helper for helper, _ in one] for one in calls]
+        if sorted(one.count("coll_signal") for one in helpers) != expected:
+            odd.append(f"rank {rank}")
     odd += [f"rank {rank}" for rank in ranks]
-    value = f"{len(odd)} kernels differ"
+    value = f"{len(odd)} ranks differ"
     report.gate("K4", "program", value, "0", not odd)
 
 

@@ -137,12 +137,24 @@ static void forgetMissingToolkits() {
 FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
                                         OutputKind kind,
                                         const LoweringOptions &options) {
-  forgetMissingToolkits();
-  if (failed(checkKind(module, chip, kind)) || failed(checkContents(module)))
-    return failure();
-  if (failed(runPasses(module, [&](OpPassManager &manager) {
+  if (failed(checkKind(module, chip, kind)) || failed(checkContents(module)) ||
+      failed(runPasses(module, [&](OpPassManager &manager) {
         addLowering(manager, options);
-        addGPUConversion(manager, options, chip);
+        addResidencyCheck(manager, options, chip);
+        addKernelConversion(manager, options, /*host=*/false);
+      })))
+    return failure();
+  return compileKernels(module, chip, kind, options, /*embedTables=*/true);
+}
+
+FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
+                                            OutputKind kind,
+                                            const LoweringOptions &options,
+                                            bool embedTables) {
+  forgetMissingToolkits();
+  if (failed(checkKind(module, chip, kind)) ||
+      failed(runPasses(module, [&](OpPassManager &manager) {
+        addKernelToGPU(manager, options, chip, embedTables);
       })))
     return failure();
   if (kind == OutputKind::MLIR) {

@@ -181,7 +181,7 @@ private:
         memory.sends[rank].address, memory.receives[rank].address,
         memory.scratch[rank].data(), memory.controls[rank].data(),
         memory.peers.data(), reinterpret_cast<uint64_t *>(&memory.abort),
-        options.segmentBytes, options.segmentBytes, /*table=*/nullptr);
+        options.segmentBytes, options.segmentBytes, plan.table(rank));
   }
 
   /// What a copy engine would do.

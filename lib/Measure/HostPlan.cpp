@@ -7,8 +7,10 @@
 
 #include "sccl/Measure/HostExecutor.h"
 
+#include "sccl/Conversion/RankTables.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
@@ -75,7 +77,12 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   if (long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0)
     here.cacheBytes = bytes;
   if (failed(runPasses(module, [&](OpPassManager &manager) {
-        addHostConversion(manager, here);
+        addKernelConversion(manager, here, /*host=*/true);
+      })))
+    return failure();
+  plan.tables = rankTables(*module.getOps<collk::ProgramOp>().begin());
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        addKernelToHost(manager, here);
       })))
     return failure();
   FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);
@@ -85,7 +92,8 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   for (unsigned step = 0; step < std::max(info.steps, 1u); ++step)
     for (unsigned rank = 0; rank < info.numRanks; ++rank) {
       llvm::Expected<void *> symbol =
-          (*engine)->lookup(info.functionName(rank, step));
+          (*engine)->lookup(plan.tables.empty() ? info.functionName(rank, step)
+                                                : info.tableFunctionName(step));
       if (!symbol)
         return module.emitError() << llvm::toString(symbol.takeError());
       plan.functions.push_back(reinterpret_cast<RankFunction>(*symbol));

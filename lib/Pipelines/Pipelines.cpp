@@ -58,22 +58,34 @@ void sccl::addUpstream(OpPassManager &manager, const llvm::Twine &text) {
     llvm::report_fatal_error("a pass of MLIR is missing");
 }
 
-void sccl::addGPUConversion(OpPassManager &manager,
-                            const LoweringOptions &options, const Chip &chip) {
-  std::string name(chip.name);
-  std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
+void sccl::addResidencyCheck(OpPassManager &manager,
+                             const LoweringOptions &options, const Chip &chip) {
   if (options.residency)
     manager.addPass(
-        coll::createCheckResidency({.chip = name,
+        coll::createCheckResidency({.chip = std::string(chip.name),
                                     .residentBlocks = options.residentBlocks,
                                     .virtualRanks = options.virtualRanks}));
+}
+
+void sccl::addKernelConversion(OpPassManager &manager,
+                               const LoweringOptions &options, bool host) {
+  manager.addPass(coll::createConvertCollToKernel({.host = host}));
   manager.addPass(
-      coll::createConvertCollToGPU({.target = dialect,
-                                    .blockSize = options.blockSize,
-                                    .element = options.element,
-                                    .reduction = options.reduction,
-                                    .codeShape = options.codeShape,
-                                    .virtualRanks = options.virtualRanks}));
+      coll::createTabulateKernels({.codeShape = options.codeShape}));
+}
+
+void sccl::addKernelToGPU(OpPassManager &manager,
+                          const LoweringOptions &options, const Chip &chip,
+                          bool embedTables) {
+  std::string name(chip.name);
+  std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
+  manager.addPass(
+      coll::createConvertKernelToGPU({.target = dialect,
+                                      .blockSize = options.blockSize,
+                                      .element = options.element,
+                                      .reduction = options.reduction,
+                                      .virtualRanks = options.virtualRanks,
+                                      .embedTables = embedTables}));
   // Without features LLVM takes the oldest PTX version that has the chip.
   addUpstream(manager, dialect + "-attach-target{chip=" + name + " O=3" +
                            (chip.isNVIDIA() ? "" : " abi=500") + "}");
@@ -86,16 +98,28 @@ void sccl::addGPUConversion(OpPassManager &manager,
                            ",canonicalize,reconcile-unrealized-casts)");
 }
 
-void sccl::addHostConversion(OpPassManager &manager,
-                             const LoweringOptions &options) {
+void sccl::addKernelToHost(OpPassManager &manager,
+                           const LoweringOptions &options) {
   manager.addPass(
-      coll::createConvertCollToHost({.element = options.element,
-                                     .reduction = options.reduction,
-                                     .codeShape = options.codeShape,
-                                     .cacheBytes = options.cacheBytes}));
+      coll::createConvertKernelToHost({.element = options.element,
+                                       .reduction = options.reduction,
+                                       .cacheBytes = options.cacheBytes}));
   addUpstream(manager, "canonicalize,cse,convert-scf-to-cf,"
                        "convert-arith-to-llvm,convert-cf-to-llvm,"
                        "reconcile-unrealized-casts");
+}
+
+void sccl::addGPUConversion(OpPassManager &manager,
+                            const LoweringOptions &options, const Chip &chip) {
+  addResidencyCheck(manager, options, chip);
+  addKernelConversion(manager, options, /*host=*/false);
+  addKernelToGPU(manager, options, chip, /*embedTables=*/true);
+}
+
+void sccl::addHostConversion(OpPassManager &manager,
+                             const LoweringOptions &options) {
+  addKernelConversion(manager, options, /*host=*/true);
+  addKernelToHost(manager, options);
 }
 
 LogicalResult sccl::runPasses(ModuleOp module,

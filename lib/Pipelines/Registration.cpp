@@ -9,6 +9,7 @@
 
 #include "sccl/Conversion/Passes.h"
 #include "sccl/Dialect/Coll/CollDialect.h"
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -30,5 +31,5 @@ void sccl::registerPipelineDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllGPUToLLVMIRTranslations(registry);
-  registry.insert<coll::CollDialect>();
+  registry.insert<coll::CollDialect, collk::CollKernelDialect>();
 }

@@ -7,14 +7,15 @@
 
 #include "sccl/Plan/PlanBuilder.h"
 
-#include "Codegen/HostObject.h"
+#include "KernelCompiler.h"
 #include "ProgramFacts.h"
 
 #include "sccl/ABI/KernelABI.h"
-#include "sccl/Conversion/CodeShape.h"
 #include "sccl/Conversion/ProgramInfo.h"
+#include "sccl/Conversion/RankTables.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
 #include "sccl/Model/TopologyIdentity.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -89,6 +90,12 @@ conditionsOf(const Collective &collective) {
   }
   return conditions;
 }
+
+PlanBuilder::PlanBuilder(PlanRequest request)
+    : request(std::move(request)),
+      compiler(std::make_unique<KernelCompiler>(this->request.assemble)) {}
+
+PlanBuilder::~PlanBuilder() = default;
 
 LogicalResult PlanBuilder::checkProblem(coll::ScheduleOp schedule,
                                         const coll::Problem &problem) {
@@ -251,13 +258,16 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   if (options.steps && !leavesPeersToCopies(program))
     return program.emitOpError("has functions that access memory of peers, "
                                "beside copies by the host");
-  coll::CodeShape shape = coll::chooseCodeShape(options.codeShape, program);
   plan::ProgramInfo info = planInfoOf(program, collective);
+  LoweredProgram kernels(std::move(lowered), options);
+  FailureOr<bool> hasTables = kernels.hasTables();
+  if (failed(hasTables))
+    return failure();
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
-  info.codeShape = shape == coll::CodeShape::Table ? "table" : "unrolled";
+  info.codeShape = *hasTables ? "table" : "unrolled";
   result.manifest.programs.push_back(std::move(info));
-  if (failed(addKernels(module, options)))
+  if (failed(addKernels(kernels, options)))
     return failure();
   if (isRepeated())
     dropProgram();
@@ -281,7 +291,7 @@ bool PlanBuilder::isRepeated() const {
   auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
     return a.target == b.target && a.element == b.element &&
            a.reduction == b.reduction && a.blockSize == b.blockSize &&
-           a.blob == b.blob;
+           a.blob == b.blob && a.rankTables == b.rankTables;
   };
   unsigned last = manifest.programs.size() - 1;
   for (unsigned program = 0; program < last; ++program) {
@@ -305,7 +315,36 @@ void PlanBuilder::dropProgram() {
     manifest.kernels.pop_back();
 }
 
-LogicalResult PlanBuilder::addKernels(ModuleOp module,
+/// Notes how the functions of `kernel` are called and what they read.
+LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
+                                      const LoweringOptions &options,
+                                      plan::KernelInfo &kernel) {
+  plan::Manifest &manifest = result.manifest;
+  bool isHost = findHostTarget(kernel.target).has_value();
+  FailureOr<ModuleOp> module = program.kernels(isHost);
+  if (failed(module))
+    return failure();
+  plan::RankTableSet tables =
+      rankTables(*module->getOps<collk::ProgramOp>().begin());
+  std::string symbol = symbolOf(manifest.schedules.back().name);
+  if (tables.empty()) {
+    for (unsigned rank = 0; rank < manifest.ranks; ++rank)
+      kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
+  } else {
+    symbol = tableFunction;
+    kernel.symbols = {symbol};
+    auto known = llvm::find(result.rankTables, tables);
+    kernel.rankTables = known - result.rankTables.begin();
+    if (known == result.rankTables.end())
+      result.rankTables.push_back(std::move(tables));
+    manifest.rankTables = result.rankTables.size();
+  }
+  if (!isHost && options.virtualRanks)
+    kernel.virtualSymbol = symbol + virtualSuffix;
+  return success();
+}
+
+LogicalResult PlanBuilder::addKernels(LoweredProgram &program,
                                       const LoweringOptions &options) {
   const plan::Manifest &manifest = result.manifest;
   for (const std::string &target : request.targets) {
@@ -317,13 +356,10 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
     if (cpu ? options.blocksPerLink != 1
             : !llvm::is_contained(request.blocks, options.blocksPerLink))
       continue;
-    std::string symbol = symbolOf(manifest.schedules.back().name);
-    for (unsigned rank = 0; rank < manifest.ranks; ++rank)
-      kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
-    if (!cpu && options.virtualRanks)
-      kernel.virtualSymbol = symbol + virtualSuffix;
+    if (failed(addSymbols(program, options, kernel)))
+      return failure();
     if (!manifest.combining) {
-      if (failed(addKernel(module, options, kernel)))
+      if (failed(addKernel(program, options, kernel)))
         return failure();
       continue;
     }
@@ -334,18 +370,17 @@ LogicalResult PlanBuilder::addKernels(ModuleOp module,
         typed.reduction = reduction;
         kernel.element = optionText(element);
         kernel.reduction = optionText(reduction);
-        if (failed(addKernel(module, typed, kernel)))
+        if (failed(addKernel(program, typed, kernel)))
           return failure();
       }
   }
   return success();
 }
 
-LogicalResult PlanBuilder::addKernel(ModuleOp module,
+LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
                                      const LoweringOptions &options,
                                      plan::KernelInfo kernel) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  FailureOr<std::string> code = compile(*copy, options, kernel);
+  FailureOr<std::string> code = compiler->compile(program, options, kernel);
   if (failed(code))
     return failure();
   // The same code is stored once, whoever needs it.
@@ -355,32 +390,6 @@ LogicalResult PlanBuilder::addKernel(ModuleOp module,
     result.blobs.push_back(std::move(*code));
   result.manifest.kernels.push_back(std::move(kernel));
   return success();
-}
-
-FailureOr<std::string> PlanBuilder::compile(ModuleOp module,
-                                            const LoweringOptions &options,
-                                            plan::KernelInfo &kernel) {
-  if (std::optional<std::string> cpu = findHostTarget(kernel.target)) {
-    kernel.format = "elf";
-    if (failed(runPasses(module, [&](OpPassManager &manager) {
-          addLowering(manager, options);
-          addHostConversion(manager, options);
-        })))
-      return failure();
-    return compileHostObject(module, *cpu);
-  }
-  Result<Chip> target = findChip(kernel.target);
-  if (!target)
-    return module.emitError(target.error());
-  bool isNVIDIA = target->isNVIDIA();
-  if (!isNVIDIA) {
-    kernel.format = "hsaco";
-    return compileFor(module, *target, OutputKind::HSACO, options);
-  }
-  kernel.format = request.assemble ? "cubin" : "ptx";
-  return compileFor(module, *target,
-                    request.assemble ? OutputKind::Cubin : OutputKind::PTX,
-                    options);
 }
 
 /// The program that stands for a schedule until somebody measures; the model

@@ -1,5 +1,6 @@
-// RUN: sccl-opt %s -convert-coll-to-gpu="virtual-ranks=true code-shape=table" | FileCheck %s
-// RUN: sccl-opt %s -convert-coll-to-host=code-shape=table | FileCheck %s --check-prefix=HOST
+// RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu=virtual-ranks=true | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-kernel=host -convert-kernel-to-host | FileCheck %s --check-prefix=HOST
+// RUN: sccl-opt %s -convert-coll-to-kernel -collk-tabulate=code-shape=table -convert-kernel-to-gpu=embed-tables=true | FileCheck %s --check-prefix=TABLE
 
 // Symbols hold letters, digits and underscores, whatever a program is called, and
 // those of different programs differ.
@@ -13,10 +14,11 @@ coll.topology @pair ranks = 2 {
 // CHECK:   gpu.func @ag_x2Ev2_rank1(
 // CHECK:   gpu.func @ag_x2Ev2_virtual(
 // CHECK:   llvm.mlir.global internal @ag_x2Ev2_flags
-// CHECK:   llvm.mlir.global internal @ag_x2Ev2_code
+// TABLE:   gpu.func @sccl_table(
+// TABLE:   llvm.mlir.global external @ag_x2Ev2_table_rank0(
+// TABLE:   llvm.mlir.global external @ag_x2Ev2_table_rank1(
 // HOST-DAG: llvm.func @ag_x2Ev2_rank0(
 // HOST-DAG: llvm.mlir.global internal @ag_x2Ev2_flags
-// HOST-DAG: llvm.mlir.global internal @ag_x2Ev2_code
 coll.program @ag.v2 of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
   }

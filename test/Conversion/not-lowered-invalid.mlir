@@ -1,5 +1,5 @@
-// RUN: sccl-opt %s -split-input-file -verify-diagnostics -convert-coll-to-gpu
-// RUN: sccl-opt %s -split-input-file -verify-diagnostics -convert-coll-to-host
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics -convert-coll-to-kernel -convert-kernel-to-gpu
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics -convert-coll-to-kernel=host -convert-kernel-to-host
 
 // A schedule must not get lost.
 coll.topology @pair ranks = 2 {

@@ -113,7 +113,7 @@ pack_rows() {
 # A program that sets and awaits flags, 500 times there and back; no schedule
 # becomes that, so it skips the checks of programs.
 pack_ping_pong() {
-  local pipeline="convert-coll-to-gpu{target=nvvm block-size=256 code-shape=unrolled \
+  local pipeline="convert-coll-to-kernel,convert-kernel-to-gpu{target=nvvm block-size=256 \
 virtual-ranks=true},nvvm-attach-target{chip=$target O=3},gpu.module(canonicalize,\
 cse,convert-scf-to-cf,convert-gpu-to-nvvm,canonicalize,reconcile-unrealized-casts),\
 gpu-module-to-binary{format=isa}"

@@ -48,6 +48,13 @@ mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module, const Chip &chip,
                                         OutputKind kind,
                                         const LoweringOptions &options);
 
+/// The same for the one collk.program in `module`, which `addKernelConversion`
+/// has made. With `embedTables` the output brings the tables of ranks.
+mlir::FailureOr<std::string> compileKernels(mlir::ModuleOp module,
+                                            const Chip &chip, OutputKind kind,
+                                            const LoweringOptions &options,
+                                            bool embedTables);
+
 } // namespace sccl
 
 #endif // SCCL_CODEGEN_TARGET_H

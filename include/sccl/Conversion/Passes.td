@@ -22,7 +22,7 @@ def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
     (`Chip.h`). There are smaller products with some chips, so libsccl asks
     the driver once more before it launches.
 
-    Example: test/Conversion/CollToGPU/check-residency.mlir.
+    Example: test/Conversion/KernelToGPU/check-residency.mlir.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90\"", "Chip to check for">,
@@ -30,75 +30,117 @@ def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
   ];
 }
 
-def ConvertCollToGPU : Pass<"convert-coll-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Convert programs to GPU kernels, one per rank";
+def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
+  let summary = "Convert programs to what blocks or threads execute";
   let description = [{
-    Turns each `coll.program @p` into a `gpu.module @p` with one kernel
-    `@p_rankN` per rank. Block b of the grid serves channel b / blocks. Each
-    transfer, signal and wait becomes a call of a helper function that is not
-    inlined, so that code grows by one call per op. `KernelABI.h` documents the
-    arguments.
+    Turns each `coll.program @p` into a `collk.program @p` with a kernel
+    `@p_rankN` for each rank; for a program with barriers, a kernel
+    `@p_rankN_stepK` for each rank and step. What a copy engine does is not in
+    it. Signals that follow each other become one op, and so do waits. The
+    threads of a block join where one of them may access what another has
+    written.
 
-    Signals that follow each other are: block barrier, then a thread for each of
-    them stores its flag with release at system scope. For `target=rocdl` every
-    thread fences and waits for its stores before the barrier, because on gfx90a
-    and gfx942 LLVM 22 joins a block without doing so. Waits are: a thread for
-    each polls with acquire at system scope, then block barrier. Flags never use
-    read-modify-write atomics, which LLVM 22 lowers without order or scope on
-    NVPTX.
+    With `host` one thread executes a rank: its channels become one, in an order
+    in which the program can execute.
 
-    A program with barriers becomes a kernel for each rank and step,
-    `@p_rankN_stepK`. What a copy engine does is not in it.
+    Expects programs with signals and waits, for a host with one block per
+    channel, and fails on schedules. After this pass no op of the coll dialect
+    remains.
 
-    With `virtual-ranks` there is one more kernel, `@p_virtual`, which runs all
-    ranks in the blocks of a single grid, for ranks that share a GPU.
+    Example: test/Conversion/CollToKernel/tabulate.mlir.
+  }];
+  let options = [
+    Option<"host", "host", "bool", "false", "One thread executes a rank">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::sccl::collk::CollKernelDialect"
+  ];
+}
 
-    For `reduction=avg` a `final` reduction also divides by the number of ranks that
-    contribute. docs/Rationale/ElementTypes.md has the rules for every type.
+def TabulateKernels : Pass<"collk-tabulate", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels of ranks into tables and one kernel for all";
+  let description = [{
+    Kernels of single ranks grow with the schedule and the number of ranks. This
+    pass makes them data: a `collk.table` for each, and one kernel `@sccl_table`
+    that loops over the rows of its rank's table and performs the same ops with
+    operands that it loads. Its code depends only on which kinds of rows there
+    are: copies and flags always, reductions and LL words where the module has
+    them. A program with steps gets `@sccl_table_stepK` for each of them, which
+    count no launches and have no flags.
 
-    Expects programs with signals and waits, and fails on schedules. After this
-    pass no op of the coll dialect remains.
+    With `code-shape=auto` it does so for more than 8 ranks, and where a kernel would
+    have more than 512 rows.
 
-    Example: test/Conversion/CollToGPU/convert-coll-to-gpu.mlir.
+    Example: test/Conversion/CollToKernel/tabulate.mlir.
+  }];
+  let options = [
+    Lowering_codeShape
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def ConvertKernelToGPU : Pass<"convert-kernel-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Convert kernels to the GPU dialect";
+  let description = [{
+    Turns each `collk.program @p` into a `gpu.module @p` with a function for each
+    kernel. In those of single ranks block b of the grid serves channel
+    b / blocks. Each copy, reduction, signal and wait becomes a call of a helper
+    function that is not inlined. `KernelABI.h` documents the arguments.
+
+    Signals are: block barrier, then a thread for each of them stores its flag
+    with release at system scope. For `target=rocdl` every thread fences and waits
+    for its stores before the barrier, because on gfx90a and gfx942 LLVM 22 joins
+    a block without doing so. Waits are: a thread for each polls with acquire at
+    system scope, then block barrier. Flags never use read-modify-write atomics,
+    which LLVM 22 lowers without order or scope on NVPTX.
+
+    With `virtual-ranks` there is one more kernel, which runs all ranks in the
+    blocks of a single grid, for ranks that share a GPU: `@p_virtual`, or for
+    tables `@sccl_table_virtual`. Tables are dropped, or with `embed-tables`
+    become data with the symbols `@p_table_rankN`.
+
+    For `reduction=avg` a reduction with a divisor also divides.
+    docs/Rationale/ElementTypes.md has the rules for every type.
+
+    Example: test/Conversion/KernelToGPU/convert-kernel-to-gpu.mlir.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"nvvm\"",
            "Whose memory model to serve: nvvm or rocdl">,
     Lowering_blockSize, Lowering_element, Lowering_reduction,
-    Lowering_codeShape, Lowering_virtualRanks
+    Lowering_virtualRanks,
+    Option<"embedTables", "embed-tables", "bool", "false",
+           "Add the tables of all ranks, as data">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect",
-    "::mlir::scf::SCFDialect"
+    "::mlir::scf::SCFDialect", "::sccl::collk::CollKernelDialect"
   ];
 }
 
-def ConvertCollToHost : Pass<"convert-coll-to-host", "::mlir::ModuleOp"> {
-  let summary = "Convert programs to host functions, one per rank";
+def ConvertKernelToHost : Pass<"convert-kernel-to-host", "::mlir::ModuleOp"> {
+  let summary = "Convert kernels to functions for the CPU";
   let description = [{
-    Turns each `coll.program @p` into functions `@p_rankN` for the CPU, each to
-    be run by one thread. The channels of a rank are interleaved in an order in
-    which the program can execute, so that one thread per rank is enough. Flags
-    are words in shared memory, stored with release and polled with acquire; a
-    waiting thread yields. Where the buffers of all ranks together do not fit in
-    the cache, copies bypass it.
+    Turns each kernel into a function of the same name, to be run by one thread
+    for each rank. Flags are words in shared memory, stored with release and
+    polled with acquire; a waiting thread yields. Where the buffers of all ranks
+    together do not fit in the cache, copies bypass it. Tables are dropped.
 
-    Element types and reductions are those of `convert-coll-to-gpu`. f16 and bf16
-    are converted with integers, so that the code needs no run-time library.
+    Element types and reductions are those of `convert-kernel-to-gpu`. f16 and
+    bf16 are converted with integers, so that the code needs no run-time library.
 
-    Expects programs with signals and waits and one block per channel, and fails
-    on schedules. After this pass no op of the coll dialect remains.
+    Expects kernels for a host.
 
-    Example: test/Conversion/CollToHost/convert-coll-to-host.mlir.
+    Example: test/Conversion/KernelToHost/convert-kernel-to-host.mlir.
   }];
-  let options = [
-    Lowering_element, Lowering_reduction, Lowering_codeShape,
-    Lowering_cacheBytes
-  ];
+  let options = [Lowering_element, Lowering_reduction, Lowering_cacheBytes];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::scf::SCFDialect"
+    "::mlir::scf::SCFDialect", "::sccl::collk::CollKernelDialect"
   ];
 }
 

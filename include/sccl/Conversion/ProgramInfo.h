@@ -8,7 +8,7 @@
 #ifndef SCCL_CONVERSION_PROGRAMINFO_H
 #define SCCL_CONVERSION_PROGRAMINFO_H
 
-#include "sccl/ABI/KernelABI.h"
+#include "sccl/ABI/RankTable.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -67,11 +67,11 @@ struct ProgramInfo {
     std::string symbol = symbolOf(name) + "_rank" + std::to_string(rank);
     return steps == 0 ? symbol : symbol + "_step" + std::to_string(step);
   }
-  /// The symbol of the kernel that runs all ranks.
-  std::string virtualName() const { return symbolOf(name) + virtualSuffix; }
-  /// The symbols of the tables of flags and of code.
-  std::string flagTable() const { return symbolOf(name) + "_flags"; }
-  std::string codeTable() const { return symbolOf(name) + "_code"; }
+  /// The same for a function that serves all ranks, with tables.
+  std::string tableFunctionName(unsigned step = 0) const {
+    std::string symbol = tableFunction;
+    return steps == 0 ? symbol : symbol + "_step" + std::to_string(step);
+  }
 };
 
 /// Reads what there is to know off a program of `collective`.

@@ -50,12 +50,18 @@ public:
     return functions[step * programInfo.numRanks + rank];
   }
 
+  /// What `rank` passes to it as its last argument.
+  const void *table(unsigned rank) const {
+    return tables.empty() ? nullptr : tables[rank].data();
+  }
+
 private:
   explicit HostPlan(Collective collective);
   Collective theCollective;
   ProgramInfo programInfo;
   bool inPlace = false;
   std::vector<RankFunction> functions;
+  std::vector<std::string> tables; ///< by rank; none if code is of single ranks
   std::unique_ptr<mlir::ExecutionEngine> engine;
 };
 

@@ -104,9 +104,10 @@ def Lowering_reduction
 def Lowering_codeShape
     : LoweringOption<"codeShape", "code-shape", "::sccl::CodeShapeChoice",
                      "::sccl::CodeShapeChoice::Auto", "Program",
-                     "Code as calls one after the other (unrolled), as a table "
-                     "that a loop reads (table), or as a table where a rank has "
-                     "more than 64 ops (auto)"> {
+                     "A kernel for each rank, with calls one after the other "
+                     "(unrolled), tables that one kernel for all ranks reads "
+                     "(table), or tables for more than 8 ranks and for long "
+                     "programs (auto)"> {
   let isRepeatable = true;
 }
 def Lowering_blockSize

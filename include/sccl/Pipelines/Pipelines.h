@@ -35,6 +35,26 @@ namespace sccl {
 /// check-program.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 
+/// Appends the check that the blocks of synchronized programs run at once on
+/// `chip`, unless it is switched off.
+void addResidencyCheck(mlir::OpPassManager &manager,
+                       const LoweringOptions &options, const Chip &chip);
+
+/// Appends what makes of synchronized programs what blocks, or host threads,
+/// execute: the same for all element types, reductions and chips.
+void addKernelConversion(mlir::OpPassManager &manager,
+                         const LoweringOptions &options, bool host);
+
+/// Appends what makes a gpu.module of that. With `embedTables` it brings the
+/// tables of ranks.
+void addKernelToGPU(mlir::OpPassManager &manager,
+                    const LoweringOptions &options, const Chip &chip,
+                    bool embedTables);
+
+/// Appends what makes functions for this machine of it.
+void addKernelToHost(mlir::OpPassManager &manager,
+                     const LoweringOptions &options);
+
 /// Appends what makes a gpu.module of programs, in the NVVM or ROCDL dialect
 /// for `chip`.
 void addGPUConversion(mlir::OpPassManager &manager,

@@ -13,6 +13,7 @@
 #include "sccl/Model/Schedule.h"
 #include "sccl/Plan/Plan.h"
 
+#include <memory>
 #include <optional>
 
 namespace mlir {
@@ -20,6 +21,9 @@ class ModuleOp;
 } // namespace mlir
 
 namespace sccl {
+
+class KernelCompiler;
+class LoweredProgram;
 
 namespace coll {
 class ProgramOp;
@@ -65,7 +69,8 @@ std::optional<std::string> findHostTarget(llvm::StringRef name);
 /// Compiles schedules and collects them.
 class PlanBuilder {
 public:
-  explicit PlanBuilder(PlanRequest request) : request(std::move(request)) {}
+  explicit PlanBuilder(PlanRequest request);
+  ~PlanBuilder();
 
   /// Adds every schedule in `module`. Emits an error and fails if there is
   /// none, one is not of the same collective, root, ranks and topology as those
@@ -88,19 +93,20 @@ private:
                                  const LoweringOptions &options,
                                  llvm::StringRef variant,
                                  const Collective &collective);
-  llvm::LogicalResult addKernels(mlir::ModuleOp module,
+  llvm::LogicalResult addSymbols(LoweredProgram &program,
+                                 const LoweringOptions &options,
+                                 plan::KernelInfo &kernel);
+  llvm::LogicalResult addKernels(LoweredProgram &program,
                                  const LoweringOptions &options);
-  llvm::LogicalResult addKernel(mlir::ModuleOp module,
+  llvm::LogicalResult addKernel(LoweredProgram &program,
                                 const LoweringOptions &options,
                                 plan::KernelInfo kernel);
-  mlir::FailureOr<std::string> compile(mlir::ModuleOp module,
-                                       const LoweringOptions &options,
-                                       plan::KernelInfo &kernel);
   bool isRepeated() const;
   void dropProgram();
   std::vector<unsigned> blocksToBuild() const;
 
   PlanRequest request;
+  std::unique_ptr<KernelCompiler> compiler;
   plan::Plan result;
   std::vector<Cost> costs;         ///< by schedule
   std::vector<Schedule> schedules; ///< likewise, with sends in order

@@ -7,6 +7,8 @@
 
 #include "AuditRules.h"
 
+#include "sccl/ABI/RankTable.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace sccl;
@@ -17,6 +19,10 @@ using llvm::StringRef;
 /// except for the helpers of flags, which are there in any case.
 static void auditCalls(const Text &text, llvm::ArrayRef<StringRef> calls,
                        bool hasFlags, std::vector<AuditFinding> &findings) {
+  // The kernel of tables must be able to do whatever a table may say.
+  hasFlags |= llvm::any_of(text.functions, [](const Function &each) {
+    return each.isKernel && each.name == tableFunction;
+  });
   if (hasFlags)
     for (StringRef name : {"coll_begin", "coll_signal", "coll_wait"})
       if (!llvm::is_contained(calls, name))

@@ -9,7 +9,7 @@
 
 #include "CodeBuilder.h"
 #include "Helpers.h"
-#include "ProgramCode.h"
+#include "sccl/ABI/RankTable.h"
 #include "WaveCode.h"
 
 using namespace mlir;
@@ -146,7 +146,7 @@ public:
   }
 
 private:
-  /// A row of the table of flags, see FlagRow.
+  /// A row of the table of flags, see TableFlag.
   struct Row {
     Value peer;
     Value value; ///< that the flag shows
@@ -229,12 +229,13 @@ private:
   /// The value that a flag shows is relative to the number of the launch.
   Row readRow(Value number) {
     constexpr unsigned fieldBytes = sizeof(int32_t);
-    Value skip = code.mul(number, code.c32(FlagRow::words * fieldBytes));
+    Value skip = code.mul(number, code.c32(sizeof(TableFlag)));
     Value row = code.at(rows, code.zeroExtend(skip, code.i64));
-    Value places[FlagRow::words], fields[FlagRow::words];
-    for (unsigned i = 0; i < FlagRow::words; ++i)
+    constexpr unsigned words = sizeof(TableFlag) / fieldBytes;
+    Value places[words], fields[words];
+    for (unsigned i = 0; i < words; ++i)
       places[i] = code.at(row, i * fieldBytes);
-    for (unsigned i = 0; i < FlagRow::words; ++i)
+    for (unsigned i = 0; i < words; ++i)
       fields[i] = code.load(code.i32, places[i], fieldBytes);
     auto [peer, offset, perLaunch32, step32] = fields;
     Value perLaunch = code.zeroExtend(perLaunch32, code.i64);

@@ -12,24 +12,10 @@
 #include "CodeBuilder.h"
 #include "FlagCode.h"
 #include "HostLoops.h"
-#include "TableHelper.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
-
-static void insertTableHelpers(Block &body, const HelperOptions &options) {
-  // What the functions call is not in the same text.
-  ParserConfig config(body.getParentOp()->getContext(),
-                      /*verifyAfterParse=*/false);
-  OwningOpRef<ModuleOp> helpers =
-      parseSourceString<ModuleOp>(tableHelperText(options), config);
-  assert(helpers && "the helper text is part of the compiler");
-  body.getOperations().splice(body.end(), helpers->getBody()->getOperations());
-}
 
 void coll::insertHelpers(Block &body, const HelperOptions &options) {
   bool isHost = options.target == HelperTarget::Host;
@@ -49,6 +35,4 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   else
     buildBlockLoops(code, options);
   buildFlagHelpers(code, options.target);
-  if (options.hasTables)
-    insertTableHelpers(body, options);
 }

@@ -23,7 +23,6 @@
 //   @coll_average_XYZ
 //                   the same with LL words: the destination X and the sources
 //                   are LL words (p) or plain memory (m)
-//   @coll_execute   does all of this as the rows of a table say
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,13 +45,11 @@ namespace sccl::coll {
 enum class HelperTarget { NVVM, ROCDL, Host };
 
 struct HelperOptions {
-  HelperTarget target;
+  HelperTarget target = HelperTarget::Host;
   /// Threads of a block; 1 on the host.
   unsigned blockSize = 1;
   /// Given if the program combines.
   std::optional<ElementOp> combine;
-  /// True if code is kept as tables.
-  bool hasTables = false;
   /// On the host, chunks of so many bytes and more bypass the cache; 0 means
   /// that none do.
   uint64_t streamStride = 0;

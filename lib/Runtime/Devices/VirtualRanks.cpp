@@ -81,6 +81,10 @@ Status VirtualRanks::launch(const DeviceFunction &kernel, bool &isAborted) {
       return {};
     host[member] = parcel.arguments;
   }
+  // Ranks that are elsewhere lend their place to any table of the program.
+  for (RankArguments &record : host)
+    if (!record.control)
+      record.table = host[members.front()].table;
   // One stream: the former kernel has read its arguments before they change.
   if (Status status = device.copy(array->data(), host.data(),
                                   host.size() * sizeof(RankArguments), nullptr);

@@ -1,5 +1,5 @@
-// RUN: sccl-opt %s -convert-coll-to-gpu | FileCheck %s
-// RUN: sccl-opt %s -convert-coll-to-gpu=reduction=avg | FileCheck %s --check-prefix=AVG
+// RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu=reduction=avg | FileCheck %s --check-prefix=AVG
 
 // Where the chunks of a segment are, and which slice of them is this block's.
 // CHECK-LABEL: llvm.func internal @coll_transfer(

@@ -1,5 +1,5 @@
-// RUN: sccl-opt %s -convert-coll-to-host=reduction=avg | FileCheck %s
-// RUN: sccl-opt %s -convert-coll-to-host=cache-bytes=0 | FileCheck %s --check-prefix=STREAM
+// RUN: sccl-opt %s -convert-coll-to-kernel=host -convert-kernel-to-host=reduction=avg | FileCheck %s
+// RUN: sccl-opt %s -convert-coll-to-kernel=host -convert-kernel-to-host=cache-bytes=0 | FileCheck %s --check-prefix=STREAM
 
 // A loop over elements, which LLVM turns into vectors.
 // CHECK-LABEL: llvm.func internal @coll_copy(

@@ -1,6 +1,6 @@
-// RUN: sccl-opt %s -convert-coll-to-gpu=element=bf16 | FileCheck %s --check-prefixes=CHECK,HALF
-// RUN: sccl-opt %s -convert-coll-to-gpu="element=i32 reduction=avg" | FileCheck %s --check-prefixes=CHECK,AVG
-// RUN: sccl-opt %s -convert-coll-to-gpu=target=rocdl | FileCheck %s --check-prefixes=ROCDL
+// RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu=element=bf16 | FileCheck %s --check-prefixes=CHECK,HALF
+// RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu="element=i32 reduction=avg" | FileCheck %s --check-prefixes=CHECK,AVG
+// RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu=target=rocdl | FileCheck %s --check-prefixes=ROCDL
 
 // Wide accesses where the addresses agree modulo 16; the bytes before and behind
 // them by elements, one for each thread.

@@ -1,0 +1,185 @@
+//===- ChannelBuilder.cpp - The ops of one channel ------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
+                               bool hasThreads)
+    : program(program), collective(collective), hasThreads(hasThreads),
+      flags(program) {
+  for (RankOp rank : program.getBody().getOps<RankOp>()) {
+    auto channels = rank.getBody().getOps<ChannelOp>();
+    layouts.push_back(
+        {uint64_t(std::distance(channels.begin(), channels.end())),
+         flags.numFlags(rank.getRank()), program.getBlocks()});
+    oddChunks.push_back(!program.getDoubleBuffered() ? 0
+                        : program.getLl()            ? 2 * rank.getScratch()
+                                                     : rank.getScratch());
+  }
+}
+
+ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
+                               const ProgramContext &context, unsigned rank,
+                               unsigned number)
+    : builder(builder), context(context), rank(rank),
+      channel(collk::ChannelOp::create(builder, loc, number)) {
+  Block *body =
+      builder.createBlock(&channel.getBody(), {}, builder.getI32Type(), loc);
+  Value blocks = constant(loc, context.layouts[rank].blocks);
+  Value chunks = constant(loc, context.collective.chunksPerSegment());
+  part =
+      collk::PartOp::create(builder, loc, body->getArgument(0), blocks, chunks);
+  views.emplace_back(context.program, context.collective, /*inPlace=*/false);
+  if (context.collective.hasInPlaceLayout())
+    views.emplace_back(context.program, context.collective, /*inPlace=*/true);
+}
+
+Value ChannelBuilder::constant(Location loc, int64_t value) {
+  Value &known = constants[value];
+  if (!known)
+    known = arith::ConstantIntOp::create(builder, loc, value, 32);
+  return known;
+}
+
+void ChannelBuilder::begin() {
+  Location loc = channel.getLoc();
+  unsigned number = context.hasThreads ? channel.getNumber() : 0;
+  epoch = constant(loc, context.layouts[rank].epoch(number));
+  launch = collk::BeginOp::create(builder, loc, epoch, part);
+}
+
+void ChannelBuilder::end() {
+  flushFlags();
+  if (launch)
+    collk::EndOp::create(builder, channel.getLoc(), launch, epoch, part);
+  builder.setInsertionPointAfter(channel);
+}
+
+void ChannelBuilder::forgetAccesses() {
+  for (Accesses &accesses : views)
+    accesses.clear();
+}
+
+void ChannelBuilder::join(Location loc) {
+  collk::JoinOp::create(builder, loc, part);
+  forgetAccesses();
+}
+
+/// Signals, and waits, that follow each other are one op.
+void ChannelBuilder::addFlag(Operation *op, bool isSignal, const FlagId &flag,
+                             unsigned value) {
+  if (pending.size() == collk::maxFlags || isSignal != pendingSignals)
+    flushFlags();
+  pendingSignals = isSignal;
+  Location loc = op->getLoc();
+  const ControlLayout &layout = context.layouts[flag.dst];
+  Value peer = constant(loc, flag.dst);
+  Value offset = constant(loc, layout.flag(context.flags.index(flag)));
+  Value perLaunch = constant(loc, context.flags.signals(flag));
+  pending.push_back(collk::FlagOp::create(builder, loc, peer, offset, perLaunch,
+                                          constant(loc, value)));
+}
+
+void ChannelBuilder::flushFlags() {
+  if (pending.empty())
+    return;
+  Location loc = pending.front().getLoc();
+  if (pendingSignals)
+    collk::SignalOp::create(builder, loc, pending, part, launch);
+  else
+    collk::WaitOp::create(builder, loc, pending, part, launch);
+  pending.clear();
+  forgetAccesses();
+}
+
+Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
+  auto kind = collk::BufferKind(range.buffer);
+  Value buffer =
+      range.rank == rank
+          ? collk::OwnOp::create(builder, loc, kind).getResult()
+          : collk::PeerOp::create(builder, loc, constant(loc, range.rank), kind)
+                .getResult();
+  bool isLL = holdsLL(context.program, range);
+  Type type = isLL ? Type(collk::LLSlotType::get(builder.getContext()))
+                   : Type(collk::SlotType::get(builder.getContext()));
+  unsigned segment = 0, segmentStep = 0, width = isLL ? 2 : 1;
+  unsigned chunk = width * range.slot, chunkStep = width * range.stride;
+  unsigned odd = 0;
+  if (range.buffer == Buffer::Scratch) { // one long segment
+    odd = context.oddChunks[range.rank];
+  } else {
+    unsigned perSegment = context.collective.chunksPerSegment();
+    segment = range.slot / perSegment;
+    chunk = range.slot % perSegment;
+    // Repetitions are at the same place in their segments.
+    segmentStep = range.stride / perSegment;
+    chunkStep = 0;
+  }
+  bool isRepeated = range.times != 1;
+  return collk::SlotOp::create(
+      builder, loc, type, buffer, constant(loc, segment), constant(loc, chunk),
+      numberIf(odd != 0, loc, odd), odd != 0 ? launch : Value(),
+      numberIf(isRepeated, loc, segmentStep),
+      numberIf(isRepeated, loc, chunkStep));
+}
+
+Value ChannelBuilder::numberIf(bool condition, Location loc, int64_t value) {
+  return condition ? constant(loc, value) : Value();
+}
+
+void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
+  bool conflicts = llvm::any_of(views, [&](const Accesses &accesses) {
+    return accesses.conflictWith(transfer);
+  });
+  if (context.hasThreads && conflicts)
+    join(loc);
+  for (Accesses &accesses : views)
+    accesses.add(transfer);
+  Value first = slot(loc, transfer.reads[0]);
+  Value second =
+      transfer.reads.size() == 2 ? slot(loc, transfer.reads[1]) : Value();
+  Value dst = slot(loc, transfer.write);
+  unsigned perSegment = context.collective.chunksPerSegment();
+  Value count = constant(loc, transfer.count);
+  Value position = constant(loc, transfer.chunk % perSegment);
+  Value times = numberIf(transfer.times != 1, loc, transfer.times);
+  if (!second) {
+    collk::CopyOp::create(builder, loc, first, dst, count, position, times,
+                          part, launch);
+    return;
+  }
+  Value divisor;
+  if (transfer.isFinal)
+    divisor =
+        constant(loc, context.collective.pre().ranksOf(transfer.chunk).size());
+  collk::ReduceOp::create(builder, loc, first, second, dst, count, position,
+                          times, divisor, part, launch);
+}
+
+void ChannelBuilder::add(Operation *op) {
+  if (auto signal = dyn_cast<SignalOp>(op))
+    return addFlag(op, /*isSignal=*/true, getFlag(signal), signal.getValue());
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return addFlag(op, /*isSignal=*/false, getFlag(wait), wait.getValue());
+  std::optional<Transfer> transfer = getTransfer(op);
+  if (!transfer || isDMA(op))
+    return;
+  flushFlags();
+  bool isApart = llvm::none_of(views, [&](const Accesses &accesses) {
+    return accesses.conflictsWithItself(*transfer);
+  });
+  if (isApart)
+    return addTransfer(op->getLoc(), *transfer);
+  for (unsigned i = 0; i < transfer->times; ++i)
+    addTransfer(op->getLoc(), transfer->repetition(i));
+}

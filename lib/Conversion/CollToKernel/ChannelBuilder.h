@@ -1,0 +1,74 @@
+//===- ChannelBuilder.h - The ops of one channel ----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_CONVERSION_COLLTOKERNEL_CHANNELBUILDER_H
+#define SCCL_LIB_CONVERSION_COLLTOKERNEL_CHANNELBUILDER_H
+
+#include "Joins.h"
+
+#include "sccl/ABI/KernelABI.h"
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace sccl::coll {
+
+/// What code for all ranks of a program needs to know.
+struct ProgramContext {
+  ProgramContext(ProgramOp program, const Collective &collective,
+                 bool hasThreads);
+
+  ProgramOp program;
+  const Collective &collective;
+  bool hasThreads; ///< many of them execute a channel
+  FlagTable flags;
+  std::vector<ControlLayout> layouts; ///< by rank
+  std::vector<unsigned> oddChunks;    ///< by rank, see TableSlot
+};
+
+/// Emits what one channel of a kernel executes.
+class ChannelBuilder {
+public:
+  /// Creates channel `number` at the insertion point.
+  ChannelBuilder(mlir::OpBuilder &builder, mlir::Location loc,
+                 const ProgramContext &context, unsigned rank, unsigned number);
+
+  /// Begins a launch. Without it, launches are not counted, and flags are out
+  /// of use.
+  void begin();
+  /// Adds `op`, a transfer, a signal or a wait.
+  void add(mlir::Operation *op);
+  /// Ends the launch, if one has begun, and moves the builder behind the
+  /// channel.
+  void end();
+
+private:
+  mlir::Value constant(mlir::Location loc, int64_t value);
+  mlir::Value slot(mlir::Location loc, const SlotRange &range);
+  mlir::Value numberIf(bool condition, mlir::Location loc, int64_t value);
+  void addTransfer(mlir::Location loc, const Transfer &transfer);
+  void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
+               unsigned value);
+  void flushFlags();
+  void join(mlir::Location loc);
+  void forgetAccesses();
+
+  mlir::OpBuilder &builder;
+  const ProgramContext &context;
+  unsigned rank;
+  collk::ChannelOp channel;
+  llvm::DenseMap<int64_t, mlir::Value> constants;
+  mlir::Value part, launch, epoch;
+  llvm::SmallVector<Accesses, 2> views;
+  llvm::SmallVector<mlir::Value> pending; ///< flags of one op
+  bool pendingSignals = false;
+};
+
+} // namespace sccl::coll
+
+#endif // SCCL_LIB_CONVERSION_COLLTOKERNEL_CHANNELBUILDER_H

@@ -1,0 +1,197 @@
+//===- RankTables.cpp - The bytes of tables -------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Conversion/RankTables.h"
+
+#include "TableKernel.h"
+
+#include "sccl/Conversion/ProgramInfo.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::collk;
+
+using coll::LLShape;
+
+std::string sccl::tableSymbol(llvm::StringRef program, unsigned rank) {
+  return symbolOf(program) + "_table_rank" + std::to_string(rank);
+}
+
+/// The number that `value` is, or `otherwise` if it is null. The verifier of
+/// tables has seen to it that it is one.
+static uint32_t numberOf(Value value, uint32_t otherwise = 0) {
+  return value ? uint32_t(*getConstantIntValue(value)) : otherwise;
+}
+
+static TableSlot encodeSlot(Value value) {
+  auto slot = cast<SlotOp>(value.getDefiningOp());
+  Operation *buffer = slot.getBuffer().getDefiningOp();
+  TableSlot result = {};
+  BufferKind kind;
+  if (auto own = dyn_cast<OwnOp>(buffer)) {
+    kind = own.getKind();
+    result.where = ~int32_t(kind);
+  } else {
+    auto peer = cast<PeerOp>(buffer);
+    kind = peer.getKind();
+    constexpr unsigned fields = unsigned(BufferField::Count);
+    result.where = numberOf(peer.getRank()) * fields + unsigned(kind);
+  }
+  bool isScratch = kind == BufferKind::Scratch;
+  result.segment =
+      isScratch ? numberOf(slot.getOdd()) : numberOf(slot.getSegment());
+  result.chunk = numberOf(slot.getChunk());
+  result.step =
+      numberOf(isScratch ? slot.getChunkStep() : slot.getSegmentStep());
+  return result;
+}
+
+namespace {
+/// Encodes the table of one rank.
+class TableEncoder {
+public:
+  TableEncoder(ProgramOp program, const std::vector<uint32_t> &channelEnds)
+      : program(program), channelEnds(channelEnds) {}
+
+  /// Adds what the rank executes, or executes in the next step.
+  void add(TableOp table);
+  std::string bytes();
+
+private:
+  void addRow(Operation &op);
+  void addFlags(TableRow::Kind kind, ValueRange values);
+  template <typename Op>
+  void addTransfer(Op op, const LLShape &shape, TableRow::Kind plain,
+                   Value first, Value second);
+  template <typename T> static void append(std::string &bytes, const T &part) {
+    bytes.append(reinterpret_cast<const char *>(&part), sizeof(part));
+  }
+
+  ProgramOp program;
+  const std::vector<uint32_t> &channelEnds;
+  TableHeader header = {};
+  std::vector<TableChannel> entries; ///< their rows counted from 0
+  std::vector<TableRow> rows;        ///< their flags counted from 0
+  std::vector<TableFlag> flags;
+};
+} // namespace
+
+void TableEncoder::addFlags(TableRow::Kind kind, ValueRange values) {
+  rows.push_back({kind,
+                  uint32_t(flags.size()),
+                  uint32_t(values.size()),
+                  /*times=*/1,
+                  {},
+                  {},
+                  {}});
+  for (Value value : values) {
+    auto flag = cast<FlagOp>(value.getDefiningOp());
+    flags.push_back({numberOf(flag.getPeer()), numberOf(flag.getOffset()),
+                     numberOf(flag.getPerLaunch()), numberOf(flag.getValue())});
+  }
+}
+
+template <typename Op>
+void TableEncoder::addTransfer(Op op, const LLShape &shape,
+                               TableRow::Kind plain, Value first,
+                               Value second) {
+  TableRow row = {shape.any() ? TableRow::LL + shape.number() : plain,
+                  numberOf(op.getPosition()),
+                  numberOf(op.getCount()),
+                  numberOf(op.getTimes(), 1),
+                  encodeSlot(op.getDst()),
+                  encodeSlot(first),
+                  second ? encodeSlot(second) : TableSlot{}};
+  if (auto reduce = dyn_cast<ReduceOp>(op.getOperation()))
+    row.kind |= numberOf(reduce.getDivisor()) << TableRow::divisorShift;
+  rows.push_back(row);
+}
+
+void TableEncoder::addRow(Operation &op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    addTransfer(copy, shapeOf(copy), TableRow::Copy, copy.getSrc(), Value());
+  else if (auto reduce = dyn_cast<ReduceOp>(op))
+    addTransfer(reduce, shapeOf(reduce), TableRow::Reduce, reduce.getLhs(),
+                reduce.getRhs());
+  else if (auto signal = dyn_cast<SignalOp>(op))
+    addFlags(TableRow::Signal, signal.getFlags());
+  else if (auto wait = dyn_cast<WaitOp>(op))
+    addFlags(TableRow::Wait, wait.getFlags());
+  else if (isa<JoinOp>(op))
+    addFlags(TableRow::Wait, {});
+}
+
+void TableEncoder::add(TableOp table) {
+  header.chunksPerSegment = program.getChunks();
+  header.blocks = program.getBlocks();
+  header.version = tableVersion;
+  header.ranks = program.getRanks();
+  header.rank = table.getRank();
+  header.steps += table.getStep().has_value();
+  header.channels = 0;
+  for (auto channel : table.getBody().getOps<ChannelOp>()) {
+    ++header.channels;
+    TableChannel entry = {};
+    entry.firstRow = rows.size();
+    for (Operation &op : channel.getBody().getOps()) {
+      if (auto begin = dyn_cast<BeginOp>(op))
+        entry.epoch = numberOf(begin.getEpoch());
+      addRow(op);
+    }
+    entry.rows = rows.size() - entry.firstRow;
+    entries.push_back(entry);
+  }
+}
+
+std::string TableEncoder::bytes() {
+  constexpr uint32_t unit = tableUnitBytes, rowUnits = sizeof(TableRow) / unit;
+  header.channelEnds = sizeof(TableHeader) / unit + entries.size();
+  uint32_t endBytes = channelEnds.size() * sizeof(uint32_t);
+  uint32_t firstRow = header.channelEnds + (endBytes + unit - 1) / unit;
+  uint32_t firstFlag = firstRow + rows.size() * rowUnits;
+  std::string result;
+  append(result, header);
+  for (TableChannel entry : entries) {
+    entry.firstRow = firstRow + entry.firstRow * rowUnits;
+    append(result, entry);
+  }
+  for (uint32_t end : channelEnds)
+    append(result, end);
+  result.resize(firstRow * unit);
+  for (TableRow row : rows) {
+    uint32_t kind = row.kind & TableRow::kindMask;
+    if (kind == TableRow::Signal || kind == TableRow::Wait)
+      row.position += firstFlag;
+    append(result, row);
+  }
+  for (const TableFlag &flag : flags)
+    append(result, flag);
+  return result;
+}
+
+std::vector<std::string> sccl::rankTables(ProgramOp program) {
+  auto tables = program.getBody().getOps<TableOp>();
+  std::vector<uint32_t> channelEnds(program.getRanks());
+  for (TableOp table : tables) {
+    auto channels = table.getBody().getOps<ChannelOp>();
+    channelEnds[table.getRank()] =
+        std::distance(channels.begin(), channels.end());
+  }
+  for (unsigned rank = 1; rank < channelEnds.size(); ++rank)
+    channelEnds[rank] += channelEnds[rank - 1];
+  std::vector<TableEncoder> encoders(program.getRanks(),
+                                     TableEncoder(program, channelEnds));
+  for (TableOp table : tables)
+    encoders[table.getRank()].add(table);
+  std::vector<std::string> result;
+  if (!tables.empty())
+    for (TableEncoder &encoder : encoders)
+      result.push_back(encoder.bytes());
+  return result;
+}

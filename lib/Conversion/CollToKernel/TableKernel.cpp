@@ -1,0 +1,288 @@
+//===- TableKernel.cpp - The kernel that executes tables ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop over the rows of the block's channel. It keeps no more than where it
+// is: a row is loaded again for each repetition of its transfer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TableKernel.h"
+
+#include "sccl/ABI/RankTable.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::collk;
+
+using coll::LLShape;
+
+static bool isLL(Value slot) { return isa<LLSlotType>(slot.getType()); }
+
+LLShape collk::shapeOf(CopyOp copy) {
+  LLShape shape;
+  shape.dst = isLL(copy.getDst());
+  shape.src0 = isLL(copy.getSrc());
+  return shape;
+}
+
+LLShape collk::shapeOf(ReduceOp reduce) {
+  LLShape shape;
+  shape.combines = true;
+  shape.dst = isLL(reduce.getDst());
+  shape.src0 = isLL(reduce.getLhs());
+  shape.src1 = isLL(reduce.getRhs());
+  return shape;
+}
+
+void TableFeatures::note(KernelOp kernel) {
+  kernel.walk([&](Operation *op) {
+    LLShape shape;
+    if (auto copy = dyn_cast<CopyOp>(op))
+      shape = shapeOf(copy);
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      shape = shapeOf(reduce);
+    else
+      return;
+    if (shape.any())
+      ll.insert(shape);
+    else
+      reduces |= shape.combines;
+  });
+}
+
+namespace {
+class TableKernelBuilder {
+public:
+  TableKernelBuilder(OpBuilder &builder, Location loc,
+                     const TableFeatures &features,
+                     std::optional<unsigned> step)
+      : builder(builder), loc(loc), features(features), step(step) {}
+
+  void build();
+
+private:
+  /// A slot as it stands in the table.
+  struct Place {
+    Value buffer, segment, chunk, odd;
+  };
+
+  Value constant(int64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, value, 32);
+  }
+  template <typename Op> Value binary(Value lhs, Value rhs) {
+    return Op::create(builder, loc, lhs, rhs);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    return arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
+  }
+  Value isKind(unsigned number) {
+    return compare(arith::CmpIPredicate::eq, kind, constant(number));
+  }
+  LoadOp load(Value unit) { return LoadOp::create(builder, loc, unit); }
+
+  void loopOverRows(Value first, Value rows);
+  void row();
+  void transfers();
+  void transferOf(const LLShape &shape, const Place &dst, const Place &src0);
+  void flags();
+  Place place(unsigned number);
+  Value slot(const Place &place, bool isLL);
+  /// Emits `then` for rows for which `condition` holds, and `otherwise`.
+  void branch(Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = {});
+
+  OpBuilder &builder;
+  Location loc;
+  const TableFeatures &features;
+  std::optional<unsigned> step;
+  Value part, launch;
+  Value unit, turn; ///< of the row, and which repetition of it this is
+  Value kind, head, position, count;
+};
+} // namespace
+
+void TableKernelBuilder::branch(Value condition,
+                                llvm::function_ref<void()> then,
+                                llvm::function_ref<void()> otherwise) {
+  auto choice = scf::IfOp::create(builder, loc, condition,
+                                  /*withElseRegion=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  then();
+  if (!otherwise)
+    return;
+  builder.setInsertionPointToStart(choice.elseBlock());
+  otherwise();
+}
+
+void TableKernelBuilder::build() {
+  LoadOp header = load(constant(0));
+  Value index = BlockIndexOp::create(builder, loc);
+  Value channel = binary<arith::DivUIOp>(index, header.getWord1());
+  Value block = binary<arith::RemUIOp>(index, header.getWord1());
+  part =
+      PartOp::create(builder, loc, block, header.getWord1(), header.getWord0());
+  constexpr unsigned headerUnits = sizeof(TableHeader) / tableUnitBytes;
+  Value unit = binary<arith::AddIOp>(channel, constant(headerUnits));
+  if (step) {
+    Value before = binary<arith::MulIOp>(header.getWord2(), constant(*step));
+    unit = binary<arith::AddIOp>(unit, before);
+  }
+  LoadOp entry = load(unit);
+  Value epoch = entry.getWord2();
+  if (!step)
+    launch = BeginOp::create(builder, loc, epoch, part);
+  loopOverRows(entry.getWord0(), entry.getWord1());
+  if (!step)
+    EndOp::create(builder, loc, launch, epoch, part);
+}
+
+/// A row has as many turns as it has repetitions.
+void TableKernelBuilder::loopOverRows(Value first, Value rows) {
+  constexpr unsigned rowUnits = sizeof(TableRow) / tableUnitBytes;
+  Value length = binary<arith::MulIOp>(rows, constant(rowUnits));
+  Value end = binary<arith::AddIOp>(first, length);
+  Type i32 = builder.getI32Type();
+  auto loop = scf::WhileOp::create(builder, loc, TypeRange{i32, i32},
+                                   ValueRange{first, constant(0)});
+  OpBuilder::InsertionGuard guard(builder);
+  Block *before =
+      builder.createBlock(&loop.getBefore(), {}, {i32, i32}, {loc, loc});
+  Value more = compare(arith::CmpIPredicate::ult, before->getArgument(0), end);
+  scf::ConditionOp::create(builder, loc, more, before->getArguments());
+  Block *body =
+      builder.createBlock(&loop.getAfter(), {}, {i32, i32}, {loc, loc});
+  unit = body->getArgument(0);
+  turn = body->getArgument(1);
+  LoadOp words = load(unit);
+  head = words.getWord0();
+  position = words.getWord1();
+  count = words.getWord2();
+  kind = binary<arith::AndIOp>(head, constant(TableRow::kindMask));
+  Value next = binary<arith::AddIOp>(turn, constant(1));
+  Value again = compare(arith::CmpIPredicate::ult, next, words.getWord3());
+  Value nextTurn =
+      arith::SelectOp::create(builder, loc, again, next, constant(0));
+  Value behind = binary<arith::AddIOp>(unit, constant(rowUnits));
+  Value nextUnit = arith::SelectOp::create(builder, loc, again, unit, behind);
+  row();
+  scf::YieldOp::create(builder, loc, ValueRange{nextUnit, nextTurn});
+}
+
+void TableKernelBuilder::row() {
+  Value isPlain =
+      compare(arith::CmpIPredicate::ult, kind, constant(TableRow::Signal));
+  Value isTransfer = isPlain;
+  if (!features.ll.empty())
+    isTransfer =
+        binary<arith::OrIOp>(isPlain, compare(arith::CmpIPredicate::uge, kind,
+                                              constant(TableRow::LL)));
+  branch(isTransfer, [&] { transfers(); }, [&] { flags(); });
+}
+
+void TableKernelBuilder::flags() {
+  auto join = [&] { JoinOp::create(builder, loc, part); };
+  if (step)
+    return join();
+  Value range = FlagsOp::create(builder, loc, position, count);
+  branch(
+      isKind(TableRow::Signal),
+      [&] { SignalOp::create(builder, loc, range, part, launch); },
+      [&] { WaitOp::create(builder, loc, range, part, launch); });
+}
+
+/// The words of the row's slot number `number`.
+TableKernelBuilder::Place TableKernelBuilder::place(unsigned number) {
+  LoadOp words = load(binary<arith::AddIOp>(unit, constant(1 + number)));
+  Value where = words.getWord0();
+  // A buffer of the rank itself has the complement of its field's number.
+  Value sign = binary<arith::ShRSIOp>(where, constant(31));
+  constexpr unsigned fields = unsigned(BufferField::Count);
+  Value field = binary<arith::AndIOp>(binary<arith::XOrIOp>(where, sign),
+                                      constant(fields - 1));
+  Value isScratch = compare(arith::CmpIPredicate::eq, field,
+                            constant(unsigned(BufferField::Scratch)));
+  Value zero = constant(0);
+  Value offset = binary<arith::MulIOp>(turn, words.getWord3());
+  auto select = [&](Value inScratch, Value elsewhere) -> Value {
+    return arith::SelectOp::create(builder, loc, isScratch, inScratch,
+                                   elsewhere);
+  };
+  Value segment = binary<arith::AddIOp>(words.getWord1(), offset);
+  Value chunk = binary<arith::AddIOp>(words.getWord2(), offset);
+  Place result;
+  result.buffer = BufferOp::create(builder, loc, where);
+  result.segment = select(zero, segment);
+  result.chunk = select(chunk, words.getWord2());
+  if (launch)
+    result.odd = select(words.getWord1(), zero);
+  return result;
+}
+
+Value TableKernelBuilder::slot(const Place &place, bool isLL) {
+  Type type = isLL ? Type(LLSlotType::get(builder.getContext()))
+                   : Type(SlotType::get(builder.getContext()));
+  return SlotOp::create(builder, loc, type, place.buffer, place.segment,
+                        place.chunk, place.odd, place.odd ? launch : Value(),
+                        Value(), Value());
+}
+
+void TableKernelBuilder::transferOf(const LLShape &shape, const Place &dst,
+                                    const Place &src0) {
+  Value to = slot(dst, shape.dst), from = slot(src0, shape.src0);
+  if (!shape.combines) {
+    CopyOp::create(builder, loc, from, to, count, position, Value(), part,
+                   launch);
+    return;
+  }
+  Value second = slot(place(2), shape.src1);
+  Value divisor =
+      binary<arith::ShRUIOp>(head, constant(TableRow::divisorShift));
+  ReduceOp::create(builder, loc, from, second, to, count, position, Value(),
+                   divisor, part, launch);
+}
+
+/// Each kind stands in the else of another: then nothing has to be kept across
+/// a call.
+void TableKernelBuilder::transfers() {
+  SmallVector<std::pair<unsigned, LLShape>> kinds;
+  for (const LLShape &shape : features.ll)
+    kinds.push_back({TableRow::LL + shape.number(), shape});
+  LLShape reduction;
+  reduction.combines = true;
+  if (features.reduces)
+    kinds.push_back({TableRow::Reduce, reduction});
+  Place dst = place(0), src0 = place(1);
+  auto emit = [&](auto &&self, ArrayRef<std::pair<unsigned, LLShape>> rest) {
+    if (rest.empty())
+      return transferOf({}, dst, src0);
+    branch(
+        isKind(rest.front().first),
+        [&] { transferOf(rest.front().second, dst, src0); },
+        [&] { self(self, rest.drop_front()); });
+  };
+  emit(emit, kinds);
+}
+
+KernelOp collk::createTableKernel(OpBuilder &builder, Location loc,
+                                  const TableFeatures &features,
+                                  std::optional<unsigned> step) {
+  std::string name = tableFunction;
+  IntegerAttr number;
+  if (step) {
+    name += "_step" + std::to_string(*step);
+    number = builder.getI32IntegerAttr(*step);
+  }
+  auto kernel = KernelOp::create(builder, loc, name, IntegerAttr(), number);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&kernel.getBody());
+  TableKernelBuilder(builder, loc, features, step).build();
+  return kernel;
+}

@@ -1,0 +1,71 @@
+//===- FlagList.cpp - What code needs beside its functions ----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPatterns.h"
+
+#include "../CollToKernel/TableKernel.h"
+
+#include "sccl/ABI/RankTable.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::collk;
+
+using coll::HelperOptions;
+using coll::LLShape;
+
+uint64_t FlagList::offsetOf(const Words &flags) {
+  auto [entry, isNew] = known.try_emplace(flags, all.size() * sizeof(int32_t));
+  if (isNew)
+    llvm::append_range(all, flags);
+  return entry->second;
+}
+
+void collk::createFlagList(OpBuilder &builder, Location loc,
+                           const KernelLowering &lowering) {
+  // A list without words has one: there are no zero-length arrays.
+  SmallVector<int32_t> words(lowering.flags.words());
+  if (words.empty())
+    words.push_back(0);
+  auto type = LLVM::LLVMArrayType::get(builder.getI32Type(), words.size());
+  auto value = DenseElementsAttr::get(
+      RankedTensorType::get({int64_t(words.size())}, builder.getI32Type()),
+      ArrayRef<int32_t>(words));
+  unsigned space =
+      cast<LLVM::LLVMPointerType>(lowering.pointer).getAddressSpace();
+  // Not constant: LLVM would read it through caches of its own on NVIDIA, which
+  // the audit forbids for all loads alike.
+  LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
+                         LLVM::Linkage::Internal, lowering.flagSymbol, value,
+                         /*alignment=*/tableUnitBytes, space);
+}
+
+LogicalResult collk::noteNeeds(ProgramOp program, const coll::ElementOp &op,
+                               HelperOptions &options) {
+  bool hasReducingLL = false;
+  program.walk([&](Operation *each) {
+    LLShape shape;
+    if (auto copy = dyn_cast<CopyOp>(each))
+      shape = shapeOf(copy);
+    else if (auto reduce = dyn_cast<ReduceOp>(each))
+      shape = shapeOf(reduce);
+    else
+      return;
+    if (shape.any())
+      options.ll.insert(shape);
+    if (shape.combines)
+      options.combine = op;
+    hasReducingLL |= shape.combines && shape.any();
+  });
+  if (!hasReducingLL)
+    return success();
+  if (std::optional<std::string> reason = coll::whyNoLL(op))
+    return program.emitError(*reason);
+  return success();
+}

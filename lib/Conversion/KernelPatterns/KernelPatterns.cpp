@@ -1,0 +1,500 @@
+//===- KernelPatterns.cpp - From collk ops to calls of helpers ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPatterns.h"
+
+#include "../CollToKernel/TableKernel.h"
+
+#include "sccl/ABI/RankTable.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::collk;
+
+using coll::LLShape;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// The values that a slot becomes.
+enum SlotPart { Address, Segment, Chunk, SegmentStep, ChunkStep };
+/// The values that a part becomes.
+enum PartPart { BlockNumber, Blocks, Chunks };
+
+static void addConversions(TypeConverter &converter, Type pointer) {
+  using Types = SmallVectorImpl<Type>;
+  auto i32 = [](Type type) { return IntegerType::get(type.getContext(), 32); };
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([=](BufferType) { return pointer; });
+  converter.addConversion(
+      [=](PartType type, Types &types) -> std::optional<LogicalResult> {
+        types.assign(3, i32(type));
+        return success();
+      });
+  auto convertSlot = [=](Type type, Types &types) {
+    types.assign(5, i32(type));
+    types.front() = pointer;
+    return success();
+  };
+  converter.addConversion(
+      [=](SlotType type, Types &types) -> std::optional<LogicalResult> {
+        return convertSlot(type, types);
+      });
+  converter.addConversion(
+      [=](LLSlotType type, Types &types) -> std::optional<LogicalResult> {
+        return convertSlot(type, types);
+      });
+  converter.addConversion(
+      [=](FlagType type, Types &types) -> std::optional<LogicalResult> {
+        types.assign(4, i32(type));
+        return success();
+      });
+  converter.addConversion(
+      [=](FlagsType type, Types &types) -> std::optional<LogicalResult> {
+        types.assign({pointer, i32(type)});
+        return success();
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A pattern for `Op` with what it builds.
+template <typename Op> class Pattern : public OpConversionPattern<Op> {
+public:
+  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
+  using Rewriter = ConversionPatternRewriter;
+
+  Pattern(const TypeConverter &converter, MLIRContext *context,
+          KernelLowering &lowering)
+      : OpConversionPattern<Op>(converter, context), lowering(lowering) {}
+
+protected:
+  static Value constant(OpBuilder &builder, Location loc, int64_t value,
+                        unsigned width = 32) {
+    return arith::ConstantIntOp::create(builder, loc, value, width);
+  }
+  Value argument(OpBuilder &builder, Operation *op, Argument which) const {
+    return lowering.frames.of(op).get(builder, op->getLoc(), which);
+  }
+  static SmallVector<Value> flatten(ArrayRef<ValueRange> operands) {
+    SmallVector<Value> values;
+    for (ValueRange each : operands)
+      llvm::append_range(values, each);
+    return values;
+  }
+  static void call(OpBuilder &builder, Location loc, StringRef helper,
+                   ValueRange operands) {
+    LLVM::CallOp::create(builder, loc, TypeRange{}, helper, operands);
+  }
+  /// The address that stands at `offset` (i64) of the table of peers. It is
+  /// loaded anew for each use: a register that holds it across calls costs
+  /// more.
+  Value peerAddress(OpBuilder &builder, Operation *op, Value offset) const {
+    Location loc = op->getLoc();
+    Value peers = argument(builder, op, Argument::Peers);
+    Value entry = byteOffset(builder, loc, peers, offset);
+    return LLVM::LoadOp::create(builder, loc, lowering.pointer, entry,
+                                sizeof(void *));
+  }
+
+  KernelLowering &lowering;
+};
+
+struct LowerPart : Pattern<PartOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(PartOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    SmallVector<Value> values = flatten(adaptor.getOperands());
+    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+    return success();
+  }
+};
+
+struct LowerBlockIndex : Pattern<BlockIndexOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(BlockIndexOp op, OneToN,
+                                Rewriter &rewriter) const override {
+    Value index = lowering.frames.of(op).blockIndex;
+    rewriter.replaceOp(op, index ? index : constant(rewriter, op.getLoc(), 0));
+    return success();
+  }
+};
+
+struct LowerBegin : Pattern<BeginOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(BeginOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Value control = argument(rewriter, op, Argument::Control);
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(
+        op, TypeRange{rewriter.getI64Type()}, "coll_begin",
+        ValueRange{control, adaptor.getEpoch().front(),
+                   adaptor.getPart()[BlockNumber]});
+    return success();
+  }
+};
+
+struct LowerEnd : Pattern<EndOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(EndOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Value control = argument(rewriter, op, Argument::Control);
+    call(rewriter, op.getLoc(), "coll_end",
+         {control, adaptor.getEpoch().front(), adaptor.getPart()[BlockNumber],
+          adaptor.getLaunch().front()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerOwn : Pattern<OwnOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(OwnOp op, OneToN,
+                                Rewriter &rewriter) const override {
+    // The first arguments are the buffers, in the order of the enumeration.
+    rewriter.replaceOp(op, argument(rewriter, op, Argument(op.getKind())));
+    return success();
+  }
+};
+
+struct LowerPeer : Pattern<PeerOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(PeerOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value rank = arith::ExtUIOp::create(rewriter, loc, rewriter.getI64Type(),
+                                        adaptor.getRank().front());
+    Value entry = arith::MulIOp::create(
+        rewriter, loc, rank, constant(rewriter, loc, sizeof(PeerEntry), 64));
+    Value field =
+        constant(rewriter, loc, unsigned(op.getKind()) * sizeof(void *), 64);
+    Value offset = arith::AddIOp::create(rewriter, loc, entry, field);
+    rewriter.replaceOp(op, peerAddress(rewriter, op, offset));
+    return success();
+  }
+};
+
+/// One of the rank's own buffers, or what the table of peers says.
+struct LowerBuffer : Pattern<BufferOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(BufferOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value where = adaptor.getWhere().front();
+    Value isPeer =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, where,
+                              constant(rewriter, loc, 0));
+    auto choice =
+        scf::IfOp::create(rewriter, loc, TypeRange{lowering.pointer}, isPeer,
+                          /*withElseRegion=*/true);
+    OpBuilder inPeer = choice.getThenBodyBuilder();
+    Value index =
+        arith::ExtUIOp::create(inPeer, loc, rewriter.getI64Type(), where);
+    Value offset = arith::MulIOp::create(
+        inPeer, loc, index, constant(inPeer, loc, sizeof(void *), 64));
+    scf::YieldOp::create(inPeer, loc, peerAddress(inPeer, op, offset));
+    OpBuilder inOwn = choice.getElseBodyBuilder();
+    scf::YieldOp::create(inOwn, loc, ownBuffer(inOwn, op, where));
+    rewriter.replaceOp(op, choice.getResults());
+    return success();
+  }
+
+private:
+  Value ownBuffer(OpBuilder &builder, BufferOp op, Value where) const {
+    Location loc = op.getLoc();
+    auto isField = [&](BufferField field) {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                   where,
+                                   constant(builder, loc, ~int32_t(field)));
+    };
+    Value input = argument(builder, op, Argument::Input);
+    Value output = argument(builder, op, Argument::Output);
+    Value scratch = argument(builder, op, Argument::Scratch);
+    Value other = arith::SelectOp::create(
+        builder, loc, isField(BufferField::Output), output, scratch);
+    return arith::SelectOp::create(builder, loc, isField(BufferField::Input),
+                                   input, other);
+  }
+};
+
+struct LowerSlot : Pattern<SlotOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(SlotOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value chunk = adaptor.getChunk().front();
+    if (op.getOdd()) {
+      Value number = arith::TruncIOp::create(
+          rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front());
+      Value isOdd = arith::AndIOp::create(rewriter, loc, number,
+                                          constant(rewriter, loc, 1));
+      Value skip =
+          arith::MulIOp::create(rewriter, loc, isOdd, adaptor.getOdd().front());
+      chunk = arith::AddIOp::create(rewriter, loc, chunk, skip);
+    }
+    auto orNone = [&](ValueRange step) -> Value {
+      return step.empty() ? constant(rewriter, loc, 0) : step.front();
+    };
+    SmallVector<Value> values = {
+        adaptor.getBuffer().front(), adaptor.getSegment().front(), chunk,
+        orNone(adaptor.getSegmentStep()), orNone(adaptor.getChunkStep())};
+    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+    return success();
+  }
+};
+
+/// What copies and reductions have in common.
+template <typename Op> class TransferPattern : public Pattern<Op> {
+public:
+  using Pattern<Op>::Pattern;
+
+protected:
+  /// Replaces `op` by a call of `helper` for each repetition. `slots` are the
+  /// destination and the sources.
+  void emit(Op op, ConversionPatternRewriter &rewriter,
+            typename Pattern<Op>::OneToN adaptor, StringRef helper,
+            const LLShape &shape, ArrayRef<ValueRange> slots,
+            Value divisor) const {
+    Location loc = op.getLoc();
+    OpBuilder::InsertionGuard guard(rewriter);
+    Value turn;
+    if (op.getTimes()) {
+      auto loop = scf::ForOp::create(
+          rewriter, loc, this->constant(rewriter, loc, 0),
+          adaptor.getTimes().front(), this->constant(rewriter, loc, 1));
+      rewriter.setInsertionPointToStart(loop.getBody());
+      turn = loop.getInductionVar();
+    }
+    SmallVector<Value> operands;
+    for (ValueRange slot : slots)
+      operands.append(
+          {slot[Address],
+           advance(rewriter, loc, slot[Segment], turn, slot[SegmentStep]),
+           advance(rewriter, loc, slot[Chunk], turn, slot[ChunkStep])});
+    appendCommon(op, rewriter, adaptor, operands);
+    if (shape.any()) {
+      operands.push_back(arith::TruncIOp::create(
+          rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front()));
+      operands.push_back(this->argument(rewriter, op, Argument::Abort));
+    }
+    if (divisor)
+      operands.push_back(divisor);
+    std::string name = helper.str() + (shape.any() ? shape.suffix() : "");
+    this->call(rewriter, loc, name, operands);
+    rewriter.eraseOp(op);
+  }
+
+private:
+  static Value advance(OpBuilder &builder, Location loc, Value start,
+                       Value turn, Value step) {
+    if (!turn)
+      return start;
+    Value offset = arith::MulIOp::create(builder, loc, turn, step);
+    return arith::AddIOp::create(builder, loc, start, offset);
+  }
+
+  void appendCommon(Op op, OpBuilder &builder,
+                    typename Pattern<Op>::OneToN adaptor,
+                    SmallVectorImpl<Value> &operands) const {
+    ValueRange part = adaptor.getPart();
+    operands.append({adaptor.getPosition().front(), adaptor.getCount().front(),
+                     this->argument(builder, op, Argument::Segment),
+                     this->argument(builder, op, Argument::Distance),
+                     part[Chunks], part[BlockNumber], part[Blocks]});
+  }
+};
+
+struct LowerCopy : TransferPattern<CopyOp> {
+  using TransferPattern::TransferPattern;
+  LogicalResult matchAndRewrite(CopyOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    emit(op, rewriter, adaptor, "coll_transfer", shapeOf(op),
+         {adaptor.getDst(), adaptor.getSrc()}, /*divisor=*/Value());
+    return success();
+  }
+};
+
+struct LowerReduce : TransferPattern<ReduceOp> {
+  using TransferPattern::TransferPattern;
+  LogicalResult matchAndRewrite(ReduceOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Value divisor;
+    if (lowering.averages)
+      divisor = op.getDivisor() ? adaptor.getDivisor().front()
+                                : constant(rewriter, op.getLoc(), 0);
+    emit(op, rewriter, adaptor, "coll_reduce", shapeOf(op),
+         {adaptor.getDst(), adaptor.getLhs(), adaptor.getRhs()}, divisor);
+    return success();
+  }
+};
+
+struct LowerFlag : Pattern<FlagOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(FlagOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    SmallVector<Value> values = flatten(adaptor.getOperands());
+    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+    return success();
+  }
+};
+
+struct LowerFlags : Pattern<FlagsOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(FlagsOp op, OneToN,
+                                Rewriter &rewriter) const override;
+};
+struct LowerLoad : Pattern<LoadOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(LoadOp op, OneToN,
+                                Rewriter &rewriter) const override;
+};
+} // namespace
+
+/// The address of unit `unit` of the table at `table`.
+static Value unitAddress(OpBuilder &builder, Location loc, Value table,
+                         Value unit) {
+  Value index =
+      arith::ExtUIOp::create(builder, loc, builder.getI64Type(), unit);
+  Value width = arith::ConstantIntOp::create(builder, loc, tableUnitBytes, 64);
+  return byteOffset(builder, loc, table,
+                    arith::MulIOp::create(builder, loc, index, width));
+}
+
+LogicalResult LowerFlags::matchAndRewrite(FlagsOp op, OneToN adaptor,
+                                          Rewriter &rewriter) const {
+  Value table = argument(rewriter, op, Argument::Table);
+  Value rows =
+      unitAddress(rewriter, op.getLoc(), table, adaptor.getUnit().front());
+  SmallVector<Value> values = {rows, adaptor.getCount().front()};
+  rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+  return success();
+}
+
+LogicalResult LowerLoad::matchAndRewrite(LoadOp op, OneToN adaptor,
+                                         Rewriter &rewriter) const {
+  Location loc = op.getLoc();
+  Value table = argument(rewriter, op, Argument::Table);
+  Value place = unitAddress(rewriter, loc, table, adaptor.getUnit().front());
+  auto type = VectorType::get({4}, rewriter.getI32Type());
+  Value unit = LLVM::LoadOp::create(rewriter, loc, type, place, tableUnitBytes);
+  SmallVector<Value> words;
+  for (unsigned i = 0; i < 4; ++i)
+    words.push_back(LLVM::ExtractElementOp::create(rewriter, loc, unit,
+                                                   constant(rewriter, loc, i)));
+  rewriter.replaceOp(op, words);
+  return success();
+}
+
+namespace {
+/// Signals and waits: where their flags are listed, and how many.
+template <typename Op> struct FlagPattern : Pattern<Op> {
+  using Pattern<Op>::Pattern;
+
+protected:
+  FailureOr<std::pair<Value, Value>>
+  listOf(Op op, typename Pattern<Op>::OneToN adaptor,
+         ConversionPatternRewriter &rewriter) const {
+    Location loc = op.getLoc();
+    if (isa<FlagsType>(op.getFlags().front().getType())) {
+      ValueRange list = adaptor.getFlags().front();
+      return std::pair(list[0], list[1]);
+    }
+    FlagList::Words words;
+    for (ValueRange flag : adaptor.getFlags())
+      for (Value word : flag) {
+        std::optional<int64_t> value = getConstantIntValue(word);
+        if (!value)
+          return op.emitOpError("has a flag that is neither a constant nor in "
+                                "a table");
+        words.push_back(*value);
+      }
+    Value list = LLVM::AddressOfOp::create(
+        rewriter, loc, this->lowering.pointer, this->lowering.flagSymbol);
+    Value first =
+        byteOffset(rewriter, loc, list, this->lowering.flags.offsetOf(words));
+    return std::pair(first,
+                     this->constant(rewriter, loc, op.getFlags().size()));
+  }
+};
+
+struct LowerSignal : FlagPattern<SignalOp> {
+  using FlagPattern::FlagPattern;
+  LogicalResult matchAndRewrite(SignalOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    auto list = listOf(op, adaptor, rewriter);
+    if (failed(list))
+      return failure();
+    call(rewriter, op.getLoc(), "coll_signal",
+         {list->first, list->second, argument(rewriter, op, Argument::Peers),
+          adaptor.getPart()[BlockNumber], adaptor.getLaunch().front()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerWait : FlagPattern<WaitOp> {
+  using FlagPattern::FlagPattern;
+  LogicalResult matchAndRewrite(WaitOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    auto list = listOf(op, adaptor, rewriter);
+    if (failed(list))
+      return failure();
+    call(rewriter, op.getLoc(), "coll_wait",
+         {list->first, list->second, argument(rewriter, op, Argument::Control),
+          adaptor.getPart()[BlockNumber], adaptor.getLaunch().front(),
+          argument(rewriter, op, Argument::Abort)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// A wait for nothing.
+struct LowerJoin : Pattern<JoinOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(JoinOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value control = argument(rewriter, op, Argument::Control);
+    call(rewriter, loc, "coll_wait",
+         {control, constant(rewriter, loc, 0), control,
+          adaptor.getPart()[BlockNumber], constant(rewriter, loc, 0, 64),
+          argument(rewriter, op, Argument::Abort)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Whole modules
+//===----------------------------------------------------------------------===//
+
+LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
+  MLIRContext *context = scope->getContext();
+  TypeConverter converter;
+  addConversions(converter, lowering.pointer);
+  RewritePatternSet patterns(context);
+  patterns
+      .add<LowerPart, LowerBlockIndex, LowerBegin, LowerEnd, LowerOwn,
+           LowerPeer, LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlag,
+           LowerFlags, LowerLoad, LowerSignal, LowerWait, LowerJoin>(
+          converter, context, lowering);
+  ConversionTarget target(*context);
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  target.addIllegalDialect<CollKernelDialect>();
+  return applyFullConversion(scope, target, std::move(patterns));
+}

@@ -1,0 +1,66 @@
+//===- KernelPatterns.h - From collk ops to calls of helpers ----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What thread blocks and host threads execute becomes calls of the same
+// helpers (Helpers.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_CONVERSION_KERNELPATTERNS_KERNELPATTERNS_H
+#define SCCL_LIB_CONVERSION_KERNELPATTERNS_KERNELPATTERNS_H
+
+#include "Frame.h"
+
+#include "../Common/Helpers.h"
+
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+
+namespace sccl::collk {
+
+/// The flags that code of single ranks sets and polls, as a table in the module
+/// of words like those of TableFlag. Flags of equal ops are listed once.
+class FlagList {
+public:
+  using Words = std::vector<int32_t>;
+  /// The byte offset of flags with these words.
+  uint64_t offsetOf(const Words &flags);
+  llvm::ArrayRef<int32_t> words() const { return all; }
+
+private:
+  Words all;
+  std::map<Words, uint64_t> known;
+};
+
+/// What patterns need to know beside the op.
+struct KernelLowering {
+  mlir::Type pointer;     ///< to memory of the device
+  bool averages = false;  ///< reductions divide
+  std::string flagSymbol; ///< of the program's list of flags
+  Frames frames;
+  FlagList flags;
+};
+
+/// Converts all collk ops in `scope`, which holds functions with frames.
+llvm::LogicalResult lowerKernels(mlir::Operation *scope,
+                                 KernelLowering &lowering);
+
+/// Creates the list of flags at the builder's insertion point.
+void createFlagList(mlir::OpBuilder &builder, mlir::Location loc,
+                    const KernelLowering &lowering);
+
+/// Sets what the helpers for `program` must be able to do, but not for whom.
+/// Emits an error and fails if elements do not fit into its LL words.
+llvm::LogicalResult noteNeeds(ProgramOp program, const coll::ElementOp &op,
+                              coll::HelperOptions &options);
+
+} // namespace sccl::collk
+
+#endif // SCCL_LIB_CONVERSION_KERNELPATTERNS_KERNELPATTERNS_H

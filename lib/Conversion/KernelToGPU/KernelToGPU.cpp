@@ -1,0 +1,124 @@
+//===- KernelToGPU.cpp - From what blocks execute to GPU kernels ----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Conversion/Passes.h"
+#include "sccl/Conversion/ProgramInfo.h"
+#include "sccl/Conversion/RankTables.h"
+
+#include "KernelFunctions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::collk;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_CONVERTKERNELTOGPU
+#include "sccl/Conversion/Passes.h.inc"
+} // namespace sccl::coll
+
+/// Pointers to global memory.
+static constexpr unsigned addressSpace = 1;
+
+/// Lets the launcher find the table of each rank in the module.
+static void createTables(OpBuilder &builder, ProgramOp program) {
+  std::vector<std::string> tables = rankTables(program);
+  for (auto [rank, table] : llvm::enumerate(tables)) {
+    SmallVector<int32_t> words(table.size() / sizeof(int32_t));
+    std::memcpy(words.data(), table.data(), table.size());
+    auto type = LLVM::LLVMArrayType::get(builder.getI32Type(), words.size());
+    auto value = DenseElementsAttr::get(
+        RankedTensorType::get({int64_t(words.size())}, builder.getI32Type()),
+        ArrayRef<int32_t>(words));
+    LLVM::GlobalOp::create(builder, program.getLoc(), type,
+                           /*isConstant=*/false, LLVM::Linkage::External,
+                           tableSymbol(program.getSymName(), rank), value,
+                           tableUnitBytes, addressSpace);
+  }
+}
+
+namespace {
+struct ConvertKernelToGPUPass
+    : coll::impl::ConvertKernelToGPUBase<ConvertKernelToGPUPass> {
+  using ConvertKernelToGPUBase::ConvertKernelToGPUBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(checkOptions(module)))
+      return signalPassFailure();
+    SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
+    for (ProgramOp program : programs)
+      if (failed(convert(program)))
+        return signalPassFailure();
+    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                    UnitAttr::get(&getContext()));
+  }
+
+  LogicalResult checkOptions(ModuleOp module) {
+    if (target != "nvvm" && target != "rocdl")
+      return module.emitError()
+             << "unknown target '" << target << "', expected nvvm or rocdl";
+    if (blockSize == 0 || blockSize % 64 != 0 || blockSize > 1024)
+      return module.emitError()
+             << "block-size is " << blockSize.getValue()
+             << ", expected a multiple of 64 between 64 and 1024";
+    // Programs that do not reduce have no use for them, but a mistake is one.
+    Result<coll::ElementOp> op =
+        coll::makeElementOp(elementType(element).name, toString(reduction),
+                            /*convertsHalves=*/true);
+    if (!op)
+      return module.emitError(op.error());
+    elementOp = *op;
+    return success();
+  }
+
+  LogicalResult convert(ProgramOp program) {
+    if (program.getHost())
+      return program.emitOpError("is for one thread per rank, on a host");
+    coll::HelperOptions options;
+    options.target =
+        target == "nvvm" ? coll::HelperTarget::NVVM : coll::HelperTarget::ROCDL;
+    options.blockSize = blockSize;
+    if (failed(noteNeeds(program, *elementOp, options)))
+      return failure();
+    auto hasSteps = [](KernelOp kernel) {
+      return kernel.getStep().has_value();
+    };
+    if (virtualRanks &&
+        llvm::any_of(program.getBody().getOps<KernelOp>(), hasSteps))
+      return program.emitOpError(
+          "has a kernel for each step, which virtual ranks do not need");
+    OpBuilder builder(program);
+    auto module = gpu::GPUModuleOp::create(builder, program.getLoc(),
+                                           program.getSymName());
+    builder.setInsertionPointToStart(module.getBody());
+    coll::insertHelpers(*module.getBody(), options);
+    builder.setInsertionPointToEnd(module.getBody());
+    KernelLowering lowering;
+    lowering.pointer = LLVM::LLVMPointerType::get(&getContext(), addressSpace);
+    lowering.averages = options.averages();
+    lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
+    KernelFunctions functions(builder, program, lowering, blockSize);
+    functions.create(virtualRanks);
+    if (failed(lowerKernels(module, lowering)))
+      return failure();
+    if (!functions.haveTables())
+      createFlagList(builder, program.getLoc(), lowering);
+    else if (embedTables)
+      createTables(builder, program);
+    program.erase();
+    return success();
+  }
+
+  std::optional<coll::ElementOp> elementOp;
+};
+} // namespace

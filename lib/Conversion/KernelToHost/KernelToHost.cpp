@@ -1,0 +1,111 @@
+//===- KernelToHost.cpp - From what threads execute to functions ----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Conversion/Passes.h"
+#include "sccl/Conversion/ProgramInfo.h"
+
+#include "../KernelPatterns/KernelPatterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::collk;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_CONVERTKERNELTOHOST
+#include "sccl/Conversion/Passes.h.inc"
+} // namespace sccl::coll
+
+namespace {
+struct ConvertKernelToHostPass
+    : coll::impl::ConvertKernelToHostBase<ConvertKernelToHostPass> {
+  using ConvertKernelToHostBase::ConvertKernelToHostBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    coll::HelperOptions options;
+    options.target = coll::HelperTarget::Host;
+    // LLVM would call a run-time library on a CPU without the instructions.
+    Result<coll::ElementOp> op =
+        coll::makeElementOp(elementType(element).name, toString(reduction),
+                            /*convertsHalves=*/false);
+    if (!op) {
+      module.emitError(op.error());
+      return signalPassFailure();
+    }
+    SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
+    for (ProgramOp program : programs) {
+      if (!program.getHost()) {
+        program.emitOpError("is for the threads of thread blocks");
+        return signalPassFailure();
+      }
+      if (failed(noteNeeds(program, *op, options)))
+        return signalPassFailure();
+      options.streamStride = std::max<uint64_t>(
+          {options.streamStride, cacheBytes / uint64_t(program.getSlots()),
+           chunkAlignment});
+    }
+    for (ProgramOp program : programs)
+      if (failed(convert(program, options)))
+        return signalPassFailure();
+    coll::insertHelpers(*module.getBody(), options);
+  }
+
+  LogicalResult convert(ProgramOp program, const coll::HelperOptions &options) {
+    OpBuilder builder(program);
+    KernelLowering lowering;
+    lowering.pointer = LLVM::LLVMPointerType::get(&getContext());
+    lowering.averages = options.averages();
+    lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
+    bool hasTables = false;
+    for (auto kernel : program.getBody().getOps<KernelOp>()) {
+      hasTables |= !kernel.getRank();
+      // The function of tables is the same in all programs.
+      if (kernel.getRank() || !getOperation().lookupSymbol(kernel.getSymName()))
+        if (failed(createFunction(builder, kernel, lowering)))
+          return failure();
+    }
+    if (!hasTables)
+      createFlagList(builder, program.getLoc(), lowering);
+    program.erase();
+    return success();
+  }
+
+  LogicalResult createFunction(OpBuilder &builder, KernelOp kernel,
+                               KernelLowering &lowering) {
+    Location loc = kernel.getLoc();
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                    argumentTypes(lowering.pointer));
+    auto function =
+        LLVM::LLVMFuncOp::create(builder, loc, kernel.getSymName(), type);
+    OpBuilder::InsertionGuard guard(builder);
+    Block *entry = function.addEntryBlock(builder);
+    builder.setInsertionPointToStart(entry);
+    lowering.frames.add(function,
+                        {llvm::to_vector_of<Value>(entry->getArguments()),
+                         /*record=*/Value(), /*blockIndex=*/Value()});
+    IRMapping mapping;
+    Block *body = &kernel.getBody().front();
+    if (kernel.getRank()) {
+      // One thread executes all that the rank does.
+      auto channel = cast<ChannelOp>(body->front());
+      body = &channel.getBody().front();
+      mapping.map(body->getArgument(0),
+                  arith::ConstantIntOp::create(builder, loc, 0, 32));
+    }
+    for (Operation &op : *body)
+      builder.clone(op, mapping);
+    LLVM::ReturnOp::create(builder, loc, ValueRange{});
+    return lowerKernels(function, lowering);
+  }
+};
+} // namespace

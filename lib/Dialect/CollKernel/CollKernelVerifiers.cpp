@@ -1,0 +1,136 @@
+//===- CollKernelVerifiers.cpp - Rules of the collk dialect ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace sccl::collk;
+
+/// True if `op` is for a rank that the program does not have.
+template <typename Op>
+static LogicalResult checkRank(ProgramOp program, Op op,
+                               std::optional<uint32_t> rank) {
+  if (!rank || *rank < program.getRanks())
+    return success();
+  return op.emitOpError() << "is for rank " << *rank << ", but the program has "
+                          << program.getRanks();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (getHost() && getBlocks() != 1)
+    return emitOpError() << "has " << getBlocks()
+                         << " blocks per channel, but one thread per rank on a "
+                            "host";
+  for (Operation &op : getBody().getOps()) {
+    if (auto kernel = dyn_cast<KernelOp>(op)) {
+      if (failed(checkRank(*this, kernel, kernel.getRank())))
+        return failure();
+    } else if (auto table = dyn_cast<TableOp>(op)) {
+      if (failed(checkRank(*this, table, table.getRank())))
+        return failure();
+    } else {
+      return op.emitOpError("is neither a kernel nor a table");
+    }
+  }
+  return success();
+}
+
+/// Fails unless `body` holds channels only, numbered from 0.
+static LogicalResult checkChannels(Region &body) {
+  unsigned next = 0;
+  for (Operation &op : body.getOps()) {
+    auto channel = dyn_cast<ChannelOp>(op);
+    if (!channel)
+      return op.emitOpError("is not in a channel");
+    if (channel.getNumber() != next)
+      return channel.emitOpError()
+             << "has number " << channel.getNumber() << ", expected " << next;
+    ++next;
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  return getRank() ? checkChannels(getBody()) : success();
+}
+
+/// Fails if an operand of `op` is known at run time only. Which launch it is
+/// and which block, a table need not know.
+static LogicalResult checkConstants(Operation &op) {
+  if (isa<PartOp, BeginOp, EndOp>(op))
+    return success();
+  for (Value operand : op.getOperands())
+    if (operand.getType().isInteger(32) && !matchPattern(operand, m_Constant()))
+      return op.emitOpError("has an operand that is no constant, in a table");
+  return success();
+}
+
+LogicalResult TableOp::verifyRegions() {
+  if (failed(checkChannels(getBody())))
+    return failure();
+  for (auto channel : getBody().getOps<ChannelOp>())
+    for (Operation &op : channel.getBody().getOps())
+      if (failed(checkConstants(op)))
+        return failure();
+  return success();
+}
+
+LogicalResult ChannelOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() == 1 &&
+      block.getArgument(0).getType().isInteger(32))
+    return success();
+  return emitOpError("has a body whose only argument is not an i32");
+}
+
+LogicalResult SlotOp::verify() {
+  if (!isa<LLSlotType>(getType()))
+    return success();
+  Operation *buffer = getBuffer().getDefiningOp();
+  auto isPlain = [](auto op) {
+    return op && op.getKind() != BufferKind::Scratch;
+  };
+  if (isPlain(dyn_cast_or_null<OwnOp>(buffer)) ||
+      isPlain(dyn_cast_or_null<PeerOp>(buffer)))
+    return emitOpError("has LL words in a buffer that is not scratch");
+  return success();
+}
+
+/// Fails if one of `slots` holds LL words and there is no launch.
+template <typename Op>
+static LogicalResult checkLaunch(Op op, ArrayRef<Value> slots) {
+  for (Value slot : slots)
+    if (isa<LLSlotType>(slot.getType()) && !op.getLaunch())
+      return op.emitOpError("has LL words, but no launch whose number they "
+                            "carry");
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  return checkLaunch(*this, {getSrc(), getDst()});
+}
+
+LogicalResult ReduceOp::verify() {
+  return checkLaunch(*this, {getLhs(), getRhs(), getDst()});
+}
+
+template <typename Op> static LogicalResult checkFlags(Op op) {
+  auto isRow = [](Value flags) { return isa<FlagsType>(flags.getType()); };
+  unsigned count = op.getFlags().size();
+  if (llvm::any_of(op.getFlags(), isRow) && count != 1)
+    return op.emitOpError("has flags beside a row of them");
+  if (count == 0 || count > maxFlags)
+    return op.emitOpError()
+           << "has " << count << " flags, expected 1 to " << maxFlags;
+  return success();
+}
+
+LogicalResult SignalOp::verify() { return checkFlags(*this); }
+LogicalResult WaitOp::verify() { return checkFlags(*this); }

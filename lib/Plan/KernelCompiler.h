@@ -1,0 +1,66 @@
+//===- KernelCompiler.h - Machine code for programs -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_PLAN_KERNELCOMPILER_H
+#define SCCL_LIB_PLAN_KERNELCOMPILER_H
+
+#include "sccl/Codegen/Target.h"
+#include "sccl/Plan/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+
+namespace sccl {
+
+/// A synchronized program on the way to machine code. It is lowered as far as
+/// targets, element types and reductions have in common, once for thread blocks
+/// and once for a host.
+class LoweredProgram {
+public:
+  /// `program` is in a module of its own.
+  LoweredProgram(mlir::OwningOpRef<mlir::ModuleOp> program,
+                 const LoweringOptions &options)
+      : program(std::move(program)), options(options) {}
+
+  mlir::ModuleOp module() const { return *program; }
+  /// A module with the kernels, to be cloned. Emits an error and fails if the
+  /// program cannot be lowered.
+  mlir::FailureOr<mlir::ModuleOp> kernels(bool host);
+  /// Fails if the blocks of a rank may not all run at once on `chip` (D3).
+  llvm::LogicalResult checkResidency(const Chip &chip) const;
+  /// True if the ranks have tables; the same everywhere.
+  mlir::FailureOr<bool> hasTables();
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> program;
+  LoweringOptions options;
+  mlir::OwningOpRef<mlir::ModuleOp> forBlocks, forHost;
+};
+
+/// Compiles kernels, the same ones once: functions that read tables are the
+/// same in most programs.
+class KernelCompiler {
+public:
+  /// With `assemble`, NVIDIA code is machine code and not PTX.
+  explicit KernelCompiler(bool assemble) : assemble(assemble) {}
+
+  /// The code for `kernel`, whose format it sets. Emits an error and fails if
+  /// there can be none.
+  mlir::FailureOr<std::string> compile(LoweredProgram &program,
+                                       const LoweringOptions &options,
+                                       plan::KernelInfo &kernel);
+
+private:
+  bool assemble;
+  std::map<std::string, std::string> known; ///< by what the code depends on
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_PLAN_KERNELCOMPILER_H
