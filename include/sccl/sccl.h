@@ -306,6 +306,24 @@ SCCL_API scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
                                scclRedOp op, void *stream);
 
 /**
+ * The same on a CPU, by a thread of the communicator: returns at once, unless 64
+ * launches are waiting. Launches happen in the order of these calls; scclLaunch
+ * and its sisters come after those that wait. Buffers must stay until scclWait
+ * has returned for the ticket, or a later one. On a GPU scclErrorUnsupported:
+ * there all launches are enqueued.
+ */
+SCCL_API scclResult scclLaunchAsync(scclComm comm, scclPlan plan,
+                                    const void *send, void *recv, size_t count,
+                                    scclDataType type, scclRedOp op,
+                                    uint64_t *ticket);
+/**
+ * Returns when the launch of scclLaunchAsync with this ticket, and so all before
+ * it, are done: success, or how the first of them that did failed. After a
+ * failure no later one is executed, and all return its code.
+ */
+SCCL_API scclResult scclWait(scclComm comm, uint64_t ticket);
+
+/**
  * Collective. Memory for buffers that peers can access, the fastest there is
  * between processes: other memory is copied by the operating system, or through
  * the communicator's own memory. With ranks as threads all memory is as good,

@@ -321,6 +321,28 @@ scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
   });
 }
 
+scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
+                           void *recv, size_t count, scclDataType type,
+                           scclRedOp op, uint64_t *ticket) {
+  return guarded([&]() -> Status {
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+      return status;
+    if (!ticket)
+      return isNull("ticket");
+    return comm->comm->launchLater(
+        *loaded, {send, recv, count, type, op, nullptr}, *ticket);
+  });
+}
+
+scclResult scclWait(scclComm comm, uint64_t ticket) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    return comm->comm->await(ticket);
+  });
+}
+
 /// A launch of the plan that there is for a named collective.
 static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
                               const LaunchRequest &request) {

@@ -119,6 +119,37 @@ private:
 } // namespace
 
 Status Communicator::launch(CommPlan &plan, const LaunchRequest &request) {
+  // What was pushed comes before.
+  if (queue)
+    queue->awaitAll();
+  return launchNow(plan, request);
+}
+
+Status Communicator::launchLater(CommPlan &plan, const LaunchRequest &request,
+                                 uint64_t &ticket) {
+  if (!theGroup->device->isSynchronous())
+    return {scclErrorUnsupported,
+            "launches on GPUs are enqueued in their streams anyway"};
+  if (!queue) {
+    auto made = std::make_unique<LaunchQueue>(
+        [this](CommPlan &of, const LaunchRequest &what) {
+          return launchNow(of, what);
+        });
+    if (Status status = made->start(); !status.ok())
+      return status;
+    queue = std::move(made);
+  }
+  ticket = queue->push(plan, request);
+  return {};
+}
+
+Status Communicator::await(uint64_t ticket) {
+  if (!queue)
+    return invalid("nothing was launched by scclLaunchAsync");
+  return queue->await(ticket);
+}
+
+Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   ControlPlane &plane = theGroup->plane;
   CommPlan::Flight flight;
   if (Status status = plan.check(request, flight); !status.ok()) {

@@ -10,6 +10,7 @@
 
 #include "CommPlan.h"
 #include "GatherBoard.h"
+#include "LaunchQueue.h"
 
 #include <memory>
 
@@ -52,6 +53,10 @@ public:
 
   /// Collective; see scclLaunch.
   Status launch(CommPlan &plan, const LaunchRequest &request);
+  /// See scclLaunchAsync and scclWait.
+  Status launchLater(CommPlan &plan, const LaunchRequest &request,
+                     uint64_t &ticket);
+  Status await(uint64_t ticket);
   /// Collective; see scclMemAlloc and scclMemFree.
   Status allocate(size_t bytes, void **memory);
   Status free(void *memory);
@@ -61,11 +66,13 @@ public:
 
 private:
   std::string describePlans() const;
+  Status launchNow(CommPlan &plan, const LaunchRequest &request);
   Status enqueue(CommPlan &plan, CommPlan::Flight &flight);
 
   std::shared_ptr<GatherBoard> board; ///< may be null
   std::unique_ptr<Group> theGroup;
   std::vector<std::unique_ptr<CommPlan>> plans; ///< before the group they go
+  std::unique_ptr<LaunchQueue> queue; ///< null until it is needed; goes first
 };
 
 } // namespace sccl

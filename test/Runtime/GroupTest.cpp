@@ -198,6 +198,60 @@ TEST_P(EitherWay, TellsPeersOfBadArguments) {
 }
 
 //===----------------------------------------------------------------------===//
+// Launches by another thread
+//===----------------------------------------------------------------------===//
+
+TEST_P(EitherWay, LaunchesBesideTheCaller) {
+  EXPECT_EQ(
+      0, runRanks(2, GetParam(), [](const RankEnd &end) {
+        Party party;
+        if (check(!party.join(end) && !party.load(exchange), "join"))
+          return 1;
+        constexpr unsigned launches = 40;
+        std::vector<float> a(launches), b(launches, -1);
+        std::vector<uint64_t> tickets(launches);
+        int failed = check(scclWait(party.comm, 1) == scclErrorInvalidArgument,
+                           "nothing to wait for");
+        auto launch = [&](unsigned i) {
+          a[i] = float(i + end.rank);
+          return scclLaunchAsync(party.comm, party.plans[0], &a[i], &b[i], 1,
+                                 scclFloat32, scclSum, &tickets[i]);
+        };
+        // Rank 1 comes when rank 0 has gone on already.
+        if (end.rank == 1)
+          meet(end);
+        for (unsigned i = 0; i < launches; ++i)
+          failed += check(launch(i) == scclSuccess, "launch");
+        if (end.rank == 0) {
+          failed += check(b[0] == -1, "not done");
+          meet(end);
+        }
+        failed += check(!scclWait(party.comm, tickets[9]) && b[9] == 19, "9");
+        // One that blocks comes after all of them.
+        float c = 1, d = 0;
+        failed += check(!scclAllReduce(&c, &d, 1, scclFloat32, scclSum,
+                                       party.comm, nullptr) &&
+                            d == 2 && b[launches - 1] == 2 * launches - 1,
+                        "in order");
+        for (unsigned i = 0; i < launches; ++i)
+          failed += check(!scclWait(party.comm, tickets[i]) &&
+                              b[i] == float(2 * i + 1),
+                          "result");
+        // An error is told by the wait, also by later ones.
+        for (unsigned i = 0; i < 2; ++i)
+          failed += check(!scclLaunchAsync(party.comm, party.plans[0], nullptr,
+                                           nullptr, 1, scclFloat32, scclSum,
+                                           &tickets[i]),
+                          "launch of nothing");
+        return failed + check(scclWait(party.comm, tickets[1]) ==
+                                      scclErrorInvalidArgument &&
+                                  messageHas("send is null") &&
+                                  !scclWait(party.comm, tickets[5]),
+                              "an error");
+      }));
+}
+
+//===----------------------------------------------------------------------===//
 // Splitting
 //===----------------------------------------------------------------------===//
 
