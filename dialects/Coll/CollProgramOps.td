@@ -179,10 +179,28 @@ defvar Coll_transferFormat = !strconcat(Coll_chunksFormat, [{
     `step` `=` $step attr-dict
 }]);
 
-class Coll_RemoteTransferOp<string mnemonic>
-    : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
+/// Each of `srcAt`, `rhsAt` and `dstAt` is "rank" or "peer": whose buffer it is
+/// that the op accesses.
+class Coll_TransferOp<string mnemonic, string srcAt, string rhsAt,
+                      string dstAt>
+    : Coll_Op<mnemonic, [HasParent<"ChannelOp">,
+        DeclareOpInterfaceMethods<Coll_TransferOpInterface,
+            ["getReads", "getWrite", "setPlaces", "isRemote"]>]> {
+  string ends = !strconcat([{
+    static constexpr bool srcAtPeer = }], !if(!eq(srcAt, "peer"), "true", "false"), [{;
+    static constexpr bool rhsAtPeer = }], !if(!eq(rhsAt, "peer"), "true", "false"), [{;
+    static constexpr bool dstAtPeer = }], !if(!eq(dstAt, "peer"), "true", "false"), [{;
+  }]);
+  let extraClassDeclaration = ends;
+}
+
+class Coll_RemoteTransferOp<string mnemonic, string srcAt, string dstAt>
+    : Coll_TransferOp<mnemonic, srcAt, "rank", dstAt> {
   let arguments = !con((ins UnitAttr:$dma), Coll_transferSlots);
   let assemblyFormat = !strconcat("(`dma` $dma^)? ", Coll_transferFormat);
+  let extraClassDeclaration = !strconcat(ends, [{
+    bool usesCopyEngine() { return getDma(); }
+  }]);
 }
 
 defvar Coll_transferText = [{
@@ -196,7 +214,7 @@ defvar Coll_dmaText = [{
     With `dma` the host asks a copy engine to do it, and no thread takes part.
 }];
 
-def Coll_PutOp : Coll_RemoteTransferOp<"put"> {
+def Coll_PutOp : Coll_RemoteTransferOp<"put", "rank", "peer"> {
   let summary = "Write chunks into the peer's buffer (push)";
   let description = !strconcat([{
     Copies from a buffer of this rank to a buffer of the channel's peer.
@@ -210,7 +228,7 @@ def Coll_PutOp : Coll_RemoteTransferOp<"put"> {
   }]);
 }
 
-def Coll_GetOp : Coll_RemoteTransferOp<"get"> {
+def Coll_GetOp : Coll_RemoteTransferOp<"get", "peer", "rank"> {
   let summary = "Read chunks from the peer's buffer (pull)";
   let description = !strconcat([{
     Copies from a buffer of the channel's peer to a buffer of this rank.
@@ -244,7 +262,7 @@ def Coll_GetOp : Coll_RemoteTransferOp<"get"> {
   }]);
 }
 
-def Coll_CopyOp : Coll_Op<"copy", [HasParent<"ChannelOp">]> {
+def Coll_CopyOp : Coll_TransferOp<"copy", "rank", "rank", "rank"> {
   let summary = "Copy chunks between two buffers of this rank";
   let description = !strconcat(Coll_transferText, [{
     **Constraints**
@@ -256,8 +274,8 @@ def Coll_CopyOp : Coll_Op<"copy", [HasParent<"ChannelOp">]> {
   let assemblyFormat = Coll_transferFormat;
 }
 
-class Coll_ReducingOp<string mnemonic>
-    : Coll_Op<mnemonic, [HasParent<"ChannelOp">]> {
+class Coll_ReducingOp<string mnemonic, string rhsAt, string dstAt>
+    : Coll_TransferOp<mnemonic, "rank", rhsAt, dstAt> {
   let arguments = (ins I32Attr:$chunk, Coll_Count:$count,
       Coll_BufferAttr:$src_buffer, Coll_Slot:$src_slot,
       Coll_BufferAttr:$rhs_buffer, Coll_Slot:$rhs_slot,
@@ -271,9 +289,12 @@ class Coll_ReducingOp<string mnemonic>
     `to` custom<BufferSlot>($dst_buffer, $dst_slot, $dst_stride)
     `step` `=` $step (`final` $final^)? attr-dict
   }]);
+  let extraClassDeclaration = !strconcat(ends, [{
+    bool completes() { return getFinal(); }
+  }]);
 }
 
-def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce"> {
+def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce", "rank", "rank"> {
   let summary = "Reduce chunks of two buffers of this rank into a third";
   let description = !strconcat([{
     The destination becomes the reduction of the two sources. It is `final` if
@@ -305,7 +326,7 @@ def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce"> {
   }]);
 }
 
-def Coll_ReducePutOp : Coll_ReducingOp<"reduce_put"> {
+def Coll_ReducePutOp : Coll_ReducingOp<"reduce_put", "rank", "peer"> {
   let summary = "Reduce chunks and write the result into the peer's buffer";
   let description = !strconcat([{
     A `coll.local_reduce` and the `coll.put` that passes its result on, in one: the
@@ -343,7 +364,7 @@ def Coll_ReducePutOp : Coll_ReducingOp<"reduce_put"> {
   }]);
 }
 
-def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce"> {
+def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce", "peer", "rank"> {
   let summary = "Read chunks from the peer's buffer and reduce them";
   let description = !strconcat([{
     A `coll.get` and the `coll.local_reduce` of what it brings, in one: the second
@@ -374,7 +395,8 @@ def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce"> {
   }]);
 }
 
-def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">]> {
+def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">,
+    DeclareOpInterfaceMethods<Coll_FlagOpInterface, ["getFlagId"]>]> {
   let summary = "Set a flag in a peer's memory, after everything before it";
   let description = [{
     Publishes all earlier accesses of this thread block, then sets a flag in the
@@ -399,7 +421,8 @@ def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">]> {
   let hasVerifier = 1;
 }
 
-def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">]> {
+def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">,
+    DeclareOpInterfaceMethods<Coll_FlagOpInterface, ["getFlagId"]>]> {
   let summary = "Wait until a flag that a peer sets has grown to a value";
   let description = [{
     Returns when the flag that `peer` sets in this rank's memory is at least

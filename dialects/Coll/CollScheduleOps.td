@@ -46,7 +46,8 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     **Constraints**
     - (schedule_c1) the topology and the collective exist;
     - (schedule_c2) the collective exists for these ranks, chunks and root;
-    - (schedule_c3) the body holds only `coll.step`.
+    - (schedule_c3) the body holds only `coll.step`;
+    - (schedule_c4) all sends together move at most 67108864 chunks.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -93,15 +94,28 @@ def Coll_StepOp : Coll_Op<"step", [
   let hasRegionVerifier = 1;
 }
 
-class Coll_TransferOp<string mnemonic>
-    : Coll_Op<mnemonic, [HasParent<"StepOp">]> {
-  let arguments = (ins UnitAttr:$from_input, I32Attr:$chunk, I32Attr:$src,
-                       I32Attr:$dst, OptionalAttr<Coll_TransportAttr>:$transport);
+/// `ranges` holds first, count and stride of each range.
+class Coll_ChunkMovingOp<string mnemonic, string action>
+    : Coll_Op<mnemonic, [HasParent<"StepOp">,
+                         Coll_SendOpInterface]> {
+  let arguments = (ins UnitAttr:$from_input, DenseI32ArrayAttr:$ranges,
+                       I32Attr:$src, I32Attr:$dst,
+                       OptionalAttr<Coll_TransportAttr>:$transport);
   let assemblyFormat = [{
-    (`input` $from_input^)? $chunk `over` $src `->` $dst
+    (`input` $from_input^)? custom<ChunkRanges>($ranges) `over` $src `->` $dst
     (`by` `` $transport^)? attr-dict
   }];
+  let extraClassDeclaration = !strconcat([{
+    ::sccl::SendAction getAction() { return ::sccl::SendAction::}], action, [{; }
+  }]);
+  let hasVerifier = 1;
 }
+
+defvar Coll_rangesText = [{
+    Chunks that cross a link together may be written as one op: `4 to 9` are
+    the chunks from 4 to 9, `0 to 30 by 10` are 0, 10, 20 and 30, and ranges are
+    joined by commas. It means the same as an op for each chunk.
+}];
 
 defvar Coll_transportText = [{
     `by` says who moves the chunk, and changes nothing about what arrives:
@@ -109,30 +123,42 @@ defvar Coll_transportText = [{
     threads read) or `dma` (a copy engine). `coll-choose-transport` sets it.
 }];
 
-def Coll_SendOp : Coll_TransferOp<"send"> {
-  let summary = "Send a chunk over a link";
+def Coll_SendOp : Coll_ChunkMovingOp<"send", "Copy"> {
+  let summary = "Send chunks over a link";
   let description = !strconcat([{
-    Copies `chunk` from rank `src` to rank `dst`. With `input` it is the
+    Copies chunks from rank `src` to rank `dst`. With `input` it is the
     sender's own input that goes out, not its current value; the two differ only
     in combining collectives.
-  }], Coll_transportText, [{
+  }], Coll_rangesText, Coll_transportText, [{
     **Constraints**
-    - (send_c1) the chunk is one of the collective's;
-    - (send_c2) the topology has the link.
+    - (send_c1) the chunks are the collective's;
+    - (send_c2) the topology has the link;
+    - (send_c3) ranges hold something, and ascend without overlapping.
 
-    The example of `coll.schedule` shows one.
+    ```mlir
+    coll.topology @one_way ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 2
+    }
+    coll.schedule @sc of scatter on @one_way chunks = 12 root = 0 {
+      coll.step rounds = 3 {
+        coll.send 6 to 10 by 2, 11 over 0 -> 1
+        coll.send 7, 9 over 0 -> 1 by pull
+      }
+    }
+    ```
   }]);
 }
 
-def Coll_ReduceOp : Coll_TransferOp<"reduce"> {
-  let summary = "Send a chunk over a link and reduce it there";
+def Coll_ReduceOp : Coll_ChunkMovingOp<"reduce", "Reduce"> {
+  let summary = "Send chunks over a link and reduce them there";
   let description = !strconcat([{
     Like `coll.send`, but the destination reduces what arrives with its own
-    value of the chunk by the collective's reduction.
+    value of the chunk.
   }], Coll_transportText, [{
     **Constraints**
-    - (reduce_c1) the chunk is one of the collective's;
-    - (reduce_c2) the topology has the link.
+    - (reduce_c1) the chunks are the collective's;
+    - (reduce_c2) the topology has the link;
+    - (reduce_c3) ranges hold something, and ascend without overlapping.
 
     ```mlir
     coll.topology @pair ranks = 2 {

@@ -13,6 +13,7 @@
 #define COLL_TOPOLOGY_OPS
 
 include "Coll/CollEnums.td"
+include "Coll/CollInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 /// A collective is named by its keyword, or by the symbol of a coll.collective.

@@ -92,11 +92,11 @@ private:
 
   void llEdges(const Transfer &transfer, const std::string &name) {
     for (const SlotRange &read : transfer.reads)
-      for (unsigned i = 0; holdsLL(program, read) && i < read.count; ++i)
-        edge(writers.at({read.rank, read.slot + i}), name, " [color = red]");
-    for (unsigned i = 0; i < transfer.count; ++i)
+      for (unsigned i = 0; holdsLL(program, read) && i < read.size(); ++i)
+        edge(writers.at({read.rank, read[i]}), name, " [color = red]");
+    for (unsigned i = 0; i < transfer.size(); ++i)
       if (holdsLL(program, transfer.write))
-        writers[{transfer.write.rank, transfer.write.slot + i}] = name;
+        writers[{transfer.write.rank, transfer.write[i]}] = name;
   }
 
   ProgramOp program;

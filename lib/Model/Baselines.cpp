@@ -12,6 +12,8 @@
 
 #include "sccl/Model/Baselines.h"
 
+#include "sccl/Model/Composition.h"
+
 #include <algorithm>
 #include <numeric>
 

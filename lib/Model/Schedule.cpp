@@ -43,6 +43,23 @@ void Schedule::normalize() {
     std::sort(step.sends.begin(), step.sends.end());
 }
 
+std::vector<ChunkRange> sccl::toRanges(const std::vector<uint32_t> &chunks) {
+  std::vector<ChunkRange> ranges;
+  for (size_t begin = 0; begin < chunks.size();) {
+    size_t end = begin + 1;
+    uint32_t stride = end < chunks.size() ? chunks[end] - chunks[begin] : 1;
+    while (end < chunks.size() && chunks[end] - chunks[end - 1] == stride)
+      ++end;
+    // The second chunk of a pair may begin a longer range.
+    if (end - begin == 2 && stride > 1)
+      --end;
+    uint32_t count = static_cast<uint32_t>(end - begin);
+    ranges.push_back({chunks[begin], count, count == 1 ? 1 : stride});
+    begin = end;
+  }
+  return ranges;
+}
+
 Cost sccl::costOf(const Schedule &schedule, const Collective &collective) {
   return Cost{static_cast<unsigned>(schedule.steps.size()),
               Rational(static_cast<int64_t>(totalRounds(schedule)),

@@ -33,7 +33,13 @@ static Operation *findCulprit(ScheduleOp schedule, const Violation &violation) {
     return schedule;
   if (!violation.send)
     return *step;
-  return &*std::next((*step).getBody().op_begin(), *violation.send);
+  size_t sendsLeft = *violation.send;
+  for (auto op : (*step).getBody().getOps<SendOpInterface>()) {
+    if (sendsLeft < op.numChunks())
+      return op;
+    sendsLeft -= op.numChunks();
+  }
+  return *step;
 }
 
 /// Verifies the certificate that `op` carries, if any (check A2).

@@ -122,12 +122,8 @@ private:
         estimates[link] = estimate(use, problem->collective.chunks());
     SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
-      for (Operation &op : step.getBody().getOps()) {
-        if (auto send = dyn_cast<SendOp>(op))
-          set(send, estimates, sends);
-        else
-          set(cast<ReduceOp>(op), estimates, sends);
-      }
+      for (auto send : step.getBody().getOps<SendOpInterface>())
+        set(send, estimates, sends);
     if (explain)
       report(schedule, sends);
     return success();
@@ -153,18 +149,19 @@ private:
   static std::map<Link, LinkUse> readUses(ScheduleOp op,
                                           const Topology &topology) {
     std::map<Link, LinkUse> uses;
-    Schedule schedule = importSchedule(op);
-    for (auto [index, step] : llvm::enumerate(schedule.steps)) {
+    auto steps = op.getBody().getOps<StepOp>();
+    size_t numSteps = std::distance(steps.begin(), steps.end());
+    for (auto [index, step] : llvm::enumerate(steps)) {
       std::set<Link> inStep;
-      for (const Send &send : step.sends) {
-        Link link{send.src, send.dst};
+      for (auto send : step.getBody().getOps<SendOpInterface>()) {
+        Link link{send.getSrc(), send.getDst()};
         LinkUse &use = uses[link];
         use.steps += inStep.insert(link).second;
-        ++use.chunks;
+        use.chunks += send.numChunks();
         use.inFirstStep |= index == 0;
-        use.inLastStep |= index + 1 == schedule.steps.size();
+        use.inLastStep |= index + 1 == numSteps;
         use.bandwidth =
-            bandwidthOf(topology, *topology.findLink(send.src, send.dst));
+            bandwidthOf(topology, *topology.findLink(link.first, link.second));
       }
     }
     return uses;
@@ -204,8 +201,7 @@ private:
     return best;
   }
 
-  template <typename TransferOp>
-  void set(TransferOp op, const std::map<Link, Choice> &estimates,
+  void set(SendOpInterface op, const std::map<Link, Choice> &estimates,
            SendCounts &sends) {
     Link link{op.getSrc(), op.getDst()};
     Choice choice{Transport::Push, "by default"};
@@ -222,7 +218,7 @@ private:
                          << " over " << link.first << " -> " << link.second
                          << ": " << stringifyTransport(choice.transport) << ", "
                          << choice.reason);
-    ++sends[choice][link];
+    sends[choice][link] += op.numChunks();
   }
 
   /// One remark for each choice, with the first links that it was made for.

@@ -10,7 +10,7 @@
 #include "Declare.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/Transforms.h"
+#include "sccl/Model/Composition.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

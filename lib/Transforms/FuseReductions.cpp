@@ -1,5 +1,4 @@
-//===- FuseReductions.cpp - Combine from and to the peer directly
-//-----------===//
+//===- FuseReductions.cpp - Reduce from and to the peer directly ----------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
-#include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/SlotNumbering.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -26,30 +25,32 @@ namespace sccl::coll {
 } // namespace sccl::coll
 
 namespace {
-using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
-
 /// Who reads and who writes the slots of a program.
 class SlotUses {
 public:
-  explicit SlotUses(ProgramOp program) {
-    program.walk([&](Operation *op) {
-      std::optional<Transfer> transfer = getTransfer(op);
-      if (!transfer)
-        return;
-      for (const SlotRange &read : transfer->reads)
-        forEach(read, [&](SlotKey slot) { readers[slot].push_back(op); });
-      forEach(transfer->write,
-              [&](SlotKey slot) { writerSteps[slot] = transfer->step; });
+  explicit SlotUses(ProgramOp program) : slots(program), uses(slots.size()) {
+    program.walk([&](TransferOpInterface op) {
+      Operation *self = op;
+      unsigned step = op.getStep();
+      for (const SlotRange &read : op.getReads())
+        slots.forEach(read, [&](size_t slot) {
+          uses[slot].reader = ++uses[slot].readers == 1 ? self : nullptr;
+        });
+      slots.forEach(op.getWrite(), [&](size_t slot) {
+        uses[slot].isWritten = true;
+        uses[slot].step = step;
+      });
     });
   }
 
   /// Tells that `op` is about to be erased. What it wrote, another op writes
   /// now, in the same step or later.
-  void forget(Operation *op) {
-    std::optional<Transfer> transfer = getTransfer(op);
-    for (const SlotRange &read : transfer->reads)
-      forEach(read, [&](SlotKey slot) {
-        llvm::replace(readers[slot], op, static_cast<Operation *>(nullptr));
+  void forget(TransferOpInterface op) {
+    Operation *self = op;
+    for (const SlotRange &read : op.getReads())
+      slots.forEach(read, [&](size_t slot) {
+        if (uses[slot].reader == self)
+          uses[slot].reader = nullptr;
       });
   }
 
@@ -58,12 +59,11 @@ public:
   Operation *onlyReader(const SlotRange &range) const {
     Operation *reader = nullptr;
     bool isOnly = true;
-    forEach(range, [&](SlotKey slot) {
-      auto it = readers.find(slot);
-      isOnly = isOnly && it != readers.end() && it->second.size() == 1 &&
-               (!reader || it->second.front() == reader);
+    slots.forEach(range, [&](size_t slot) {
+      const Use &use = uses[slot];
+      isOnly = isOnly && use.readers == 1 && (!reader || use.reader == reader);
       if (isOnly)
-        reader = it->second.front();
+        reader = use.reader;
     });
     return isOnly ? reader : nullptr;
   }
@@ -71,22 +71,22 @@ public:
   /// True if what is in `range` is there before `step` begins.
   bool isBefore(const SlotRange &range, unsigned step) const {
     bool result = true;
-    forEach(range, [&](SlotKey slot) {
-      auto it = writerSteps.find(slot);
-      result = result && (it == writerSteps.end() || it->second < step);
+    slots.forEach(range, [&](size_t slot) {
+      result = result && (!uses[slot].isWritten || uses[slot].step < step);
     });
     return result;
   }
 
 private:
-  template <typename Visit>
-  static void forEach(const SlotRange &range, Visit visit) {
-    for (unsigned i = 0; i < range.size(); ++i)
-      visit(SlotKey{range.rank, range.buffer, range[i]});
-  }
+  struct Use {
+    Operation *reader = nullptr; ///< if there is only one
+    unsigned readers = 0;
+    unsigned step = 0; ///< in which it is written
+    bool isWritten = false;
+  };
 
-  std::map<SlotKey, SmallVector<Operation *, 2>> readers;
-  std::map<SlotKey, unsigned> writerSteps;
+  SlotNumbering slots;
+  std::vector<Use> uses; ///< by slot
 };
 } // namespace
 
@@ -109,7 +109,7 @@ static bool fuseWithPut(LocalReduceOp combine, SlotUses &uses) {
       combine.getFinal(), put.getTimes(), put.getChunkStride(),
       combine.getSrcStride(), combine.getRhsStride(), put.getDstStride());
   for (Operation *op : {put.getOperation(), combine.getOperation()}) {
-    uses.forget(op);
+    uses.forget(cast<TransferOpInterface>(op));
     op->erase();
   }
   return true;
@@ -138,7 +138,7 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
                       get.getTimes(), get.getChunkStride(), other.stride,
                       get.getSrcStride(), combine.getDstStride());
   for (Operation *op : {combine.getOperation(), get.getOperation()}) {
-    uses.forget(op);
+    uses.forget(cast<TransferOpInterface>(op));
     op->erase();
   }
   return true;
@@ -153,22 +153,18 @@ public:
 
   /// Returns the number of slots given back.
   unsigned run() {
-    visitRanges([&](const SlotRange &range, auto) {
+    forEachRange([&](const SlotRange &range) {
       for (unsigned i = 0; i < range.size(); ++i)
         slots[range.rank][range[i]] = 0;
     });
     for (auto &[rank, used] : slots)
       for (unsigned next = 0; auto &[slot, number] : used)
         number = next++;
-    std::set<unsigned> kept;
-    visitRanges([&](const SlotRange &range, auto) {
+    forEachRange([&](const SlotRange &range) {
       if (!findStride(range))
         kept.insert(range.rank);
     });
-    visitRanges([&](const SlotRange &range, auto set) {
-      if (!kept.count(range.rank))
-        set(slots.at(range.rank).at(range.slot), *findStride(range));
-    });
+    program.walk([&](TransferOpInterface op) { move(op); });
     unsigned freed = 0;
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
       if (kept.count(rank.getRank()))
@@ -181,6 +177,32 @@ public:
   }
 
 private:
+  /// Calls `visit` with each range that is in scratch.
+  void forEachRange(llvm::function_ref<void(const SlotRange &)> visit) {
+    program.walk([&](TransferOpInterface op) {
+      for (const SlotRange &read : op.getReads())
+        if (read.buffer == Buffer::Scratch)
+          visit(read);
+      if (op.getWrite().buffer == Buffer::Scratch)
+        visit(op.getWrite());
+    });
+  }
+
+  /// Gives the ranges of `op` that are in scratch their new numbers.
+  void move(TransferOpInterface op) {
+    auto renumber = [&](SlotRange &range) {
+      if (range.buffer != Buffer::Scratch || kept.count(range.rank))
+        return;
+      range.stride = *findStride(range);
+      range.slot = slots.at(range.rank).at(range.slot);
+    };
+    Transfer transfer = *getTransfer(op);
+    for (SlotRange &read : transfer.reads)
+      renumber(read);
+    renumber(transfer.write);
+    op.setPlaces(transfer);
+  }
+
   /// The stride of `range` by the new numbers; nothing if it is uneven.
   std::optional<unsigned> findStride(const SlotRange &range) const {
     const std::map<unsigned, unsigned> &numbers = slots.at(range.rank);
@@ -194,32 +216,9 @@ private:
     return stride.value_or(0);
   }
 
-  /// Calls `visit` with each range that is in scratch, and a setter of its slot
-  /// and its stride.
-  template <typename Visit> void visitRanges(Visit visit) {
-    program.walk([&](Operation *op) {
-      std::optional<Transfer> transfer = getTransfer(op);
-      if (!transfer)
-        return;
-      auto visitRange = [&](const SlotRange &range, StringRef name) {
-        if (range.buffer != Buffer::Scratch)
-          return;
-        Builder builder(op->getContext());
-        visit(range, [&](unsigned slot, unsigned stride) {
-          op->setAttr((name + "_slot").str(), builder.getI32IntegerAttr(slot));
-          op->setAttr((name + "_stride").str(),
-                      builder.getI32IntegerAttr(stride));
-        });
-      };
-      visitRange(transfer->reads[0], "src");
-      if (transfer->reads.size() == 2)
-        visitRange(transfer->reads[1], "rhs");
-      visitRange(transfer->write, "dst");
-    });
-  }
-
   ProgramOp program;
   std::map<unsigned, std::map<unsigned, unsigned>> slots;
+  std::set<unsigned> kept; ///< ranks that keep their numbers
 };
 
 /// What was done to a program.

@@ -7,14 +7,13 @@
 
 #include "sccl/Transforms/Passes.h"
 
-#include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/SlotNumbering.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <map>
-#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -26,40 +25,47 @@ namespace sccl::coll {
 } // namespace sccl::coll
 
 namespace {
-struct TransferOp {
-  Operation *op;
-  Transfer effect;
-  /// How many channels its data has passed in the step itself.
-  std::optional<unsigned> depth;
-};
-
-/// A place in the list of all channels, and one in a list of that channel.
-struct Place {
-  size_t channel;
-  size_t index;
-  auto operator<=>(const Place &) const = default;
-};
+constexpr uint32_t none = ~0u;
 
 /// Neighbouring transfers of one step and one depth in a channel. They share
 /// their waits and their signals; as transfers depend only on what has less
 /// depth or an earlier step, groups cannot wait for each other in a cycle.
 struct StepGroup {
-  std::vector<TransferOp> transfers;
-  /// What must have been done before the first transfer.
-  std::set<Place> producers;
-  /// The ranks that must know when the last one is done, with the value that
-  /// their flag shows then.
-  std::map<unsigned, unsigned> signals;
+  uint32_t channel;
+  Operation *first, *last;
+  /// The groups whose results the transfers read, but for those of the channel
+  /// itself; ascending.
+  std::vector<uint32_t> producers;
+  /// The ranks that must know when the last transfer is done, with the value
+  /// that their flag shows then; ascending.
+  SmallVector<std::pair<unsigned, unsigned>, 2> signals;
+
+  void tell(unsigned rank) {
+    auto it = llvm::lower_bound(signals, std::pair(rank, 0u));
+    if (it == signals.end() || it->first != rank)
+      signals.insert(it, std::pair(rank, 0u));
+  }
+  unsigned valueFor(unsigned rank) const {
+    return llvm::lower_bound(signals, std::pair(rank, 0u))->second;
+  }
 };
 
 struct ChannelPlan {
   ChannelOp op;
   unsigned rank;
-  std::vector<TransferOp> transfers;
-  std::vector<StepGroup> groups;
+  uint32_t firstGroup = 0, endGroup = 0;
   /// Arrivals signalled in all, by rank.
   std::map<unsigned, unsigned> signalCounts;
   bool isLocal() { return op.getPeer() == rank; }
+};
+
+/// A transfer, with the number of channels that its data has passed in the step
+/// itself.
+struct PlannedTransfer {
+  TransferOpInterface op;
+  uint32_t channel;
+  uint32_t group = none;
+  uint32_t depth = none;
 };
 
 class FlagSync {
@@ -71,6 +77,7 @@ public:
     collectTransfers();
     if (failed(refuseEngines()) || failed(findWriters()))
       return failure();
+    indexPeers();
     if (program.getLl()) { // which tell of arrivals by themselves
       for (ChannelPlan &plan : plans) {
         OpBuilder builder(plan.op.getContext());
@@ -78,11 +85,9 @@ public:
       }
       return success();
     }
-    for (ChannelPlan &plan : plans)
-      for (TransferOp &transfer : plan.transfers)
-        computeDepth(transfer, plan);
-    for (auto [index, plan] : llvm::enumerate(plans))
-      formGroups(index, plan);
+    for (uint32_t i = 0; i < transfers.size(); ++i)
+      computeDepth(i);
+    formGroups();
     connect();
     numberSignals();
     for (ChannelPlan &plan : plans)
@@ -91,8 +96,6 @@ public:
   }
 
 private:
-  using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
-
   /// Ready signals and final waits need a local channel on every rank.
   void addLocalChannels() {
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
@@ -113,77 +116,107 @@ private:
   void collectTransfers() {
     for (RankOp rank : program.getBody().getOps<RankOp>())
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
-        ChannelPlan &plan = plans.emplace_back();
-        plan.op = channel;
-        plan.rank = rank.getRank();
-        for (Operation &op : channel.getBody().getOps())
-          plan.transfers.push_back({&op, *getTransfer(&op), std::nullopt});
+        for (auto op : channel.getBody().getOps<TransferOpInterface>())
+          transfers.push_back({op, uint32_t(plans.size())});
+        plans.push_back({channel, rank.getRank()});
       }
   }
 
   LogicalResult refuseEngines() {
-    for (const ChannelPlan &plan : plans)
-      for (const TransferOp &transfer : plan.transfers)
-        if (isDMA(transfer.op))
-          return transfer.op->emitOpError(
-              "needs a copy engine, which sets no flags; lower with a kernel "
-              "for each step (option steps)");
+    for (PlannedTransfer &transfer : transfers)
+      if (transfer.op.usesCopyEngine())
+        return transfer.op->emitOpError(
+            "needs a copy engine, which sets no flags; lower with a kernel "
+            "for each step (option steps)");
     return success();
   }
 
   LogicalResult findWriters() {
-    for (auto [channel, plan] : llvm::enumerate(plans))
-      for (auto [index, transfer] : llvm::enumerate(plan.transfers)) {
-        const SlotRange &write = transfer.effect.write;
-        for (unsigned i = 0; i < write.size(); ++i)
-          if (!writers
-                   .try_emplace({write.rank, write.buffer, write[i]},
-                                Place{channel, index})
-                   .second)
-            return transfer.op->emitOpError()
-                   << "writes " << stringifyBuffer(write.buffer) << '['
-                   << write[i] << "] of rank " << write.rank
-                   << " a second time";
-      }
+    slots.emplace(program);
+    writers.assign(slots->size(), none);
+    for (auto [index, transfer] : llvm::enumerate(transfers)) {
+      std::optional<size_t> again;
+      slots->forEach(transfer.op.getWrite(), [&, index = index](size_t slot) {
+        if (writers[slot] != none && !again)
+          again = slot;
+        writers[slot] = index;
+      });
+      if (!again)
+        continue;
+      SlotRange slot = slots->slotAt(*again);
+      return transfer.op->emitOpError()
+             << "writes " << stringifyBuffer(slot.buffer) << '[' << slot.slot
+             << "] of rank " << slot.rank << " a second time";
+    }
     return success();
   }
 
-  /// Calls `visit` with the place of each transfer whose result `transfer`
-  /// reads.
+  /// Calls `visit` with each transfer whose result `transfer` reads, at least
+  /// once.
   template <typename Visit>
-  void forEachWriter(const TransferOp &transfer, Visit visit) {
-    for (const SlotRange &read : transfer.effect.reads)
-      for (unsigned i = 0; i < read.size(); ++i)
-        if (auto it = writers.find({read.rank, read.buffer, read[i]});
-            it != writers.end())
-          visit(it->second);
+  void forEachWriter(PlannedTransfer &transfer, Visit visit) {
+    uint32_t last = none;
+    for (const SlotRange &read : transfer.op.getReads())
+      slots->forEach(read, [&](size_t slot) {
+        if (writers[slot] != none && writers[slot] != last)
+          visit(last = writers[slot]);
+      });
   }
 
-  unsigned computeDepth(TransferOp &transfer, const ChannelPlan &plan) {
-    if (transfer.depth)
-      return *transfer.depth;
-    transfer.depth = 0; // ends a cycle, which coll-check-program reports
-    unsigned depth = 0;
-    forEachWriter(transfer, [&](const Place &place) {
-      ChannelPlan &writerPlan = plans[place.channel];
-      TransferOp &writer = writerPlan.transfers[place.index];
-      if (writer.effect.step == transfer.effect.step)
-        depth = std::max(depth, computeDepth(writer, writerPlan) +
-                                    (&writerPlan != &plan));
-    });
-    transfer.depth = depth;
-    return depth;
+  /// Computes the depths of a transfer and of those it depends on. One that
+  /// depends on itself, which coll-check-program reports, counts as 0 there.
+  void computeDepth(uint32_t root) {
+    std::vector<uint32_t> stack = {root};
+    std::vector<bool> isOpen = {false};
+    while (!stack.empty()) {
+      uint32_t self = stack.back();
+      PlannedTransfer &transfer = transfers[self];
+      if (!isOpen.back() && transfer.depth != none) {
+        stack.pop_back();
+        isOpen.pop_back();
+        continue;
+      }
+      uint32_t depth = 0;
+      std::vector<uint32_t> missing;
+      forEachWriter(transfer, [&](uint32_t index) {
+        PlannedTransfer &writer = transfers[index];
+        if (writer.op.getStep() != transfer.op.getStep())
+          return;
+        if (writer.depth == none)
+          missing.push_back(index);
+        else
+          depth = std::max(depth,
+                           writer.depth + (writer.channel != transfer.channel));
+      });
+      if (isOpen.back() || missing.empty()) {
+        transfer.depth = depth;
+        stack.pop_back();
+        isOpen.pop_back();
+        continue;
+      }
+      transfer.depth = 0; // while it is open
+      isOpen.back() = true;
+      stack.insert(stack.end(), missing.begin(), missing.end());
+      isOpen.resize(stack.size());
+    }
   }
 
-  void formGroups(size_t channel, ChannelPlan &plan) {
-    for (auto [index, transfer] : llvm::enumerate(plan.transfers)) {
-      if (plan.groups.empty() ||
-          plan.groups.back().transfers.back().effect.step !=
-              transfer.effect.step ||
-          plan.groups.back().transfers.back().depth != transfer.depth)
-        plan.groups.emplace_back();
-      plan.groups.back().transfers.push_back(transfer);
-      groupOf[{channel, index}] = plan.groups.size() - 1;
+  void formGroups() {
+    for (auto [index, plan] : llvm::enumerate(plans))
+      plan.firstGroup = plan.endGroup = none;
+    for (uint32_t i = 0; i < transfers.size(); ++i) {
+      PlannedTransfer &transfer = transfers[i];
+      bool isNew = i == 0 || transfers[i - 1].channel != transfer.channel ||
+                   transfers[i - 1].op.getStep() != transfer.op.getStep() ||
+                   transfers[i - 1].depth != transfer.depth;
+      if (isNew)
+        groups.push_back({transfer.channel, transfer.op, transfer.op});
+      groups.back().last = transfer.op;
+      transfer.group = groups.size() - 1;
+      ChannelPlan &plan = plans[transfer.channel];
+      if (plan.firstGroup == none)
+        plan.firstGroup = transfer.group;
+      plan.endGroup = transfer.group + 1;
     }
   }
 
@@ -191,95 +224,118 @@ private:
   /// the ranks that read what a group writes, and the ranks that own a buffer
   /// which it writes or reads.
   void connect() {
-    for (auto [index, plan] : llvm::enumerate(plans))
-      for (StepGroup &group : plan.groups)
-        for (const TransferOp &transfer : group.transfers) {
-          for (const SlotRange &read : transfer.effect.reads)
-            tellOwner(plan, group, read.rank);
-          tellOwner(plan, group, transfer.effect.write.rank);
-          forEachWriter(transfer, [&](const Place &writer) {
-            if (writer.channel == index)
-              return;
-            Place producer{writer.channel, groupOf.at(writer)};
-            group.producers.insert(producer);
-            plans[producer.channel].groups[producer.index].signals[plan.rank] =
-                0;
-          });
-        }
-  }
-
-  static void tellOwner(const ChannelPlan &plan, StepGroup &group,
-                        unsigned owner) {
-    if (owner != plan.rank)
-      group.signals[owner] = 0;
+    for (PlannedTransfer &transfer : transfers) {
+      StepGroup &group = groups[transfer.group];
+      unsigned rank = plans[transfer.channel].rank;
+      for (const SlotRange &read : transfer.op.getReads())
+        if (read.rank != rank)
+          group.tell(read.rank);
+      if (unsigned owner = transfer.op.getWrite().rank; owner != rank)
+        group.tell(owner);
+      forEachWriter(transfer, [&](uint32_t index) {
+        if (transfers[index].channel == transfer.channel)
+          return;
+        group.producers.push_back(transfers[index].group);
+        groups[transfers[index].group].tell(rank);
+      });
+    }
+    for (StepGroup &group : groups) {
+      llvm::sort(group.producers);
+      group.producers.erase(llvm::unique(group.producers),
+                            group.producers.end());
+    }
   }
 
   void numberSignals() {
-    for (ChannelPlan &plan : plans)
-      for (StepGroup &group : plan.groups)
-        for (auto &[rank, value] : group.signals)
-          value = ++plan.signalCounts[rank];
+    for (StepGroup &group : groups)
+      for (auto &[rank, value] : group.signals)
+        value = ++plans[group.channel].signalCounts[rank];
+  }
+
+  /// Notes which channels lead to a rank, and which signal arrivals to it.
+  void indexPeers() {
+    auto ranks = program.getBody().getOps<RankOp>();
+    channelsTo.resize(std::distance(ranks.begin(), ranks.end()));
+    for (auto [index, plan] : llvm::enumerate(plans))
+      if (!plan.isLocal())
+        channelsTo[plan.op.getPeer()].push_back(index);
   }
 
   /// Begins a channel with its part of the handshake.
   void insertReadies(OpBuilder &builder, ChannelPlan &plan) {
-    loc = plan.op.getLoc();
     if (plan.op.getBody().empty())
       builder.createBlock(&plan.op.getBody());
     builder.setInsertionPointToStart(&plan.op.getBody().front());
-    if (plan.isLocal())
-      insertReadySignals(builder, plan);
-    else
-      WaitOp::create(builder, *loc, Flag::Ready, plan.op.getPeer(), nullptr, 1);
+    Location loc = plan.op.getLoc();
+    if (!plan.isLocal()) {
+      WaitOp::create(builder, loc, Flag::Ready, plan.op.getPeer(), nullptr, 1);
+      return;
+    }
+    for (uint32_t other : channelsTo[plan.rank])
+      SignalOp::create(builder, loc, Flag::Ready, plans[other].rank, 1);
   }
 
   void insert(ChannelPlan &plan) {
     OpBuilder builder(plan.op.getContext());
     insertReadies(builder, plan);
-    std::map<size_t, unsigned> waited;
-    for (StepGroup &group : plan.groups) {
-      builder.setInsertionPoint(group.transfers.front().op);
-      for (const Place &producer : group.producers)
-        insertArrivalWait(
-            builder, plan.rank, producer.channel,
-            plans[producer.channel].groups[producer.index].signals[plan.rank],
-            waited);
-      builder.setInsertionPointAfter(group.transfers.back().op);
+    std::map<uint32_t, unsigned> waited; // by channel
+    for (uint32_t i = plan.firstGroup; i != plan.endGroup; ++i) {
+      StepGroup &group = groups[i];
+      builder.setInsertionPoint(group.first);
+      for (auto [number, producer] : llvm::enumerate(group.producers)) {
+        // The last group of a channel tells of those before it.
+        uint32_t channel = groups[producer].channel;
+        bool isLast = number + 1 == group.producers.size() ||
+                      groups[group.producers[number + 1]].channel != channel;
+        if (isLast)
+          insertArrivalWait(builder, plan, channel,
+                            groups[producer].valueFor(plan.rank), waited);
+      }
+      builder.setInsertionPointAfter(group.last);
       for (auto [rank, value] : group.signals)
-        SignalOp::create(builder, *loc, Flag::Arrival, rank, value);
+        SignalOp::create(builder, plan.op.getLoc(), Flag::Arrival, rank, value);
     }
     if (!plan.isLocal())
       return;
     builder.setInsertionPointToEnd(&plan.op.getBody().front());
-    for (auto [index, other] : llvm::enumerate(plans))
-      if (other.rank != plan.rank && other.signalCounts.count(plan.rank))
-        insertArrivalWait(builder, plan.rank, index,
-                          other.signalCounts[plan.rank], waited);
+    for (uint32_t other : signallersTo(plan.rank))
+      insertArrivalWait(builder, plan, other,
+                        plans[other].signalCounts.at(plan.rank), waited);
   }
 
-  void insertReadySignals(OpBuilder &builder, ChannelPlan &plan) {
-    for (ChannelPlan &other : plans)
-      if (!other.isLocal() && other.op.getPeer() == plan.rank)
-        SignalOp::create(builder, *loc, Flag::Ready, other.rank, 1);
+  /// The channels of other ranks that signal arrivals to `rank`, ascending.
+  ArrayRef<uint32_t> signallersTo(unsigned rank) {
+    if (signallers.empty()) {
+      signallers.resize(channelsTo.size());
+      for (auto [index, plan] : llvm::enumerate(plans))
+        for (auto [owner, count] : plan.signalCounts)
+          if (owner != plan.rank)
+            signallers[owner].push_back(index);
+    }
+    return signallers[rank];
   }
 
-  void insertArrivalWait(OpBuilder &builder, unsigned rank, size_t producer,
-                         unsigned value, std::map<size_t, unsigned> &waited) {
+  void insertArrivalWait(OpBuilder &builder, ChannelPlan &plan,
+                         uint32_t producer, unsigned value,
+                         std::map<uint32_t, unsigned> &waited) {
     if (waited[producer] >= value)
       return;
     waited[producer] = value;
-    ChannelPlan &plan = plans[producer];
-    unsigned channel = plan.op.getPeer();
-    WaitOp::create(
-        builder, *loc, Flag::Arrival, plan.rank,
-        channel == rank ? nullptr : builder.getI32IntegerAttr(channel), value);
+    ChannelPlan &other = plans[producer];
+    unsigned channel = other.op.getPeer();
+    WaitOp::create(builder, plan.op.getLoc(), Flag::Arrival, other.rank,
+                   channel == plan.rank ? nullptr
+                                        : builder.getI32IntegerAttr(channel),
+                   value);
   }
 
   ProgramOp program;
   std::vector<ChannelPlan> plans;
-  std::map<SlotKey, Place> writers;
-  std::map<Place, size_t> groupOf;
-  std::optional<Location> loc;
+  std::vector<PlannedTransfer> transfers; ///< channel by channel, in order
+  std::vector<StepGroup> groups;          ///< likewise
+  std::optional<SlotNumbering> slots;
+  std::vector<uint32_t> writers; ///< by slot: the transfer, or none
+  std::vector<std::vector<uint32_t>> channelsTo, signallers; ///< by rank
 };
 
 struct InsertFlagSyncPass : coll::impl::InsertFlagSyncBase<InsertFlagSyncPass> {

@@ -7,12 +7,10 @@
 
 #include "sccl/Transforms/Passes.h"
 
-#include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/SlotNumbering.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace sccl;
@@ -34,7 +32,7 @@ struct PlacedTransfer {
 
 class StepBarriers {
 public:
-  explicit StepBarriers(ProgramOp program) : program(program) {}
+  explicit StepBarriers(ProgramOp program) : program(program), slots(program) {}
 
   LogicalResult run() {
     collect();
@@ -45,15 +43,15 @@ public:
   }
 
 private:
-  using SlotKey = std::tuple<unsigned, Buffer, unsigned>;
+  static constexpr uint32_t none = ~0u;
 
   void collect() {
+    writers.assign(slots.size(), none);
     program.walk([&](ChannelOp channel) {
       for (Operation &op : channel.getBody().getOps()) {
         Transfer effect = *getTransfer(&op);
-        const SlotRange &write = effect.write;
-        for (unsigned i = 0; i < write.size(); ++i)
-          writers[{write.rank, write.buffer, write[i]}] = transfers.size();
+        slots.forEach(effect.write,
+                      [&](size_t slot) { writers[slot] = transfers.size(); });
         transfers.push_back({&op, channel, effect});
       }
     });
@@ -62,17 +60,18 @@ private:
   /// The first part in which `transfer` can be, given the parts of the others.
   unsigned earliest(const PlacedTransfer &transfer) const {
     unsigned part = 0;
+    uint32_t last = none;
     for (const SlotRange &read : transfer.effect.reads)
-      for (unsigned i = 0; i < read.size(); ++i) {
-        auto it = writers.find({read.rank, read.buffer, read[i]});
-        if (it == writers.end())
-          continue;
-        const PlacedTransfer &writer = transfers[it->second];
+      slots.forEach(read, [&](size_t slot) {
+        if (writers[slot] == none || writers[slot] == last)
+          return;
+        last = writers[slot];
+        const PlacedTransfer &writer = transfers[last];
         // Only the threads of one channel see what they did themselves.
         bool isSameThreads = writer.channel == transfer.channel &&
                              !isDMA(writer.op) && !isDMA(transfer.op);
         part = std::max(part, writer.part + !isSameThreads);
-      }
+      });
     return part;
   }
 
@@ -96,7 +95,7 @@ private:
   }
 
   void insert() {
-    std::map<Operation *, unsigned> partOf; // looked up, not iterated
+    llvm::DenseMap<Operation *, unsigned> partOf; // looked up, not iterated
     for (const PlacedTransfer &transfer : transfers)
       partOf[transfer.op] = transfer.part;
     program.walk([&](ChannelOp channel) {
@@ -119,7 +118,8 @@ private:
 
   ProgramOp program;
   std::vector<PlacedTransfer> transfers;
-  std::map<SlotKey, size_t> writers;
+  SlotNumbering slots;
+  std::vector<uint32_t> writers; ///< by slot: the transfer, or none
   unsigned numParts = 0;
 };
 

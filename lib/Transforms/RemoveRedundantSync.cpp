@@ -11,12 +11,18 @@
 // so one pass over the program finds all of them. Flags only grow and have one
 // writer each, so what holds in one execution holds in all.
 //
+// The clocks of programs on many ranks do not fit. There a wait is redundant
+// only if the channel itself, or in the end its rank, has heard the same in
+// another way. The limit is a number of entries of clocks, so that it is the
+// program that decides, not the machine.
+//
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Transforms/Passes.h"
 
-#include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/EventOrder.h"
 #include "sccl/Analysis/VectorClock.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Options/Log.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -61,8 +67,9 @@ static unsigned firstPosition(ChannelOp channel, unsigned perSegment) {
 /// The waits for ready that a program with double_buffered scratch can do
 /// without: the rank hears of its peer in every launch, by other ways than
 /// readies, before it writes the same half again (check H3).
-static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program) {
-  ProgramClocks clocks(program);
+static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program,
+                                                          unsigned perSegment) {
+  EventOrder order(program);
   auto isReady = [](Operation *op) {
     auto wait = dyn_cast<WaitOp>(op);
     return wait && wait.getFlag() == Flag::Ready;
@@ -70,59 +77,92 @@ static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program) {
   if (failed(
           walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
             if (!isReady(op))
-              clocks.advance(channel, op);
+              order.advance(channel, op);
           })))
     return failure();
+  std::vector<std::pair<WaitOp, EventOrder::Question>> candidates;
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+      if (!onlyWritesScratch(channel))
+        continue;
+      EventOrder::Question question =
+          order.hearsOf(rank.getRank(), channel.getPeer(),
+                        firstPosition(channel, perSegment));
+      for (WaitOp wait : channel.getBody().getOps<WaitOp>())
+        if (isReady(wait) && wait.getPeer() == channel.getPeer())
+          candidates.push_back({wait, question});
+    }
+  order.answer();
   std::vector<WaitOp> needless;
-  for (RankOp rank : program.getBody().getOps<RankOp>()) {
-    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-      if (onlyWritesScratch(channel) &&
-          clocks.hearsOf(rank, channel.getPeer(),
-                         firstPosition(channel, clocks.chunksPerSegment())))
-        for (WaitOp wait : channel.getBody().getOps<WaitOp>())
-          if (isReady(wait) && wait.getPeer() == channel.getPeer())
-            needless.push_back(wait);
-  }
+  for (auto [wait, question] : candidates)
+    if (order.isTrue(question))
+      needless.push_back(wait);
   return needless;
 }
 
-namespace {
-/// The waits and signals of one program that it can do without.
-class Reduction {
-public:
-  explicit Reduction(ProgramOp program) : program(program), clocks(program) {}
+static ChannelOp getChannel(WaitOp wait) {
+  return cast<ChannelOp>(wait->getParentOp());
+}
 
-  /// Fails, with an error, if the program cannot run.
-  LogicalResult run() {
+/// The waits that only waits follow, in the channels of ranks to themselves:
+/// they guard the ends of the ranks. Only looked up.
+static llvm::DenseSet<Operation *> findFinalWaits(ProgramOp program) {
+  llvm::DenseSet<Operation *> waits;
+  program.walk([&](ChannelOp channel) {
+    if (channel.getPeer() != getRank(channel) || channel.getBody().empty())
+      return;
+    for (Operation &op : llvm::reverse(channel.getBody().front())) {
+      if (!isa<WaitOp>(op))
+        return;
+      waits.insert(&op);
+    }
+  });
+  return waits;
+}
+
+/// Whether the launch of `rank` is known to have begun.
+static bool knowsLaunch(const ProgramClocks &clocks, const VectorClock &clock,
+                        unsigned rank) {
+  return llvm::any_of(clock.entries(), [&](const VectorClock::Entry &entry) {
+    return clocks.rankOf(entry.first) == rank;
+  });
+}
+
+namespace {
+/// Waits that a program can do without.
+using Redundant = std::vector<WaitOp>;
+
+/// Finds them by all that channels know.
+class ClockReduction {
+public:
+  /// Clocks may know `limit` things together.
+  ClockReduction(ProgramOp program, size_t limit)
+      : program(program), clocks(program, limit),
+        finalWaits(findFinalWaits(program)) {}
+
+  /// Fails, with an error, if the program cannot run. Nothing if the clocks
+  /// know too much.
+  FailureOr<std::optional<Redundant>> run() {
     if (failed(walkInExecutionOrder(
             program,
             [&](ChannelOp channel, Operation *op) { visit(channel, op); })))
       return failure();
     reduceAllPending();
+    if (clocks.isExhausted())
+      return std::optional<Redundant>();
     for (RankOp rank : program.getBody().getOps<RankOp>())
       reduceFinalWaits(rank);
-    findUselessSignals();
-    return success();
+    return std::optional(std::move(redundant));
   }
-
-  /// Erases what is redundant, and renumbers what is left.
-  void apply() {
-    for (WaitOp wait : redundantWaits)
-      wait.erase();
-    for (SignalOp signal : uselessSignals)
-      signal.erase();
-    renumber();
-  }
-
-  unsigned numWaits() const { return redundantWaits.size(); }
-  unsigned numSignals() const { return uselessSignals.size(); }
 
 private:
   void visit(ChannelOp channel, Operation *op) {
+    if (clocks.isExhausted())
+      return;
     if (auto wait = dyn_cast<WaitOp>(op)) {
       // What the last waits of the local channel guard is the end of the rank,
       // which other channels may guard as well.
-      if (!isFinal(wait))
+      if (!finalWaits.contains(wait))
         pending[clocks.index(channel)].push_back(wait);
       return;
     }
@@ -141,141 +181,233 @@ private:
   /// without those that it can do without. They end together, so that each may
   /// tell what another one does.
   void reducePending(ChannelOp channel) {
-    std::vector<WaitOp> &kept = pending[clocks.index(channel)];
-    keepNeeded(kept, clocks.at(channel));
-    for (WaitOp wait : kept)
+    std::vector<WaitOp> &waits = pending[clocks.index(channel)];
+    if (clocks.isExhausted())
+      return;
+    for (WaitOp wait : keepNeeded(waits, clocks.at(channel)))
       clocks.advance(channel, wait);
-    kept.clear();
+    waits.clear();
   }
 
-  /// Removes from `waits` those that tell nothing which is not in `known` or
-  /// told by the rest.
-  void keepNeeded(std::vector<WaitOp> &waits, const VectorClock &known) {
-    for (size_t i = 0; i < waits.size();) {
-      VectorClock others = known;
-      for (WaitOp wait : waits)
-        if (wait != waits[i])
-          others.join(clocks.signalled(wait));
+  /// Those of `waits` that tell something which is not in `known` and which the
+  /// others that are kept do not tell.
+  std::vector<WaitOp> keepNeeded(ArrayRef<WaitOp> waits, VectorClock known) {
+    // What the waits from each one on tell.
+    std::vector<VectorClock> rest(waits.size() + 1);
+    for (size_t i = waits.size(); i-- > 1;) {
+      rest[i] = rest[i + 1];
+      rest[i].join(clocks.signalled(waits[i]));
+    }
+    std::vector<WaitOp> kept;
+    for (size_t i = 0; i < waits.size(); ++i) {
+      WaitOp wait = waits[i];
+      const VectorClock &told = clocks.signalled(wait);
+      const VectorClock &others = rest[i + 1];
+      auto isTold = [&](const VectorClock::Entry &entry) {
+        return known[entry.first] >= entry.second ||
+               others[entry.first] >= entry.second;
+      };
       // A ready says no more than that the peer's launch has begun.
-      bool isRedundant = waits[i].getFlag() == Flag::Ready
-                             ? clocks.knowsLaunch(others, waits[i].getPeer())
-                             : clocks.signalled(waits[i]).isWithin(others);
+      bool isRedundant = wait.getFlag() == Flag::Ready
+                             ? knowsLaunch(clocks, known, wait.getPeer()) ||
+                                   knowsLaunch(clocks, others, wait.getPeer())
+                             : llvm::all_of(told.entries(), isTold);
       if (isRedundant) {
-        SCCL_LOG(logger, "rank " << getRank(getChannel(waits[i])) << " channel "
-                                 << getChannel(waits[i]).getPeer()
-                                 << " needs no " << waits[i]);
-        redundantWaits.push_back(waits[i]);
-        waits.erase(waits.begin() + i);
+        SCCL_LOG(logger, "rank " << getRank(getChannel(wait)) << " channel "
+                                 << getChannel(wait).getPeer()
+                                 << " needs no " << wait);
+        redundant.push_back(wait);
       } else {
-        ++i;
+        known.join(told);
+        kept.push_back(wait);
       }
     }
-  }
-
-  static ChannelOp getChannel(WaitOp wait) {
-    return cast<ChannelOp>(wait->getParentOp());
-  }
-
-  /// True for a wait that only waits follow, in the channel of a rank to
-  /// itself.
-  static bool isFinal(WaitOp wait) {
-    ChannelOp channel = getChannel(wait);
-    if (channel.getPeer() != getRank(channel))
-      return false;
-    for (Operation *op = wait; op; op = op->getNextNode())
-      if (!isa<WaitOp>(op))
-        return false;
-    return true;
+    return kept;
   }
 
   /// Keeps those final waits of `rank` that tell it something which neither its
   /// channels know nor the other waits tell.
   void reduceFinalWaits(RankOp rank) {
-    std::optional<ChannelOp> local;
+    std::vector<WaitOp> waits;
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       if (channel.getPeer() == rank.getRank())
-        local = channel;
-    if (!local)
-      return;
-    std::vector<WaitOp> kept;
-    for (WaitOp wait : local->getBody().getOps<WaitOp>())
-      if (isFinal(wait))
-        kept.push_back(wait);
-    keepNeeded(kept, clocks.endOf(rank));
-  }
-
-  /// A signal is useless if no wait is left for its value.
-  void findUselessSignals() {
-    std::set<std::pair<FlagId, unsigned>> awaited;
-    llvm::SmallDenseSet<Operation *> gone;
-    for (WaitOp wait : redundantWaits)
-      gone.insert(wait);
-    program.walk([&](WaitOp wait) {
-      if (!gone.contains(wait))
-        awaited.insert({getFlag(wait), wait.getValue()});
-    });
-    program.walk([&](SignalOp signal) {
-      if (!awaited.count({getFlag(signal), signal.getValue()}))
-        uselessSignals.push_back(signal);
-    });
-  }
-
-  /// Makes the values of each flag 1, 2, ... again.
-  void renumber() {
-    std::map<FlagId, std::map<unsigned, unsigned>> values;
-    program.walk([&](SignalOp signal) {
-      auto &known = values[getFlag(signal)];
-      unsigned value = known.size() + 1;
-      known[signal.getValue()] = value;
-      signal.setValue(value);
-    });
-    program.walk([&](WaitOp wait) {
-      wait.setValue(values.at(getFlag(wait)).at(wait.getValue()));
-    });
+        for (WaitOp wait : channel.getBody().getOps<WaitOp>())
+          if (finalWaits.contains(wait))
+            waits.push_back(wait);
+    if (!waits.empty())
+      keepNeeded(waits, clocks.endOf(rank));
   }
 
   ProgramOp program;
   ProgramClocks clocks;
+  llvm::DenseSet<Operation *> finalWaits;
   /// By channel, the waits that it has come to since its last other op.
-  std::map<size_t, std::vector<WaitOp>> pending;
-  std::vector<WaitOp> redundantWaits;
-  std::vector<SignalOp> uselessSignals;
+  std::map<uint32_t, std::vector<WaitOp>> pending;
+  Redundant redundant;
 };
 
+/// Finds them by what each channel has waited for itself.
+class DirectReduction {
+public:
+  explicit DirectReduction(ProgramOp program)
+      : program(program), finalWaits(findFinalWaits(program)) {}
+
+  Redundant run() {
+    for (RankOp rank : program.getBody().getOps<RankOp>()) {
+      ofRank.clear();
+      std::vector<WaitOp> last;
+      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+        visit(channel, last);
+      for (WaitOp wait : last)
+        if (!isNews(wait, ofRank))
+          redundant.push_back(wait);
+    }
+    return std::move(redundant);
+  }
+
+private:
+  using Values = std::map<FlagId, unsigned>;
+
+  /// Notes what `wait` tells; false if that is known.
+  static bool isNews(WaitOp wait, Values &known) {
+    unsigned &value = known[getFlag(wait)];
+    if (value >= wait.getValue())
+      return false;
+    value = wait.getValue();
+    return true;
+  }
+
+  /// Looks at the waits of one channel, but leaves the final ones to `last`.
+  void visit(ChannelOp channel, std::vector<WaitOp> &last) {
+    Values known;
+    std::set<unsigned> heard; // ranks whose launch has begun
+    std::vector<WaitOp> readies;
+    auto finishReadies = [&] {
+      for (WaitOp wait : readies)
+        if (!heard.insert(wait.getPeer()).second)
+          redundant.push_back(wait);
+      readies.clear();
+    };
+    for (Operation &op : channel.getBody().getOps()) {
+      auto wait = dyn_cast<WaitOp>(op);
+      if (!wait) {
+        finishReadies();
+        continue;
+      }
+      if (finalWaits.contains(wait)) {
+        last.push_back(wait);
+        continue;
+      }
+      if (wait.getFlag() == Flag::Ready) {
+        readies.push_back(wait);
+        continue;
+      }
+      heard.insert(wait.getPeer());
+      isNews(wait, ofRank);
+      if (!isNews(wait, known))
+        redundant.push_back(wait);
+    }
+    finishReadies();
+  }
+
+  ProgramOp program;
+  llvm::DenseSet<Operation *> finalWaits;
+  Values ofRank; ///< what the channels of a rank have waited for
+  Redundant redundant;
+};
+
+/// What has been removed from a program.
+struct Removed {
+  unsigned waits = 0, signals = 0, readies = 0;
+  bool isDirect = false; ///< if clocks would have known too much
+};
+} // namespace
+
+/// Removes the signals that no wait is left for. Returns how many.
+static unsigned removeUselessSignals(ProgramOp program) {
+  std::set<std::pair<FlagId, unsigned>> awaited;
+  program.walk(
+      [&](WaitOp wait) { awaited.insert({getFlag(wait), wait.getValue()}); });
+  std::vector<SignalOp> useless;
+  program.walk([&](SignalOp signal) {
+    if (!awaited.count({getFlag(signal), signal.getValue()}))
+      useless.push_back(signal);
+  });
+  for (SignalOp signal : useless)
+    signal.erase();
+  return useless.size();
+}
+
+/// Makes the values of each flag 1, 2, ... again.
+static void renumber(ProgramOp program) {
+  std::map<FlagId, std::map<unsigned, unsigned>> values;
+  program.walk([&](SignalOp signal) {
+    auto &known = values[getFlag(signal)];
+    unsigned value = known.size() + 1;
+    known[signal.getValue()] = value;
+    signal.setValue(value);
+  });
+  program.walk([&](WaitOp wait) {
+    wait.setValue(values.at(getFlag(wait)).at(wait.getValue()));
+  });
+}
+
+static FailureOr<Removed> reduceProgram(ProgramOp program, size_t clockLimit) {
+  Removed removed;
+  if (program.getDoubleBuffered()) {
+    FailureOr<Problem> problem = importProblem(program);
+    if (failed(problem))
+      return failure();
+    FailureOr<std::vector<WaitOp>> readies =
+        findNeedlessReadies(program, problem->collective.chunksPerSegment());
+    if (failed(readies))
+      return failure();
+    for (WaitOp wait : *readies)
+      wait.erase();
+    removed.readies = readies->size();
+  }
+  FailureOr<std::optional<Redundant>> waits =
+      ClockReduction(program, clockLimit).run();
+  if (failed(waits))
+    return failure();
+  removed.isDirect = !waits->has_value();
+  Redundant redundant =
+      *waits ? std::move(**waits) : DirectReduction(program).run();
+  for (WaitOp wait : redundant)
+    wait.erase();
+  removed.waits = redundant.size();
+  removed.signals = removeUselessSignals(program);
+  renumber(program);
+  return removed;
+}
+
+namespace {
 struct RemoveRedundantSyncPass
     : coll::impl::RemoveRedundantSyncBase<RemoveRedundantSyncPass> {
   using RemoveRedundantSyncBase::RemoveRedundantSyncBase;
 
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      if (failed(reduce(program)))
+    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+      FailureOr<Removed> removed = reduceProgram(program, clockLimit);
+      if (failed(removed))
         return signalPassFailure();
+      numReadies += removed->readies;
+      numWaits += removed->waits;
+      numSignals += removed->signals;
+      if (explain)
+        report(program, *removed);
+    }
   }
 
-  LogicalResult reduce(ProgramOp program) {
-    unsigned goneReadies = 0;
-    if (program.getDoubleBuffered()) {
-      FailureOr<std::vector<WaitOp>> readies = findNeedlessReadies(program);
-      if (failed(readies))
-        return failure();
-      for (WaitOp wait : *readies)
-        wait.erase();
-      goneReadies = readies->size();
-    }
-    Reduction reduction(program);
-    if (failed(reduction.run()))
-      return failure();
-    reduction.apply();
-    numReadies += goneReadies;
-    numWaits += reduction.numWaits();
-    numSignals += reduction.numSignals();
-    if (explain)
-      program.emitRemark()
-          << "waits removed: " << reduction.numWaits()
-          << ", signals removed: " << reduction.numSignals()
-          << ", waits for ready removed because scratch is double-buffered: "
-          << goneReadies;
-    return success();
+  static void report(ProgramOp program, const Removed &removed) {
+    InFlightDiagnostic remark = program.emitRemark();
+    remark << "waits removed: " << removed.waits
+           << ", signals removed: " << removed.signals
+           << ", waits for ready removed because scratch is double-buffered: "
+           << removed.readies;
+    if (removed.isDirect)
+      remark << "; what follows only by way of other channels was not looked "
+                "at, as they know too much together";
   }
 };
 } // namespace

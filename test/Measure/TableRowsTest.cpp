@@ -14,7 +14,7 @@
 #include "../Data/PaperTables.h"
 
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/Transforms.h"
+#include "sccl/Model/Composition.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Measure/HostExecutor.h"
 #include "sccl/Solver/Solver.h"

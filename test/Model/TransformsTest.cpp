@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Model/Transforms.h"
+#include "sccl/Model/Composition.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 

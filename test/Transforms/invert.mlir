@@ -66,10 +66,8 @@ coll.schedule @ag of all_gather on @line3 chunks = 1 {
 // CHECK-DAG:       coll.send 2 over 2 -> 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.step rounds = 3 {
-// CHECK-DAG:       coll.send 0 over 1 -> 2
-// CHECK-DAG:       coll.send 1 over 1 -> 0
-// CHECK-DAG:       coll.send 1 over 1 -> 2
-// CHECK-DAG:       coll.send 2 over 1 -> 0
+// CHECK-DAG:       coll.send 0 to 1 over 1 -> 2
+// CHECK-DAG:       coll.send 1 to 2 over 1 -> 0
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 coll.schedule @rs of reduce_scatter on @line3 chunks = 3 {
@@ -157,12 +155,9 @@ coll.schedule @ring_bc of broadcast on @ring3 chunks = 1 root = 1 {
 // CHECK-DAG:       coll.send 5 over 1 -> 0
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.step rounds = 2 {
-// CHECK-DAG:       coll.send 3 over 1 -> 0
-// CHECK-DAG:       coll.send 6 over 1 -> 0
-// CHECK-DAG:       coll.send 7 over 2 -> 1
-// CHECK-DAG:       coll.send 1 over 2 -> 1
-// CHECK-DAG:       coll.send 2 over 0 -> 2
-// CHECK-DAG:       coll.send 5 over 0 -> 2
+// CHECK-DAG:       coll.send 3, 6 over 1 -> 0
+// CHECK-DAG:       coll.send 1, 7 over 2 -> 1
+// CHECK-DAG:       coll.send 2, 5 over 0 -> 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 coll.schedule @ring_a2a of all_to_all on @ring3 chunks = 3 {

@@ -29,12 +29,10 @@ coll.synthesize @ag of all_gather on @ring3 chunks = 1 steps = 2 rounds = 2
 
 // CHECK-LABEL: coll.schedule @bc of broadcast on @ring3 chunks = 2 root = 1 {
 // CHECK-NEXT:    coll.step rounds = 2 {
-// CHECK-DAG:       coll.send 0 over 1 -> 2
-// CHECK-DAG:       coll.send 1 over 1 -> 2
+// CHECK-DAG:       coll.send 0 to 1 over 1 -> 2
 // CHECK:         }
 // CHECK-NEXT:    coll.step rounds = 2 {
-// CHECK-DAG:       coll.send 0 over 2 -> 0
-// CHECK-DAG:       coll.send 1 over 2 -> 0
+// CHECK-DAG:       coll.send 0 to 1 over 2 -> 0
 // CHECK:         }
 // CHECK-NEXT:  }
 coll.synthesize @bc of broadcast on @ring3 chunks = 2 root = 1 steps = 2 rounds = 4

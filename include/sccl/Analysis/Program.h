@@ -22,46 +22,6 @@
 
 namespace sccl::coll {
 
-/// Slots in one buffer of one rank: `count` side by side from `slot` on, and
-/// that `times` times, each time `stride` slots further on. The verifier keeps
-/// the number of slots in 32 bits.
-struct SlotRange {
-  unsigned rank;
-  Buffer buffer;
-  unsigned slot;
-  unsigned count;
-  unsigned times = 1;
-  unsigned stride = 0;
-
-  /// The number of slots.
-  unsigned size() const { return count * times; }
-  /// The `i`-th slot.
-  unsigned operator[](unsigned i) const {
-    return i < count ? slot + i : slot + i / count * stride + i % count;
-  }
-  bool operator==(const SlotRange &) const = default;
-};
-
-/// What one transfer op does to memory. It moves size() chunks; number i is
-/// chunkAt(i) and lies in slot [i] of each range.
-struct Transfer {
-  unsigned chunk;
-  unsigned count;
-  unsigned step;
-  llvm::SmallVector<SlotRange, 2> reads; ///< two if it combines
-  SlotRange write;
-  bool isFinal = false; ///< of a combine, see coll.local_reduce
-  unsigned times = 1;
-  unsigned chunkStride = 0;
-
-  unsigned size() const { return count * times; }
-  unsigned chunkAt(unsigned i) const {
-    return i < count ? chunk + i : chunk + i / count * chunkStride + i % count;
-  }
-  /// The repetition number `i`, from 0, as a transfer that is not repeated.
-  Transfer repetition(unsigned i) const;
-};
-
 /// The transfer that `op` performs, or nothing if it is no transfer.
 std::optional<Transfer> getTransfer(mlir::Operation *op);
 
@@ -77,19 +37,8 @@ bool isSynchronized(ProgramOp program);
 /// The rank that executes `channel`.
 unsigned getRank(ChannelOp channel);
 
-/// A word in the memory of rank `dst` that only the channel of rank `src` to
-/// rank `channel` writes.
-struct FlagId {
-  Flag kind;
-  unsigned src;
-  unsigned channel;
-  unsigned dst;
-  auto operator<=>(const FlagId &) const = default;
-};
-
 /// The flag that an op sets or polls.
-FlagId getFlag(SignalOp signal);
-FlagId getFlag(WaitOp wait);
+inline FlagId getFlag(FlagOpInterface op) { return op.getFlagId(); }
 
 /// All flags of a program.
 class FlagTable {

@@ -14,7 +14,7 @@
 #ifndef SCCL_MODEL_BASELINES_H
 #define SCCL_MODEL_BASELINES_H
 
-#include "sccl/Model/Transforms.h"
+#include "sccl/Model/Inversion.h"
 
 namespace sccl {
 

@@ -36,6 +36,14 @@ enum class SendPayload : uint8_t {
   Input,   ///< the sender's own untouched input
 };
 
+/// Who moves the chunk. Changes nothing about what arrives.
+enum class SendTransport : uint8_t {
+  Any,  ///< not said
+  Push, ///< the sender's threads write
+  Pull, ///< the receiver's threads read
+  DMA,  ///< a copy engine
+};
+
 /// One chunk over one link in one step.
 struct Send {
   uint32_t chunk;
@@ -43,8 +51,23 @@ struct Send {
   uint32_t dst;
   SendAction action = SendAction::Copy;
   SendPayload payload = SendPayload::Current;
+  SendTransport transport = SendTransport::Any;
   auto operator<=>(const Send &) const = default;
 };
+
+/// Chunks at equal distances: `first`, `first + stride`, and so on.
+struct ChunkRange {
+  uint32_t first;
+  uint32_t count = 1;
+  uint32_t stride = 1;
+
+  uint32_t operator[](uint32_t i) const { return first + i * stride; }
+  bool operator==(const ChunkRange &) const = default;
+};
+
+/// Covers `chunks`, which must ascend, from the left: each range is as long as
+/// it can be, but pairs of chunks that are not neighbours stay apart.
+std::vector<ChunkRange> toRanges(const std::vector<uint32_t> &chunks);
 
 /// One synchronous phase.
 struct Step {
@@ -55,6 +78,10 @@ struct Step {
 
 /// Steps that implement a collective on a topology.
 struct Schedule {
+  /// Largest number of sends accepted anywhere; it bounds the memory that an
+  /// input file can make us use.
+  static constexpr uint64_t maxSends = uint64_t(1) << 26;
+
   std::vector<Step> steps;
 
   /// R, the sum of the rounds of all steps.

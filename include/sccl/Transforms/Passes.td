@@ -208,6 +208,28 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
+def RepeatTransfers : Pass<"coll-repeat-transfers", "::mlir::ModuleOp"> {
+  let summary = "Make one op of transfers at even distances";
+  let description = [{
+    Transfers that follow each other in a channel, belong to one step, and are
+    alike but for places that are at even distances in all their buffers, become
+    one transfer that is repeated (`times`). On hypercube:10 this halves the ops.
+
+    Expects programs as `coll-lower-schedule` or `coll-fuse-reductions` leaves
+    them. `explain` prints what was joined, as a remark on each program.
+
+    Example: test/Transforms/repeat-transfers.mlir.
+  }];
+  let statistics = [
+    Statistic<"numRepeated", "repetitions",
+              "transfers that became repetitions of others">,
+  ];
+  let options = [
+    Lowering_explain
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
 def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
   let summary = "Insert the signals and waits of the epoch protocol";
   let description = [{
@@ -248,7 +270,9 @@ def RemoveRedundantSync
       - in a program with double_buffered scratch, waits for ready that guard nothing
         but scratch, where the rank hears of its peer in every launch anyway;
       - signals that no wait is left for.
-    Values are numbered anew. The statistics count what was removed, for a build
+    Values are numbered anew. On many ranks, where all channels together would
+    know more than `clock-limit` things, only what the channel itself, or at the end the
+    rank, has heard counts (docs/Rationale/Coll.md). The statistics count what was removed, for a build
     of LLVM that has them; `explain` prints the same counts with any build, as a
     remark on each program.
 
@@ -264,6 +288,8 @@ def RemoveRedundantSync
               "waits for ready removed because scratch is double-buffered">,
   ];
   let options = [
+    Option<"clockLimit", "clock-limit", "unsigned", "1 << 23",
+           "The most that all channels may know together">,
     Lowering_explain
   ];
 }
@@ -290,7 +316,8 @@ def InsertStepBarriers
 def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
   let summary = "Check programs for deadlock, races and wrong results";
   let description = [{
-    Executes each `coll.program` symbolically, once, with vector clocks. Changes
+    Executes each `coll.program` symbolically, once, and asks of each access
+    whether those that it must not overtake are over in every order. Changes
     nothing. Reports, on the op that causes it:
       - a wait that never ends: nobody signals (D2), or a cycle of waits (D1);
       - two accesses to one slot, one of them a write, that no chain of signals

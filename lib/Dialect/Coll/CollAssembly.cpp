@@ -66,6 +66,54 @@ static void printLinkList(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
+/// "3", "4 to 9" or "0 to 30 by 10".
+static ParseResult parseChunkRange(OpAsmParser &parser,
+                                   SmallVector<int32_t> &numbers) {
+  int32_t first, last, stride = 1;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseInteger(first))
+    return failure();
+  if (failed(parser.parseOptionalKeyword("to"))) {
+    numbers.append({first, 1, 1});
+    return success();
+  }
+  if (parser.parseInteger(last) ||
+      (succeeded(parser.parseOptionalKeyword("by")) &&
+       parser.parseInteger(stride)))
+    return failure();
+  if (first < 0 || last < first || stride < 1 ||
+      (int64_t(last) - first) % stride != 0)
+    return parser.emitError(loc) << "no chunks lead from " << first << " to "
+                                 << last << " by " << stride;
+  int64_t count = (int64_t(last) - first) / stride + 1;
+  if (count > std::numeric_limits<int32_t>::max())
+    return parser.emitError(loc) << "a range of " << count << " chunks";
+  numbers.append({first, int32_t(count), count == 1 ? 1 : stride});
+  return success();
+}
+
+static ParseResult parseChunkRanges(OpAsmParser &parser,
+                                    DenseI32ArrayAttr &ranges) {
+  SmallVector<int32_t> numbers;
+  if (parser.parseCommaSeparatedList(
+          [&] { return parseChunkRange(parser, numbers); }))
+    return failure();
+  ranges = parser.getBuilder().getDenseI32ArrayAttr(numbers);
+  return success();
+}
+
+static void printChunkRanges(OpAsmPrinter &printer, Operation *,
+                             DenseI32ArrayAttr ranges) {
+  llvm::interleaveComma(toChunkRanges(ranges), printer,
+                        [&](const sccl::ChunkRange &range) {
+                          printer << int32_t(range.first);
+                          if (range.count > 1)
+                            printer << " to " << range[range.count - 1];
+                          if (range.count > 1 && range.stride > 1)
+                            printer << " by " << range.stride;
+                        });
+}
+
 /// "output[3]", or "output[3 by 8]" if repetitions are 8 slots apart.
 static ParseResult parseBufferSlot(OpAsmParser &parser, BufferAttr &buffer,
                                    IntegerAttr &slot, IntegerAttr &stride) {

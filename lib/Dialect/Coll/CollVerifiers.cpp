@@ -80,17 +80,55 @@ LogicalResult StepOp::verifyRegions() {
       *this, getBody(), "coll.send and coll.reduce");
 }
 
+/// Ranges hold something and ascend, so that no chunk is there twice.
+static LogicalResult verifyRanges(SendOpInterface op) { // send_c3, reduce_c3
+  if (op.getRanges().empty() || op.getRanges().size() % 3 != 0)
+    return op->emitOpError()
+           << "has " << op.getRanges().size()
+           << " numbers as ranges of chunks, expected some triples of first, "
+              "count and stride";
+  int64_t next = std::numeric_limits<int32_t>::min();
+  for (auto numbers = op.getRanges(); !numbers.empty();
+       numbers = numbers.drop_front(3)) {
+    int64_t first = numbers[0], count = numbers[1], stride = numbers[2];
+    if (count < 1 || stride < 1)
+      return op->emitOpError() << "has a range of " << count
+                               << " chunks with a stride of " << stride;
+    if (first < next)
+      return op->emitOpError() << "has a range from chunk " << first
+                               << " after one that ends at " << next - 1;
+    next = first + (count - 1) * stride + 1;
+  }
+  return success();
+}
+LogicalResult SendOp::verify() { return verifyRanges(*this); }
+LogicalResult ReduceOp::verify() { return verifyRanges(*this); }
+
+/// The first chunk of `op` that is not below `numChunks`.
+static std::optional<int64_t> firstBeyond(SendOpInterface op,
+                                          int64_t numChunks) {
+  for (auto numbers = op.getRanges(); !numbers.empty();
+       numbers = numbers.drop_front(3)) {
+    int64_t first = numbers[0];
+    int64_t last = first + int64_t(numbers[1] - 1) * numbers[2];
+    if (first < 0 || last >= numChunks)
+      return first < 0 ? first : last;
+  }
+  return std::nullopt;
+}
+
 /// Checks one send or reduce against what its schedule names.
-template <typename TransferOp>
-static LogicalResult verifyTransfer(TransferOp op, ScheduleOp schedule,
-                                    const Problem &problem) {
-  if (op.getChunk() >= problem.collective.numChunks()) // send_c1, reduce_c1
-    return op.emitOpError() << "moves chunk " << int32_t(op.getChunk())
-                            << ", but the collective has "
-                            << problem.collective.numChunks() << " chunks";
+static LogicalResult verifySend(SendOpInterface op, ScheduleOp schedule,
+                                const Problem &problem) {
+  int64_t numChunks = problem.collective.numChunks();
+  if (std::optional<int64_t> chunk =
+          firstBeyond(op, numChunks)) // send_c1, reduce_c1
+    return op->emitOpError()
+           << "moves chunk " << *chunk << ", but the collective has "
+           << numChunks << " chunks";
   if (!problem.topology.findLink(op.getSrc(),
                                  op.getDst())) { // send_c2, reduce_c2
-    InFlightDiagnostic diag = op.emitOpError()
+    InFlightDiagnostic diag = op->emitOpError()
                               << "uses link " << int32_t(op.getSrc()) << " -> "
                               << int32_t(op.getDst()) << ", which topology @"
                               << schedule.getTopology() << " does not have";
@@ -106,26 +144,22 @@ LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &) {
   FailureOr<Problem> problem = importProblem(*this); // schedule_c1-c2
   if (failed(problem))
     return failure();
+  uint64_t numSends = 0;
   for (StepOp step : getBody().getOps<StepOp>())
-    for (Operation &op : step.getBody().getOps())
-      if (failed(TypeSwitch<Operation *, LogicalResult>(&op)
-                     .Case<SendOp, ReduceOp>([&](auto transfer) {
-                       return verifyTransfer(transfer, *this, *problem);
-                     })))
+    for (auto send : step.getBody().getOps<SendOpInterface>()) {
+      if (failed(verifySend(send, *this, *problem)))
         return failure();
+      numSends += send.numChunks();
+      if (numSends > Schedule::maxSends) // schedule_c4
+        return send->emitOpError() << "makes the schedule move more than "
+                                   << Schedule::maxSends << " chunks";
+    }
   return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Program level
 //===----------------------------------------------------------------------===//
-
-bool coll::isDMA(Operation *op) {
-  if (auto put = dyn_cast<PutOp>(op))
-    return put.getDma();
-  auto get = dyn_cast<GetOp>(op);
-  return get && get.getDma();
-}
 
 /// Checks the peers of one rank's channels.
 static LogicalResult verifyChannels(RankOp rank, unsigned numRanks) {
@@ -288,20 +322,6 @@ LogicalResult SignalOp::verify() {
 }
 LogicalResult WaitOp::verify() { return verifyFlagValue(*this); }
 
-/// The number of slots of one buffer of a rank.
-static unsigned numSlots(Buffer buffer, unsigned rank, RankOp rankOp,
-                         const Collective &collective) {
-  switch (buffer) {
-  case Buffer::Input:
-    return collective.inputSlots(rank);
-  case Buffer::Output:
-    return collective.outputSlots(rank);
-  case Buffer::Scratch:
-    return rankOp.getScratch();
-  }
-  llvm_unreachable("unknown buffer");
-}
-
 template <typename TransferOp>
 static constexpr bool combinesTwo = std::is_same_v<TransferOp, LocalReduceOp> ||
                                     std::is_same_v<TransferOp, ReducePutOp> ||
@@ -311,7 +331,8 @@ namespace {
 /// The program that a transfer belongs to, as far as its verifier needs it.
 struct TransferContext {
   const Collective &collective;
-  llvm::ArrayRef<RankOp> ranks;
+  /// The slots of each buffer of each rank.
+  llvm::ArrayRef<std::array<unsigned, 3>> slots;
   unsigned rank;
   unsigned peer;
 };
@@ -379,8 +400,7 @@ static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
                                  unsigned dstRank) {
   auto check = [&](StringRef what, Buffer buffer, uint64_t slot,
                    unsigned stride, unsigned rank) -> LogicalResult {
-    unsigned slots =
-        numSlots(buffer, rank, context.ranks[rank], context.collective);
+    unsigned slots = context.slots[rank][unsigned(buffer)];
     uint64_t last = slot + (op.getTimes() - 1) * uint64_t(stride);
     if (last + op.getCount() <= slots) // program_c3
       return success();
@@ -440,11 +460,11 @@ static LogicalResult verifyBlockTransfer(Operation *op,
       .Case<GetReduceOp>(
           [&](GetReduceOp op) { return verify(op, rank, peer, rank, true); })
       .Case<SignalOp, WaitOp>([&](auto flag) -> LogicalResult {
-        if (flag.getPeer() < context.ranks.size())
+        if (flag.getPeer() < context.slots.size())
           return success();
         return flag.emitOpError()
                << "names rank " << flag.getPeer() << ", but the program has "
-               << context.ranks.size() << " ranks";
+               << context.slots.size() << " ranks";
       })
       .Default(success());
 }
@@ -458,11 +478,15 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
     return emitOpError() << "has " << ranks.size() << " ranks, but topology @"
                          << getTopology() << " has "
                          << problem->collective.numRanks();
+  SmallVector<std::array<unsigned, 3>> slots;
+  for (auto [rank, op] : llvm::enumerate(ranks))
+    slots.push_back({problem->collective.inputSlots(rank),
+                     problem->collective.outputSlots(rank), op.getScratch()});
   for (RankOp rank : ranks)
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       for (Operation &op : channel.getBody().getOps())
         if (failed(
-                verifyBlockTransfer(&op, {problem->collective, ranks,
+                verifyBlockTransfer(&op, {problem->collective, slots,
                                           rank.getRank(), channel.getPeer()})))
           return failure();
   return success();

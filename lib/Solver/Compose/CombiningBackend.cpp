@@ -31,7 +31,7 @@
 #include "Solver/Quotient.h"
 #include "sccl/Optimize/Deadline.h"
 #include "sccl/Model/Symmetry.h"
-#include "sccl/Model/Transforms.h"
+#include "sccl/Model/Composition.h"
 
 #include <algorithm>
 #include <map>

@@ -9,6 +9,8 @@
 #define SCCL_DIALECT_COLL_COLLOPS_H
 
 #include "sccl/Dialect/Coll/CollDialect.h"
+#include "sccl/Dialect/Coll/Transfer.h"
+#include "sccl/Model/Schedule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -16,7 +18,12 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 
-#include "sccl/Dialect/Coll/CollEnums.h.inc"
+namespace sccl::coll {
+/// The ranges that triples of first, count and stride describe.
+llvm::SmallVector<ChunkRange, 4> toChunkRanges(llvm::ArrayRef<int32_t> numbers);
+} // namespace sccl::coll
+
+#include "sccl/Dialect/Coll/CollInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "sccl/Dialect/Coll/CollAttrs.h.inc"

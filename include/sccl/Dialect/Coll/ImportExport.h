@@ -30,6 +30,7 @@ namespace sccl::coll {
 class CollectiveOp;
 class ProgramOp;
 class ScheduleOp;
+class SendOpInterface;
 class SynthesizeOp;
 class TopologyOp;
 
@@ -38,7 +39,9 @@ class TopologyOp;
 mlir::FailureOr<Topology> importTopology(TopologyOp op);
 /// The Model's view of a user-defined collective.
 mlir::FailureOr<Collective> importCollective(CollectiveOp op);
-/// The sends of `op`. Ranges are not checked.
+/// What `op` does with each of its chunks; the chunk is the first one.
+Send importSend(SendOpInterface op);
+/// The sends of `op`, in its order. Numbers of ranks and chunks are not checked.
 Schedule importSchedule(ScheduleOp op);
 
 /// A topology and a collective that an op names.
@@ -58,6 +61,7 @@ TopologyOp exportTopology(mlir::OpBuilder &builder, mlir::Location loc,
                           const Topology &topology);
 CollectiveOp exportCollective(mlir::OpBuilder &builder, mlir::Location loc,
                               const Collective &collective);
+/// Sends of a step that differ in their chunks only become one op.
 /// Names the collective by its keyword, or if it is user-defined by the symbol
 /// of its name, whose op must exist. An empty `certificate` is none.
 ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,

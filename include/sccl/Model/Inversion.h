@@ -1,14 +1,12 @@
-//===- Transforms.h - Schedules made from schedules -------------*- C++ -*-===//
+//===- Inversion.h - Schedules turned round ---------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Inversion and composition, as in the SCCL paper. Turned round in time and
-// space, a tree that spreads a chunk becomes a tree that sums it up: an
-// all_gather becomes a reduce_scatter. One schedule after another implements
-// what both do together: reduce_scatter and all_gather make an all_reduce.
+// Turned round in time and space, a tree that spreads a chunk becomes a tree
+// that reduces it: an all_gather becomes a reduce_scatter, as in the SCCL paper.
 //
 // All functions expect schedules that `checkSchedule` accepts, and then return
 // such schedules. Given others they return an error or a schedule that the
@@ -16,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_MODEL_TRANSFORMS_H
-#define SCCL_MODEL_TRANSFORMS_H
+#ifndef SCCL_MODEL_INVERSION_H
+#define SCCL_MODEL_INVERSION_H
 
 #include "sccl/Model/Schedule.h"
 
@@ -47,22 +45,6 @@ Result<Collective> inverseOf(const Collective &collective);
 /// Sends that serve nobody are left out.
 Result<Implementation> invert(const Implementation &implementation);
 
-/// The steps of `first`, then those of `second`, on the same topology. The
-/// result is one of the named kinds if its pre- and postcondition are those of
-/// one, with the C of `first`. Sends of `second` to ranks that already have
-/// the chunk as a side effect of `first` are left out. Fails unless the
-/// postcondition of `first` is the precondition of `second`, and if `second`
-/// combines: a rank would not know which values are already sums.
-Result<Implementation> compose(const Implementation &first,
-                               const Implementation &second);
-
-/// An all_reduce with C * ranks chunks on T, from an all_gather with C chunks
-/// on `T.reversed()`, which is inverted and comes first, and an all_gather with
-/// C chunks on T. Steps and rounds add up. (One schedule may serve as both if T
-/// is its own reverse.)
-Result<Implementation> composeAllReduce(const Implementation &onReversed,
-                                        const Implementation &allGather);
-
 } // namespace sccl
 
-#endif // SCCL_MODEL_TRANSFORMS_H
+#endif // SCCL_MODEL_INVERSION_H

@@ -1,4 +1,4 @@
-//===- ImportExport.cpp - Between coll ops and the Model ------------------===//
+//===- Import.cpp - From coll ops to the Model ----------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,17 +9,11 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 #include <map>
 
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
-
-//===----------------------------------------------------------------------===//
-// Import
-//===----------------------------------------------------------------------===//
 
 /// Fails if one of `numbers` of `op` is negative. Attributes have no sign: a
 /// rank -1 would otherwise be reported as 4294967295.
@@ -169,22 +163,44 @@ FailureOr<Collective> coll::importCollective(CollectiveOp op) {
   return std::move(*collective);
 }
 
+static SendTransport importTransport(std::optional<Transport> transport) {
+  if (!transport)
+    return SendTransport::Any;
+  switch (*transport) {
+  case Transport::Push:
+    return SendTransport::Push;
+  case Transport::Pull:
+    return SendTransport::Pull;
+  case Transport::DMA:
+    return SendTransport::DMA;
+  }
+  llvm_unreachable("unknown transport");
+}
+
+Send coll::importSend(SendOpInterface op) {
+  return {uint32_t(op.getRanges()[0]),
+          op.getSrc(),
+          op.getDst(),
+          op.getAction(),
+          op.getFromInput() ? SendPayload::Input : SendPayload::Current,
+          importTransport(op.getTransport())};
+}
+
 Schedule coll::importSchedule(ScheduleOp op) {
   Schedule schedule;
   for (StepOp stepOp : op.getBody().getOps<StepOp>()) {
     Step &step = schedule.steps.emplace_back();
     step.rounds = stepOp.getRounds();
-    auto add = [&](auto transfer, SendAction action) {
-      step.sends.push_back({transfer.getChunk(), transfer.getSrc(),
-                            transfer.getDst(), action,
-                            transfer.getFromInput() ? SendPayload::Input
-                                                    : SendPayload::Current});
-    };
-    for (Operation &child : stepOp.getBody().getOps()) {
-      if (auto send = dyn_cast<SendOp>(child))
-        add(send, SendAction::Copy);
-      else if (auto reduce = dyn_cast<ReduceOp>(child))
-        add(reduce, SendAction::Reduce);
+    size_t numSends = 0;
+    for (auto op : stepOp.getBody().getOps<SendOpInterface>())
+      numSends += op.numChunks();
+    step.sends.reserve(numSends);
+    for (auto op : stepOp.getBody().getOps<SendOpInterface>()) {
+      Send send = importSend(op);
+      op.forEachChunk([&](uint32_t chunk) {
+        send.chunk = chunk;
+        step.sends.push_back(send);
+      });
     }
   }
   return schedule;
@@ -254,130 +270,4 @@ FailureOr<Problem> coll::importProblem(ScheduleOp op) {
 }
 FailureOr<Problem> coll::importProblem(ProgramOp op) {
   return importProblemOf(op);
-}
-
-//===----------------------------------------------------------------------===//
-// Export
-//===----------------------------------------------------------------------===//
-
-std::string coll::topologySymbolName(StringRef name) {
-  std::string symbol = name.str();
-  for (char &c : symbol)
-    if (!llvm::isAlnum(c) && c != '_')
-      c = '_';
-  return symbol;
-}
-
-TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
-                                const Topology &topology) {
-  auto op = TopologyOp::create(
-      builder, loc, topologySymbolName(topology.name()), topology.numRanks());
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&op.getBody());
-
-  // A link's own limit is printed with the link.
-  std::vector<std::optional<unsigned>> ownBandwidth(topology.links().size());
-  std::vector<const BandwidthLimit *> shared;
-  for (const BandwidthLimit &limit : topology.limits()) {
-    if (limit.links.size() == 1 && !ownBandwidth[limit.links.front()])
-      ownBandwidth[limit.links.front()] = limit.bandwidth;
-    else
-      shared.push_back(&limit);
-  }
-  for (auto [link, bandwidth] : llvm::zip_equal(topology.links(), ownBandwidth))
-    LinkOp::create(builder, loc, builder.getI32IntegerAttr(link.src),
-                   builder.getI32IntegerAttr(link.dst),
-                   bandwidth ? builder.getI32IntegerAttr(*bandwidth)
-                             : IntegerAttr());
-  for (const BandwidthLimit *limit : shared) {
-    SmallVector<int32_t> srcs, dsts;
-    for (unsigned link : limit->links) {
-      srcs.push_back(topology.links()[link].src);
-      dsts.push_back(topology.links()[link].dst);
-    }
-    LimitOp::create(builder, loc, srcs, dsts, limit->bandwidth);
-  }
-  return op;
-}
-
-/// Lists the chunks of each rank in `set` by ops of type `ConditionOp`.
-template <typename ConditionOp>
-static void exportConditions(OpBuilder &builder, Location loc,
-                             const RankChunkSet &set) {
-  for (unsigned rank = 0; rank < set.numRanks(); ++rank) {
-    std::vector<unsigned> chunks = set.chunksOf(rank);
-    if (!chunks.empty())
-      ConditionOp::create(builder, loc, rank,
-                          SmallVector<int32_t>(chunks.begin(), chunks.end()));
-  }
-}
-
-CollectiveOp coll::exportCollective(OpBuilder &builder, Location loc,
-                                    const Collective &collective) {
-  auto op = CollectiveOp::create(
-      builder, loc, collective.name(), collective.numRanks(),
-      collective.chunks(), collective.numChunks(), collective.combining());
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&op.getBody());
-  exportConditions<PreOp>(builder, loc, collective.pre());
-  exportConditions<PostOp>(builder, loc, collective.post());
-  return op;
-}
-
-/// How ops name `collective`.
-static Attribute collectiveRef(OpBuilder &builder,
-                               const Collective &collective) {
-  if (collective.kind() == CollectiveKind::Custom)
-    return FlatSymbolRefAttr::get(builder.getContext(), collective.name());
-  return builder.getStringAttr(collective.name());
-}
-
-ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
-                                StringRef name, StringRef topologySymbol,
-                                const Collective &collective,
-                                const Schedule &schedule,
-                                StringRef certificate) {
-  auto op = ScheduleOp::create(
-      builder, loc, builder.getStringAttr(name),
-      collectiveRef(builder, collective),
-      FlatSymbolRefAttr::get(builder.getContext(), topologySymbol),
-      builder.getI32IntegerAttr(collective.chunks()),
-      isRooted(collective.kind()) ? builder.getI32IntegerAttr(collective.root())
-                                  : IntegerAttr(),
-      certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&op.getBody());
-  for (const Step &step : schedule.steps) {
-    auto stepOp = StepOp::create(builder, loc, step.rounds);
-    OpBuilder::InsertionGuard stepGuard(builder);
-    builder.createBlock(&stepOp.getBody());
-    for (const Send &send : step.sends) {
-      bool fromInput = send.payload == SendPayload::Input;
-      if (send.action == SendAction::Copy)
-        SendOp::create(builder, loc, fromInput, send.chunk, send.src, send.dst,
-                       TransportAttr());
-      else
-        ReduceOp::create(builder, loc, fromInput, send.chunk, send.src,
-                         send.dst, TransportAttr());
-    }
-  }
-  return op;
-}
-
-OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
-                                         const Topology &topology,
-                                         const Collective &collective,
-                                         const Schedule &schedule,
-                                         StringRef certificate) {
-  context.loadDialect<CollDialect>();
-  OpBuilder builder(&context);
-  Location loc = builder.getUnknownLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  builder.setInsertionPointToEnd(module->getBody());
-  TopologyOp topologyOp = exportTopology(builder, loc, topology);
-  if (collective.kind() == CollectiveKind::Custom)
-    exportCollective(builder, loc, collective);
-  exportSchedule(builder, loc, name, topologyOp.getSymName(), collective,
-                 schedule, certificate);
-  return module;
 }

@@ -1,0 +1,39 @@
+//===- Composition.h - One schedule after another ---------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One schedule after another implements what both do together: reduce_scatter
+// and all_gather make an all_reduce, as in the SCCL paper. What Inversion.h says
+// of schedules that are not right holds here as well.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_COMPOSITION_H
+#define SCCL_MODEL_COMPOSITION_H
+
+#include "sccl/Model/Inversion.h"
+
+namespace sccl {
+
+/// The steps of `first`, then those of `second`, on the same topology. The
+/// result is one of the named kinds if its pre- and postcondition are those of
+/// one, with the C of `first`. Sends of `second` to ranks that already have
+/// the chunk as a side effect of `first` are left out. Fails unless the
+/// postcondition of `first` is the precondition of `second`, and if `second`
+/// combines: a rank would not know which values are already sums.
+Result<Implementation> compose(const Implementation &first,
+                               const Implementation &second);
+
+/// An all_reduce with C * ranks chunks on T, from an all_gather with C chunks
+/// on `T.reversed()`, which is inverted and comes first, and an all_gather with
+/// C chunks on T. Steps and rounds add up. (One schedule may serve as both if T
+/// is its own reverse.)
+Result<Implementation> composeAllReduce(const Implementation &onReversed,
+                                        const Implementation &allGather);
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_COMPOSITION_H

@@ -1,0 +1,242 @@
+//===- Export.cpp - From the Model to coll ops ----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+std::string coll::topologySymbolName(StringRef name) {
+  std::string symbol = name.str();
+  for (char &c : symbol)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '_';
+  return symbol;
+}
+
+TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
+                                const Topology &topology) {
+  auto op = TopologyOp::create(
+      builder, loc, topologySymbolName(topology.name()), topology.numRanks());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&op.getBody());
+
+  // A link's own limit is printed with the link.
+  std::vector<std::optional<unsigned>> ownBandwidth(topology.links().size());
+  std::vector<const BandwidthLimit *> shared;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    if (limit.links.size() == 1 && !ownBandwidth[limit.links.front()])
+      ownBandwidth[limit.links.front()] = limit.bandwidth;
+    else
+      shared.push_back(&limit);
+  }
+  for (auto [link, bandwidth] : llvm::zip_equal(topology.links(), ownBandwidth))
+    LinkOp::create(builder, loc, builder.getI32IntegerAttr(link.src),
+                   builder.getI32IntegerAttr(link.dst),
+                   bandwidth ? builder.getI32IntegerAttr(*bandwidth)
+                             : IntegerAttr());
+  for (const BandwidthLimit *limit : shared) {
+    SmallVector<int32_t> srcs, dsts;
+    for (unsigned link : limit->links) {
+      srcs.push_back(topology.links()[link].src);
+      dsts.push_back(topology.links()[link].dst);
+    }
+    LimitOp::create(builder, loc, srcs, dsts, limit->bandwidth);
+  }
+  return op;
+}
+
+/// Lists the chunks of each rank in `set` by ops of type `ConditionOp`.
+template <typename ConditionOp>
+static void exportConditions(OpBuilder &builder, Location loc,
+                             const RankChunkSet &set) {
+  for (unsigned rank = 0; rank < set.numRanks(); ++rank) {
+    std::vector<unsigned> chunks = set.chunksOf(rank);
+    if (!chunks.empty())
+      ConditionOp::create(builder, loc, rank,
+                          SmallVector<int32_t>(chunks.begin(), chunks.end()));
+  }
+}
+
+CollectiveOp coll::exportCollective(OpBuilder &builder, Location loc,
+                                    const Collective &collective) {
+  auto op = CollectiveOp::create(
+      builder, loc, collective.name(), collective.numRanks(),
+      collective.chunks(), collective.numChunks(), collective.combining());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&op.getBody());
+  exportConditions<PreOp>(builder, loc, collective.pre());
+  exportConditions<PostOp>(builder, loc, collective.post());
+  return op;
+}
+
+/// How ops name `collective`.
+static Attribute collectiveRef(OpBuilder &builder,
+                               const Collective &collective) {
+  if (collective.kind() == CollectiveKind::Custom)
+    return FlatSymbolRefAttr::get(builder.getContext(), collective.name());
+  return builder.getStringAttr(collective.name());
+}
+
+static TransportAttr exportTransport(OpBuilder &builder,
+                                     SendTransport transport) {
+  auto attr = [&](Transport by) {
+    return TransportAttr::get(builder.getContext(), by);
+  };
+  switch (transport) {
+  case SendTransport::Any:
+    return TransportAttr();
+  case SendTransport::Push:
+    return attr(Transport::Push);
+  case SendTransport::Pull:
+    return attr(Transport::Pull);
+  case SendTransport::DMA:
+    return attr(Transport::DMA);
+  }
+  llvm_unreachable("unknown transport");
+}
+
+namespace {
+/// Sends that differ in their chunks only.
+struct SendGroup {
+  Send first;
+  std::vector<ChunkRange> ranges;
+};
+} // namespace
+
+/// Sorts stably by a rank.
+static void sortByRank(std::vector<Send> &sends, uint32_t Send::*rank) {
+  uint32_t limit = 0;
+  for (const Send &send : sends)
+    limit = std::max(limit, send.*rank);
+  auto isLess = [rank](const Send &a, const Send &b) {
+    return a.*rank < b.*rank;
+  };
+  if (limit >= Topology::maxRanks) // which some schedule that is wrong may say
+    return llvm::stable_sort(sends, isLess);
+  std::vector<size_t> begins(limit + 2);
+  for (const Send &send : sends)
+    ++begins[send.*rank + 1];
+  for (size_t i = 1; i < begins.size(); ++i)
+    begins[i] += begins[i - 1];
+  std::vector<Send> sorted(sends.size());
+  for (const Send &send : sends)
+    sorted[begins[send.*rank]++] = send;
+  sends = std::move(sorted);
+}
+
+/// Sorts by link, and then by all the rest with the chunk last.
+static void sortByLink(std::vector<Send> &sends) {
+  sortByRank(sends, &Send::dst);
+  sortByRank(sends, &Send::src);
+  auto isLess = [](const Send &a, const Send &b) {
+    return std::tie(a.action, a.payload, a.transport, a.chunk) <
+           std::tie(b.action, b.payload, b.transport, b.chunk);
+  };
+  for (auto begin = sends.begin(); begin != sends.end();) {
+    auto end = std::find_if(begin, sends.end(), [&](const Send &send) {
+      return send.src != begin->src || send.dst != begin->dst;
+    });
+    if (!std::is_sorted(begin, end, isLess))
+      std::sort(begin, end, isLess);
+    begin = end;
+  }
+}
+
+/// `sends` in groups, in the order of their first chunks.
+static std::vector<SendGroup> groupSends(std::vector<Send> sends) {
+  sortByLink(sends);
+  std::vector<SendGroup> groups;
+  std::vector<uint32_t> chunks;
+  for (size_t begin = 0, end; begin < sends.size(); begin = end) {
+    Send next = sends[begin];
+    chunks.clear();
+    // A chunk that is sent twice, which no checker accepts, is a group apart.
+    for (end = begin; end < sends.size(); ++end) {
+      next.chunk = sends[end].chunk;
+      if (next != sends[end] ||
+          (!chunks.empty() && chunks.back() == next.chunk))
+        break;
+      chunks.push_back(next.chunk);
+    }
+    groups.push_back({sends[begin], toRanges(chunks)});
+  }
+  llvm::stable_sort(groups, [](const SendGroup &a, const SendGroup &b) {
+    return a.first < b.first;
+  });
+  return groups;
+}
+
+static void exportSends(OpBuilder &builder, Location loc,
+                        const std::vector<Send> &sends) {
+  SmallVector<int32_t> ranges;
+  for (const SendGroup &group : groupSends(sends)) {
+    ranges.clear();
+    for (const ChunkRange &range : group.ranges)
+      ranges.append(
+          {int32_t(range.first), int32_t(range.count), int32_t(range.stride)});
+    const Send &send = group.first;
+    auto create = [&](auto op) {
+      decltype(op)::create(builder, loc, send.payload == SendPayload::Input,
+                           ranges, send.src, send.dst,
+                           exportTransport(builder, send.transport));
+    };
+    if (send.action == SendAction::Copy)
+      create(SendOp());
+    else
+      create(ReduceOp());
+  }
+}
+
+ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
+                                StringRef name, StringRef topologySymbol,
+                                const Collective &collective,
+                                const Schedule &schedule,
+                                StringRef certificate) {
+  auto op = ScheduleOp::create(
+      builder, loc, builder.getStringAttr(name),
+      collectiveRef(builder, collective),
+      FlatSymbolRefAttr::get(builder.getContext(), topologySymbol),
+      builder.getI32IntegerAttr(collective.chunks()),
+      isRooted(collective.kind()) ? builder.getI32IntegerAttr(collective.root())
+                                  : IntegerAttr(),
+      certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&op.getBody());
+  for (const Step &step : schedule.steps) {
+    auto stepOp = StepOp::create(builder, loc, step.rounds);
+    OpBuilder::InsertionGuard stepGuard(builder);
+    builder.createBlock(&stepOp.getBody());
+    exportSends(builder, loc, step.sends);
+  }
+  return op;
+}
+
+OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
+                                         const Topology &topology,
+                                         const Collective &collective,
+                                         const Schedule &schedule,
+                                         StringRef certificate) {
+  context.loadDialect<CollDialect>();
+  OpBuilder builder(&context);
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  TopologyOp topologyOp = exportTopology(builder, loc, topology);
+  if (collective.kind() == CollectiveKind::Custom)
+    exportCollective(builder, loc, collective);
+  exportSchedule(builder, loc, name, topologyOp.getSymName(), collective,
+                 schedule, certificate);
+  return module;
+}

@@ -1,0 +1,128 @@
+//===- Composition.cpp - One schedule after another -----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/Composition.h"
+
+#include "ScheduleEdits.h"
+
+#include <algorithm>
+#include <ranges>
+
+using namespace sccl;
+
+/// Why the state after `first` is not that before `second`.
+static std::optional<Error> checkJoint(const Collective &first,
+                                       const Collective &second) {
+  std::string pair =
+      "cannot compose " + quoted(first) + " with " + quoted(second) + ": ";
+  if (second.combining())
+    return Error{pair + "the second must not combine"};
+  const RankChunkSet &after = first.post(), &before = second.pre();
+  auto shape = [](const RankChunkSet &set) {
+    return std::to_string(set.numRanks()) + " ranks and " +
+           std::to_string(set.numChunks()) + " chunks";
+  };
+  if (after.numRanks() != before.numRanks() ||
+      after.numChunks() != before.numChunks())
+    return Error{pair + "the first has " + shape(after) + ", the second " +
+                 shape(before)};
+  for (unsigned rank = 0; rank < after.numRanks(); ++rank)
+    for (unsigned chunk = 0; chunk < after.numChunks(); ++chunk)
+      if (after.contains(rank, chunk) != before.contains(rank, chunk)) {
+        bool has = after.contains(rank, chunk);
+        return Error{
+            pair + "rank " + std::to_string(rank) + (has ? " has" : " lacks") +
+            " chunk " + std::to_string(chunk) + " after the first, but " +
+            (has ? "must not have" : "needs") + " it before the second"};
+      }
+  return std::nullopt;
+}
+
+/// The collective that leads from `pre` of `first` to `post` of `second`.
+static Result<Collective> joinCollectives(const Collective &first,
+                                          const Collective &second) {
+  for (CollectiveKind kind : allCollectiveKinds())
+    for (unsigned root : {first.root(), second.root()}) {
+      Result<Collective> named =
+          Collective::make(kind, first.numRanks(), first.chunks(), root);
+      if (named && named->combining() == first.combining() &&
+          named->pre() == first.pre() && named->post() == second.post())
+        return named;
+    }
+  return Collective::makeCustom(first.name() + "_" + second.name(),
+                                first.chunks(), first.combining(), first.pre(),
+                                second.post());
+}
+
+/// The ranks that have the full value of a chunk at the end. Contributions in a
+/// schedule that the checker accepts never overlap, so counting them tells.
+static RankChunkSet completeAfter(const Implementation &implementation) {
+  const auto &[collective, schedule] = implementation;
+  const size_t numChunks = collective.numChunks();
+  std::vector<unsigned> full(numChunks, 1);
+  if (collective.combining())
+    full = ranksPerChunk(collective.pre());
+  std::vector<unsigned> parts(collective.numRanks() * numChunks);
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+    for (unsigned chunk : collective.pre().chunksOf(rank))
+      parts[rank * numChunks + chunk] = 1;
+  for (const Step &step : schedule.steps) {
+    std::vector<unsigned> carried;
+    for (const Send &send : step.sends)
+      carried.push_back(send.payload == SendPayload::Input
+                            ? 1
+                            : parts[send.src * numChunks + send.chunk]);
+    for (size_t i = 0; i < carried.size(); ++i) {
+      const Send &send = step.sends[i];
+      unsigned &value = parts[send.dst * numChunks + send.chunk];
+      value =
+          send.action == SendAction::Reduce ? value + carried[i] : carried[i];
+    }
+  }
+  RankChunkSet result(collective.numRanks(), collective.numChunks());
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+    for (unsigned chunk = 0; chunk < numChunks; ++chunk)
+      if (parts[rank * numChunks + chunk] >= full[chunk] && full[chunk] > 0)
+        result.insert(rank, chunk);
+  return result;
+}
+
+Result<Implementation> sccl::compose(const Implementation &first,
+                                     const Implementation &second) {
+  for (const Implementation *part : {&first, &second})
+    if (std::optional<Error> error = checkNumbers(*part))
+      return *error;
+  if (auto error = checkJoint(first.collective, second.collective))
+    return *error;
+  Result<Collective> collective =
+      joinCollectives(first.collective, second.collective);
+  if (!collective)
+    return Error{collective.error()};
+  RankChunkSet held = completeAfter(first);
+  Schedule schedule = first.schedule;
+  for (const Step &step : second.schedule.steps) {
+    Step &next = schedule.steps.emplace_back(step);
+    // The inputs of the second are values of the first.
+    for (Send &send : next.sends)
+      send.payload = SendPayload::Current;
+    keepUseful(next, /*combining=*/false, held);
+  }
+  schedule.normalize();
+  return Implementation{std::move(*collective), std::move(schedule)};
+}
+
+Result<Implementation> sccl::composeAllReduce(const Implementation &onReversed,
+                                              const Implementation &allGather) {
+  for (const Implementation *part : {&onReversed, &allGather})
+    if (part->collective.kind() != CollectiveKind::AllGather)
+      return Error{"all_reduce is composed of two all_gather schedules, got " +
+                   quoted(part->collective)};
+  Result<Implementation> reduceScatter = invert(onReversed);
+  if (!reduceScatter)
+    return reduceScatter;
+  return compose(*reduceScatter, allGather);
+}

@@ -1,0 +1,76 @@
+//===- Expressions.h - How contributions were reduced ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TRANSFORMS_EXPRESSIONS_H
+#define SCCL_TRANSFORMS_EXPRESSIONS_H
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sccl::coll {
+
+/// The ways in which contributions were reduced, each with a number of its own.
+/// Reductions are commutative, but floats round: (a b) c is not a (b c).
+class Expressions {
+public:
+  /// The contribution of a rank, in any chunk, is the expression `rank`.
+  explicit Expressions(unsigned numRanks)
+      : numRanks(numRanks), operands(numRanks) {}
+
+  /// The reduction of two; nothing if they have a contribution in common.
+  std::optional<unsigned> reduce(unsigned a, unsigned b) {
+    std::pair<unsigned, unsigned> pair = std::minmax(a, b);
+    auto [it, isNew] = numbers.try_emplace(pair, operands.size());
+    if (!isNew)
+      return it->second;
+    llvm::BitVector all = contributions(a);
+    if (all.anyCommon(contributions(b))) {
+      numbers.erase(it);
+      return std::nullopt;
+    }
+    all |= contributions(b);
+    operands.push_back(pair);
+    counts.push_back(all.count());
+    sets.push_back(std::move(all));
+    return it->second;
+  }
+
+  /// The ranks that are in an expression.
+  llvm::BitVector contributions(unsigned expression) const {
+    if (expression >= numRanks)
+      return sets[expression - numRanks];
+    llvm::BitVector own(numRanks);
+    own.set(expression);
+    return own;
+  }
+  unsigned numContributions(unsigned expression) const {
+    return expression < numRanks ? 1 : counts[expression - numRanks];
+  }
+
+  /// "((0 1) 2)".
+  std::string toString(unsigned expression) const {
+    const auto &pair = operands[expression];
+    if (!pair)
+      return std::to_string(expression);
+    return "(" + toString(pair->first) + " " + toString(pair->second) + ")";
+  }
+
+private:
+  unsigned numRanks;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> numbers;
+  std::vector<std::optional<std::pair<unsigned, unsigned>>> operands;
+  std::vector<llvm::BitVector> sets; ///< of the expressions that reduce
+  std::vector<unsigned> counts;      ///< likewise
+};
+
+} // namespace sccl::coll
+
+#endif // SCCL_TRANSFORMS_EXPRESSIONS_H

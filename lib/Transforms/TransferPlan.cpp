@@ -1,0 +1,361 @@
+//===- TransferPlan.cpp - What each channel does for a schedule -----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A schedule on 1024 ranks has 10^7 sends. Steps are expanded one at a time,
+// and what is known of each (rank, chunk) takes a few words in one array.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TransferPlan.h"
+
+#include "PairTable.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+std::vector<Send> coll::sortedSends(StepOp step) {
+  // By all but the chunk first, and then stably by the chunk.
+  std::vector<std::pair<Send, SendOpInterface>> keyed;
+  uint32_t numChunks = 0;
+  for (auto op : step.getBody().getOps<SendOpInterface>()) {
+    Send send = importSend(op);
+    send.chunk = 0;
+    if (send.transport == SendTransport::Any)
+      send.transport = SendTransport::Push;
+    keyed.push_back({send, op});
+    for (const ChunkRange &range : op.getChunkRanges())
+      numChunks = std::max(numChunks, range[range.count - 1] + 1);
+  }
+  llvm::stable_sort(
+      keyed, [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::vector<size_t> begins(numChunks + 1);
+  for (auto &[send, op] : keyed)
+    op.forEachChunk([&](uint32_t chunk) { ++begins[chunk + 1]; });
+  for (uint32_t chunk = 0; chunk < numChunks; ++chunk)
+    begins[chunk + 1] += begins[chunk];
+  std::vector<Send> sends(begins.back());
+  for (auto &[send, op] : keyed)
+    op.forEachChunk([&, send = send](uint32_t chunk) mutable {
+      send.chunk = chunk;
+      sends[begins[chunk]++] = send;
+    });
+  return sends;
+}
+
+namespace {
+/// What is known of a chunk at a rank.
+struct PairState {
+  static constexpr uint32_t absent = ~0u;
+  uint32_t input = absent;   ///< where the rank's input is to be had, packed
+  uint32_t current = absent; ///< the newest version that the rank has
+  uint32_t contributors = 0; ///< the number of ranks that are in it
+  uint32_t arrivalsLeft = 0; ///< still to come
+};
+
+/// Plans the transfers of all ranks.
+class Planner {
+public:
+  Planner(const Collective &collective, ScheduleOp schedule,
+          TransferPlanOptions options)
+      : collective(collective), schedule(schedule),
+        throughScratch(options.throughScratch || options.ll), ll(options.ll),
+        pairs(collective.numRanks(), collective.numChunks()),
+        ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
+
+  std::vector<PlannedRank> plan() {
+    countSends();
+    for (unsigned rank = 0; rank < ranks.size(); ++rank)
+      enterInputs(rank);
+    for (auto [index, step] :
+         llvm::enumerate(schedule.getBody().getOps<StepOp>()))
+      planStep(index, sortedSends(step));
+    if (ll)
+      dropUnread();
+    for (PlannedRank &rank : ranks)
+      for (auto &[peer, channel] : rank.channels)
+        order(channel);
+    return std::move(ranks);
+  }
+
+private:
+  static Slot unpack(uint32_t packed) {
+    return {Buffer(packed >> 30), packed & ((1u << 30) - 1)};
+  }
+  static uint32_t pack(Slot slot) {
+    return uint32_t(slot.buffer) << 30 | slot.index;
+  }
+
+  PairState &stateOf(unsigned rank, unsigned chunk) {
+    return states[pairs.number(rank, chunk)];
+  }
+
+  void forEachSend(function_ref<void(unsigned, const Send &)> visit) {
+    for (auto [index, step] :
+         llvm::enumerate(schedule.getBody().getOps<StepOp>()))
+      for (auto op : step.getBody().getOps<SendOpInterface>()) {
+        Send send = importSend(op);
+        op.forEachChunk([&, step = index](uint32_t chunk) {
+          send.chunk = chunk;
+          visit(step, send);
+        });
+      }
+  }
+
+  /// Finds which ranks ever have which chunks, and counts arrivals.
+  void countSends() {
+    for (unsigned rank = 0; rank < ranks.size(); ++rank)
+      for (unsigned chunk : collective.pre().chunksOf(rank)) {
+        pairs.insert(rank, chunk);
+        ++numContributors[chunk];
+      }
+    forEachSend([&](unsigned, const Send &send) {
+      pairs.insert(send.dst, send.chunk);
+    });
+    states.resize(pairs.finish());
+    if (throughScratch)
+      pulled.resize(states.size());
+    if (ll)
+      lastSent.resize(states.size());
+    forEachSend([&](unsigned step, const Send &send) {
+      ++stateOf(send.dst, send.chunk).arrivalsLeft;
+      if (throughScratch && send.transport == SendTransport::Pull)
+        pulled[pairs.number(send.src, send.chunk)] = true;
+      if (ll && send.payload != SendPayload::Input)
+        lastSent[pairs.number(send.src, send.chunk)] = step;
+    });
+  }
+
+  bool isPulled(unsigned rank, unsigned chunk) const {
+    return throughScratch && pulled[pairs.number(rank, chunk)];
+  }
+
+  Slot newScratch(unsigned rank) {
+    return {Buffer::Scratch, ranks[rank].scratchSlots++};
+  }
+
+  /// Enters the inputs, copies to the output what no arrival will replace, and
+  /// to scratch what peers pull from there.
+  void enterInputs(unsigned rank) {
+    SlotCounter outputs(collective.post(), rank);
+    for (auto [slot, chunk] :
+         llvm::enumerate(collective.pre().chunksOf(rank))) {
+      PairState &state = stateOf(rank, chunk);
+      Slot input{Buffer::Input, unsigned(slot)};
+      std::optional<unsigned> output = outputs.slotOf(chunk);
+      if (output && state.arrivalsLeft == 0)
+        addLocal(rank, 0, Phase::Stage, chunk, input,
+                 {Buffer::Output, *output});
+      if (isPulled(rank, chunk)) {
+        Slot staged = newScratch(rank);
+        addLocal(rank, 0, Phase::Stage, chunk, input, staged);
+        input = staged;
+      }
+      state.input = state.current = pack(input);
+      state.contributors = 1;
+    }
+  }
+
+  void addLocal(unsigned rank, unsigned step, Phase phase, unsigned chunk,
+                Slot src, Slot dst, std::optional<Slot> rhs = std::nullopt,
+                bool isFinal = false) {
+    add(ranks[rank].channels[rank],
+        {step, phase, SendTransport::Push, chunk, 1, src, rhs, dst, isFinal});
+  }
+
+  /// Appends a transfer, or lets the last one of its phase go on.
+  void add(PlannedChannel &channel, const PlannedTransfer &transfer) {
+    std::optional<size_t> &last = channel.last[size_t(transfer.phase)];
+    // With LL words some may be dropped yet, one by one.
+    if (!ll && last && continues(channel.transfers[*last], transfer)) {
+      ++channel.transfers[*last].count;
+      return;
+    }
+    last = channel.transfers.size();
+    channel.transfers.push_back(transfer);
+  }
+
+  /// The slot for the version that the next arrival of `chunk` makes, in step
+  /// `step`, and that a peer writes if `byPeer`.
+  Slot nextVersion(unsigned rank, unsigned chunk, unsigned step, bool byPeer) {
+    std::optional<unsigned> output = outputSlot(rank, chunk);
+    bool isLast = --stateOf(rank, chunk).arrivalsLeft == 0 && output;
+    bool isSentOn = ll && lastSent[pairs.number(rank, chunk)] > step;
+    bool mustPass =
+        throughScratch && (byPeer || isSentOn || isPulled(rank, chunk));
+    if (isLast && !mustPass)
+      return {Buffer::Output, *output};
+    Slot version = newScratch(rank);
+    if (isLast)
+      deliveries.push_back({rank, chunk, version, {Buffer::Output, *output}});
+    return version;
+  }
+
+  std::optional<unsigned> outputSlot(unsigned rank, unsigned chunk) {
+    if (outputs.empty())
+      for (unsigned i = 0; i < ranks.size(); ++i)
+        outputs.emplace_back(collective.post(), i);
+    return outputs[rank].slotOf(chunk);
+  }
+
+  /// What a send brings.
+  struct Payload {
+    Slot slot;
+    unsigned contributors;
+  };
+
+  Payload payloadOf(const Send &send) {
+    const PairState &state = stateOf(send.src, send.chunk);
+    if (send.payload == SendPayload::Input)
+      return {unpack(state.input), 1};
+    return {unpack(state.current), state.contributors};
+  }
+
+  void planStep(unsigned index, const std::vector<Send> &sends) {
+    // All payloads are looked up before any version changes.
+    std::vector<Payload> payloads;
+    payloads.reserve(sends.size());
+    for (const Send &send : sends)
+      payloads.push_back(payloadOf(send));
+    for (auto [send, payload] : llvm::zip_equal(sends, payloads))
+      planSend(index, send, payload);
+    for (const Delivery &delivery : deliveries)
+      addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
+               delivery.version, delivery.output);
+    deliveries.clear();
+  }
+
+  void planSend(unsigned index, const Send &send, Payload payload) {
+    PairState &state = stateOf(send.dst, send.chunk);
+    bool isPull = send.transport == SendTransport::Pull;
+    bool reduces =
+        send.action == SendAction::Reduce && state.current != PairState::absent;
+    Slot landing = reduces ? newScratch(send.dst)
+                           : nextVersion(send.dst, send.chunk, index, !isPull);
+    unsigned mover = isPull ? send.dst : send.src;
+    unsigned peer = isPull ? send.src : send.dst;
+    add(ranks[mover].channels[peer],
+        {index, Phase::Move, send.transport, send.chunk, 1, payload.slot,
+         std::nullopt, landing});
+    if (reduces) {
+      Slot result = nextVersion(send.dst, send.chunk, index, false);
+      // Contributions are disjoint in a schedule that is right.
+      payload.contributors += state.contributors;
+      bool isFinal = payload.contributors == numContributors[send.chunk];
+      addLocal(send.dst, index, Phase::Reduce, send.chunk,
+               unpack(state.current), result, landing, isFinal);
+      landing = result;
+    }
+    state.current = pack(landing);
+    state.contributors = payload.contributors;
+  }
+
+  /// Drops the transfers to scratch that nobody reads, and those that only such
+  /// transfers have read.
+  void dropUnread();
+
+  /// True if `b` continues `a` in memory and in the numbering of chunks.
+  bool continues(const PlannedTransfer &a, const PlannedTransfer &b) const {
+    auto follows = [&](const Slot &first, const Slot &second) {
+      return first.buffer == second.buffer &&
+             first.index + a.count == second.index;
+    };
+    return a.step == b.step && a.phase == b.phase && a.isFinal == b.isFinal &&
+           a.transport == b.transport && a.chunk + a.count == b.chunk &&
+           b.chunk % collective.chunksPerSegment() != 0 &&
+           follows(a.src, b.src) && follows(a.dst, b.dst) &&
+           a.rhs.has_value() == b.rhs.has_value() &&
+           (!a.rhs || follows(*a.rhs, *b.rhs));
+  }
+
+  void order(PlannedChannel &channel) {
+    std::vector<PlannedTransfer> transfers = std::move(channel.transfers);
+    llvm::stable_sort(transfers, [](const auto &a, const auto &b) {
+      return std::tie(a.step, a.phase) < std::tie(b.step, b.phase);
+    });
+    channel.transfers.clear();
+    for (const PlannedTransfer &transfer : transfers) {
+      if (!channel.transfers.empty() &&
+          continues(channel.transfers.back(), transfer))
+        channel.transfers.back().count += transfer.count;
+      else
+        channel.transfers.push_back(transfer);
+    }
+  }
+
+  /// A copy of a last version from scratch to the output.
+  struct Delivery {
+    unsigned rank, chunk;
+    Slot version, output;
+  };
+
+  const Collective &collective;
+  ScheduleOp schedule;
+  bool throughScratch, ll;
+  PairTable pairs; ///< a rank, and a chunk that it has at some time
+  std::vector<PairState> states;
+  std::vector<bool> pulled;         ///< by pair, through scratch: by peers
+  std::vector<uint32_t> lastSent;   ///< by pair, with LL words: the last step
+  std::vector<SlotCounter> outputs; ///< by rank
+  std::vector<PlannedRank> ranks;
+  std::vector<unsigned> numContributors; ///< to each chunk
+  std::vector<Delivery> deliveries;      ///< of the step in hand
+};
+} // namespace
+
+void Planner::dropUnread() {
+  // Readers of each slot of scratch, by rank and slot; and who writes it.
+  using SlotKey = std::pair<unsigned, unsigned>;
+  llvm::DenseMap<SlotKey, unsigned> readers;
+  llvm::DenseMap<SlotKey, std::pair<unsigned, PlannedTransfer *>> writers;
+  auto forEachRead = [](unsigned rank, const PlannedTransfer &transfer,
+                        auto visit) {
+    for (const std::optional<Slot> &slot :
+         {std::optional(transfer.src), transfer.rhs})
+      if (slot && slot->buffer == Buffer::Scratch)
+        visit(SlotKey{rank, slot->index});
+  };
+  for (auto [number, rank] : llvm::enumerate(ranks))
+    for (auto &[peer, channel] : rank.channels)
+      for (PlannedTransfer &transfer : channel.transfers) {
+        forEachRead(number, transfer, [&](SlotKey slot) { ++readers[slot]; });
+        if (transfer.dst.buffer == Buffer::Scratch)
+          writers[{peer, transfer.dst.index}] = {unsigned(number), &transfer};
+      }
+  std::vector<SlotKey> unread;
+  for (auto &[slot, writer] : writers)
+    if (!readers.lookup(slot))
+      unread.push_back(slot);
+  llvm::DenseSet<const PlannedTransfer *> dropped;
+  while (!unread.empty()) {
+    auto [rank, transfer] = writers.at(unread.back());
+    unread.pop_back();
+    dropped.insert(transfer);
+    forEachRead(rank, *transfer, [&](SlotKey slot) {
+      if (--readers[slot] == 0 && writers.contains(slot))
+        unread.push_back(slot);
+    });
+  }
+  for (PlannedRank &rank : ranks) {
+    for (auto &[peer, channel] : rank.channels)
+      llvm::erase_if(channel.transfers, [&](const PlannedTransfer &transfer) {
+        return dropped.contains(&transfer);
+      });
+    std::erase_if(rank.channels, [](const auto &entry) {
+      return entry.second.transfers.empty();
+    });
+  }
+}
+
+std::vector<PlannedRank> coll::planTransfers(const Collective &collective,
+                                             ScheduleOp schedule,
+                                             TransferPlanOptions options) {
+  return Planner(collective, schedule, options).plan();
+}

@@ -1,0 +1,89 @@
+//===- TransferPlan.h - What each channel does for a schedule --*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each (rank, chunk) has a row of *versions*: version 0 is the rank's input,
+// and every send that arrives makes the next one. A version is never
+// overwritten, so the sends of a step, which must read the state before the
+// step, need no copies and no synchronization beyond "wait until the version
+// exists". The last version of a chunk that the rank must hold at the end lives
+// in the output, the others in scratch.
+//
+// Through scratch, peers touch nothing but scratch: what a peer pushes lands
+// there and is copied to the output, and what a peer pulls is put there first.
+//
+// With LL words a rank also keeps in scratch what it sends on, since outputs
+// hold no LL words; and what nobody reads is not sent, because nobody would
+// wait for it either.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TRANSFORMS_TRANSFERPLAN_H
+#define SCCL_TRANSFORMS_TRANSFERPLAN_H
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Schedule.h"
+
+#include <array>
+#include <map>
+
+namespace sccl::coll {
+
+/// A slot of a buffer of the rank in question.
+struct Slot {
+  Buffer buffer;
+  unsigned index;
+  bool operator==(const Slot &) const = default;
+};
+
+/// What a channel does within a step, in this order: nothing that comes first
+/// waits for anything that comes later, on any rank.
+enum class Phase : uint8_t { Stage, Move, Reduce, Deliver };
+
+/// A transfer that some channel will execute.
+struct PlannedTransfer {
+  unsigned step;
+  Phase phase;
+  SendTransport transport; ///< of a move
+  unsigned chunk;
+  unsigned count;
+  Slot src;
+  std::optional<Slot> rhs; ///< of a reduction
+  Slot dst;
+  bool isFinal = false; ///< of a reduction: the result has all contributions
+};
+
+/// What one channel executes, in order.
+struct PlannedChannel {
+  std::vector<PlannedTransfer> transfers;
+  /// The last one of each phase, to be continued.
+  std::array<std::optional<size_t>, 4> last;
+};
+
+/// What one rank executes.
+struct PlannedRank {
+  std::map<unsigned, PlannedChannel> channels; ///< by peer
+  unsigned scratchSlots = 0;
+};
+
+struct TransferPlanOptions {
+  bool throughScratch = false;
+  bool ll = false;
+};
+
+/// The transfers of all ranks for a schedule, which must be right.
+std::vector<PlannedRank> planTransfers(const Collective &collective,
+                                       ScheduleOp schedule,
+                                       TransferPlanOptions options);
+
+/// The sends of `step` in ascending order. What does not say by whom it is
+/// moved is pushed.
+std::vector<Send> sortedSends(StepOp step);
+
+} // namespace sccl::coll
+
+#endif // SCCL_TRANSFORMS_TRANSFERPLAN_H
