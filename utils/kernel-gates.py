@@ -368,7 +368,7 @@ def main():
         functions = parse(text, is_ptx)
         chip = re.search(r"\.target (\w+)" if is_ptx else r"--(gfx\w+)", text)
         kernels = sum(f.is_kernel for f in functions.values())
-        if not kernels or not chip or "coll_copy" not in functions:
+        if not kernels or not chip or not any(n.startswith("coll_copy") for n in functions):
             print(f"kernel-gates: {path} holds no kernel of sccl")
             return 1
         print(f"{path.name}: {kernels} kernels for {chip[1]}")
