@@ -456,11 +456,15 @@ void PriceModel::readTree(const std::vector<double> &duals, unsigned t,
 }
 
 Result<PriceDuals> PriceModel::solve(const Deadline &deadline) const {
-  Result<LinearProgram::Solution> solution = program.solve(deadline);
-  if (!solution)
-    return Error{solution.error()};
-  const std::vector<double> &duals = solution->duals;
-  PriceDuals result{solution->optimum, {steps, {}}, {}, {}, {}};
+  LPSolution solution = program.solve(deadline);
+  if (solution.status != LPStatus::Optimal)
+    return Error{"the linear program of " + std::to_string(program.numRows()) +
+                 " rows and " + std::to_string(program.numColumns()) +
+                 " columns " +
+                 (deadline.expired() ? "was stopped: " + deadline.reason()
+                                     : "has no optimum, says Clp")};
+  const std::vector<double> &duals = solution.multipliers;
+  PriceDuals result{solution.optimum, {steps, {}}, {}, {}, {}};
   for (unsigned limit = 0; limit < problem.limits.size(); ++limit) {
     unsigned cls = limits.classOf[limit];
     for (unsigned step = 0; step < steps; ++step)

@@ -22,14 +22,15 @@ unsigned FlowNetwork::addArc(unsigned from, unsigned to, Amount capacity) {
 }
 
 FlowNetwork::Amount FlowNetwork::maximize(unsigned source, unsigned sink,
-                                          const std::function<bool()> &stop) {
+                                          const Deadline &deadline) {
   for (unsigned arc = 0; arc < numArcs(); ++arc) {
     arcs[2 * arc].residual = capacities[arc];
     arcs[2 * arc + 1].residual = 0;
   }
   Amount total = 0;
-  while (findLevels(source, sink) && !stop())
-    total += pushAlongLevels(source, sink, stop);
+  while (findLevels(source, sink) &&
+         !deadline.tick(1 + numArcs() / arcsPerUnit))
+    total += pushAlongLevels(source, sink, deadline);
   return total;
 }
 
@@ -70,24 +71,29 @@ FlowNetwork::Amount FlowNetwork::pushPath(std::vector<unsigned> &path) {
 }
 
 /// A blocking flow. Not recursive, as paths can be as long as the network.
-FlowNetwork::Amount
-FlowNetwork::pushAlongLevels(unsigned source, unsigned sink,
-                             const std::function<bool()> &stop) {
+FlowNetwork::Amount FlowNetwork::pushAlongLevels(unsigned source, unsigned sink,
+                                                 const Deadline &deadline) {
   current = firstArc;
+  size_t looked = 0;
   Amount total = 0;
   std::vector<unsigned> path;
   while (true) {
     unsigned node = path.empty() ? source : arcs[path.back()].to;
     if (node == sink) {
+      looked += 2 * path.size();
       total += pushPath(path);
-      if (stop())
+      deadline.charge(looked / arcsPerUnit);
+      looked %= arcsPerUnit;
+      if (deadline.expired())
         return total;
       continue;
     }
     unsigned &half = current[node];
     while (half != none && (arcs[half].residual == 0 ||
-                            level[arcs[half].to] != level[node] + 1))
+                            level[arcs[half].to] != level[node] + 1)) {
       half = arcs[half].next;
+      ++looked;
+    }
     if (half != none) {
       path.push_back(half);
     } else if (path.empty()) {

@@ -13,9 +13,10 @@
 #ifndef SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
 #define SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
 
+#include "sccl/Optimize/Deadline.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace sccl {
@@ -42,9 +43,8 @@ public:
   }
 
   /// Computes a maximum flow from nothing and returns its amount; a smaller one
-  /// if `stop` returns true.
-  Amount maximize(unsigned source, unsigned sink,
-                  const std::function<bool()> &stop);
+  /// if `deadline` expires.
+  Amount maximize(unsigned source, unsigned sink, const Deadline &deadline);
 
   // Of the flow computed last:
   Amount flow(unsigned arc) const { return arcs[2 * arc + 1].residual; }
@@ -65,10 +65,12 @@ private:
     Amount residual;
   };
   static constexpr unsigned none = ~0u;
+  /// Arcs looked at in a unit of work. Measured: 100 to 300 per microsecond.
+  static constexpr size_t arcsPerUnit = 128;
 
   bool findLevels(unsigned source, unsigned sink);
   Amount pushAlongLevels(unsigned source, unsigned sink,
-                         const std::function<bool()> &stop);
+                         const Deadline &deadline);
   Amount pushPath(std::vector<unsigned> &path);
 
   std::vector<unsigned> firstArc, level, current, queue;

@@ -7,7 +7,7 @@
 
 #include "IntegerProgram.h"
 
-#include "Optimize/SimplexGuard.h"
+#include "Simplex.h"
 
 #include <CbcEventHandler.hpp>
 #include <CbcHeuristic.hpp>
@@ -72,20 +72,8 @@ static void load(const IntegerProgram &program, ClpSimplex &simplex) {
 LPSolution sccl::solveRelaxation(const IntegerProgram &program,
                                  const Deadline &deadline) {
   ClpSimplex simplex;
-  simplex.setLogLevel(0);
-  SimplexGuard guard(deadline);
-  simplex.passInEventHandler(&guard);
   load(program, simplex);
-  simplex.dual();
-  if (simplex.isProvenPrimalInfeasible())
-    return {LPStatus::Infeasible, {}, {}};
-  if (!simplex.isProvenOptimal())
-    return {LPStatus::Stopped, {}, {}};
-  const double *values = simplex.primalColumnSolution();
-  const double *multipliers = simplex.dualRowSolution();
-  return {LPStatus::Optimal,
-          {values, values + program.columns.size()},
-          {multipliers, multipliers + program.rows.size()}};
+  return runSimplex(simplex, LPMethod::Direct, deadline);
 }
 
 std::optional<std::vector<int64_t>>
@@ -93,7 +81,7 @@ sccl::findIntegerSolution(const IntegerProgram &program, unsigned maxNodes,
                           unsigned seed, const Deadline &deadline) {
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
-  SimplexGuard simplexGuard(deadline);
+  SimplexGuard simplexGuard(deadline, program.rows.size());
   solver.getModelPtr()->passInEventHandler(&simplexGuard);
   load(program, *solver.getModelPtr());
   for (unsigned column = 0; column < program.columns.size(); ++column)
@@ -105,10 +93,10 @@ sccl::findIntegerSolution(const IntegerProgram &program, unsigned maxNodes,
   SearchGuard searchGuard(deadline);
   model.passInEventHandler(&searchGuard);
   model.setRandomSeed(int(seed & 0x7fffffff));
+  // No limit of time: what Cbc makes of one is not the same twice. The guards
+  // look at the clock.
   model.setMaximumNodes(int(maxNodes));
   model.setMaximumSolutions(1);
-  model.setMaximumSeconds(deadline.remainingSeconds());
-  model.setUseElapsedTime(true);
   CbcRounding rounding(model);
   model.addHeuristic(&rounding);
   CbcHeuristicDiveCoefficient dive(model);

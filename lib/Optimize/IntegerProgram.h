@@ -14,6 +14,7 @@
 #ifndef SCCL_LIB_OPTIMIZE_INTEGERPROGRAM_H
 #define SCCL_LIB_OPTIMIZE_INTEGERPROGRAM_H
 
+#include "Optimize/LinearProgram.h"
 #include "sccl/Optimize/Deadline.h"
 
 #include <cstdint>
@@ -49,14 +50,6 @@ struct IntegerProgram {
     rows.push_back(row);
     return static_cast<unsigned>(rows.size() - 1);
   }
-};
-
-enum class LPStatus { Optimal, Infeasible, Stopped };
-
-struct LPSolution {
-  LPStatus status;
-  std::vector<double> values;      ///< per column, if optimal
-  std::vector<double> multipliers; ///< per row, if optimal
 };
 
 /// Solves the program without its integrality.

@@ -13,14 +13,12 @@
 
 #include "LinearProgram.h"
 
-#include "SimplexGuard.h"
+#include "Simplex.h"
 
 #include <ClpSimplex.hpp>
-#include <ClpSolve.hpp>
 #include <CoinPackedMatrix.hpp>
 
 using namespace sccl;
-using namespace sccl::bounds;
 
 unsigned LinearProgram::addRow(Sense sense, double bound,
                                const std::vector<Term> &terms) {
@@ -43,32 +41,15 @@ unsigned LinearProgram::addRow(Sense sense, double bound,
   return row;
 }
 
-Result<LinearProgram::Solution>
-LinearProgram::solve(const Deadline &deadline) const {
+LPSolution LinearProgram::solve(const Deadline &deadline) const {
   CoinPackedMatrix matrix(/*colordered=*/false, int(costs.size()),
                           int(lower.size()), CoinBigIndex(values.size()),
                           values.data(), columns.data(), starts.data(),
                           /*len=*/nullptr);
   ClpSimplex simplex;
-  simplex.setLogLevel(0);
   std::vector<double> zeros(costs.size());
   std::vector<double> unbounded(costs.size(), COIN_DBL_MAX);
   simplex.loadProblem(matrix, zeros.data(), unbounded.data(), costs.data(),
                       lower.data(), upper.data());
-  SimplexGuard guard(deadline);
-  simplex.passInEventHandler(&guard);
-  // Always perturbed and presolved: the programs are very degenerate, and this
-  // takes a fifth of the time.
-  simplex.setPerturbation(50);
-  ClpSolve method;
-  method.setSolveType(ClpSolve::useDual);
-  simplex.initialSolve(method);
-  if (simplex.status() != 0)
-    return Error{"the linear program of " + std::to_string(lower.size()) +
-                 " rows and " + std::to_string(costs.size()) +
-                 " columns ended with Clp status " +
-                 std::to_string(simplex.status())};
-  const double *duals = simplex.getRowPrice();
-  return Solution{simplex.objectiveValue(),
-                  std::vector<double>(duals, duals + lower.size())};
+  return runSimplex(simplex, LPMethod::Presolved, deadline);
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only place that knows the solver's interface.
+// Clp works with floating point: whoever draws conclusions from a solution
+// computes them anew in integers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +14,33 @@
 #define SCCL_LIB_OPTIMIZE_LINEARPROGRAM_H
 
 #include "sccl/Optimize/Deadline.h"
-#include "sccl/Model/Result.h"
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
-namespace sccl::bounds {
+namespace sccl {
+
+enum class LPStatus {
+  Optimal,
+  Infeasible,
+  Stopped, ///< limits were reached, or Clp got into difficulties
+};
+
+enum class LPMethod {
+  Direct,
+  /// Presolved and perturbed: a fifth of the time where many solutions are as
+  /// good.
+  Presolved,
+};
+
+struct LPSolution {
+  LPStatus status;
+  double optimum;             ///< if optimal, as all below
+  std::vector<double> values; ///< per column
+  /// Per row: what the optimum gains per unit of its bound.
+  std::vector<double> multipliers;
+};
 
 /// Minimises a sum of columns, each at least 0, subject to rows.
 class LinearProgram {
@@ -28,21 +50,15 @@ public:
   using Term = std::pair<unsigned, double>;
   enum class Sense { AtLeast, AtMost, Equal };
 
-  struct Solution {
-    double optimum;
-    /// One multiplier per row: what the optimum gains per unit of its bound.
-    std::vector<double> duals;
-  };
-
   unsigned addColumn(double cost) {
     costs.push_back(cost);
     return costs.size() - 1;
   }
   unsigned addRow(Sense sense, double bound, const std::vector<Term> &terms);
   size_t numColumns() const { return costs.size(); }
+  size_t numRows() const { return lower.size(); }
 
-  /// Solves it. Fails without an optimum, or when `deadline` has expired.
-  Result<Solution> solve(const Deadline &deadline) const;
+  LPSolution solve(const Deadline &deadline) const;
 
 private:
   std::vector<double> costs, lower, upper;
@@ -52,6 +68,6 @@ private:
   std::vector<std::pair<unsigned, size_t>> lastSeen;
 };
 
-} // namespace sccl::bounds
+} // namespace sccl
 
 #endif // SCCL_LIB_OPTIMIZE_LINEARPROGRAM_H

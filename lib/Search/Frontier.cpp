@@ -13,11 +13,10 @@
 
 #include "sccl/Search/Frontier.h"
 
-#include "sccl/Optimize/Deadline.h"
 #include "sccl/Model/Instance.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <iterator>
 #include <map>
@@ -33,8 +32,6 @@ Result<Collective> sccl::smallestCollective(const CollectiveFamily &family,
 }
 
 namespace {
-using Clock = std::chrono::steady_clock;
-
 /// One (C, R) to try at some number of steps.
 struct Candidate {
   unsigned chunks, rounds;
@@ -47,7 +44,8 @@ public:
                  const FrontierOptions &options, const Collective &smallest)
       : topology(topology), family(family), options(options),
         smallest(smallest),
-        deadline(options.timeoutSeconds, options.solver.interrupt) {}
+        deadline(SearchLimits{.timeoutSeconds = options.timeoutSeconds,
+                              .interrupt = options.solver.interrupt}) {}
 
   Frontier run(const std::function<void(const FrontierPoint &)> &progress) {
     findBounds();
@@ -78,7 +76,8 @@ private:
 
   void findBounds() {
     LowerBoundOptions limits;
-    limits.timeoutSeconds = remainingSeconds();
+    limits.maxWork = options.probeWork;
+    limits.timeoutSeconds = deadline.remainingLimit();
     limits.interrupt = options.solver.interrupt;
     if (Result<LowerBound> any = throughputBound(topology, smallest, limits))
       frontier.throughput = *any;
@@ -86,7 +85,7 @@ private:
     for (unsigned s = 1; s <= options.maxSteps && !deadline.expired(); ++s) {
       announce({s});
       LowerBoundOptions boundOptions = limits;
-      boundOptions.timeoutSeconds = remainingSeconds();
+      boundOptions.timeoutSeconds = deadline.remainingLimit();
       // What fewer steps can do anyway need not be proved again.
       if (frontier.throughput)
         boundOptions.target = frontier.throughput->value;
@@ -204,8 +203,8 @@ private:
   std::optional<FrontierPoint>
   searchFromEasySide(unsigned s, std::vector<Candidate> candidates,
                      bool isBrief) {
-    constexpr unsigned moreRounds = 4, briefTurn = 64;
-    constexpr double briefSeconds = 1; // of engines that know no turns
+    constexpr unsigned moreRounds = 4;
+    constexpr uint64_t briefWork = 100'000;
     // If the bound is far off, nothing that is near it exists.
     unsigned unit = smallest.chunks();
     for (unsigned more = 1; more <= moreRounds; ++more)
@@ -216,21 +215,18 @@ private:
                        return a.bandwidth() > b.bandwidth();
                      });
     SolverOptions solver = probeOptions();
-    if (isBrief) {
-      solver.maxTurns = 1;
-      solver.firstTurn = briefTurn;
-      solver.timeoutSeconds = briefSeconds;
-    }
-    Clock::time_point began = Clock::now();
+    if (isBrief)
+      solver.maxWork = briefWork;
+    uint64_t used = 0;
     std::optional<FrontierPoint> best;
     for (const Candidate &candidate : candidates) {
-      std::chrono::duration<double> used = Clock::now() - began;
-      if (deadline.expired() || used.count() > options.stepSeconds)
+      if (deadline.expired() || used > options.stepWork)
         break;
       if (isDominated(candidate) ||
           (best && best->bandwidth() <= candidate.bandwidth()))
         continue;
-      if (auto point = tryCandidate(s, candidate, options.engine, solver))
+      if (auto point =
+              tryCandidate(s, candidate, options.engine, solver, &used))
         best = std::move(point);
       else if (isBrief)
         break;
@@ -292,9 +288,9 @@ private:
   /// search.
   std::optional<FrontierPoint>
   searchBriefly(unsigned s, const std::vector<Candidate> &candidates) {
-    constexpr unsigned briefTurns = 2;
+    constexpr uint64_t briefWork = 1'000'000;
     SolverOptions brief = probeOptions();
-    brief.maxTurns = briefTurns;
+    brief.maxWork = briefWork;
     if (candidates.empty() || family.kind != CollectiveKind::AllReduce)
       return std::nullopt;
     return tryCandidate(s, candidates.front(), options.engine, brief);
@@ -317,16 +313,15 @@ private:
   /// For one (C, S, R), which the bounds allow.
   SolverOptions probeOptions() const {
     SolverOptions solver = options.solver;
-    solver.timeoutSeconds = options.probeSeconds;
+    solver.maxWork = options.probeWork;
     solver.useBounds = false;
     return solver;
   }
 
   /// A schedule for `candidate`, unless fewer steps do as well.
-  std::optional<FrontierPoint> tryCandidate(unsigned s,
-                                            const Candidate &candidate,
-                                            std::string_view engine,
-                                            SolverOptions solver) {
+  std::optional<FrontierPoint>
+  tryCandidate(unsigned s, const Candidate &candidate, std::string_view engine,
+               SolverOptions solver, uint64_t *used = nullptr) {
     if (isDominated(candidate))
       return std::nullopt;
     Result<Collective> collective = Collective::make(
@@ -338,8 +333,10 @@ private:
     if (!instance)
       return std::nullopt;
     announce({s, candidate.chunks, candidate.rounds});
-    solver.timeoutSeconds = std::min(solver.timeoutSeconds, remainingSeconds());
+    solver.timeoutSeconds = deadline.remainingLimit();
     SynthesisResult result = synthesize(*instance, solver, engine);
+    if (used)
+      *used += result.work;
     if (auto *satisfied = std::get_if<Satisfied>(&result.outcome))
       return makePoint(s, candidate, std::move(satisfied->schedule), result);
     if (auto *failed = std::get_if<Failed>(&result.outcome))
@@ -449,12 +446,6 @@ private:
     frontier.bounds = std::move(bounds);
     if (!frontier.complete && !failure.empty())
       frontier.why += "; " + failure;
-  }
-
-  /// For one bound or (C, S, R).
-  double remainingSeconds() const {
-    return options.timeoutSeconds > 0 ? deadline.remainingLimit()
-                                      : options.probeSeconds;
   }
 
   static constexpr std::string_view packing = "packing";

@@ -19,11 +19,18 @@
 
 namespace sccl {
 
-/// What `engine` says about `instance` and how long that took: `answer()`, or
-/// that it does not take it, or what `answer` throws. Lack of memory is
-/// unknown; any other exception is a mistake, and fails.
-SynthesisResult runEngine(const SolverBackend &engine, const Instance &instance,
-                          const std::function<Outcome()> &answer);
+/// What `engine` says about `instance`, how long that took and how much work it
+/// was: `answer()`, or that it does not take it, or what `answer` throws. Lack
+/// of memory is unknown; any other exception is a mistake, and fails.
+SynthesisResult
+runEngine(const SolverBackend &engine, const Instance &instance,
+          const SearchLimits &limits,
+          const std::function<Outcome(const Deadline &)> &answer);
+
+/// What to say when `deadline` has expired.
+inline Unknown gaveUp(const Deadline &deadline) {
+  return {deadline.reason(), !deadline.isOver()};
+}
 
 /// Max-flow for gather and scatter.
 std::unique_ptr<SolverBackend> createFlowBackend();
@@ -31,7 +38,7 @@ std::unique_ptr<SolverBackend> createFlowBackend();
 std::unique_ptr<SolverBackend> createMatchingBackend();
 /// Integer flows for all_to_all. Only built with SCCL_HAVE_CBC.
 std::unique_ptr<SolverBackend> createMilpBackend();
-/// Clauses for everything that does not combine. Only built with
+/// Clauses for everything that only moves chunks. Only built with
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createSatBackend();
 /// Inversion and composition of what the other engines find, for collectives

@@ -12,9 +12,9 @@
 using namespace sccl;
 
 std::optional<std::vector<unsigned>>
-RoundSearch::next(const std::function<bool()> &stop) {
+RoundSearch::next(const Deadline &deadline) {
   trial.assign(steps, 1);
-  if (!descend(0, rounds, !last.empty(), stop))
+  if (!descend(0, rounds, !last.empty(), deadline))
     return std::nullopt;
   last = trial;
   skipping = false;
@@ -39,8 +39,10 @@ bool RoundSearch::isHopeless(unsigned step, unsigned left) const {
 /// Chooses the rounds from `step` on. While `onPath`, the choices so far are
 /// those of the distribution last returned, and nothing before it is looked at.
 bool RoundSearch::descend(unsigned step, unsigned left, bool onPath,
-                          const std::function<bool()> &stop) {
-  if (stop() || isHopeless(step, left))
+                          const Deadline &deadline) {
+  // About as long as it takes to look at the cuts.
+  uint64_t work = 1 + cuts.size() * steps / 512;
+  if (deadline.tick(work) || isHopeless(step, left))
     return false;
   if (step + 1 == steps) {
     trial[step] = left;
@@ -52,7 +54,7 @@ bool RoundSearch::descend(unsigned step, unsigned left, bool onPath,
     most = last[step];
   for (unsigned choice = most; choice >= 1; --choice) {
     trial[step] = choice;
-    if (descend(step + 1, left - choice, onPath && choice == most, stop))
+    if (descend(step + 1, left - choice, onPath && choice == most, deadline))
       return true;
   }
   trial[step] = 1;

@@ -15,8 +15,9 @@
 #ifndef SCCL_LIB_SOLVER_ROUNDSEARCH_H
 #define SCCL_LIB_SOLVER_ROUNDSEARCH_H
 
+#include "sccl/Optimize/Deadline.h"
+
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -36,9 +37,9 @@ public:
   void require(RoundCut cut) { cuts.push_back(std::move(cut)); }
 
   /// The first distribution, in a fixed order, that is not before the one last
-  /// returned and satisfies all cuts; or nothing if there is none, or `stop`
-  /// returned true on the way.
-  std::optional<std::vector<unsigned>> next(const std::function<bool()> &stop);
+  /// returned and satisfies all cuts; or nothing if there is none, or
+  /// `deadline` expired on the way.
+  std::optional<std::vector<unsigned>> next(const Deadline &deadline);
 
   /// A distribution that satisfies all cuts, found greedily; nothing proves
   /// nothing.
@@ -51,7 +52,7 @@ public:
 
 private:
   bool descend(unsigned step, unsigned left, bool onPath,
-               const std::function<bool()> &stop);
+               const Deadline &deadline);
   bool isHopeless(unsigned step, unsigned left) const;
 
   const unsigned steps, rounds;

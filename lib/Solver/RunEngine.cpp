@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backends.h"
+#include "Flow/TimeExpansion.h"
 
 #ifdef SCCL_HAVE_CBC
 #include <CoinError.hpp>
 #endif
 
-#include <chrono>
+#include <algorithm>
 #include <new>
 
 using namespace sccl;
@@ -32,14 +33,61 @@ static Outcome guarded(const SolverBackend &engine,
   }
 }
 
-SynthesisResult sccl::runEngine(const SolverBackend &engine,
-                                const Instance &instance,
-                                const std::function<Outcome()> &answer) {
-  auto begin = std::chrono::steady_clock::now();
+SynthesisResult
+sccl::runEngine(const SolverBackend &engine, const Instance &instance,
+                const SearchLimits &limits,
+                const std::function<Outcome(const Deadline &)> &answer) {
+  Deadline deadline(limits);
   std::string refusal = engine.whyNot(instance);
-  Outcome outcome =
-      refusal.empty() ? guarded(engine, answer) : Outcome(Failed{refusal});
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - begin;
-  return {std::move(outcome), std::string(engine.name()), seconds.count()};
+  Outcome outcome = Failed{refusal};
+  if (refusal.empty())
+    outcome = guarded(engine, [&] { return answer(deadline); });
+  return {std::move(outcome), std::string(engine.name()),
+          deadline.elapsedSeconds(), deadline.work()};
+}
+
+//===----------------------------------------------------------------------===//
+// What engines take
+//===----------------------------------------------------------------------===//
+
+/// "gather and scatter".
+static std::string listKinds(const std::vector<CollectiveKind> &kinds) {
+  std::string text;
+  for (CollectiveKind kind : kinds)
+    text += (text.empty() ? "" : " and ") + std::string(collectiveName(kind));
+  return text;
+}
+
+static std::string refuseCollective(const EngineTraits &traits,
+                                    const Collective &collective) {
+  std::string what;
+  if (!traits.kinds.empty()) {
+    if (std::ranges::count(traits.kinds, collective.kind()) == 0)
+      what = listKinds(traits.kinds) + " only";
+  } else if (collective.combining() && !traits.takesReductions) {
+    what = "no collective that reduces";
+  } else if (!collective.combining() && !traits.takesMoves) {
+    what = "collectives that reduce only";
+  }
+  return what.empty() ? "" : what + ", got '" + collective.name() + "'";
+}
+
+static std::string refuseTopology(const EngineTraits &traits,
+                                  const Topology &topology) {
+  using Sharing = EngineTraits::Sharing;
+  if (topology.numRanks() > traits.maxRanks)
+    return "at most " + std::to_string(traits.maxRanks) + " ranks, got " +
+           std::to_string(topology.numRanks());
+  if (traits.sharing == Sharing::None && !topology.isPointToPoint())
+    return "limits on one link only";
+  if (traits.sharing == Sharing::Ports && !TimeExpansion::isExactFor(topology))
+    return "limits on one link, or on all links into or out of a rank, only";
+  return "";
+}
+
+std::string SolverBackend::whyNot(const Instance &instance) const {
+  std::string refusal = refuseCollective(traits(), instance.collective);
+  if (refusal.empty())
+    refusal = refuseTopology(traits(), instance.topology);
+  return refusal.empty() ? "" : std::string(name()) + " takes " + refusal;
 }

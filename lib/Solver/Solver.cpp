@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Solver/Solver.h"
-#include "sccl/Optimize/Deadline.h"
 
 #include "Backends.h"
+#include "Portfolio.h"
 #include "Windows.h"
 #include "sccl/Bounds/LowerBound.h"
-#include "sccl/Check/ScheduleChecker.h"
 
 #include <algorithm>
-#include <chrono>
 
 using namespace sccl;
 
@@ -68,10 +66,11 @@ static Failed unknownEngine(std::string_view engine) {
   return {message};
 }
 
-static bool isBackend(std::string_view engine) {
-  return std::ranges::any_of(solverBackends(), [&](const auto &backend) {
-    return backend->name() == engine;
-  });
+static const SolverBackend *findBackend(std::string_view engine) {
+  for (const auto &backend : solverBackends())
+    if (backend->name() == engine)
+      return backend.get();
+  return nullptr;
 }
 
 /// The engines named `engine`, or all if it is "auto", that accept `instance`,
@@ -82,20 +81,22 @@ chooseBackends(const Instance &instance, std::string_view engine,
   std::vector<const SolverBackend *> chosen;
   std::string refusals;
   bool known = engine == "auto";
+  bool isDecided = false;
   for (const auto &backend : solverBackends()) {
-    if (engine != "auto" && engine != backend->name())
+    const EngineTraits &traits = backend->traits();
+    if (engine != "auto" && engine != traits.name)
       continue;
     known = true;
-    // The same formula as that of direct, more slowly.
-    if (engine == "auto" && backend->name() == "z3" && !chosen.empty() &&
-        chosen.back()->name() == "direct")
+    if (engine == "auto" && traits.isReference && isDecided)
       continue;
     std::string refusal = backend->whyNot(instance);
-    if (refusal.empty())
-      chosen.push_back(backend.get());
-    else
-      refusals += (refusals.empty() ? "" : "; ") +
-                  std::string(backend->name()) + ": " + refusal;
+    if (!refusal.empty()) {
+      refusals += (refusals.empty() ? "" : "; ") + std::string(traits.name) +
+                  ": " + refusal;
+      continue;
+    }
+    chosen.push_back(backend.get());
+    isDecided |= traits.decides;
   }
   failure = known ? Failed{"no engine accepts the instance: " + refusals}
                   : unknownEngine(engine);
@@ -167,61 +168,6 @@ static std::optional<Unsatisfiable> refuteByDistance(const Instance &instance) {
 // Synthesis
 //===----------------------------------------------------------------------===//
 
-/// Normalizes the schedule of `result` and has it checked. An engine that
-/// produces a wrong schedule has failed, whatever it believes.
-static void checkAnswer(const Instance &instance, SynthesisResult &result) {
-  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
-  if (!satisfied)
-    return;
-  Schedule &schedule = satisfied->schedule;
-  // Looking is much cheaper than sorting millions of sends again.
-  for (Step &step : schedule.steps)
-    if (!std::is_sorted(step.sends.begin(), step.sends.end()))
-      std::sort(step.sends.begin(), step.sends.end());
-  std::string complaint;
-  if (auto violation =
-          checkSchedule(instance.topology, instance.collective, schedule))
-    complaint = violation->message;
-  else if (schedule.steps.size() != instance.steps)
-    complaint = "it has " + std::to_string(schedule.steps.size()) +
-                " steps, S is " + std::to_string(instance.steps);
-  else if (schedule.rounds() != instance.rounds)
-    complaint = "it has " + std::to_string(schedule.rounds()) +
-                " rounds, R is " + std::to_string(instance.rounds);
-  if (!complaint.empty())
-    result.outcome =
-        Failed{"engine " + result.engine +
-               " returned a schedule that the checker rejects: " + complaint};
-}
-
-/// Asks `backends` in turn, within one time limit, until one knows the answer.
-/// An engine that fails ends the search: its mistake must not go unseen.
-static SynthesisResult
-askInTurn(const Instance &instance, const SolverOptions &options,
-          const std::vector<const SolverBackend *> &backends) {
-  Deadline deadline(options);
-  SynthesisResult result;
-  std::string reasons;
-  for (const SolverBackend *backend : backends) {
-    SolverOptions rest = options;
-    rest.timeoutSeconds = deadline.remainingLimit();
-    result = backend->solve(instance, rest);
-    checkAnswer(instance, result);
-    const auto *unknown = std::get_if<Unknown>(&result.outcome);
-    if (!unknown)
-      return result;
-    if (deadline.expired()) {
-      result.outcome = Unknown{deadline.reason()};
-      return result;
-    }
-    reasons += (reasons.empty() ? "" : "; ") + std::string(backend->name()) +
-               ": " + unknown->reason;
-  }
-  if (backends.size() > 1)
-    result.outcome = Unknown{reasons};
-  return result;
-}
-
 /// Refutes `instance` by a certified bound on R/C, for its number of steps or
 /// for any.
 static std::optional<Unsatisfiable>
@@ -253,23 +199,22 @@ refuteByBound(const Instance &instance, const LowerBoundOptions &options) {
 /// would search for long is often refuted at once by a bound.
 static SynthesisResult
 askWithBounds(const Instance &instance, const SolverOptions &options,
-              const std::vector<const SolverBackend *> &backends) {
-  constexpr double firstSeconds = 0.5, boundSeconds = 10;
+              std::vector<const SolverBackend *> backends) {
+  constexpr uint64_t boundWork = 10'000'000;
   Deadline deadline(options);
   SolverOptions part = options;
   part.useBounds = false;
-  part.timeoutSeconds = std::min(firstSeconds, deadline.remainingSeconds() / 4);
-  SynthesisResult result = askInTurn(instance, part, backends);
-  if (!std::holds_alternative<Unknown>(result.outcome) || deadline.expired())
-    return result;
-  LowerBoundOptions boundOptions;
-  boundOptions.timeoutSeconds =
-      std::min(boundSeconds, deadline.remainingSeconds() / 2);
-  boundOptions.interrupt = options.interrupt;
-  if (auto refutation = refuteByBound(instance, boundOptions))
+  Portfolio portfolio(instance, part, std::move(backends));
+  uint64_t first = std::min(Portfolio::firstTurn, deadline.remainingWork());
+  if (std::optional<SynthesisResult> result = portfolio.takeTurn(first))
+    return *result;
+  LowerBoundOptions limits;
+  limits.maxWork = std::min(boundWork, deadline.remainingWork());
+  limits.timeoutSeconds = deadline.remainingLimit();
+  limits.interrupt = options.interrupt;
+  if (auto refutation = refuteByBound(instance, limits))
     return {*refutation, "bound", deadline.elapsedSeconds()};
-  part.timeoutSeconds = deadline.remainingLimit();
-  return askInTurn(instance, part, backends);
+  return portfolio.finish(first * Portfolio::growth);
 }
 
 SynthesisResult sccl::synthesize(const Instance &instance,
@@ -280,10 +225,10 @@ SynthesisResult sccl::synthesize(const Instance &instance,
   Failed failure;
   std::vector<const SolverBackend *> backends =
       chooseBackends(instance, engine, failure);
-  // An engine that cannot reduce can still do the parts of a reduction, and z3
-  // is quicker there.
+  // An engine that cannot reduce can still do the parts of a reduction.
   std::unique_ptr<SolverBackend> overNamed;
-  if ((backends.empty() || engine == "z3") && isBackend(engine) &&
+  const SolverBackend *named = findBackend(engine);
+  if (named && (backends.empty() || named->traits().prefersParts) &&
       instance.collective.combining()) {
     overNamed = createCombiningBackend(engine);
     if (overNamed->whyNot(instance).empty())
@@ -292,13 +237,13 @@ SynthesisResult sccl::synthesize(const Instance &instance,
   if (backends.empty())
     return {failure, std::string(engine)};
 
-  auto start = std::chrono::steady_clock::now();
-  if (auto refutation = refuteByDistance(instance)) {
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    return {*refutation, "distance", seconds.count()};
-  }
+  Deadline deadline(options);
+  if (auto refutation = refuteByDistance(instance))
+    return {*refutation, "distance", deadline.elapsedSeconds()};
   if (engine == "auto" && options.useBounds)
-    return askWithBounds(instance, options, backends);
-  return askInTurn(instance, options, backends);
+    return askWithBounds(instance, options, std::move(backends));
+  // Whoever names an engine wants its answer: there is nobody to hurry for.
+  constexpr uint64_t namedTurn = 64 * Portfolio::firstTurn;
+  return Portfolio(instance, options, std::move(backends))
+      .finish(engine == "auto" ? Portfolio::firstTurn : namedTurn);
 }

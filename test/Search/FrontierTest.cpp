@@ -135,8 +135,8 @@ TEST(Frontier, AllReduceOfBothMachines) {
 TEST(Frontier, ThoroughSearchOfTheOpenStep) {
   FrontierOptions options;
   options.thorough = true;
-  options.probeSeconds = 0.2;
-  options.stepSeconds = 0.2;
+  options.probeWork = 200'000;
+  options.stepWork = 200'000;
   Frontier frontier = search(builtin("amd_z52"), {Kind::AllReduce}, options);
   EXPECT_EQ(costsOf(frontier), (Costs{{4, 2}, {5, {5, 4}}, {7, {7, 8}}}));
   EXPECT_FALSE(frontier.complete);
@@ -151,7 +151,7 @@ TEST(Frontier, PointsThatAreEasyButNotProvedOptimal) {
   };
   for (const Case &c :
        {Case{"ring:5", {{3, {3, 2}}, {4, {4, 5}}}},
-        Case{"ring:7", {{4, 2}, {5, {5, 3}}, {6, {6, 7}}}},
+        Case{"ring:7", {{4, 2}, {5, {5, 4}}, {6, {6, 7}}}},
         Case{"hypercube:3", {{3, 1}, {4, {2, 3}}, {5, {7, 12}}}}}) {
     Topology topology = builtin(c.topology);
     Frontier frontier = search(topology, {Kind::AllReduce});
@@ -452,7 +452,7 @@ TEST(Frontier, PaperProcedureNamesWhatIsOpen) {
   FrontierOptions options;
   options.k = 0;
   options.maxSteps = 6;
-  options.solver.maxTurns = 1;
+  options.probeWork = 200'000;
   Frontier frontier = search(builtin("amd_z52"), {Kind::AllReduce}, options);
   EXPECT_EQ(costsOf(frontier), (Costs{{4, 2}, {5, {5, 4}}}));
   EXPECT_NE(frontier.why.find("at S = 6 there may be"), std::string::npos)

@@ -244,7 +244,7 @@ TEST_F(CombiningTest, PartsByANamedEngine) {
 
 TEST_F(CombiningTest, Refusals) {
   EXPECT_EQ(engine->whyNot(named("ring:4", CollectiveKind::Gather, 1, 2, 2)),
-            "compose takes combining collectives only, got 'gather'");
+            "compose takes collectives that reduce only, got 'gather'");
   RankChunkSet all(4, 1);
   for (unsigned rank = 0; rank < 4; ++rank)
     all.insert(rank, 0);

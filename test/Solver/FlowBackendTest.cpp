@@ -23,7 +23,7 @@
 using namespace sccl;
 using namespace sccl::test;
 
-static bool never() { return false; }
+static const Deadline never{SearchLimits()};
 
 //===----------------------------------------------------------------------===//
 // Parts

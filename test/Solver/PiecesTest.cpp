@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Solver/Z3/Watchdog.h"
 #include "Solver/Backends.h"
 #include "Solver/Pruning.h"
 #include "Solver/Windows.h"
@@ -18,6 +19,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 using namespace sccl;
 
@@ -105,11 +107,9 @@ TEST(Pruning, KeepsOnlyWhatServes) {
 
 TEST(Watchdog, FirstCauseStays) {
   std::atomic<bool> flag = true;
-  SolverOptions options;
-  options.interrupt = &flag;
-  options.memoryMiB = 1;
+  SearchLimits limits{.interrupt = &flag};
   Watchdog watchdog(
-      options, [] { return uint64_t(2) << 20; }, [] {});
+      limits, /*memoryMiB=*/1, [] { return uint64_t(2) << 20; }, [] {});
   EXPECT_EQ(watchdog.reason(), "interrupted");
   flag = false;
   EXPECT_TRUE(watchdog.poll());
@@ -117,11 +117,10 @@ TEST(Watchdog, FirstCauseStays) {
 }
 
 TEST(Watchdog, CallsUntilDestroyed) {
-  SolverOptions options;
-  options.timeoutSeconds = 0.05;
+  SearchLimits limits{.timeoutSeconds = 0.05};
   std::atomic<unsigned> calls = 0;
   {
-    Watchdog watchdog(options, nullptr, [&] { ++calls; });
+    Watchdog watchdog(limits, 0, nullptr, [&] { ++calls; });
     EXPECT_FALSE(watchdog.expired());
     while (calls < 3)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -133,7 +132,7 @@ TEST(Watchdog, CallsUntilDestroyed) {
 }
 
 TEST(Watchdog, NoLimits) {
-  Watchdog watchdog(SolverOptions(), nullptr, [] {});
+  Watchdog watchdog(SearchLimits(), 0, nullptr, [] {});
   EXPECT_FALSE(watchdog.poll());
   EXPECT_EQ(watchdog.reason(), "");
 }
@@ -145,14 +144,16 @@ namespace {
 class ToldEngine final : public SolverBackend {
 public:
   explicit ToldEngine(std::function<Outcome()> answer)
-      : answer(std::move(answer)) {}
-  std::string_view name() const override { return "told"; }
+      : SolverBackend(
+            {.name = "told", .workUnit = "words", .takesMoves = true}),
+        answer(std::move(answer)) {}
   std::string whyNot(const Instance &instance) const override {
     return instance.steps == 1 ? "" : "told takes one step only";
   }
   SynthesisResult solve(const Instance &instance,
-                        const SolverOptions &) const override {
-    return runEngine(*this, instance, answer);
+                        const SolverOptions &options) const override {
+    return runEngine(*this, instance, options,
+                     [&](const Deadline &) { return answer(); });
   }
 
 private:

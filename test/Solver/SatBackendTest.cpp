@@ -12,7 +12,7 @@
 
 #include "EngineTesting.h"
 
-#include "Optimize/Cadical.h"
+#include "Optimize/Sat.h"
 
 #include <bit>
 #include <chrono>
@@ -24,18 +24,19 @@ using namespace sccl::test;
 // Counters
 //===----------------------------------------------------------------------===//
 
+static const Deadline noLimits{SearchLimits()};
+
 /// Whether `solver` has a model with exactly the inputs of `set` true.
-static bool allows(CadicalSolver &solver, const Literals &inputs,
-                   unsigned set) {
+static bool allows(SatSolver &solver, const Literals &inputs, unsigned set) {
   for (size_t i = 0; i < inputs.size(); ++i)
     solver.assume(set >> i & 1 ? inputs[i] : -inputs[i]);
-  return solver.solve() == 10;
+  return solver.search(1000) == SatSolver::Answer::Satisfiable;
 }
 
 TEST(Cnf, AtMost) {
   for (unsigned size = 1; size <= 7; ++size)
     for (unsigned bound = 0; bound <= size; ++bound) {
-      CadicalSolver solver;
+      SatSolver solver(noLimits, /*seed=*/0);
       Cnf cnf(solver);
       Literals inputs;
       for (unsigned i = 0; i < size; ++i)
@@ -48,7 +49,7 @@ TEST(Cnf, AtMost) {
 }
 
 TEST(Cnf, AtMostCountsRepetitions) {
-  CadicalSolver solver;
+  SatSolver solver(noLimits, /*seed=*/0);
   Cnf cnf(solver);
   Literals inputs = {cnf.newVariable(), cnf.newVariable(), cnf.newVariable()};
   cnf.atMost({inputs[0], inputs[1], inputs[2], inputs[0]}, 2);
@@ -60,7 +61,7 @@ TEST(Cnf, AtMostCountsRepetitions) {
 TEST(Cnf, CountForcesItsOutputs) {
   for (unsigned size = 1; size <= 6; ++size)
     for (unsigned limit = 1; limit <= size; ++limit) {
-      CadicalSolver solver;
+      SatSolver solver(noLimits, /*seed=*/0);
       Cnf cnf(solver);
       Literals inputs;
       for (unsigned i = 0; i < size; ++i)
@@ -229,5 +230,5 @@ TEST_F(SatTest, MemoryLimit) {
 
 TEST_F(SatTest, Refusals) {
   expectRefusal(named("dgx1", CollectiveKind::AllReduce, 8, 4, 4),
-                "sat takes no combining collective, got 'all_reduce'");
+                "sat takes no collective that reduces, got 'all_reduce'");
 }

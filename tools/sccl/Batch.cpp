@@ -67,9 +67,8 @@ public:
   FrontierCache(const SynthesisRequest &request, const SolverOptions &solver) {
     options.engine = request.engine;
     options.solver = solver;
-    options.probeSeconds = 1;
-    options.stepSeconds = 1;
-    options.timeoutSeconds = 5;
+    options.probeWork = 1'000'000;
+    options.stepWork = 1'000'000;
   }
 
   /// Announces a row, so that a frontier reaches as far as its rows need.

@@ -18,15 +18,15 @@
 #include "sccl/Check/Certificate.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Topology.h"
+#include "sccl/Optimize/Deadline.h"
 
-#include <atomic>
 #include <cstddef>
 #include <optional>
 
 namespace sccl {
 
 /// How hard to try.
-struct LowerBoundOptions {
+struct LowerBoundOptions : SearchLimits {
   /// A bound worth hoping for, e.g. the R/C of a known schedule. Where there
   /// are several linear programs, stronger ones are tried while the bound is
   /// below it. Without a target the first one, which is all it takes on most
@@ -34,10 +34,6 @@ struct LowerBoundOptions {
   std::optional<Rational> target;
   /// Linear programs with more columns than this are not tried.
   size_t maxColumns = 60000;
-  /// Wall time; 0 means no limit.
-  double timeoutSeconds = 0;
-  /// Set from another thread or a signal handler to give up early.
-  const std::atomic<bool> *interrupt = nullptr;
 };
 
 /// A proved bound.

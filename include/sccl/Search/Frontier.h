@@ -51,11 +51,12 @@ struct FrontierOptions {
   std::optional<unsigned> k;
   /// Wall time for all of it; 0 means no limit.
   double timeoutSeconds = 0;
-  /// Wall time for one (C, S, R) that need not exist.
-  double probeSeconds = 10;
-  /// Wall time for all (C, R) of one number of steps, once those that meet the
-  /// bound have been tried.
-  double stepSeconds = 20;
+  /// Work (see SearchLimits) for one bound, or one (C, S, R) that need not
+  /// exist.
+  uint64_t probeWork = 10'000'000;
+  /// Work for all (C, R) of one number of steps, once those that meet the bound
+  /// have been tried.
+  uint64_t stepWork = 20'000'000;
   /// Searches for long between two points of an all_reduce even if the second
   /// one meets the bandwidth bound. Else a short search must do there, and what
   /// it leaves open is said to be open.

@@ -14,8 +14,8 @@
 
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/Schedule.h"
+#include "sccl/Optimize/Deadline.h"
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +35,8 @@ struct Unsatisfiable {
 /// No answer within the limits.
 struct Unknown {
   std::string reason; ///< "timeout after 2 s", "out of memory", "interrupted"
+  /// Only `SolverOptions::maxWork` was in the way: more may give an answer.
+  bool needsMoreWork = false;
 };
 /// The engine broke down, does not accept the instance, or returned a schedule
 /// that the checker rejects.
@@ -54,22 +56,14 @@ enum class Encoding {
   Paper,  ///< constraints C1-C6 of the SCCL paper, section 3.5
 };
 
-/// Limits and choices of one synthesis.
-struct SolverOptions {
+/// Limits and choices of one synthesis. `maxWork` is for each engine.
+struct SolverOptions : SearchLimits {
   Encoding encoding = Encoding::Direct; ///< read by z3 only
-  double timeoutSeconds = 0;            ///< wall time; 0 means no limit
   unsigned memoryMiB = 0;               ///< 0 means no limit
   unsigned seed = 0;
-  /// How often engines that search in turns start over with larger turns; 0
-  /// means no limit. Unlike time it does not depend on the machine.
-  unsigned maxTurns = 0;
-  /// How much search the first of these turns is, in conflicts of a solver.
-  unsigned firstTurn = 1000;
   /// With the engine "auto", asks lib/Bounds too where engines take long. A
   /// caller that knows the bounds already need not.
   bool useBounds = true;
-  /// Set from another thread or a signal handler to give up early.
-  const std::atomic<bool> *interrupt = nullptr;
 };
 
 /// An outcome with how it was found.
@@ -77,20 +71,59 @@ struct SynthesisResult {
   Outcome outcome;
   std::string engine; ///< e.g. "z3/direct"
   double seconds = 0; ///< wall time of the engine, the check excluded
+  uint64_t work = 0;  ///< of all engines asked, in units; see SearchLimits
+};
+
+/// What an engine takes, and what its answers are worth. Choices among engines
+/// rest on this; their names are for people.
+struct EngineTraits {
+  std::string_view name; ///< for `--engine`
+  /// What its work is counted in: "conflicts".
+  std::string_view workUnit;
+
+  /// The collectives; all if empty, roots are a matter of the collective.
+  std::vector<CollectiveKind> kinds = {};
+  /// Collectives that reduce, and collectives that only move chunks.
+  bool takesReductions = false, takesMoves = false;
+  /// Limits shared by several links.
+  enum class Sharing {
+    None,  ///< one link each
+    Ports, ///< also all links into a rank, or all out of it
+    Any,
+  } sharing = Sharing::Any;
+  unsigned maxRanks = ~0u;
+
+  /// May prove that there is no schedule.
+  bool refutes = false;
+  /// Ends with an answer, given time, work and memory.
+  bool decides = false;
+  /// Its work goes into questions to other engines.
+  bool asksOthers = false;
+  /// Compares the others rather than competes with them: not chosen where
+  /// another one decides.
+  bool isReference = false;
+  /// Better asked about the parts of a reduction first.
+  bool prefersParts = false;
 };
 
 /// One way to answer instances.
 class SolverBackend {
 public:
+  explicit SolverBackend(EngineTraits traits) : engineTraits(traits) {}
   virtual ~SolverBackend() = default;
-  /// The name for `--engine`.
-  virtual std::string_view name() const = 0;
-  /// An empty string if the engine takes `instance`, else the reason why not.
-  virtual std::string whyNot(const Instance &instance) const = 0;
+
+  const EngineTraits &traits() const { return engineTraits; }
+  std::string_view name() const { return engineTraits.name; }
+  /// An empty string if the engine takes `instance`, else the reason why not:
+  /// what its traits say, or what they cannot.
+  virtual std::string whyNot(const Instance &instance) const;
   /// Answers the instance. Never throws. The schedule of a `Satisfied` has not
   /// been checked yet: callers outside lib/Solver use `synthesize`.
   virtual SynthesisResult solve(const Instance &instance,
                                 const SolverOptions &options) const = 0;
+
+private:
+  const EngineTraits engineTraits;
 };
 
 /// The engines compiled into this library, in order of preference.
@@ -98,7 +131,9 @@ const std::vector<std::unique_ptr<SolverBackend>> &solverBackends();
 
 /// Answers `instance` with the engine named `engine`, or with the first that
 /// accepts it if `engine` is "auto"; what takes long may be refuted by a lower
-/// bound instead, by "bound". Every schedule has passed `checkSchedule`.
+/// bound instead, by "bound". Every schedule has passed `checkSchedule`. The
+/// answer depends on nothing but the arguments, except that it is unknown where
+/// `timeoutSeconds` or `interrupt` came first.
 SynthesisResult synthesize(const Instance &instance,
                            const SolverOptions &options = {},
                            std::string_view engine = "auto");

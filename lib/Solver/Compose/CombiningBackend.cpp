@@ -29,9 +29,9 @@
 
 #include "Solver/Backends.h"
 #include "Solver/Quotient.h"
-#include "sccl/Optimize/Deadline.h"
-#include "sccl/Model/Symmetry.h"
 #include "sccl/Model/Composition.h"
+#include "sccl/Model/Symmetry.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <algorithm>
 #include <map>
@@ -51,8 +51,10 @@ public:
       : topology(std::move(topology)), collective(std::move(collective)),
         engine(std::move(engine)) {}
 
+  /// The work of new answers is charged to `deadline`.
   const SynthesisResult &ask(unsigned steps, unsigned rounds,
-                             const SolverOptions &options);
+                             const SolverOptions &options,
+                             const Deadline &deadline);
   /// The schedule of a `Satisfied` with exactly `rounds` rounds.
   Implementation implementation(unsigned steps, unsigned rounds) const;
 
@@ -72,7 +74,8 @@ private:
 } // namespace
 
 const SynthesisResult &Oracle::ask(unsigned steps, unsigned rounds,
-                                   const SolverOptions &options) {
+                                   const SolverOptions &options,
+                                   const Deadline &deadline) {
   if (auto it = possible.find(steps);
       it != possible.end() && it->second.rounds <= rounds)
     return it->second.result;
@@ -81,6 +84,7 @@ const SynthesisResult &Oracle::ask(unsigned steps, unsigned rounds,
     return it->second.result;
   SynthesisResult result =
       synthesize({topology, collective, steps, rounds}, options, engine);
+  deadline.charge(result.work);
   std::map<unsigned, Known> *memory = nullptr;
   if (std::holds_alternative<Satisfied>(result.outcome))
     memory = &possible;
@@ -106,10 +110,12 @@ Implementation Oracle::implementation(unsigned steps, unsigned rounds) const {
 static SynthesisResult answerByInversion(const Instance &instance,
                                          const Collective &inverse,
                                          const SolverOptions &options,
-                                         const std::string &engine) {
+                                         const std::string &engine,
+                                         const Deadline &deadline) {
   Instance question{instance.topology.reversed(), inverse, instance.steps,
                     instance.rounds};
   SynthesisResult result = synthesize(question, options, engine);
+  deadline.charge(result.work);
   if (auto *no = std::get_if<Unsatisfiable>(&result.outcome))
     no->reason = "its inverse '" + inverse.name() +
                  "' on the reversed topology is impossible: " + no->reason;
@@ -168,13 +174,16 @@ private:
 /// Asks for one of the parts. If it is not decided, makes a note of that.
 bool SplitSearch::isPossible(Oracle &oracle, unsigned steps, unsigned rounds) {
   SolverOptions share = options;
-  // A part that is hard to refute must leave time for the other splits.
-  if (options.timeoutSeconds > 0)
-    share.timeoutSeconds = std::max(deadline.remainingSeconds() / 4, 1e-3);
-  last = oracle.ask(steps, rounds, share);
+  share.timeoutSeconds = deadline.remainingLimit();
+  // A part that is hard to refute must leave work for the other splits.
+  if (options.maxWork > 0)
+    share.maxWork = std::max<uint64_t>(deadline.remainingWork() / 4, 1);
+  last = oracle.ask(steps, rounds, share, deadline);
   if (std::holds_alternative<Failed>(last.outcome))
     end = last;
-  if (std::holds_alternative<Unknown>(last.outcome))
+  // One that more work may decide is worth more than one that none will.
+  if (const auto *unknown = std::get_if<Unknown>(&last.outcome);
+      unknown && (!undecided || unknown->needsMoreWork))
     undecided = last;
   return std::holds_alternative<Satisfied>(last.outcome);
 }
@@ -182,7 +191,7 @@ bool SplitSearch::isPossible(Oracle &oracle, unsigned steps, unsigned rounds) {
 SplitSearch::Verdict SplitSearch::judge(unsigned firstSteps,
                                         unsigned firstRounds) {
   if (deadline.expired()) {
-    end = SynthesisResult{Unknown{deadline.reason()}, last.engine};
+    end = SynthesisResult{gaveUp(deadline), last.engine};
     return Verdict::Stop;
   }
   Verdict verdict = Verdict::Fits;
@@ -272,8 +281,8 @@ static std::vector<Collective> listParts(const Instance &instance) {
 
 static SynthesisResult answerByComposition(const Instance &instance,
                                            const SolverOptions &options,
-                                           const std::string &engine) {
-  Deadline deadline(options);
+                                           const std::string &engine,
+                                           const Deadline &deadline) {
   std::optional<SynthesisResult> undecided;
   for (const Collective &part : listParts(instance)) {
     std::optional<SynthesisResult> result =
@@ -283,7 +292,7 @@ static SynthesisResult answerByComposition(const Instance &instance,
     if (result)
       undecided = std::move(result);
     if (deadline.expired())
-      return {Unknown{deadline.reason()}, engine};
+      return {gaveUp(deadline), engine};
   }
   if (undecided)
     return *undecided;
@@ -300,42 +309,44 @@ namespace {
 class CombiningBackend final : public SolverBackend {
 public:
   explicit CombiningBackend(std::string_view partEngine)
-      : partEngine(partEngine) {}
-
-  std::string_view name() const override { return "compose"; }
+      : SolverBackend({.name = "compose",
+                       .workUnit = "the work of the parts",
+                       .takesReductions = true,
+                       .refutes = true,
+                       .asksOthers = true}),
+        partEngine(partEngine) {}
 
   std::string whyNot(const Instance &instance) const override {
-    const Collective &collective = instance.collective;
-    if (!collective.combining())
-      return "compose takes combining collectives only, got '" +
-             collective.name() + "'";
-    if (collective.kind() == CollectiveKind::AllReduce)
+    if (std::string refusal = SolverBackend::whyNot(instance); !refusal.empty())
+      return refusal;
+    if (instance.collective.kind() == CollectiveKind::AllReduce)
       return "";
-    return inverseOf(collective).error();
+    return inverseOf(instance.collective).error();
   }
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     std::string part;
-    SynthesisResult result = runEngine(*this, instance, [&] {
-      SynthesisResult found = answer(instance, options);
-      part = std::move(found.engine);
-      return std::move(found.outcome);
-    });
+    SynthesisResult result =
+        runEngine(*this, instance, options, [&](const Deadline &deadline) {
+          SynthesisResult found = answer(instance, options, deadline);
+          part = std::move(found.engine);
+          return std::move(found.outcome);
+        });
     if (!part.empty())
       result.engine += "/" + part;
     return result;
   }
 
 private:
-  SynthesisResult answer(const Instance &instance,
-                         const SolverOptions &options) const {
+  SynthesisResult answer(const Instance &instance, const SolverOptions &options,
+                         const Deadline &deadline) const {
     if (instance.collective.kind() == CollectiveKind::AllReduce)
-      return answerByComposition(instance, options, partEngine);
+      return answerByComposition(instance, options, partEngine, deadline);
     Result<Collective> inverse = inverseOf(instance.collective);
     if (!inverse)
       return {Failed{inverse.error()}, ""};
-    return answerByInversion(instance, *inverse, options, partEngine);
+    return answerByInversion(instance, *inverse, options, partEngine, deadline);
   }
 
   const std::string partEngine;

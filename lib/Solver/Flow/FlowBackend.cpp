@@ -54,7 +54,6 @@ static Schedule decode(const Instance &instance, const TimeExpansion &network,
 }
 
 static Outcome answer(const Instance &instance, const Deadline &deadline) {
-  auto stop = [&] { return deadline.expired(); };
   TimeExpansion network(instance.topology, instance.steps,
                         flowOf(instance.collective));
   RoundSearch search(instance.steps, instance.rounds);
@@ -62,16 +61,16 @@ static Outcome answer(const Instance &instance, const Deadline &deadline) {
     // The guess is a matter of speed: `next` alone would do.
     std::optional<std::vector<unsigned>> rounds = search.guess();
     if (!rounds)
-      rounds = search.next(stop);
-    if (stop())
-      return Unknown{deadline.reason()};
+      rounds = search.next(deadline);
+    if (deadline.expired())
+      return gaveUp(deadline);
     if (!rounds)
       return Unsatisfiable{"refuted by " + std::to_string(search.numCuts()) +
                            (search.numCuts() == 1 ? " cut" : " cuts")};
-    if (network.isFeasible(*rounds, stop))
+    if (network.isFeasible(*rounds, deadline))
       return Satisfied{decode(instance, network, *rounds)};
-    if (stop())
-      return Unknown{deadline.reason()};
+    if (deadline.expired())
+      return gaveUp(deadline);
     search.require(network.cut());
   }
 }
@@ -79,17 +78,18 @@ static Outcome answer(const Instance &instance, const Deadline &deadline) {
 namespace {
 class FlowBackend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "flow"; }
+  FlowBackend()
+      : SolverBackend(
+            {.name = "flow",
+             .workUnit = "arcs",
+             .kinds = {CollectiveKind::Gather, CollectiveKind::Scatter},
+             .sharing = EngineTraits::Sharing::Ports,
+             .refutes = true,
+             .decides = true}) {}
 
   std::string whyNot(const Instance &instance) const override {
-    const Collective &collective = instance.collective;
-    if (collective.kind() != CollectiveKind::Gather &&
-        collective.kind() != CollectiveKind::Scatter)
-      return "flow takes gather and scatter only, got '" + collective.name() +
-             "'";
-    if (!TimeExpansion::isExactFor(instance.topology))
-      return "flow takes limits on one link, or on all links into or out of a "
-             "rank, only";
+    if (std::string refusal = SolverBackend::whyNot(instance); !refusal.empty())
+      return refusal;
     uint64_t arcs =
         uint64_t(instance.steps) *
         (instance.topology.links().size() + 3 * instance.topology.numRanks());
@@ -101,8 +101,9 @@ public:
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    return runEngine(*this, instance,
-                     [&] { return ::answer(instance, Deadline(options)); });
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return ::answer(instance, deadline);
+    });
   }
 
 private:

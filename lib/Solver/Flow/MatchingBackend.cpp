@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Solver/Backends.h"
 #include "Optimize/FlowNetwork.h"
+#include "Solver/Backends.h"
 #include "Solver/StepSplitting.h"
-#include "sccl/Optimize/Deadline.h"
 #include "sccl/Model/Symmetry.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <algorithm>
 
@@ -34,10 +34,11 @@ using IntakePlan = std::vector<std::vector<std::vector<Intake>>>;
 
 class MatchingRun {
 public:
-  MatchingRun(const Instance &instance, const SolverOptions &options)
+  MatchingRun(const Instance &instance, unsigned memoryMiB,
+              const Deadline &deadline)
       : instance(instance), topology(instance.topology),
-        chunks(instance.collective.chunks()), memoryMiB(options.memoryMiB),
-        deadline(options), places(topology.numRanks()) {}
+        chunks(instance.collective.chunks()), memoryMiB(memoryMiB),
+        deadline(deadline), places(topology.numRanks()) {}
 
   Outcome answer();
 
@@ -58,8 +59,7 @@ private:
   const Topology &topology;
   const unsigned chunks;
   const unsigned memoryMiB;
-  const Deadline deadline;
-  const std::function<bool()> stop = [this] { return deadline.expired(); };
+  const Deadline &deadline;
   const Topology backwards = instance.topology.reversed();
 
   std::vector<unsigned> rounds;  // per step - 1: the least that all ranks need
@@ -102,7 +102,7 @@ bool MatchingRun::planIntake(unsigned rank) {
           backwards.distancesFrom(topology.links()[link].src));
   plans.emplace_back();
   for (unsigned step = 1; step <= sources.size(); ++step)
-    if (stop() || !matchStep(rank, step, sources[step - 1]))
+    if (deadline.expired() || !matchStep(rank, step, sources[step - 1]))
       return false;
   return true;
 }
@@ -156,9 +156,9 @@ bool MatchingRun::findLeastRounds(FlowNetwork &network, unsigned rank,
     unsigned &count = rounds[step - 1];
     for (unsigned i = 0; i < inLinks.size(); ++i)
       network.setCapacity(i, int64_t(topology.capacity(inLinks[i])) * count);
-    if (network.maximize(0, 1, stop) == total)
+    if (network.maximize(0, 1, deadline) == total)
       return true;
-    if (stop())
+    if (deadline.expired())
       return false;
     int64_t capacity = 0, crossing = 0;
     for (unsigned i = 0; i < inLinks.size(); ++i)
@@ -278,8 +278,8 @@ Outcome MatchingRun::answer() {
                    " MiB): the schedule needs " + std::to_string(bytes >> 20) +
                    " MiB"};
   bool planned = planAll();
-  if (stop())
-    return Unknown{deadline.reason()};
+  if (deadline.expired())
+    return gaveUp(deadline);
   uint64_t total = 0;
   for (unsigned count : rounds)
     total += count;
@@ -302,21 +302,18 @@ Outcome MatchingRun::answer() {
 namespace {
 class MatchingBackend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "matching"; }
-
-  std::string whyNot(const Instance &instance) const override {
-    if (instance.collective.kind() != CollectiveKind::AllGather)
-      return "matching takes all_gather only, got '" +
-             instance.collective.name() + "'";
-    if (!instance.topology.isPointToPoint())
-      return "matching takes limits on one link only";
-    return "";
-  }
+  MatchingBackend()
+      : SolverBackend({.name = "matching",
+                       .workUnit = "arcs",
+                       .kinds = {CollectiveKind::AllGather},
+                       .sharing = EngineTraits::Sharing::None,
+                       .refutes = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    return runEngine(*this, instance,
-                     [&] { return MatchingRun(instance, options).answer(); });
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return MatchingRun(instance, options.memoryMiB, deadline).answer();
+    });
   }
 };
 } // namespace

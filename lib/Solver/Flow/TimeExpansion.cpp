@@ -149,10 +149,10 @@ void TimeExpansion::addStep(unsigned step) {
 }
 
 bool TimeExpansion::isFeasible(const std::vector<unsigned> &rounds,
-                               const std::function<bool()> &stop) {
+                               const Deadline &deadline) {
   for (const LimitedArc &arc : limited)
     network.setCapacity(arc.arc, arc.bandwidth * rounds[arc.step - 1]);
-  return network.maximize(source, sink, stop) == total;
+  return network.maximize(source, sink, deadline) == total;
 }
 
 RoundCut TimeExpansion::cut() const {
@@ -204,13 +204,13 @@ RoundCandidates::RoundCandidates(const Instance &instance, unsigned steps)
 }
 
 std::optional<std::vector<unsigned>>
-RoundCandidates::next(const std::function<bool()> &stop) {
-  while (std::optional<std::vector<unsigned>> rounds = search.next(stop)) {
+RoundCandidates::next(const Deadline &deadline) {
+  while (std::optional<std::vector<unsigned>> rounds = search.next(deadline)) {
     size_t cutsBefore = search.numCuts();
     for (TimeExpansion &flow : flows)
-      if (!flow.isFeasible(*rounds, stop) && !stop())
+      if (!flow.isFeasible(*rounds, deadline) && !deadline.expired())
         search.require(flow.cut());
-    if (stop())
+    if (deadline.expired())
       return std::nullopt;
     if (search.numCuts() == cutsBefore) {
       search.skip();

@@ -51,7 +51,7 @@ public:
 
   /// Decides the problem for the rounds per step.
   bool isFeasible(const std::vector<unsigned> &rounds,
-                  const std::function<bool()> &stop);
+                  const Deadline &deadline);
   /// The inequality that the rounds found infeasible break.
   RoundCut cut() const;
   /// Chunks sent over `link` in `step`, counted from 1, once found feasible.
@@ -95,8 +95,8 @@ public:
   /// For `instance`, but in `steps` steps.
   RoundCandidates(const Instance &instance, unsigned steps);
 
-  /// The next one; or nothing if there is none, or `stop` returned true.
-  std::optional<std::vector<unsigned>> next(const std::function<bool()> &stop);
+  /// The next one; or nothing if there is none, or `deadline` expired.
+  std::optional<std::vector<unsigned>> next(const Deadline &deadline);
   size_t numCuts() const { return search.numCuts(); }
 
 private:

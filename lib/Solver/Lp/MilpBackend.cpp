@@ -22,8 +22,8 @@ using namespace sccl;
 namespace {
 class MilpRun {
 public:
-  MilpRun(const Instance &instance, const SolverOptions &options)
-      : instance(instance), options(options), deadline(options) {}
+  MilpRun(const Instance &instance, unsigned seed, const Deadline &deadline)
+      : instance(instance), seed(seed), deadline(deadline) {}
 
   Outcome answer();
 
@@ -35,8 +35,8 @@ private:
                                                    const LPSolution &relaxed);
 
   const Instance &instance;
-  const SolverOptions &options;
-  const Deadline deadline;
+  const unsigned seed;
+  const Deadline &deadline;
   static constexpr unsigned maxNodes = 5000;
 };
 } // namespace
@@ -67,12 +67,10 @@ MilpRun::findSolution(const AllToAllProgram &flows, const LPSolution &relaxed) {
   if (solution.status == LPStatus::Optimal) {
     if (auto values = roundSolution(program, solution.values))
       return values;
-    if (auto values =
-            findIntegerSolution(program, maxNodes, options.seed, deadline))
+    if (auto values = findIntegerSolution(program, maxNodes, seed, deadline))
       return values;
   }
-  return findIntegerSolution(flows.withinRounds(), maxNodes, options.seed,
-                             deadline);
+  return findIntegerSolution(flows.withinRounds(), maxNodes, seed, deadline);
 }
 
 /// Returns the answer, if it is one for the instance.
@@ -109,7 +107,7 @@ Outcome MilpRun::answer() {
       if (outcome)
         return std::move(*outcome);
       if (deadline.expired())
-        return Unknown{deadline.reason()};
+        return gaveUp(deadline);
     }
   return Unknown{"no integral flow found"};
 }
@@ -121,19 +119,17 @@ Outcome MilpRun::answer() {
 namespace {
 class MilpBackend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "milp"; }
-
-  std::string whyNot(const Instance &instance) const override {
-    if (instance.collective.kind() != CollectiveKind::AllToAll)
-      return "milp takes all_to_all only, got '" + instance.collective.name() +
-             "'";
-    return "";
-  }
+  MilpBackend()
+      : SolverBackend({.name = "milp",
+                       .workUnit = "iterations",
+                       .kinds = {CollectiveKind::AllToAll},
+                       .refutes = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    return runEngine(*this, instance,
-                     [&] { return MilpRun(instance, options).answer(); });
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return MilpRun(instance, options.seed, deadline).answer();
+    });
   }
 };
 } // namespace

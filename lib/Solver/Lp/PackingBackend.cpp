@@ -30,12 +30,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Solver/Backends.h"
 #include "Optimize/IntegerProgram.h"
+#include "Solver/Backends.h"
 #include "Solver/Quotient.h"
 #include "Spreading.h"
 #ifdef SCCL_HAVE_CADICAL
-#include "Optimize/Cadical.h"
+#include "Optimize/Sat.h"
 #include "Solver/Sat/TreePairEncoding.h"
 #endif
 
@@ -275,6 +275,11 @@ void Packing::addPlan(const Core &core, unsigned joined) {
 /// Adds plans that cost less than `limit`. Returns whether there was a new one.
 bool Packing::addPlans(const StepPrices &prices, double limit) {
   size_t before = columns.size();
+  // 3^ranks additions per step take about a nanosecond each.
+  uint64_t work = instance.steps;
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    work *= 3;
+  deadline.charge(1 + work / 1000 * (reduces ? 2 : 1));
   outward.update(prices);
   if (reduces)
     inward.update(prices);
@@ -403,21 +408,15 @@ std::vector<unsigned> Packing::roundsOf(bool isPalindrome) const {
 std::optional<Schedule>
 Packing::findTreePairs([[maybe_unused]] bool isPalindrome) const {
 #ifdef SCCL_HAVE_CADICAL
-  constexpr int maxConflicts = 20000, satisfiable = 10;
+  constexpr uint64_t maxConflicts = 20000;
   std::vector<unsigned> rounds = roundsOf(isPalindrome);
   if (rounds.empty())
     return std::nullopt;
-  CadicalSolver solver;
-  DeadlineTerminator terminator(deadline);
-  solver.set("quiet", 1);
-  solver.configure("sat");
-  solver.set("seed", static_cast<int>(options.seed & 0x7fffffff));
-  solver.connect_terminator(&terminator);
+  SatSolver solver(deadline, options.seed, SatAim::Models);
   TreePairEncoding encoding(instance, group, isPalindrome, std::move(rounds),
                             solver);
   encoding.encode([this] { return deadline.expired(); });
-  solver.limit("conflicts", maxConflicts);
-  if (!deadline.expired() && solver.solve() == satisfiable)
+  if (solver.search(maxConflicts) == SatSolver::Answer::Satisfiable)
     return encoding.decode();
 #endif
   return std::nullopt;
@@ -479,7 +478,7 @@ static Outcome pack(const Instance &instance, const SolverOptions &options,
       if (std::optional<Schedule> schedule = packing.find())
         return Satisfied{std::move(*schedule)};
     if (deadline.expired())
-      return Unknown{deadline.reason()};
+      return gaveUp(deadline);
     // The mean over a group is a solution too, so all groups relax alike. With
     // a smaller one the clauses are far too many.
     if (!isPossible || packing.usesClauses())
@@ -492,26 +491,18 @@ static Outcome pack(const Instance &instance, const SolverOptions &options,
 namespace {
 class PackingBackend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "packing"; }
-
-  std::string whyNot(const Instance &instance) const override {
-    // Time and memory grow with 3^ranks and 2^ranks.
-    constexpr unsigned maxRanks = 10;
-    const Collective &collective = instance.collective;
-    if (collective.kind() != CollectiveKind::AllReduce &&
-        collective.kind() != CollectiveKind::Broadcast)
-      return "packing takes broadcast and all_reduce only, got '" +
-             collective.name() + "'";
-    if (collective.numRanks() > maxRanks)
-      return "packing takes at most " + std::to_string(maxRanks) +
-             " ranks, got " + std::to_string(collective.numRanks());
-    return "";
-  }
+  // Time and memory grow with 3^ranks and 2^ranks.
+  PackingBackend()
+      : SolverBackend(
+            {.name = "packing",
+             .workUnit = "iterations",
+             .kinds = {CollectiveKind::Broadcast, CollectiveKind::AllReduce},
+             .maxRanks = 10}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    return runEngine(*this, instance, [&] {
-      return pack(instance, options, Deadline(options));
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return pack(instance, options, deadline);
     });
   }
 };

@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Solver/Backends.h"
-#include "Optimize/Cadical.h"
 #include "ContributionEncoding.h"
+#include "Optimize/Sat.h"
+#include "Solver/Backends.h"
 
 #include <algorithm>
 #include <numeric>
@@ -28,7 +28,7 @@ namespace {
 struct Search {
   std::vector<Permutation> group;
   bool isOver = false;
-  std::unique_ptr<CadicalSolver> solver = nullptr;
+  std::unique_ptr<SatSolver> solver = nullptr;
   std::unique_ptr<ContributionEncoding> encoding = nullptr;
 
   bool isComplete() const { return group.size() == 1; }
@@ -36,9 +36,9 @@ struct Search {
 
 class DirectRun {
 public:
-  DirectRun(const Instance &instance, const SolverOptions &options)
-      : instance(instance), options(options), deadline(options),
-        terminator(deadline) {}
+  DirectRun(const Instance &instance, const SolverOptions &options,
+            const Deadline &deadline)
+      : instance(instance), options(options), deadline(deadline) {}
 
   Outcome answer();
 
@@ -47,13 +47,12 @@ private:
   void planSearches();
   uint64_t variableBudget() const;
   void prepare(Search &search);
-  std::optional<Outcome> advance(Search &search, int conflicts);
+  std::optional<Outcome> advance(Search &search, uint64_t conflicts);
   Unknown tooLarge() const;
 
   const Instance &instance;
   const SolverOptions &options;
-  const Deadline deadline;
-  DeadlineTerminator terminator;
+  const Deadline &deadline;
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   std::vector<Search> searches;
 
@@ -145,33 +144,28 @@ void DirectRun::planSearches() {
 }
 
 void DirectRun::prepare(Search &search) {
-  search.solver = std::make_unique<CadicalSolver>();
-  search.solver->set("quiet", 1);
   // A restricted search is only good for finding something.
-  if (!search.isComplete())
-    search.solver->configure("sat");
-  search.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
-  search.solver->connect_terminator(&terminator);
+  search.solver = std::make_unique<SatSolver>(
+      deadline, options.seed,
+      search.isComplete() ? SatAim::Any : SatAim::Models);
   search.encoding = std::make_unique<ContributionEncoding>(
       instance, search.group, *search.solver);
   search.encoding->encode(stop);
 }
 
 /// Gives `search` a turn. Returns the answer, if it is one for the instance.
-std::optional<Outcome> DirectRun::advance(Search &search, int conflicts) {
+std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
   if (!search.solver)
     prepare(search);
   if (stop())
-    return Unknown{deadline.reason()};
+    return gaveUp(deadline);
   // Conflicts in the smaller formulas cost less, and lead to more.
   constexpr size_t maxWeight = 64;
-  int weight = static_cast<int>(std::min(search.group.size(), maxWeight));
-  search.solver->limit("conflicts", conflicts * weight);
-  constexpr int satisfiable = 10, unsatisfiable = 20;
-  int status = search.solver->solve();
-  if (status == satisfiable)
+  uint64_t weight = std::min(search.group.size(), maxWeight);
+  SatSolver::Answer answer = search.solver->search(conflicts * weight);
+  if (answer == SatSolver::Answer::Satisfiable)
     return Satisfied{search.encoding->decode()};
-  if (status == unsatisfiable) {
+  if (answer == SatSolver::Answer::Unsatisfiable) {
     if (search.isComplete())
       return Unsatisfiable{"refuted by cadical"};
     search.isOver = true;
@@ -179,7 +173,7 @@ std::optional<Outcome> DirectRun::advance(Search &search, int conflicts) {
     search.solver.reset();
   }
   if (stop())
-    return Unknown{deadline.reason()};
+    return gaveUp(deadline);
   return std::nullopt;
 }
 
@@ -197,14 +191,9 @@ Outcome DirectRun::answer() {
   if (std::optional<Unsatisfiable> refutation = refuteByCounting())
     return *refutation;
   planSearches();
-  // The largest budget, times the largest weight, must stay below 2^31.
-  constexpr int maxBudget = 1 << 20;
-  const int firstBudget = std::clamp(int(options.firstTurn), 1, maxBudget);
-  unsigned turns = 0;
-  for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
-    if (options.maxTurns > 0 && turns++ == options.maxTurns)
-      return Unknown{"gave up after " + std::to_string(options.maxTurns) +
-                     " turns"};
+  constexpr uint64_t firstBudget = 1000, maxBudget = 1 << 20;
+  for (uint64_t budget = firstBudget;;
+       budget = std::min(budget * 2, maxBudget)) {
     bool anyLeft = false;
     for (Search &search : searches) {
       if (search.isOver)
@@ -226,19 +215,18 @@ Outcome DirectRun::answer() {
 namespace {
 class DirectAllReduceBackend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "direct"; }
-
-  std::string whyNot(const Instance &instance) const override {
-    if (!instance.collective.combining())
-      return "direct takes combining collectives only, got '" +
-             instance.collective.name() + "'";
-    return "";
-  }
+  DirectAllReduceBackend()
+      : SolverBackend({.name = "direct",
+                       .workUnit = "conflicts",
+                       .takesReductions = true,
+                       .refutes = true,
+                       .decides = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    return runEngine(*this, instance,
-                     [&] { return DirectRun(instance, options).answer(); });
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return DirectRun(instance, options, deadline).answer();
+    });
   }
 };
 } // namespace

@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Solver/Backends.h"
-#include "Optimize/Cadical.h"
+#include "Optimize/Sat.h"
 #include "SatEncoding.h"
-#include "Solver/StepSplitting.h"
+#include "Solver/Backends.h"
 #include "Solver/Flow/TimeExpansion.h"
+#include "Solver/StepSplitting.h"
 
 #include <algorithm>
 #include <optional>
@@ -38,15 +38,16 @@ struct Attempt {
   SatRestriction restriction;
   bool isComplete; ///< restricts nothing
   bool isOver = false;
-  std::unique_ptr<CadicalSolver> solver = nullptr;
+  std::unique_ptr<SatSolver> solver = nullptr;
   std::unique_ptr<SatEncoding> encoding = nullptr;
 };
 
 class SatRun {
 public:
-  SatRun(const Instance &instance, const SolverOptions &options)
-      : options(options), deadline(options),
-        terminator(deadline), original{instance}, shorter{instance} {}
+  SatRun(const Instance &instance, const SolverOptions &options,
+         const Deadline &deadline)
+      : options(options), deadline(deadline), original{instance},
+        shorter{instance} {}
 
   Outcome answer();
 
@@ -61,7 +62,7 @@ private:
   void addAttempt(Problem &problem, const std::vector<Permutation> &group,
                   Rounds rounds, bool slots);
   void prepare(Attempt &attempt);
-  std::optional<Outcome> advance(Attempt &attempt, int conflicts);
+  std::optional<Outcome> advance(Attempt &attempt, uint64_t conflicts);
   Outcome takeTurns();
   uint64_t memoryLimitMiB() const {
     return options.memoryMiB ? options.memoryMiB : defaultMemoryMiB;
@@ -71,8 +72,7 @@ private:
   Unknown tooLarge() const;
 
   const SolverOptions &options;
-  const Deadline deadline;
-  DeadlineTerminator terminator;
+  const Deadline &deadline;
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   Problem original, shorter;
   std::vector<Attempt> attempts;
@@ -123,7 +123,7 @@ std::vector<SatRun::Rounds> SatRun::listCandidates(unsigned steps) {
   RoundCandidates candidates(original.instance, steps);
   std::vector<Rounds> result;
   while (result.size() < maxCandidates)
-    if (std::optional<Rounds> rounds = candidates.next(stop))
+    if (std::optional<Rounds> rounds = candidates.next(deadline))
       result.push_back(std::move(*rounds));
     else
       break;
@@ -180,10 +180,7 @@ bool SatRun::outOfMemory() const {
 }
 
 void SatRun::prepare(Attempt &attempt) {
-  attempt.solver = std::make_unique<CadicalSolver>();
-  attempt.solver->set("quiet", 1);
-  attempt.solver->set("seed", static_cast<int>(options.seed & 0x7fffffff));
-  attempt.solver->connect_terminator(&terminator);
+  attempt.solver = std::make_unique<SatSolver>(deadline, options.seed);
   attempt.encoding = std::make_unique<SatEncoding>(
       attempt.problem->instance, *attempt.problem->windows, attempt.restriction,
       *attempt.solver);
@@ -197,39 +194,38 @@ static void drop(Attempt &attempt) {
 }
 
 /// Gives `attempt` a turn. Returns the answer, if it is one for the instance.
-std::optional<Outcome> SatRun::advance(Attempt &attempt, int conflicts) {
+std::optional<Outcome> SatRun::advance(Attempt &attempt, uint64_t conflicts) {
   if (!attempt.solver)
     prepare(attempt);
   if (stop())
-    return Unknown{deadline.reason()};
+    return gaveUp(deadline);
   if (outOfMemory()) {
     drop(attempt);
     memoryExceeded = true;
     return std::nullopt;
   }
-  attempt.solver->limit("conflicts", conflicts);
-  constexpr int satisfiable = 10, unsatisfiable = 20;
-  int status = attempt.solver->solve();
-  if (status == satisfiable) {
+  SatSolver::Answer answer = attempt.solver->search(conflicts);
+  if (answer == SatSolver::Answer::Satisfiable) {
     Schedule schedule = attempt.encoding->decode();
     if (attempt.problem == &shorter)
       schedule = splitSteps(original.instance.topology, std::move(schedule),
                             original.instance.steps, original.instance.rounds);
     return Satisfied{std::move(schedule)};
   }
-  if (status == unsatisfiable) {
+  if (answer == SatSolver::Answer::Unsatisfiable) {
     if (attempt.isComplete)
       return Unsatisfiable{"refuted by cadical"};
     drop(attempt);
   }
   if (stop())
-    return Unknown{deadline.reason()};
+    return gaveUp(deadline);
   return std::nullopt;
 }
 
 Outcome SatRun::takeTurns() {
-  constexpr int firstBudget = 1000, maxBudget = 1 << 28;
-  for (int budget = firstBudget;; budget = std::min(budget * 2, maxBudget)) {
+  constexpr uint64_t firstBudget = 1000, maxBudget = 1 << 28;
+  for (uint64_t budget = firstBudget;;
+       budget = std::min(budget * 2, maxBudget)) {
     bool anyLeft = false;
     for (Attempt &attempt : attempts) {
       if (attempt.isOver)
@@ -255,15 +251,15 @@ Unknown SatRun::tooLarge() const {
 
 Outcome SatRun::answer() {
   RoundCandidates candidates(original.instance, original.instance.steps);
-  std::optional<Rounds> candidate = candidates.next(stop);
+  std::optional<Rounds> candidate = candidates.next(deadline);
   if (stop())
-    return Unknown{deadline.reason()};
+    return gaveUp(deadline);
   if (!candidate)
     return Unsatisfiable{"refuted by " + std::to_string(candidates.numCuts()) +
                          (candidates.numCuts() == 1 ? " cut" : " cuts")};
   makeWindows(original);
   if (stop())
-    return Unknown{deadline.reason()};
+    return gaveUp(deadline);
   if (original.windows->numVariables() > maxPlanned)
     return tooLarge();
   planAttempts(*candidate);
@@ -277,19 +273,18 @@ Outcome SatRun::answer() {
 namespace {
 class SatBackend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "sat"; }
-
-  std::string whyNot(const Instance &instance) const override {
-    if (instance.collective.combining())
-      return "sat takes no combining collective, got '" +
-             instance.collective.name() + "'";
-    return "";
-  }
+  SatBackend()
+      : SolverBackend({.name = "sat",
+                       .workUnit = "conflicts",
+                       .takesMoves = true,
+                       .refutes = true,
+                       .decides = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
-    return runEngine(*this, instance,
-                     [&] { return SatRun(instance, options).answer(); });
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return SatRun(instance, options, deadline).answer();
+    });
   }
 };
 } // namespace

@@ -7,25 +7,26 @@
 
 #include "Watchdog.h"
 
+#include <chrono>
 #include <cstdio>
 
 using namespace sccl;
 
-std::string sccl::outOfMemoryReason(const SolverOptions &options) {
-  if (!options.memoryMiB)
+std::string sccl::outOfMemoryReason(unsigned memoryMiB) {
+  if (!memoryMiB)
     return "out of memory (no limit set)";
-  return "out of memory (limit " + std::to_string(options.memoryMiB) + " MiB)";
+  return "out of memory (limit " + std::to_string(memoryMiB) + " MiB)";
 }
 
-Watchdog::Watchdog(const SolverOptions &options,
+Watchdog::Watchdog(const SearchLimits &limits, unsigned memoryMiB,
                    std::function<uint64_t()> allocated,
                    std::function<void()> onExpire)
-    : options(options), allocated(std::move(allocated)),
+    : limits(limits), memoryMiB(memoryMiB), allocated(std::move(allocated)),
       onExpire(std::move(onExpire)) {
   // A flag that is already set must count even if the thread starts late.
   poll();
-  if (options.timeoutSeconds > 0 || options.interrupt ||
-      (options.memoryMiB && this->allocated))
+  if (limits.timeoutSeconds > 0 || limits.interrupt ||
+      (memoryMiB && this->allocated))
     thread = std::thread([this] { watch(); });
 }
 
@@ -47,23 +48,21 @@ std::string Watchdog::reason() const {
   case Cause::Interrupt:
     return "interrupted";
   case Cause::Memory:
-    return outOfMemoryReason(options);
+    return outOfMemoryReason(memoryMiB);
   case Cause::Timeout:
     break;
   }
   char text[64];
-  std::snprintf(text, sizeof text, "timeout after %g s",
-                options.timeoutSeconds);
+  std::snprintf(text, sizeof text, "timeout after %g s", limits.timeoutSeconds);
   return text;
 }
 
 Watchdog::Cause Watchdog::look() const {
-  if (options.interrupt && options.interrupt->load())
+  if (limits.interrupt && limits.interrupt->load())
     return Cause::Interrupt;
-  std::chrono::duration<double> elapsed = Clock::now() - start;
-  if (options.timeoutSeconds > 0 && elapsed.count() >= options.timeoutSeconds)
+  if (deadline.isOver())
     return Cause::Timeout;
-  if (options.memoryMiB && allocated && allocated() >> 20 >= options.memoryMiB)
+  if (memoryMiB && allocated && allocated() >> 20 >= memoryMiB)
     return Cause::Memory;
   return Cause::None;
 }

@@ -14,9 +14,8 @@
 #ifndef SCCL_LIB_SOLVER_Z3_WATCHDOG_H
 #define SCCL_LIB_SOLVER_Z3_WATCHDOG_H
 
-#include "sccl/Solver/Solver.h"
+#include "sccl/Optimize/Deadline.h"
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -25,18 +24,18 @@
 namespace sccl {
 
 /// "out of memory (limit 100 MiB)".
-std::string outOfMemoryReason(const SolverOptions &options);
+std::string outOfMemoryReason(unsigned memoryMiB);
 
-/// Watches the limits and the interrupt flag of one synthesis. Time counts from
-/// the construction.
+/// Watches the user's limits of one search. Time counts from the construction;
+/// work is for the solver to count.
 class Watchdog {
 public:
-  /// `allocated` returns the bytes that the solver has allocated; it may be
-  /// null if the solver cannot tell. `onExpire` is called every 20 ms from
-  /// expiry to the destruction of this object. Both are called from another
-  /// thread, and must not throw.
-  Watchdog(const SolverOptions &options, std::function<uint64_t()> allocated,
-           std::function<void()> onExpire);
+  /// `memoryMiB` of 0 is no limit. `allocated` returns the bytes that the
+  /// solver has allocated; it may be null if the solver cannot tell. `onExpire`
+  /// is called every 20 ms from expiry to the destruction of this object. Both
+  /// are called from another thread, and must not throw.
+  Watchdog(const SearchLimits &limits, unsigned memoryMiB,
+           std::function<uint64_t()> allocated, std::function<void()> onExpire);
   ~Watchdog();
   Watchdog(const Watchdog &) = delete;
   Watchdog &operator=(const Watchdog &) = delete;
@@ -52,15 +51,15 @@ public:
 
 private:
   enum class Cause { None, Interrupt, Timeout, Memory };
-  using Clock = std::chrono::steady_clock;
 
   Cause look() const;
   void watch();
 
-  const SolverOptions options;
+  const SearchLimits limits;
+  const unsigned memoryMiB;
   const std::function<uint64_t()> allocated;
   const std::function<void()> onExpire;
-  const Clock::time_point start = Clock::now();
+  const Deadline deadline{limits};
   std::atomic<Cause> cause = Cause::None;
   std::mutex mutex;
   std::condition_variable wakeUp;

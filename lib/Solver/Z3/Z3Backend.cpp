@@ -50,8 +50,9 @@ private:
 /// One run on one instance.
 class Z3Run {
 public:
-  Z3Run(const Instance &instance, const SolverOptions &options)
-      : instance(instance), options(options) {}
+  Z3Run(const Instance &instance, const SolverOptions &options,
+        const Deadline &deadline)
+      : instance(instance), options(options), deadline(deadline) {}
 
   /// Never throws.
   Outcome answer();
@@ -75,8 +76,11 @@ private:
   /// z3 takes up to 2.8 KB a variable (measured on hypercube:6 all_to_all), so
   /// about 11 GB.
   static constexpr uint64_t maxVariables = 4'000'000;
+  /// Resources, as z3 counts them, in a unit of work.
+  static constexpr uint64_t resourcesPerUnit = 4;
   const Instance &instance;
   const SolverOptions &options;
+  const Deadline &deadline;
 };
 } // namespace
 
@@ -91,11 +95,20 @@ static bool isOutOfMemory(const std::string &message) {
 // Running z3
 //===----------------------------------------------------------------------===//
 
+/// What the search took, in z3's own count.
+static uint64_t resourcesOf(const z3::solver &solver) {
+  z3::stats statistics = solver.statistics();
+  for (unsigned i = 0; i < statistics.size(); ++i)
+    if (statistics.key(i) == "rlimit count")
+      return statistics.uint_value(i);
+  return 0;
+}
+
 Outcome Z3Run::answer() {
   try {
     z3::context context; // crashes if it lacks memory, so before the backstop
     MemoryBackstop backstop(options.memoryMiB);
-    Watchdog watchdog(options, Z3_get_estimated_alloc_size,
+    Watchdog watchdog(options, options.memoryMiB, Z3_get_estimated_alloc_size,
                       [&context] { context.interrupt(); });
     try {
       return answerIn(context, watchdog);
@@ -106,10 +119,10 @@ Outcome Z3Run::answer() {
       throw;
     }
   } catch (const std::bad_alloc &) {
-    return Unknown{outOfMemoryReason(options)};
+    return Unknown{outOfMemoryReason(options.memoryMiB)};
   } catch (const z3::exception &error) {
     if (isOutOfMemory(error.msg()))
-      return Unknown{outOfMemoryReason(options)};
+      return Unknown{outOfMemoryReason(options.memoryMiB)};
     return Failed{std::string("z3: ") + error.msg()};
   } catch (const std::exception &error) {
     return Failed{std::string("z3 engine: ") + error.what()};
@@ -130,7 +143,9 @@ Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog) {
   // A part of the formula must not be solved.
   if (stop())
     return Unknown{watchdog.reason()};
-  switch (solver.check()) {
+  z3::check_result result = solver.check();
+  deadline.charge(resourcesOf(solver) / resourcesPerUnit);
+  switch (result) {
   case z3::sat:
     return Satisfied{encoding->decode(solver.get_model())};
   case z3::unsat:
@@ -141,7 +156,11 @@ Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog) {
   if (watchdog.expired())
     return Unknown{watchdog.reason()};
   std::string reason = solver.reason_unknown();
-  return Unknown{isOutOfMemory(reason) ? outOfMemoryReason(options)
+  if (reason.find("resource") != std::string::npos)
+    deadline.charge(deadline.remainingWork());
+  if (deadline.isOutOfWork())
+    return gaveUp(deadline);
+  return Unknown{isOutOfMemory(reason) ? outOfMemoryReason(options.memoryMiB)
                                        : "z3 gave up: " + reason};
 }
 
@@ -151,6 +170,10 @@ z3::solver Z3Run::makeSolver(z3::context &context) const {
   z3::solver solver(context, z3::solver::simple());
   z3::params params(context);
   params.set("random_seed", options.seed);
+  constexpr uint64_t most = ~0u;
+  if (options.maxWork > 0)
+    params.set("rlimit",
+               unsigned(std::min(most, options.maxWork * resourcesPerUnit)));
   // z3 would replace the caller's SIGINT handler while it searches.
   params.set("ctrl_c", false);
   solver.set(params);
@@ -160,22 +183,26 @@ z3::solver Z3Run::makeSolver(z3::context &context) const {
 namespace {
 class Z3Backend final : public SolverBackend {
 public:
-  std::string_view name() const override { return "z3"; }
-
-  std::string whyNot(const Instance &) const override { return ""; }
+  Z3Backend()
+      : SolverBackend({.name = "z3",
+                       .workUnit = "resources",
+                       .takesReductions = true,
+                       .takesMoves = true,
+                       .refutes = true,
+                       .decides = true,
+                       .isReference = true,
+                       .prefersParts = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     if (options.encoding == Encoding::Paper && instance.collective.combining())
       return {Unknown{"the encoding of the paper has no reductions"},
               "z3/paper"};
-    auto start = std::chrono::steady_clock::now();
-    Outcome outcome = Z3Run(instance, options).answer();
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
+    Deadline deadline(options);
+    Outcome outcome = Z3Run(instance, options, deadline).answer();
     return {std::move(outcome),
             options.encoding == Encoding::Paper ? "z3/paper" : "z3/direct",
-            seconds.count()};
+            deadline.elapsedSeconds(), deadline.work()};
   }
 };
 } // namespace
