@@ -150,8 +150,8 @@ TEST(Frontier, PointsThatAreEasyButNotProvedOptimal) {
     Costs costs;
   };
   for (const Case &c :
-       {Case{"ring:5", {{3, {3, 2}}, {4, {4, 5}}}},
-        Case{"ring:7", {{4, 2}, {5, {5, 4}}, {6, {6, 7}}}},
+       {Case{"ring:5", {{3, {4, 3}}, {4, {4, 5}}}},
+        Case{"ring:7", {{4, {11, 7}}, {5, {5, 4}}, {6, {6, 7}}}},
         Case{"hypercube:3", {{3, 1}, {4, {2, 3}}, {5, {7, 12}}}}}) {
     Topology topology = builtin(c.topology);
     Frontier frontier = search(topology, {Kind::AllReduce});

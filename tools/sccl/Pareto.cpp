@@ -35,10 +35,14 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     root("root", cl::desc("Root rank, or all: one of each orbit"),
          cl::value_desc("R|all"), cl::init("0"), cl::sub(command));
-static cl::opt<unsigned> maxSteps("max-steps", cl::desc("Largest S"),
+static cl::opt<unsigned> maxSteps("max-steps",
+                                  cl::desc("Largest S (default: 8)"),
                                   cl::init(8), cl::sub(command));
-static cl::opt<unsigned> maxChunks("max-chunks", cl::desc("Largest C"),
-                                   cl::init(96), cl::sub(command));
+static cl::opt<unsigned>
+    maxChunks("max-chunks",
+              cl::desc("Largest C asked for (default: 96), in the unit that "
+                       "all bandwidths are multiples of"),
+              cl::init(96), cl::sub(command));
 static cl::opt<unsigned> k("k",
                            cl::desc("Only R <= S + k: the paper's procedure"),
                            cl::sub(command));
@@ -47,6 +51,9 @@ static cl::opt<unsigned> jobs("jobs", cl::desc("Searches that run at once"),
 static cl::opt<double>
     timeout("timeout", cl::desc("Limit in seconds, for all roots together"),
             cl::sub(command));
+static cl::opt<unsigned>
+    memory("memory", cl::desc("Limit of one search in MiB (default: 2048)"),
+           cl::init(2048), cl::sub(command));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
                                    cl::init("auto"), cl::sub(command));
 static cl::opt<bool>
@@ -307,6 +314,7 @@ static std::optional<FrontierOptions> frontierOptions() {
   options.jobs = jobs;
   options.engine = engine;
   options.thorough = thorough;
+  options.solver.memoryMiB = memory;
   return options;
 }
 

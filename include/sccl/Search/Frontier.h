@@ -36,6 +36,8 @@ struct FrontierActivity {
   unsigned chunks = 0, rounds = 0; ///< 0 while it is the bound
 };
 
+struct FrontierPoint;
+
 struct FrontierOptions {
   /// Largest values accepted below, of k the former: each (C, S, R) is a
   /// problem of its own.
@@ -44,7 +46,8 @@ struct FrontierOptions {
 
   /// Largest S looked at.
   unsigned maxSteps = 8;
-  /// Largest C tried.
+  /// Largest C asked for, in the unit that the bandwidths have in common.
+  /// Compositions of what was found may have up to `maxMaxChunks`.
   unsigned maxChunks = 96;
   /// If given, the paper's procedure (section 3.5, algorithm 1): only schedules
   /// with R <= S + k, and Pareto-optimality among them.
@@ -57,7 +60,7 @@ struct FrontierOptions {
   /// Work for all (C, R) of one number of steps, once those that meet the bound
   /// have been tried.
   uint64_t stepWork = 20'000'000;
-  /// Searches for long between two points of an all_reduce even if the second
+  /// Searches for long between two points of an all_reduce even if the last
   /// one meets the bandwidth bound. Else a short search must do there, and what
   /// it leaves open is said to be open.
   bool thorough = false;
@@ -68,6 +71,9 @@ struct FrontierOptions {
   /// Called before each bound and each (C, S, R), if there is somebody to tell.
   /// With several jobs the calls come from several threads at once.
   std::function<void(const FrontierActivity &)> watch;
+  /// Called with each point that is better than what was known, and that may be
+  /// improved on still. From the calling thread.
+  std::function<void(const FrontierPoint &)> improved;
 };
 
 /// A schedule that no found one dominates.
@@ -106,10 +112,12 @@ Result<Collective> smallestCollective(const CollectiveFamily &family,
                                       unsigned numRanks);
 
 /// Searches the frontier of `family` on `topology`. `progress` is called with
-/// each point as it is found, from the calling thread. Stops early, with what
-/// it has, when time is over or `options.solver.interrupt` becomes true. Fails
-/// if the collective does not exist on the topology or a chunk cannot reach its
-/// destination.
+/// each point once nothing improves it any more, in order of steps, from the
+/// calling thread. The frontier depends on nothing but the arguments, unless
+/// time or an interrupt ends the search, and not on the unit of the bandwidths.
+/// Stops early, with what it has, when time is over or
+/// `options.solver.interrupt` becomes true. Fails if the collective does not
+/// exist on the topology or a chunk cannot reach its destination.
 Result<Frontier>
 searchFrontier(const Topology &topology, const CollectiveFamily &family,
                const FrontierOptions &options,

@@ -1,0 +1,41 @@
+//===- Compositions.h - What known schedules make together ------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An all_gather turned round, and another behind it, make an all_reduce. It
+// costs nothing to have, so that no frontier may be worse.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SEARCH_COMPOSITIONS_H
+#define SCCL_LIB_SEARCH_COMPOSITIONS_H
+
+#include "StepSearch.h"
+
+namespace sccl {
+
+class Compositions {
+public:
+  explicit Compositions(const FrontierProblem &problem) : problem(problem) {}
+
+  /// The cheapest composition of `steps` steps; nothing if there is none, or
+  /// the collective is no all_reduce. The parts are searched for with up to
+  /// `work` for each question, at the first call.
+  std::optional<FrontierPoint> at(unsigned steps, uint64_t work);
+
+private:
+  void findParts(uint64_t work);
+  std::optional<FrontierPoint> join(const FrontierPoint &onReversed,
+                                    const FrontierPoint &allGather) const;
+
+  const FrontierProblem &problem;
+  bool hasParts = false;
+  std::vector<FrontierPoint> onReversed, allGathers;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_SEARCH_COMPOSITIONS_H

@@ -1,0 +1,79 @@
+//===- FrontierBounds.cpp - How cheap S steps can be ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FrontierBounds.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+LowerBoundOptions FrontierBounds::limits(uint64_t work) const {
+  LowerBoundOptions limits;
+  limits.maxWork = work;
+  limits.timeoutSeconds = problem.deadline.remainingLimit();
+  limits.interrupt = problem.options.solver.interrupt;
+  return limits;
+}
+
+/// Returns true if the bound for any number of steps holds from here on.
+bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
+  if (problem.options.watch)
+    problem.options.watch({steps});
+  LowerBoundOptions options = limits(work);
+  // What fewer steps can do anyway need not be proved again.
+  if (forAny)
+    options.target = forAny->value;
+  Result<LowerBound> bound =
+      lowerBound(problem.topology, problem.smallest, steps, options);
+  if (bound)
+    bounds[steps] = *bound;
+  if (!forAny || isImpossible(steps) ||
+      (bound && *bound->value > *forAny->value))
+    return false;
+  if (!bound || *bound->value < *forAny->value)
+    bounds[steps] = forAny;
+  return bool(bound);
+}
+
+void FrontierBounds::find(uint64_t work) {
+  if (!forAny)
+    if (Result<LowerBound> any =
+            throughputBound(problem.topology, problem.smallest, limits(work)))
+      forAny = *any;
+  for (unsigned steps = 1; steps < bounds.size(); ++steps) {
+    if (problem.deadline.isOver())
+      return;
+    if (bounds[steps] || !findAt(steps, work))
+      continue;
+    // More steps allow more, so their bounds would be no better.
+    std::fill(bounds.begin() + steps + 1, bounds.end(), forAny);
+    return;
+  }
+}
+
+void FrontierBounds::strengthen(unsigned steps, const Rational &known,
+                                uint64_t work) {
+  if (isStrong[steps] || problem.deadline.isOver())
+    return;
+  isStrong[steps] = true;
+  LowerBoundOptions options = limits(work);
+  options.target = known;
+  Result<LowerBound> bound =
+      lowerBound(problem.topology, problem.smallest, steps, options);
+  if (bound && bound->value &&
+      (!bounds[steps] || *bounds[steps]->value < *bound->value))
+    bounds[steps] = *bound;
+}
+
+bool FrontierBounds::excludesBelow(unsigned steps, const Rational &cost) const {
+  if (isImpossible(steps))
+    return true;
+  auto excludes = [&](const std::optional<LowerBound> &bound) {
+    return bound && bound->value && cost <= *bound->value;
+  };
+  return excludes(bounds[steps]) || excludes(forAny);
+}

@@ -1,0 +1,56 @@
+//===- FrontierBounds.h - How cheap S steps can be --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One certified bound per number of steps: they cost milliseconds and say at
+// which numbers of steps a cheaper schedule can exist at all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SEARCH_FRONTIERBOUNDS_H
+#define SCCL_LIB_SEARCH_FRONTIERBOUNDS_H
+
+#include "StepSearch.h"
+
+namespace sccl {
+
+class FrontierBounds {
+public:
+  explicit FrontierBounds(const FrontierProblem &problem)
+      : problem(problem), bounds(problem.options.maxSteps + 1),
+        isStrong(bounds.size()) {}
+
+  /// Finds those that are missing, each with up to `work`.
+  void find(uint64_t work);
+  /// Tries the stronger programs for `steps` steps, of which a schedule that
+  /// costs `known` is known. Only the first time.
+  void strengthen(unsigned steps, const Rational &known, uint64_t work);
+
+  const std::optional<LowerBound> &at(unsigned steps) const {
+    return bounds[steps];
+  }
+  /// For any number of steps.
+  const std::optional<LowerBound> &throughput() const { return forAny; }
+  bool isImpossible(unsigned steps) const {
+    return bounds[steps] && !bounds[steps]->value;
+  }
+  /// True if it is proved that nothing of `steps` steps is below `cost`.
+  bool excludesBelow(unsigned steps, const Rational &cost) const;
+  const std::vector<std::optional<LowerBound>> &all() const { return bounds; }
+
+private:
+  LowerBoundOptions limits(uint64_t work) const;
+  bool findAt(unsigned steps, uint64_t work);
+
+  const FrontierProblem &problem;
+  std::optional<LowerBound> forAny;
+  std::vector<std::optional<LowerBound>> bounds; ///< by steps
+  std::vector<bool> isStrong;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_SEARCH_FRONTIERBOUNDS_H

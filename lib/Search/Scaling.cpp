@@ -1,0 +1,52 @@
+//===- Scaling.cpp - The same problem in smaller numbers ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scaling.h"
+
+#include <numeric>
+
+using namespace sccl;
+
+unsigned sccl::commonBandwidth(const Topology &topology) {
+  unsigned common = 0;
+  for (const BandwidthLimit &limit : topology.limits())
+    common = std::gcd(common, limit.bandwidth);
+  return common == 0 ? 1 : common;
+}
+
+Topology sccl::dividedBy(const Topology &topology, unsigned divisor) {
+  if (divisor == 1)
+    return topology;
+  Topology result(topology.name(), topology.numRanks());
+  // What the given one accepted is accepted again.
+  for (const Link &link : topology.links())
+    (void)result.addLink(link.src, link.dst);
+  for (const BandwidthLimit &limit : topology.limits())
+    (void)result.addLimit(limit.links, limit.bandwidth / divisor);
+  return result;
+}
+
+Schedule sccl::cutChunks(const Schedule &schedule, unsigned pieces,
+                         unsigned roundsFactor) {
+  if (pieces == 1 && roundsFactor == 1)
+    return schedule;
+  Schedule result;
+  for (const Step &step : schedule.steps) {
+    Step &copy = result.steps.emplace_back();
+    copy.rounds = step.rounds * roundsFactor;
+    copy.sends.reserve(step.sends.size() * pieces);
+    for (Send send : step.sends) {
+      unsigned first = send.chunk * pieces;
+      for (unsigned piece = 0; piece < pieces; ++piece) {
+        send.chunk = first + piece;
+        copy.sends.push_back(send);
+      }
+    }
+  }
+  result.normalize();
+  return result;
+}

@@ -1,0 +1,313 @@
+//===- StepSearch.cpp - The cheapest schedule of S steps ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepSearch.h"
+
+#include "Scaling.h"
+
+#include "sccl/Model/Composition.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace sccl;
+
+FrontierProblem::FrontierProblem(const Topology &topology,
+                                 const CollectiveFamily &family,
+                                 const FrontierOptions &options,
+                                 Collective smallest)
+    : topology(topology), family(family), options(options),
+      smallest(std::move(smallest)),
+      // The paper counts rounds, so that its k means something for the
+      // bandwidths as they are.
+      scale(options.k ? 1 : commonBandwidth(topology)),
+      reduced(dividedBy(topology, scale)),
+      deadline(SearchLimits{.timeoutSeconds = options.timeoutSeconds,
+                            .interrupt = options.solver.interrupt}) {}
+
+Result<Collective> FrontierProblem::collectiveOf(unsigned chunks) const {
+  return Collective::make(family.kind, topology.numRanks(), chunks,
+                          family.root);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// The smallest R for `chunks` chunks that the bound allows.
+uint64_t StepSearch::leastRounds(uint64_t chunks) const {
+  if (!least)
+    return steps;
+  __int128 scaled = __int128(least->numerator()) * chunks;
+  uint64_t rounds =
+      uint64_t((scaled + least->denominator() - 1) / least->denominator());
+  return std::max<uint64_t>(steps, rounds);
+}
+
+/// The C that engines see: what they take grows with it.
+unsigned StepSearch::sizeOf(unsigned chunks) const {
+  return chunks % (problem().scale * problem().unit()) == 0
+             ? chunks / problem().scale
+             : chunks;
+}
+
+/// All C to try, those first that make the smallest problems. C follows the
+/// unit of the bandwidths.
+std::vector<unsigned> StepSearch::chunkCounts() const {
+  unsigned unit = problem().unit();
+  unsigned most = std::max(problem().options.maxChunks, unit);
+  std::vector<unsigned> counts;
+  for (unsigned count = unit; count <= most; count += unit) {
+    counts.push_back(count);
+    if (problem().scale > 1)
+      counts.push_back(count * problem().scale);
+  }
+  std::ranges::sort(counts, {}, [&](unsigned count) {
+    return std::pair(sizeOf(count), count);
+  });
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+/// Those that meet the bound; the smallest are the easiest.
+std::vector<Candidate> StepSearch::meetingBound() const {
+  constexpr size_t maxTried = 3;
+  std::vector<Candidate> meeting;
+  if (!least)
+    return meeting;
+  for (unsigned chunks : chunkCounts()) {
+    uint64_t rounds = leastRounds(chunks);
+    if (rounds > Instance::maxRounds)
+      continue;
+    Candidate candidate{chunks, unsigned(rounds)};
+    if (candidate.bandwidth() == *least && meeting.size() < maxTried)
+      meeting.push_back(candidate);
+  }
+  return meeting;
+}
+
+/// Those of the paper's procedure, with R of at most S + k, cheapest first.
+std::vector<Candidate> StepSearch::withinSpareRounds() const {
+  std::vector<Candidate> candidates;
+  uint64_t most =
+      std::min<uint64_t>(steps + *problem().options.k, Instance::maxRounds);
+  for (unsigned chunks : chunkCounts())
+    for (uint64_t rounds = leastRounds(chunks); rounds <= most; ++rounds)
+      candidates.push_back({chunks, unsigned(rounds)});
+  std::ranges::stable_sort(candidates, {}, &Candidate::bandwidth);
+  return candidates;
+}
+
+//===----------------------------------------------------------------------===//
+// Questions to engines
+//===----------------------------------------------------------------------===//
+
+/// More rounds never hurt, so that a refutation holds for fewer.
+bool StepSearch::isWorthAsking(const Candidate &candidate,
+                               std::string_view engine) const {
+  if (auto no = refuted.find(candidate.chunks);
+      no != refuted.end() && candidate.rounds <= no->second)
+    return false;
+  auto before =
+      tried.find({candidate.chunks, candidate.rounds, std::string(engine)});
+  return before == tried.end() || before->second < probeWork;
+}
+
+void StepSearch::note(const Candidate &candidate, std::string_view engine,
+                      const SynthesisResult &result) {
+  if (std::holds_alternative<Unsatisfiable>(result.outcome)) {
+    unsigned &most = refuted[candidate.chunks];
+    most = std::max(most, candidate.rounds);
+  } else if (const auto *unknown = std::get_if<Unknown>(&result.outcome)) {
+    undecided = true;
+    tried[{candidate.chunks, candidate.rounds, std::string(engine)}] =
+        unknown->needsMoreWork ? probeWork : Deadline::unlimited;
+    isOpen |= unknown->needsMoreWork;
+  } else if (const auto *failed = std::get_if<Failed>(&result.outcome)) {
+    tried[{candidate.chunks, candidate.rounds, std::string(engine)}] =
+        Deadline::unlimited;
+    if (failureMessage.empty() && engine == problem().options.engine)
+      failureMessage = failed->message;
+  }
+}
+
+StepSearch::Point StepSearch::makePoint(const Candidate &candidate,
+                                        Schedule schedule,
+                                        const SynthesisResult &result) {
+  best = candidate.bandwidth();
+  return FrontierPoint{candidate.chunks,    steps,         candidate.rounds,
+                       std::move(schedule), result.engine, result.seconds,
+                       std::nullopt};
+}
+
+/// A schedule for `candidate`, if it is cheaper than what is known.
+StepSearch::Point StepSearch::ask(const Candidate &candidate,
+                                  std::string_view engine) {
+  if (!isCheaper(candidate) || !isWorthAsking(candidate, engine))
+    return std::nullopt;
+  unsigned pieces = candidate.chunks / sizeOf(candidate.chunks);
+  Result<Collective> collective =
+      problem().collectiveOf(candidate.chunks / pieces);
+  if (!collective)
+    return std::nullopt;
+  Result<Instance> instance =
+      Instance::make(pieces > 1 ? problem().reduced : problem().topology,
+                     std::move(*collective), steps, candidate.rounds);
+  if (!instance)
+    return std::nullopt;
+  if (problem().options.watch)
+    problem().options.watch({steps, candidate.chunks, candidate.rounds});
+  SolverOptions solver = problem().options.solver;
+  solver.maxWork = probeWork;
+  solver.useBounds = false;
+  solver.timeoutSeconds = problem().deadline.remainingLimit();
+  SynthesisResult result = synthesize(*instance, solver, engine);
+  used += result.work;
+  note(candidate, engine, result);
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    return std::nullopt;
+  return makePoint(candidate,
+                   cutChunks(satisfied->schedule, pieces, /*roundsFactor=*/1),
+                   result);
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+/// The first of `candidates` that has a schedule.
+StepSearch::Point
+StepSearch::searchInOrder(const std::vector<Candidate> &candidates,
+                          std::string_view engine) {
+  for (const Candidate &candidate : candidates) {
+    if (problem().deadline.isOver())
+      break;
+    if (Point point = ask(candidate, engine))
+      return point;
+  }
+  return std::nullopt;
+}
+
+/// Whether `engine` gives up by itself, as it has nothing to prove, and takes
+/// what is asked for, or its inverse.
+static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
+                    unsigned steps) {
+  if (engine.traits().refutes || engine.traits().asksOthers)
+    return false;
+  Instance instance{problem.topology, problem.smallest, steps, steps};
+  if (engine.whyNot(instance).empty())
+    return true;
+  Result<Collective> inverse = inverseOf(problem.smallest);
+  return inverse && isCombining(problem.family.kind) &&
+         engine.whyNot({problem.topology, *inverse, steps, steps}).empty();
+}
+
+/// By engines that give up early: others find an all_reduce only after a long
+/// search, if at all, and may spend it on a candidate whose multiple is easy;
+/// for trees from one root they are faster where all steps have a single round.
+StepSearch::Point
+StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
+  CollectiveKind kind = problem().family.kind;
+  bool isTree =
+      kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
+  if (problem().options.engine != "auto" || meeting.empty() ||
+      (isTree && meeting.front().rounds == steps))
+    return std::nullopt;
+  uint64_t usual = std::exchange(probeWork, problem().options.probeWork);
+  Point point;
+  for (const auto &backend : solverBackends())
+    if (!point && isBrief(*backend, problem(), steps))
+      point = searchInOrder(meeting, backend->name());
+  probeWork = usual;
+  return point;
+}
+
+/// Any schedule at all, with the smallest C.
+StepSearch::Point StepSearch::findAny(uint64_t limit) {
+  unsigned chunks = chunkCounts().front();
+  constexpr unsigned maxMore = 1u << 12;
+  for (unsigned more = 0; more <= maxMore; more = std::max(2 * more, 1u)) {
+    uint64_t rounds = leastRounds(chunks) + more;
+    if (rounds > Instance::maxRounds || isSpent(limit))
+      break;
+    if (Point point = ask({chunks, unsigned(rounds)}, problem().options.engine))
+      return point;
+  }
+  return std::nullopt;
+}
+
+/// Cheaper schedules of `chunks` chunks: the easiest first, then by halves of
+/// what is left down to the bound.
+StepSearch::Point StepSearch::improveWith(unsigned chunks, uint64_t limit) {
+  // Strictly less than the best.
+  __int128 scaled = __int128(best->numerator()) * chunks;
+  uint64_t most =
+      uint64_t((scaled + best->denominator() - 1) / best->denominator()) - 1;
+  uint64_t fewest = leastRounds(chunks);
+  Point found;
+  uint64_t rounds = most;
+  while (fewest <= most && rounds <= Instance::maxRounds) {
+    if (isSpent(limit))
+      break;
+    if (Point point =
+            ask({chunks, unsigned(rounds)}, problem().options.engine)) {
+      found = std::move(point);
+      most = rounds - 1;
+    } else if (!found) {
+      break;
+    } else {
+      fewest = rounds + 1;
+    }
+    rounds = (fewest + most) / 2;
+  }
+  return found;
+}
+
+/// Cheaper schedules than the best so far, whatever their C.
+StepSearch::Point StepSearch::improve(uint64_t limit) {
+  Point found;
+  if (!best)
+    found = findAny(limit);
+  if (!best)
+    return found;
+  for (unsigned chunks : chunkCounts()) {
+    if (isSpent(limit))
+      break;
+    if (Point point = improveWith(chunks, limit))
+      found = std::move(point);
+    if (best == least)
+      break;
+  }
+  return found;
+}
+
+/// True if there is no work, or no time, left for more.
+bool StepSearch::isSpent(uint64_t limit) {
+  bool isOut = used >= limit;
+  isOpen |= isOut;
+  return isOut || problem().deadline.isOver();
+}
+
+StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
+                                  std::optional<Rational> known,
+                                  uint64_t workPerProbe, uint64_t stepWork) {
+  least = bound ? bound->value : std::nullopt;
+  best = known;
+  probeWork = workPerProbe;
+  used = 0;
+  isOpen = false;
+  if (problem().options.k)
+    return searchInOrder(withinSpareRounds(), problem().options.engine);
+  // What meets the bound settles the matter.
+  std::vector<Candidate> meeting = meetingBound();
+  if (Point point = searchBriefly(meeting))
+    return point;
+  if (Point point = searchInOrder(meeting, problem().options.engine))
+    return point;
+  return improve(used + stepWork);
+}

@@ -1,0 +1,117 @@
+//===- StepSearch.h - The cheapest schedule of S steps ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which (C, R) to ask for, in which order, and what is not worth asking again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SEARCH_STEPSEARCH_H
+#define SCCL_LIB_SEARCH_STEPSEARCH_H
+
+#include "sccl/Optimize/Deadline.h"
+#include "sccl/Search/Frontier.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace sccl {
+
+/// What all parts of one search share, and do not change.
+struct FrontierProblem {
+  FrontierProblem(const Topology &topology, const CollectiveFamily &family,
+                  const FrontierOptions &options, Collective smallest);
+
+  /// The collective with `chunks` chunks; `chunks` must be a multiple of the
+  /// unit.
+  Result<Collective> collectiveOf(unsigned chunks) const;
+  unsigned unit() const { return smallest.chunks(); }
+
+  const Topology &topology;
+  const CollectiveFamily family;
+  const FrontierOptions &options;
+  const Collective smallest;
+  /// All bandwidths are multiples of this, and `reduced` has 1/`scale` of each.
+  const unsigned scale;
+  const Topology reduced;
+  const Deadline deadline; ///< the user's limits
+};
+
+/// One (C, R) to try at some number of steps.
+struct Candidate {
+  unsigned chunks, rounds;
+  Rational bandwidth() const { return Rational(rounds, chunks); }
+};
+
+/// The search at one number of steps. It is asked again and again, with more
+/// work each time.
+class StepSearch {
+public:
+  StepSearch(const FrontierProblem &problem, unsigned steps)
+      : shared(problem), steps(steps) {}
+
+  /// Looks for a schedule cheaper than `known` (of as many steps or fewer) with
+  /// up to `probeWork` for one candidate, and about `stepWork` for all that do
+  /// not meet `bound`. Returns the cheapest found.
+  std::optional<FrontierPoint> run(const std::optional<LowerBound> &bound,
+                                   std::optional<Rational> known,
+                                   uint64_t probeWork, uint64_t stepWork);
+
+  /// True if more work may lead to more than the last run found.
+  bool isWorthMore() const { return isOpen; }
+  /// True if an engine gave up on something.
+  bool hasUndecided() const { return undecided; }
+  /// What an engine that broke down said.
+  const std::string &failure() const { return failureMessage; }
+
+private:
+  using Point = std::optional<FrontierPoint>;
+
+  const FrontierProblem &problem() const { return shared; }
+  uint64_t leastRounds(uint64_t chunks) const;
+  unsigned sizeOf(unsigned chunks) const;
+  std::vector<unsigned> chunkCounts() const;
+  std::vector<Candidate> meetingBound() const;
+  std::vector<Candidate> withinSpareRounds() const;
+  Point searchInOrder(const std::vector<Candidate> &candidates,
+                      std::string_view engine);
+  Point searchBriefly(const std::vector<Candidate> &meeting);
+  Point findAny(uint64_t limit);
+  Point improve(uint64_t limit);
+  Point improveWith(unsigned chunks, uint64_t limit);
+  bool isSpent(uint64_t limit);
+
+  bool isCheaper(const Candidate &candidate) const {
+    return !best || candidate.bandwidth() < *best;
+  }
+  bool isWorthAsking(const Candidate &candidate, std::string_view engine) const;
+  Point ask(const Candidate &candidate, std::string_view engine);
+  Point makePoint(const Candidate &candidate, Schedule schedule,
+                  const SynthesisResult &result);
+  void note(const Candidate &candidate, std::string_view engine,
+            const SynthesisResult &result);
+
+  std::reference_wrapper<const FrontierProblem> shared;
+  unsigned steps;
+  // Of the current run:
+  std::optional<Rational> least; ///< the bound, if there is one
+  std::optional<Rational> best;
+  uint64_t probeWork = 0, used = 0;
+  bool isOpen = true;
+  // Of all runs:
+  std::map<unsigned, unsigned> refuted; ///< per C: the most rounds
+  /// The work that did not suffice.
+  std::map<std::tuple<unsigned, unsigned, std::string>, uint64_t> tried;
+  bool undecided = false;
+  std::string failureMessage;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_SEARCH_STEPSEARCH_H
