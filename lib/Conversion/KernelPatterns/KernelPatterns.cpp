@@ -115,11 +115,13 @@ protected:
   KernelLowering &lowering;
 };
 
-struct LowerPart : Pattern<PartOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(PartOp op, OneToN adaptor,
-                                Rewriter &rewriter) const override {
-    SmallVector<Value> values = flatten(adaptor.getOperands());
+/// For ops whose result is converted to the op's operands.
+template <typename Op> struct LowerToOperands : Pattern<Op> {
+  using Pattern<Op>::Pattern;
+  LogicalResult
+  matchAndRewrite(Op op, typename Pattern<Op>::OneToN adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> values = this->flatten(adaptor.getOperands());
     rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
     return success();
   }
@@ -342,16 +344,6 @@ struct LowerReduce : TransferPattern<ReduceOp> {
   }
 };
 
-struct LowerFlag : Pattern<FlagOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(FlagOp op, OneToN adaptor,
-                                Rewriter &rewriter) const override {
-    SmallVector<Value> values = flatten(adaptor.getOperands());
-    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
-    return success();
-  }
-};
-
 struct LowerFlags : Pattern<FlagsOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(FlagsOp op, OneToN,
@@ -488,11 +480,11 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   TypeConverter converter;
   addConversions(converter, lowering.pointer);
   RewritePatternSet patterns(context);
-  patterns
-      .add<LowerPart, LowerBlockIndex, LowerBegin, LowerEnd, LowerOwn,
-           LowerPeer, LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlag,
-           LowerFlags, LowerLoad, LowerSignal, LowerWait, LowerJoin>(
-          converter, context, lowering);
+  patterns.add<LowerToOperands<PartOp>, LowerToOperands<FlagOp>,
+               LowerBlockIndex, LowerBegin, LowerEnd, LowerOwn, LowerPeer,
+               LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlags,
+               LowerLoad, LowerSignal, LowerWait, LowerJoin>(converter, context,
+                                                             lowering);
   ConversionTarget target(*context);
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
   target.addIllegalDialect<CollKernelDialect>();
