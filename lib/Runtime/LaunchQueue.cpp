@@ -7,25 +7,12 @@
 
 #include "LaunchQueue.h"
 
-#include <csignal>
-#include <system_error>
+#include "QuietThread.h"
 
 using namespace sccl;
 
 Status LaunchQueue::start() {
-  // The thread must not take signals that the caller's threads expect.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  Status status;
-  try {
-    thread = std::thread([this] { run(); });
-  } catch (const std::system_error &error) {
-    status = {scclErrorSystem,
-              std::string("cannot start a thread: ") + error.what()};
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  return startQuietThread(thread, [this] { run(); });
 }
 
 LaunchQueue::~LaunchQueue() {

@@ -7,9 +7,9 @@
 
 #include "Watchdog.h"
 
+#include "QuietThread.h"
+
 #include <algorithm>
-#include <csignal>
-#include <system_error>
 
 using namespace sccl;
 
@@ -25,19 +25,7 @@ Status Watchdog::start(const ControlPlane &controlPlane,
   };
   limit = toDuration(limitSeconds);
   tick = toDuration(std::clamp(limitSeconds / 20, 1e-3, 50e-3));
-  // The thread must not take signals that the caller's threads expect.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  Status status;
-  try {
-    thread = std::thread([this] { run(); });
-  } catch (const std::system_error &error) {
-    status = {scclErrorSystem,
-              std::string("cannot start a thread: ") + error.what()};
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  return startQuietThread(thread, [this] { run(); });
 }
 
 void Watchdog::stop() {

@@ -183,6 +183,8 @@ private:
   Status checkResident(const GPUFunction &function) const;
   Status launchBlocks(const DeviceFunction &function, void **parameters,
                       void *stream);
+  /// What comes to stream `then` from now on runs after what is in `first`.
+  Status orderAfter(void *event, void *first, void *then);
   void *streamOr(void *stream) const { return stream ? stream : ownStream; }
 
   std::shared_ptr<GPUContext> context;
@@ -506,30 +508,22 @@ Status GPUDevice::checkBuffer(const void *buffer, const char *name) const {
                  " device can access");
 }
 
-Status GPUDevice::begin(void *stream) {
-  if (stream)
-    return {};
+Status GPUDevice::orderAfter(void *event, void *first, void *then) {
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  void *null = nullptr;
-  if (Status status = driver.call(driver.recordEvent, beginEvent, null);
+  if (Status status = driver.call(driver.recordEvent, event, first);
       !status.ok())
     return status;
-  return driver.call(driver.waitForEvent, ownStream, beginEvent, 0u);
+  return driver.call(driver.waitForEvent, then, event, 0u);
+}
+
+Status GPUDevice::begin(void *stream) {
+  return stream ? Status{} : orderAfter(beginEvent, nullptr, ownStream);
 }
 
 Status GPUDevice::end(void *stream) {
-  if (stream)
-    return {};
-  CurrentContext current(*context);
-  if (!current.status().ok())
-    return current.status();
-  void *null = nullptr;
-  if (Status status = driver.call(driver.recordEvent, endEvent, ownStream);
-      !status.ok())
-    return status;
-  return driver.call(driver.waitForEvent, null, endEvent, 0u);
+  return stream ? Status{} : orderAfter(endEvent, ownStream, nullptr);
 }
 
 Status GPUDevice::isCaptured(void *stream, bool &captured) {
