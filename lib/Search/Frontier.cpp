@@ -50,13 +50,14 @@ private:
   void searchAll(uint64_t work, bool isFirst);
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
   std::vector<unsigned> openSteps(bool isFirst) const;
-  uint64_t stepWork(uint64_t work) const;
+  uint64_t stepWork(unsigned steps, uint64_t work) const;
   bool isDone() const;
 
   std::optional<Rational> knownAt(unsigned steps) const;
   bool isSettled(unsigned steps) const;
   bool meetsThroughput() const;
   double gapAt(unsigned steps) const;
+  bool isWorthImproving(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
   void report(bool isOver);
 
@@ -110,6 +111,14 @@ double FrontierSearch::gapAt(unsigned steps) const {
   return known->toDouble() / bound->value->toDouble();
 }
 
+/// Between two points of an all_reduce nothing proves that there is no third,
+/// and searches for it are long: they are made where much can be gained.
+bool FrontierSearch::isWorthImproving(unsigned steps) const {
+  constexpr double smallGap = 1.25;
+  return problem.family.kind != CollectiveKind::AllReduce || options.thorough ||
+         gapAt(steps) > smallGap;
+}
+
 void FrontierSearch::add(std::optional<FrontierPoint> point) {
   if (!point)
     return;
@@ -160,9 +169,10 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
   return open;
 }
 
-/// For all candidates of one number of steps, when each gets `work`.
-uint64_t FrontierSearch::stepWork(uint64_t work) const {
-  return std::min(2 * work, options.stepWork);
+/// For all candidates of one number of steps that do not meet the bound, when
+/// each gets `work`.
+uint64_t FrontierSearch::stepWork(unsigned steps, uint64_t work) const {
+  return isWorthImproving(steps) ? std::min(2 * work, options.stepWork) : 0;
 }
 
 /// Searches the steps of `batch` at once. What one finds may make the search
@@ -182,7 +192,7 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
         [&, steps,
          trial = Trial{searches[steps], knownAt(steps), {}}]() mutable {
           trial.point = trial.search.run(bounds.at(steps), trial.known, work,
-                                         stepWork(work));
+                                         stepWork(steps, work));
           return std::move(trial);
         }));
   std::vector<Trial> results;
@@ -197,7 +207,7 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
                      bounds.at(steps)->value == trial.point->bandwidth();
     if (trial.known != knownAt(steps) && !isOptimal) {
       add(searches[steps].run(bounds.at(steps), knownAt(steps), work,
-                              stepWork(work)));
+                              stepWork(steps, work)));
     } else {
       searches[steps] = trial.search;
       add(std::move(trial.point));
@@ -233,15 +243,15 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
   search();
 }
 
-/// True if more work would not be worth it. Between two points of an all_reduce
-/// nothing proves that there is no third, and searches for it are long.
+/// True if more work would not be worth it.
 bool FrontierSearch::isDone() const {
   if (problem.deadline.isOver())
     return true;
-  if (problem.family.kind == CollectiveKind::AllReduce && !options.thorough &&
-      meetsThroughput())
-    return true;
-  return openSteps(/*isFirst=*/false).empty();
+  std::vector<unsigned> open = openSteps(/*isFirst=*/false);
+  if (!meetsThroughput())
+    return open.empty();
+  return std::ranges::none_of(
+      open, [&](unsigned steps) { return isWorthImproving(steps); });
 }
 
 Frontier FrontierSearch::run() {

@@ -150,7 +150,7 @@ TEST(Frontier, PointsThatAreEasyButNotProvedOptimal) {
     Costs costs;
   };
   for (const Case &c :
-       {Case{"ring:5", {{3, {4, 3}}, {4, {4, 5}}}},
+       {Case{"ring:5", {{3, {5, 4}}, {4, {4, 5}}}},
         Case{"ring:7", {{4, {11, 7}}, {5, {5, 4}}, {6, {6, 7}}}},
         Case{"hypercube:3", {{3, 1}, {4, {2, 3}}, {5, {7, 12}}}}}) {
     Topology topology = builtin(c.topology);
