@@ -9,6 +9,7 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Machine/Presets.h"
 #include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
 
@@ -133,7 +134,7 @@ static bool looksLikeFile(llvm::StringRef spec) {
 std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
                                              std::string *where) {
   if (!looksLikeFile(spec)) {
-    Result<Topology> topology = makeBuiltinTopology(spec.str());
+    Result<Topology> topology = makeNamedTopology(spec.str());
     if (!topology) {
       fail(topology.error());
       return std::nullopt;

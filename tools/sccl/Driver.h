@@ -55,8 +55,8 @@ private:
   std::unique_ptr<Handler> handler;
 };
 
-/// Builds the topology `spec`: a built-in name, or an .mlir file that holds one
-/// coll.topology. Prints an error and returns nothing on failure. `where`, if
+/// Builds the topology `spec`: a built-in name, a machine's name, or an .mlir
+/// file that holds one coll.topology. Prints an error and returns nothing on failure. `where`, if
 /// given, becomes "FILE:LINE:COLUMN: " for messages about a topology in a file.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
                                      std::string *where = nullptr);

@@ -9,39 +9,129 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Machine/Presets.h"
+#include "sccl/Machine/Units.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("topo",
-                              "List the built-in topologies, or print one");
+static cl::SubCommand
+    command("topo", "List the built-in topologies and machines, or print one");
 static cl::opt<std::string> name(cl::Positional, cl::desc("[NAME|FILE]"),
                                  cl::sub(command));
+static cl::opt<std::string> quantumText("quantum",
+                                        cl::desc("GB/s of one chunk per round"),
+                                        cl::value_desc("GB/S"),
+                                        cl::sub(command));
+static cl::opt<std::string>
+    toleranceText("tolerance",
+                  cl::desc("Relative error that bandwidths may have, such as "
+                           "0.05, for smaller numbers (default: 0)"),
+                  cl::value_desc("X"), cl::sub(command));
+static cl::opt<std::string> output("o", cl::desc("Write the topology here"),
+                                   cl::value_desc("FILE"), cl::init("-"),
+                                   cl::sub(command));
 
 bool driver::topoChosen() { return bool(command); }
 
-int driver::topoMain() {
-  if (name.empty()) {
-    for (const BuiltinTopology &builtin : builtinTopologies())
-      llvm::outs() << llvm::left_justify(builtin.spec, 18)
-                   << builtin.description << '\n';
-    return Done;
-  }
-  std::optional<Topology> topology = loadTopology(name);
-  if (!topology)
-    return BadInput;
+static void listNames() {
+  for (const BuiltinTopology &builtin : builtinTopologies())
+    llvm::outs() << llvm::left_justify(builtin.spec, 18) << builtin.description
+                 << '\n';
+  llvm::outs() << "\nMachines, in GB/s; with :boxes=N several of them, with "
+                  "rails (the default) or\na core between their NICs, "
+                  "nic-gbps=X for other NICs\n";
+  for (const MachinePreset &preset : machinePresets())
+    llvm::outs() << llvm::left_justify(preset.spec, 18) << preset.description
+                 << " [" << preset.source << "]\n";
+}
+
+static std::string topologyText(const Topology &topology) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<coll::CollDialect>();
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
-  coll::exportTopology(builder, builder.getUnknownLoc(), *topology)
-      .print(llvm::outs());
-  llvm::outs() << '\n';
-  return Done;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  coll::exportTopology(builder, builder.getUnknownLoc(), topology)
+      .print(stream);
+  stream << '\n';
+  return text;
+}
+
+/// Each line as a comment of MLIR, so that what is printed can be read.
+static std::string asComment(llvm::StringRef text) {
+  std::string result;
+  for (llvm::StringRef line : llvm::split(text.rtrim('\n'), '\n'))
+    result += ("// " + line).str() + "\n";
+  return result;
+}
+
+/// What was made of a machine, in words.
+static std::string derivationText(const Derivation &derivation) {
+  const Topology &topology = derivation.topology;
+  std::string text = "as a topology: " + std::to_string(topology.numRanks()) +
+                     " ranks, " + std::to_string(topology.links().size()) +
+                     " links, " + std::to_string(topology.limits().size()) +
+                     " limits; one chunk per round is " +
+                     decimalText(derivation.quantum) + " GB/s\n";
+  for (const std::string &note : derivation.notes)
+    text += "  note: " + note + "\n";
+  return text;
+}
+
+/// Reads a number of an option that was given.
+static bool readNumber(const cl::opt<std::string> &option,
+                       std::optional<Rational> &value) {
+  if (!option.getNumOccurrences())
+    return true;
+  Result<Rational> number = parseDecimal(option.getValue());
+  if (!number) {
+    fail("--" + option.ArgStr + ": " + number.error());
+    return false;
+  }
+  value = *number;
+  return true;
+}
+
+static int printMachine(const Machine &machine) {
+  DerivationOptions options;
+  std::optional<Rational> tolerance;
+  if (!readNumber(quantumText, options.quantum) ||
+      !readNumber(toleranceText, tolerance))
+    return BadInput;
+  options.tolerance = tolerance.value_or(0);
+  Result<Derivation> derivation = deriveTopology(machine, options);
+  if (!derivation)
+    return fail(derivation.error());
+  std::string text =
+      asComment(describe(machine) + derivationText(*derivation)) +
+      topologyText(derivation->topology);
+  return writeFile(output, text) ? Done : BadInput;
+}
+
+int driver::topoMain() {
+  if (name.empty()) {
+    listNames();
+    return Done;
+  }
+  if (isMachinePreset(name)) {
+    Result<Machine> machine = makeMachinePreset(name);
+    return machine ? printMachine(*machine) : fail(machine.error());
+  }
+  for (const cl::opt<std::string> *option : {&quantumText, &toleranceText})
+    if (option->getNumOccurrences())
+      return fail("--" + option->ArgStr + " is for machines, and '" + name +
+                  "' is a topology");
+  std::optional<Topology> topology = loadTopology(name);
+  if (!topology)
+    return BadInput;
+  return writeFile(output, topologyText(*topology)) ? Done : BadInput;
 }
