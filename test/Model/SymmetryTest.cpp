@@ -222,3 +222,50 @@ TEST(Symmetry, TheTrivialGroupIsKeptWhateverTheLimit) {
   EXPECT_EQ(freeSubgroups(builtin("ring:8"), 1).front().size(), 1u);
   EXPECT_EQ(freeSubgroups(builtin("line:3"), 5).size(), 1u);
 }
+
+/// Boxes of `gpus` ranks behind a switch, rank i of a box joined to rank i of
+/// each other box.
+static Topology boxesOnRails(unsigned boxes, unsigned gpus) {
+  unsigned ranks = boxes * gpus;
+  Topology topology("boxes", ranks);
+  std::vector<std::vector<unsigned>> ports(4 * ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b) {
+      bool sameBox = a / gpus == b / gpus;
+      if (a == b || (!sameBox && a % gpus != b % gpus))
+        continue;
+      unsigned link = *topology.addLink(a, b);
+      ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
+      ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
+    }
+  for (unsigned i = 0; i < ports.size(); ++i)
+    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? 9 : 1));
+  return topology;
+}
+
+TEST(Symmetry, RegularSubgroupsOfBoxes) {
+  for (auto [boxes, gpus] :
+       std::initializer_list<std::pair<unsigned, unsigned>>{
+           {2, 8}, {3, 8}, {4, 8}, {5, 7}, {16, 8}, {6, 6}, {12, 4}}) {
+    Topology topology = boxesOnRails(boxes, gpus);
+    unsigned ranks = topology.numRanks();
+    std::vector<Permutation> group =
+        largeFreeSubgroup(automorphismGenerators(topology), ranks);
+    EXPECT_EQ(group.size(), ranks) << boxes << " boxes of " << gpus;
+    checkFreeSubgroups(topology, {group, {group.front()}}, 2);
+    EXPECT_EQ(freeSubgroups(topology, 4).front().size(), ranks);
+  }
+}
+
+TEST(Symmetry, LargeFreeSubgroupWhereNoneIsRegular) {
+  // Of a star no group moves the rank in the middle.
+  Topology star("star", 5);
+  for (unsigned rank = 1; rank < 5; ++rank) {
+    ASSERT_TRUE(star.addLink(0, rank, 1));
+    ASSERT_TRUE(star.addLink(rank, 0, 1));
+  }
+  EXPECT_EQ(largeFreeSubgroup(automorphismGenerators(star), 5).size(), 1u);
+  EXPECT_EQ(largeFreeSubgroup({}, 3).size(), 1u);
+  EXPECT_EQ(
+      largeFreeSubgroup(automorphismGenerators(builtin("dgx1")), 8).size(), 4u);
+}

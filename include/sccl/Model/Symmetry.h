@@ -26,7 +26,7 @@ using Permutation = std::vector<unsigned>;
 
 /// Generators of the group of rank permutations that map links to links and
 /// limits to limits of the same bandwidth. Empty if only the identity does, or
-/// above 2^16 links, where finding the group costs more than it saves.
+/// above 2^18 links, where finding the group costs more than it saves.
 /// If `fixedRank` is given, only those that map it to itself.
 std::vector<Permutation>
 automorphismGenerators(const Topology &topology,
@@ -47,6 +47,15 @@ std::vector<unsigned> rankOrbits(const std::vector<Permutation> &generators,
 /// group, always one, comes last.
 std::vector<std::vector<Permutation>> freeSubgroups(const Topology &topology,
                                                     size_t limit);
+
+/// All elements, the identity first, of a subgroup of the group that
+/// `generators` span in which no element but the identity maps any rank to
+/// itself; the largest that a greedy search within a fixed amount of work finds
+/// in a sample of fixed seed. A group of as many elements as there are ranks
+/// maps each rank to each other in exactly one way (it is regular).
+std::vector<Permutation>
+largeFreeSubgroup(const std::vector<Permutation> &generators,
+                  unsigned numRanks);
 
 } // namespace sccl
 
