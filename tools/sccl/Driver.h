@@ -161,6 +161,8 @@ bool tuneChosen();
 int tuneMain();
 bool runChosen();
 int runMain();
+bool simulateChosen();
+int simulateMain();
 bool demoChosen();
 int demoMain();
 

@@ -65,7 +65,9 @@ int main(int argc, char **argv) {
         Subcommand{benchChosen, benchMain}, Subcommand{tuneChosen, tuneMain},
         Subcommand{runChosen, runMain},
         Subcommand{baselineChosen, baselineMain},
-        Subcommand{costChosen, costMain}, Subcommand{demoChosen, demoMain}})
+        Subcommand{costChosen, costMain},
+        Subcommand{simulateChosen, simulateMain},
+        Subcommand{demoChosen, demoMain}})
     if (chosen())
       return sccl::afterFlush(run());
   return fail("no subcommand given; try sccl --help");

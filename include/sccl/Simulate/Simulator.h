@@ -1,0 +1,91 @@
+//===- Simulator.h - How long a program takes -------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A discrete-event simulation of what the channels of a program do. Channels
+// run at once; each executes its actions in order. A transfer is a flow of
+// bytes over a link. Flows that run at the same time share the bandwidth of
+// limits fairly (max-min: nobody's rate can grow but at the cost of somebody
+// who has no more), and keep their rates until a flow begins or ends. Steps and
+// rounds play no part: a channel goes on as soon as the flags that it waits for
+// have come. So the time may be less than S * alpha + (R/C) * L * beta, where
+// steps overlap, and it may be more, where a channel waits in vain.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_SIMULATE_SIMULATOR_H
+#define SCCL_SIMULATE_SIMULATOR_H
+
+#include "sccl/Model/Topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sccl {
+
+/// How fast the parts of a machine are. Times are in microseconds, rates in
+/// bytes per microsecond, which are MB/s.
+struct Timing {
+  std::vector<double> latencies; ///< of links, by their indices
+  std::vector<double> rates;     ///< of limits, by their indices
+  double copyRate = 0;           ///< of a rank within its memory; 0: no time
+  double startTime = 0;          ///< from a transfer's turn to its first byte
+  double barrierTime = 0; ///< from the last to come to the first to go on
+
+  /// Links of one `latency`, and limits of `unitRate` for each unit of their
+  /// bandwidth.
+  static Timing uniform(const Topology &topology, double latency,
+                        double unitRate);
+};
+
+/// What a channel does next.
+struct Action {
+  enum class Kind : uint8_t {
+    Push,    ///< bytes over `link`
+    Pull,    ///< the same, but it is the receiver's channel that asks for them
+    Copy,    ///< bytes within the channel's rank
+    Signal,  ///< makes `flag` at least `value`, after the latency of `link`
+    Wait,    ///< until `flag` is at least `value`
+    Barrier, ///< until all channels are at this barrier
+  };
+  Kind kind;
+  unsigned link = 0;
+  unsigned flag = 0;
+  unsigned value = 0;
+  double bytes = 0;
+};
+
+/// What the channels of all ranks do in one launch.
+struct Traffic {
+  struct Channel {
+    unsigned rank;
+    std::vector<Action> actions;
+  };
+  std::vector<Channel> channels;
+  unsigned numFlags = 0;
+};
+
+struct SimulationResult {
+  /// From the launch until all channels have come to their ends.
+  double microseconds = 0;
+  /// That went through each limit, by their indices.
+  std::vector<double> bytesOfLimit;
+  /// What was looked at: beginnings and ends of transfers, and flags that
+  /// arrived.
+  uint64_t events = 0;
+};
+
+/// Runs `traffic` once on `topology`. With `pieces`, each channel does all it
+/// does so many times, for as large a part of its bytes; flags go on counting.
+/// Fails if the channels get stuck. Linear in the actions times `pieces`, but
+/// for the flows that share limits with one that begins or ends.
+Result<SimulationResult> simulate(const Topology &topology,
+                                  const Traffic &traffic, const Timing &timing,
+                                  unsigned pieces = 1);
+
+} // namespace sccl
+
+#endif // SCCL_SIMULATE_SIMULATOR_H

@@ -1,0 +1,349 @@
+//===- Simulator.cpp - How long a program takes ---------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Simulate/Simulator.h"
+
+#include "FairShare.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+using namespace sccl;
+
+Timing Timing::uniform(const Topology &topology, double latency,
+                       double unitRate) {
+  Timing timing;
+  timing.latencies.assign(topology.links().size(), latency);
+  for (const BandwidthLimit &limit : topology.limits())
+    timing.rates.push_back(limit.bandwidth * unitRate);
+  return timing;
+}
+
+namespace {
+using Kind = Action::Kind;
+
+/// Something that happens at a time. Of events at the same time those made
+/// first come first, so that results do not depend on the queue.
+struct Event {
+  enum class What : uint8_t { FlowBegins, FlowEnds, FlagArrives, BarrierEnds };
+  double time;
+  uint64_t order;
+  What what;
+  unsigned subject; ///< channel or flag
+  uint64_t detail;  ///< version of the flow's rate, or value of the flag
+  bool operator>(const Event &other) const {
+    return std::tie(time, order) > std::tie(other.time, other.order);
+  }
+};
+
+class Simulation {
+public:
+  Simulation(const Topology &topology, const Traffic &traffic,
+             const Timing &timing, unsigned pieces);
+  Result<SimulationResult> run();
+
+private:
+  /// Where a channel is, and the flow of its present transfer.
+  struct Cursor {
+    size_t next = 0;
+    unsigned piece = 0;
+    double bytes = 0;     ///< left of the flow
+    double since = 0;     ///< when that was true
+    double rate = 0;      ///< since then
+    uint64_t version = 0; ///< of the flow's rate
+  };
+  struct Waiter {
+    unsigned channel;
+    uint64_t value;
+  };
+
+  const Action *actionOf(unsigned channel) const;
+  void advance(unsigned channel);
+  void runChannel(unsigned channel);
+  bool execute(unsigned channel, const Action &action);
+  bool startTransfer(unsigned channel, const Action &action);
+  bool waitFor(unsigned channel, const Action &action);
+  bool comeToBarrier(unsigned channel);
+  void endBarrier();
+  void beginFlow(unsigned channel);
+  void endFlow(unsigned channel);
+  void raiseFlag(unsigned flag, uint64_t value);
+  void handle(const Event &event);
+  void updateRates();
+  void runReady();
+  Error describeStuck() const;
+
+  uint64_t valueOf(const Action &action, const Cursor &cursor) const {
+    return uint64_t(cursor.piece) * signals[action.flag] + action.value;
+  }
+  const std::vector<unsigned> &limitsOf(unsigned channel,
+                                        const Action &action) const {
+    return action.kind == Kind::Copy
+               ? limitOfCopies[traffic.channels[channel].rank]
+               : limitsOfLink[action.link];
+  }
+  void post(double time, Event::What what, unsigned subject, uint64_t detail) {
+    events.push({time, posted++, what, subject, detail});
+  }
+  static std::vector<double> ratesOf(const Topology &topology,
+                                     const Timing &timing);
+
+  const Traffic &traffic;
+  const Timing &timing;
+  unsigned pieces;
+  std::vector<std::vector<unsigned>> limitsOfLink, limitOfCopies;
+  FairShare shares;
+  std::vector<Cursor> cursors;
+  std::vector<uint64_t> signals; ///< of each flag in one piece
+  std::vector<uint64_t> values;  ///< of flags
+  std::vector<std::vector<Waiter>> waiters;
+  std::vector<unsigned> atBarrier;
+  std::vector<unsigned> ready; ///< channels that can go on
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  uint64_t posted = 0;
+  double now = 0;
+  SimulationResult result;
+};
+} // namespace
+
+/// Of the limits, then of the memory of each rank.
+std::vector<double> Simulation::ratesOf(const Topology &topology,
+                                        const Timing &timing) {
+  std::vector<double> rates = timing.rates;
+  rates.insert(rates.end(), topology.numRanks(), timing.copyRate);
+  return rates;
+}
+
+Simulation::Simulation(const Topology &topology, const Traffic &traffic,
+                       const Timing &timing, unsigned pieces)
+    : traffic(traffic), timing(timing), pieces(pieces),
+      limitsOfLink(topology.links().size()),
+      shares(ratesOf(topology, timing), unsigned(traffic.channels.size())),
+      cursors(traffic.channels.size()), signals(traffic.numFlags),
+      values(traffic.numFlags), waiters(traffic.numFlags) {
+  const std::vector<BandwidthLimit> &limits = topology.limits();
+  for (unsigned number = 0; number < limits.size(); ++number)
+    for (unsigned link : limits[number].links)
+      limitsOfLink[link].push_back(number);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    limitOfCopies.push_back({unsigned(limits.size()) + rank});
+  for (const Traffic::Channel &channel : traffic.channels)
+    for (const Action &action : channel.actions)
+      if (action.kind == Kind::Signal)
+        signals[action.flag] =
+            std::max<uint64_t>(signals[action.flag], action.value);
+  result.bytesOfLimit.resize(limits.size());
+}
+
+//===----------------------------------------------------------------------===//
+// What a channel does
+//===----------------------------------------------------------------------===//
+
+/// Nothing at the end.
+const Action *Simulation::actionOf(unsigned channel) const {
+  const Cursor &cursor = cursors[channel];
+  const std::vector<Action> &actions = traffic.channels[channel].actions;
+  return cursor.next < actions.size() ? &actions[cursor.next] : nullptr;
+}
+
+void Simulation::advance(unsigned channel) {
+  Cursor &cursor = cursors[channel];
+  if (++cursor.next == traffic.channels[channel].actions.size() &&
+      cursor.piece + 1 < pieces) {
+    cursor.next = 0;
+    ++cursor.piece;
+  }
+}
+
+void Simulation::runChannel(unsigned channel) {
+  while (const Action *action = actionOf(channel)) {
+    if (!execute(channel, *action))
+      return;
+    advance(channel);
+  }
+}
+
+/// Returns true if the channel can go on at once.
+bool Simulation::execute(unsigned channel, const Action &action) {
+  switch (action.kind) {
+  case Kind::Push:
+  case Kind::Pull:
+  case Kind::Copy:
+    return startTransfer(channel, action);
+  case Kind::Signal:
+    post(now + timing.latencies[action.link], Event::What::FlagArrives,
+         action.flag, valueOf(action, cursors[channel]));
+    return true;
+  case Kind::Wait:
+    return waitFor(channel, action);
+  case Kind::Barrier:
+    return comeToBarrier(channel);
+  }
+  return true;
+}
+
+bool Simulation::startTransfer(unsigned channel, const Action &action) {
+  if (action.kind == Kind::Copy && timing.copyRate == 0)
+    return true;
+  double delay = timing.startTime;
+  // The request goes there before the first byte comes back.
+  if (action.kind == Kind::Pull)
+    delay += 2 * timing.latencies[action.link];
+  if (delay > 0)
+    post(now + delay, Event::What::FlowBegins, channel, 0);
+  else
+    beginFlow(channel);
+  return false;
+}
+
+bool Simulation::waitFor(unsigned channel, const Action &action) {
+  uint64_t value = valueOf(action, cursors[channel]);
+  if (values[action.flag] >= value)
+    return true;
+  waiters[action.flag].push_back({channel, value});
+  return false;
+}
+
+bool Simulation::comeToBarrier(unsigned channel) {
+  atBarrier.push_back(channel);
+  if (atBarrier.size() < traffic.channels.size())
+    return false;
+  post(now + timing.barrierTime, Event::What::BarrierEnds, channel, 0);
+  return false;
+}
+
+void Simulation::endBarrier() {
+  for (unsigned channel : atBarrier) {
+    advance(channel);
+    ready.push_back(channel);
+  }
+  atBarrier.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Flows and flags
+//===----------------------------------------------------------------------===//
+
+void Simulation::beginFlow(unsigned channel) {
+  const Action &action = *actionOf(channel);
+  Cursor &cursor = cursors[channel];
+  cursor.bytes = action.bytes / pieces;
+  cursor.since = now;
+  cursor.rate = 0;
+  const std::vector<unsigned> &through = limitsOf(channel, action);
+  for (unsigned limit : through)
+    if (limit < result.bytesOfLimit.size())
+      result.bytesOfLimit[limit] += cursor.bytes;
+  shares.add(channel, through);
+  // What nothing limits takes no time.
+  if (cursor.bytes == 0 || through.empty())
+    post(now, Event::What::FlowEnds, channel, cursor.version);
+}
+
+void Simulation::endFlow(unsigned channel) {
+  ++cursors[channel].version;
+  shares.remove(channel);
+  advance(channel);
+  ready.push_back(channel);
+}
+
+void Simulation::raiseFlag(unsigned flag, uint64_t value) {
+  values[flag] = std::max(values[flag], value);
+  std::erase_if(waiters[flag], [&](const Waiter &waiter) {
+    if (waiter.value > values[flag])
+      return false;
+    advance(waiter.channel);
+    ready.push_back(waiter.channel);
+    return true;
+  });
+}
+
+/// Settles what has flowed so far at the old rates, and says when the flows end
+/// at the new ones.
+void Simulation::updateRates() {
+  for (unsigned channel : shares.update()) {
+    Cursor &cursor = cursors[channel];
+    double rate = shares.rate(channel);
+    if (rate == cursor.rate)
+      continue;
+    cursor.bytes =
+        std::max(cursor.bytes - cursor.rate * (now - cursor.since), 0.0);
+    cursor.since = now;
+    cursor.rate = rate;
+    post(now + cursor.bytes / rate, Event::What::FlowEnds, channel,
+         ++cursor.version);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+void Simulation::handle(const Event &event) {
+  switch (event.what) {
+  case Event::What::FlowBegins:
+    beginFlow(event.subject);
+    break;
+  case Event::What::FlowEnds:
+    if (event.detail != cursors[event.subject].version)
+      return; // its rate has changed since
+    endFlow(event.subject);
+    break;
+  case Event::What::BarrierEnds:
+    endBarrier();
+    break;
+  case Event::What::FlagArrives:
+    raiseFlag(event.subject, event.detail);
+    break;
+  }
+  ++result.events;
+  result.microseconds = now;
+}
+
+void Simulation::runReady() {
+  for (size_t i = 0; i < ready.size(); ++i)
+    runChannel(ready[i]);
+  ready.clear();
+}
+
+Error Simulation::describeStuck() const {
+  for (unsigned channel = 0; channel < cursors.size(); ++channel)
+    if (actionOf(channel))
+      return Error{"channel " + std::to_string(channel) + ", of rank " +
+                   std::to_string(traffic.channels[channel].rank) +
+                   ", waits for ever at its action " +
+                   std::to_string(cursors[channel].next)};
+  return Error{""};
+}
+
+Result<SimulationResult> Simulation::run() {
+  for (unsigned channel = 0; channel < cursors.size(); ++channel)
+    ready.push_back(channel);
+  runReady();
+  updateRates();
+  while (!events.empty()) {
+    // All that happens at one time, then the rates that follow.
+    now = events.top().time;
+    while (!events.empty() && events.top().time <= now) {
+      Event event = events.top();
+      events.pop();
+      handle(event);
+      runReady();
+    }
+    updateRates();
+  }
+  if (Error stuck = describeStuck(); !stuck.message.empty())
+    return stuck;
+  return std::move(result);
+}
+
+Result<SimulationResult> sccl::simulate(const Topology &topology,
+                                        const Traffic &traffic,
+                                        const Timing &timing, unsigned pieces) {
+  return Simulation(topology, traffic, timing, pieces).run();
+}

@@ -1,0 +1,150 @@
+//===- Traffic.cpp - What a coll.program sends ----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Simulate/Traffic.h"
+
+#include "sccl/Analysis/Program.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace {
+using Kind = Action::Kind;
+
+class TrafficBuilder {
+public:
+  TrafficBuilder(ProgramOp program, const Topology &topology, double chunkBytes)
+      : program(program), topology(topology), chunkBytes(chunkBytes),
+        flags(program) {}
+
+  FailureOr<Traffic> build();
+
+private:
+  LogicalResult add(ChannelOp channel, Operation &op);
+  LogicalResult addTransfer(unsigned rank, const Transfer &transfer,
+                            Operation &op);
+  void addLLWaits(const Transfer &transfer);
+  void addLLSignals(const Transfer &transfer, unsigned link);
+  FailureOr<unsigned> linkOf(unsigned src, unsigned dst, Operation &op) const;
+  unsigned flagOf(const FlagId &flag) const {
+    return firstFlag[flag.dst] + flags.index(flag);
+  }
+  unsigned wordOf(unsigned rank, unsigned slot);
+  std::vector<Action> &actions() { return traffic.channels.back().actions; }
+
+  ProgramOp program;
+  const Topology &topology;
+  double chunkBytes;
+  FlagTable flags;
+  std::vector<unsigned> firstFlag; ///< of each rank
+  /// The flags that stand for LL words, by rank and slot.
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> words;
+  Traffic traffic;
+};
+} // namespace
+
+/// A signal to a rank that is pulled from goes against the link.
+FailureOr<unsigned> TrafficBuilder::linkOf(unsigned src, unsigned dst,
+                                           Operation &op) const {
+  if (std::optional<unsigned> link = topology.findLink(src, dst))
+    return *link;
+  if (std::optional<unsigned> link = topology.findLink(dst, src))
+    return *link;
+  return op.emitOpError() << "goes from rank " << src << " to rank " << dst
+                          << ", which no link joins";
+}
+
+unsigned TrafficBuilder::wordOf(unsigned rank, unsigned slot) {
+  auto [it, isNew] = words.try_emplace({rank, slot}, traffic.numFlags);
+  if (isNew)
+    ++traffic.numFlags;
+  return it->second;
+}
+
+void TrafficBuilder::addLLWaits(const Transfer &transfer) {
+  for (const SlotRange &read : transfer.reads)
+    for (unsigned i = 0; holdsLL(program, read) && i < read.size(); ++i)
+      actions().push_back(
+          {.kind = Kind::Wait, .flag = wordOf(read.rank, read[i]), .value = 1});
+}
+
+void TrafficBuilder::addLLSignals(const Transfer &transfer, unsigned link) {
+  const SlotRange &write = transfer.write;
+  for (unsigned i = 0; holdsLL(program, write) && i < write.size(); ++i)
+    actions().push_back({.kind = Kind::Signal,
+                         .link = link,
+                         .flag = wordOf(write.rank, write[i]),
+                         .value = 1});
+}
+
+LogicalResult TrafficBuilder::addTransfer(unsigned rank,
+                                          const Transfer &transfer,
+                                          Operation &op) {
+  unsigned src = rank;
+  for (const SlotRange &read : transfer.reads)
+    if (read.rank != rank)
+      src = read.rank;
+  unsigned dst = transfer.write.rank;
+  addLLWaits(transfer);
+  Action action{.kind = Kind::Copy, .bytes = transfer.size() * chunkBytes};
+  if (src != dst) {
+    FailureOr<unsigned> link = linkOf(src, dst, op);
+    if (failed(link))
+      return failure();
+    action.kind = src == rank ? Kind::Push : Kind::Pull;
+    action.link = *link;
+  }
+  if (holdsLL(program, transfer.write))
+    action.bytes *= 2;
+  actions().push_back(action);
+  addLLSignals(transfer, action.link);
+  return success();
+}
+
+LogicalResult TrafficBuilder::add(ChannelOp channel, Operation &op) {
+  unsigned rank = getRank(channel);
+  if (std::optional<Transfer> transfer = getTransfer(&op))
+    return addTransfer(rank, *transfer, op);
+  if (auto signal = dyn_cast<SignalOp>(op)) {
+    FlagId flag = getFlag(signal);
+    FailureOr<unsigned> link = linkOf(flag.src, flag.dst, op);
+    if (failed(link))
+      return failure();
+    actions().push_back({.kind = Kind::Signal,
+                         .link = *link,
+                         .flag = flagOf(flag),
+                         .value = unsigned(signal.getValue())});
+  } else if (auto wait = dyn_cast<WaitOp>(op)) {
+    actions().push_back({.kind = Kind::Wait,
+                         .flag = flagOf(getFlag(wait)),
+                         .value = unsigned(wait.getValue())});
+  } else if (isa<BarrierOp>(op)) {
+    actions().push_back({.kind = Kind::Barrier});
+  }
+  return success();
+}
+
+FailureOr<Traffic> TrafficBuilder::build() {
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
+    firstFlag.push_back(traffic.numFlags);
+    traffic.numFlags += flags.numFlags(rank);
+  }
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+      traffic.channels.push_back({unsigned(rank.getRank()), {}});
+      for (Operation &op : channel.getBody().getOps())
+        if (failed(add(channel, op)))
+          return failure();
+    }
+  return std::move(traffic);
+}
+
+FailureOr<Traffic> coll::trafficOf(ProgramOp program, const Topology &topology,
+                                   double chunkBytes) {
+  return TrafficBuilder(program, topology, chunkBytes).build();
+}

@@ -1,0 +1,226 @@
+//===- Simulate.cpp - sccl simulate ---------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+#include "LoweringFlags.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/CostModel.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Simulate/Traffic.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("simulate",
+                              "Predict how long programs take on a machine");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<double>
+    latency("alpha",
+            cl::desc("Microseconds that a link takes besides "
+                     "the bytes, and a barrier"),
+            cl::init(0.7), cl::sub(command));
+static cl::opt<double>
+    bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
+              cl::init(25), cl::sub(command));
+static cl::opt<double> copyBandwidth(
+    "copy-bandwidth",
+    cl::desc("GB/s of copies within a rank; 0 means that they take no time"),
+    cl::init(0), cl::sub(command));
+static cl::opt<double>
+    startTime("start-time",
+              cl::desc("Microseconds from a transfer's turn to its first byte"),
+              cl::init(0), cl::sub(command));
+static cl::opt<unsigned>
+    pieces("pieces", cl::desc("Parts of each chunk that follow each other"),
+           cl::init(1), cl::sub(command));
+static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
+                                 cl::init("1KiB"), cl::sub(command));
+static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
+                                 cl::init("1GiB"), cl::sub(command));
+static LoweringFlags lowering(command,
+                              {OptionGroup::Program, OptionGroup::Data});
+static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
+                          cl::sub(command));
+
+bool driver::simulateChosen() { return bool(command); }
+
+namespace {
+/// What one program takes for one size.
+struct Prediction {
+  std::string program;
+  uint64_t bytes;
+  double microseconds;
+  /// S * alpha + (R/C) * L * beta of the schedule; nothing for a program.
+  std::optional<double> model;
+  /// The limit that is used the most: its number, and the part of the time that
+  /// its bytes take.
+  size_t busiest = 0;
+  double use = 0;
+};
+
+using ScheduleCosts = std::map<std::string, Cost>;
+} // namespace
+
+/// The costs of the schedules in `module`, which lowering removes.
+static std::optional<ScheduleCosts> costsOf(mlir::ModuleOp module) {
+  ScheduleCosts costs;
+  for (auto op : module.getOps<coll::ScheduleOp>()) {
+    mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+    if (failed(problem))
+      return std::nullopt;
+    costs.emplace(op.getSymName().str(),
+                  costOf(coll::importSchedule(op), problem->collective));
+  }
+  return costs;
+}
+
+static void findBusiest(const SimulationResult &result, const Timing &timing,
+                        Prediction &prediction) {
+  for (size_t limit = 0; limit < timing.rates.size(); ++limit) {
+    double use =
+        result.bytesOfLimit[limit] / timing.rates[limit] / result.microseconds;
+    if (use > prediction.use) {
+      prediction.use = use;
+      prediction.busiest = limit;
+    }
+  }
+}
+
+/// Prints an error and returns nothing if the program does not come to an end.
+static std::optional<Prediction> predict(coll::ProgramOp program,
+                                         const coll::Problem &problem,
+                                         const Timing &timing, uint64_t bytes) {
+  double chunkBytes = double(bytes) / problem.collective.chunks();
+  mlir::FailureOr<Traffic> traffic =
+      coll::trafficOf(program, problem.topology, chunkBytes);
+  if (failed(traffic))
+    return std::nullopt;
+  Result<SimulationResult> result =
+      simulate(problem.topology, *traffic, timing, pieces);
+  if (!result) {
+    program.emitOpError() << result.error();
+    return std::nullopt;
+  }
+  Prediction prediction{
+      program.getSymName().str(), bytes, result->microseconds, {}};
+  findBusiest(*result, timing, prediction);
+  return prediction;
+}
+
+static void print(const Prediction &prediction, const Topology &topology) {
+  if (json) {
+    llvm::json::Object object{{"program", prediction.program},
+                              {"bytes", prediction.bytes},
+                              {"microseconds", prediction.microseconds},
+                              {"busiest_limit", prediction.busiest},
+                              {"busiest_use", prediction.use}};
+    if (prediction.model)
+      object["model_microseconds"] = *prediction.model;
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+    return;
+  }
+  llvm::outs() << llvm::formatv("{0,12}{1,14:f1}",
+                                formatBytes(prediction.bytes),
+                                prediction.microseconds);
+  llvm::outs() << (prediction.model
+                       ? llvm::formatv("{0,14:f1}", *prediction.model).str()
+                       : std::string(14, ' '));
+  if (prediction.use > 0) {
+    const BandwidthLimit &limit = topology.limits()[prediction.busiest];
+    const Link &link = topology.links()[limit.links.front()];
+    llvm::outs() << llvm::formatv("{0,8:P0} of {1} -> {2}", prediction.use,
+                                  link.src, link.dst);
+    if (limit.links.size() > 1)
+      llvm::outs() << " and " << limit.links.size() - 1 << " more";
+  }
+  llvm::outs() << '\n';
+}
+
+static Timing timingOf(const Topology &topology) {
+  Timing timing = Timing::uniform(topology, latency, bandwidth * 1e3);
+  timing.copyRate = copyBandwidth * 1e3;
+  timing.startTime = startTime;
+  timing.barrierTime = latency;
+  return timing;
+}
+
+/// False after an error.
+static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
+                       const std::vector<uint64_t> &sizes) {
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
+  if (failed(problem))
+    return false;
+  if (!json)
+    llvm::outs() << program.getSymName() << " on " << problem->topology.name()
+                 << ", " << pieces << " piece" << (pieces == 1 ? "" : "s")
+                 << '\n'
+                 << llvm::formatv("{0,12}{1,14}{2,14}   {3}\n", "size",
+                                  "simulated us", "model us", "busiest");
+  CostModel model{latency, 1 / (bandwidth * 1e3)};
+  auto cost = costs.find(program.getSymName().str());
+  Timing timing = timingOf(problem->topology);
+  for (uint64_t bytes : sizes) {
+    std::optional<Prediction> prediction =
+        predict(program, *problem, timing, bytes);
+    if (!prediction)
+      return false;
+    if (cost != costs.end())
+      prediction->model = model.microseconds(cost->second, double(bytes));
+    print(*prediction, problem->topology);
+  }
+  return true;
+}
+
+/// What is wrong with the options, or nothing.
+static std::optional<std::string> findMistake() {
+  for (const cl::opt<double> *option : {&latency, &copyBandwidth, &startTime})
+    if (!(*option >= 0) || !std::isfinite(*option))
+      return ("--" + option->ArgStr + " must be at least 0, and finite").str();
+  if (!(bandwidth > 0) || !std::isfinite(bandwidth))
+    return "--bandwidth must be more than 0, and finite";
+  constexpr unsigned maxPieces = 1u << 16;
+  if (pieces < 1 || pieces > maxPieces)
+    return "--pieces must be between 1 and " + std::to_string(maxPieces);
+  return std::nullopt;
+}
+
+int driver::simulateMain() {
+  if (std::optional<std::string> mistake = findMistake())
+    return fail(*mistake);
+  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
+  if (!first || !last || *first == 0 || *first > *last ||
+      *last > uint64_t(1) << 60)
+    return fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = *first; size <= *last; size *= 4)
+    sizes.push_back(size);
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
+  if (!module)
+    return BadInput;
+  std::optional<ScheduleCosts> costs = costsOf(*module);
+  if (!costs || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
+        addLowering(manager, lowering.get());
+      })))
+    return BadInput;
+  bool hasProgram = false;
+  for (auto program : module->getOps<coll::ProgramOp>()) {
+    hasProgram = true;
+    if (!predictAll(program, *costs, sizes))
+      return BadInput;
+  }
+  return hasProgram ? Done : fail(input + " holds no schedule and no program");
+}
