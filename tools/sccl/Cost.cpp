@@ -176,10 +176,9 @@ static void printJson(const std::vector<NamedCost> &costs,
 }
 
 int driver::costMain() {
-  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
-  if (!first || !last || *first == 0 || *first > *last ||
-      *last > uint64_t(1) << 60)
-    return fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
+  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
+  if (!sizes)
+    return BadInput;
   if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
       !std::isfinite(bandwidth))
     return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
@@ -194,9 +193,6 @@ int driver::costMain() {
   }
   if (!areComparable(costs))
     return BadInput;
-  std::vector<uint64_t> sizes;
-  for (uint64_t size = *first; size <= *last; size *= 4)
-    sizes.push_back(size);
-  (json ? printJson : printTable)(costs, model, sizes);
+  (json ? printJson : printTable)(costs, model, *sizes);
   return Done;
 }

@@ -342,6 +342,20 @@ std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
   return std::nullopt;
 }
 
+std::optional<std::vector<uint64_t>> driver::sizesByFour(llvm::StringRef from,
+                                                         llvm::StringRef upTo) {
+  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
+  if (!first || !last || *first == 0 || *first > *last ||
+      *last > uint64_t(1) << 60) {
+    fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
+    return std::nullopt;
+  }
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = *first; size <= *last; size *= 4)
+    sizes.push_back(size);
+  return sizes;
+}
+
 std::string driver::formatBytes(uint64_t bytes) {
   for (auto [unit, factor] : {std::pair{"TiB", uint64_t(1) << 40},
                               {"GiB", uint64_t(1) << 30},

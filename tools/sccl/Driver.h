@@ -56,8 +56,9 @@ private:
 };
 
 /// Builds the topology `spec`: a built-in name, a machine's name, or an .mlir
-/// file that holds one coll.topology. Prints an error and returns nothing on failure. `where`, if
-/// given, becomes "FILE:LINE:COLUMN: " for messages about a topology in a file.
+/// file that holds one coll.topology. Prints an error and returns nothing on
+/// failure. `where`, if given, becomes "FILE:LINE:COLUMN: " for messages about
+/// a topology in a file.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
                                      std::string *where = nullptr);
 
@@ -89,6 +90,10 @@ llvm::json::Object resultObject(const Instance &instance,
 /// Parses "1MiB", "64KB", "4100": a number of bytes with a decimal (KB, MB, GB,
 /// TB) or binary (K, KiB, M, MiB, G, GiB, T, TiB) unit.
 std::optional<uint64_t> parseBytes(llvm::StringRef text);
+/// The sizes from `from` to `upTo`, each four times the one before. Prints an
+/// error and returns nothing if they make no sense.
+std::optional<std::vector<uint64_t>> sizesByFour(llvm::StringRef from,
+                                                 llvm::StringRef upTo);
 /// "1.5 MiB".
 std::string formatBytes(uint64_t bytes);
 
@@ -161,6 +166,8 @@ bool tuneChosen();
 int tuneMain();
 bool runChosen();
 int runMain();
+bool planChosen();
+int planMain();
 bool simulateChosen();
 int simulateMain();
 bool demoChosen();

@@ -200,13 +200,9 @@ static std::optional<std::string> findMistake() {
 int driver::simulateMain() {
   if (std::optional<std::string> mistake = findMistake())
     return fail(*mistake);
-  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
-  if (!first || !last || *first == 0 || *first > *last ||
-      *last > uint64_t(1) << 60)
-    return fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
-  std::vector<uint64_t> sizes;
-  for (uint64_t size = *first; size <= *last; size *= 4)
-    sizes.push_back(size);
+  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
+  if (!sizes)
+    return BadInput;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
   if (!module)
@@ -219,7 +215,7 @@ int driver::simulateMain() {
   bool hasProgram = false;
   for (auto program : module->getOps<coll::ProgramOp>()) {
     hasProgram = true;
-    if (!predictAll(program, *costs, sizes))
+    if (!predictAll(program, *costs, *sizes))
       return BadInput;
   }
   return hasProgram ? Done : fail(input + " holds no schedule and no program");

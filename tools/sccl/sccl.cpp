@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
   using Subcommand = std::pair<bool (*)(), int (*)()>;
   for (auto [chosen, run] :
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
-        Subcommand{paretoChosen, paretoMain},
+        Subcommand{paretoChosen, paretoMain}, Subcommand{planChosen, planMain},
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain},
         Subcommand{inspectChosen, inspectMain},

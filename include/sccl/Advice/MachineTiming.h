@@ -1,0 +1,40 @@
+//===- MachineTiming.h - How fast a machine is ------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_ADVICE_MACHINETIMING_H
+#define SCCL_ADVICE_MACHINETIMING_H
+
+#include "sccl/Machine/Derivation.h"
+#include "sccl/Simulate/Simulator.h"
+
+#include <map>
+#include <string>
+
+namespace sccl {
+
+/// Microseconds from a signal to its arrival over an edge, by the edge's kind
+/// without the digits at its end ("NVLink", "IB"), or by "" for all others.
+using LatencyByKind = std::map<std::string, double, std::less<>>;
+
+/// What is assumed where neither the machine nor the user says.
+LatencyByKind assumedLatencies();
+
+struct MachineTiming {
+  Timing timing;
+  /// The latencies that were not in the machine, a line for each kind of edge.
+  std::vector<std::string> assumptions;
+};
+
+/// How fast the links and limits of what was derived from a machine are. The
+/// latency of a link is the sum over the edges of its route: what the machine
+/// says, else what `latencies` says of the edge's kind, else what is assumed.
+MachineTiming timingOf(const Derivation &derivation,
+                       const LatencyByKind &latencies = {});
+
+} // namespace sccl
+
+#endif // SCCL_ADVICE_MACHINETIMING_H

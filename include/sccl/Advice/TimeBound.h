@@ -1,0 +1,48 @@
+//===- TimeBound.h - How little time a collective can take ------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_ADVICE_TIMEBOUND_H
+#define SCCL_ADVICE_TIMEBOUND_H
+
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Rational.h"
+#include "sccl/Simulate/Simulator.h"
+
+#include <optional>
+
+namespace sccl {
+
+/// A bound on the time of any program for a collective, synchronous or not, in
+/// pieces or not, in the simulator's model of a machine.
+///
+/// A chunk that has to get from rank a to rank b takes at least the latencies
+/// of a path from a to b: the farthest such pair gives `latency`. And if prices
+/// of limits that do not depend on the step prove R/C >= rho (Certificate.h),
+/// then the loads of all limits together are such that some limit carries at
+/// least rho times its bandwidth of each chunk's bytes. It is busy for so long,
+/// and the last of its bytes then takes a latency to be known of.
+struct TimeBound {
+  double latency = 0;      ///< microseconds
+  double leastLatency = 0; ///< of any link, microseconds
+  double perByte = 0;      ///< microseconds per byte of a send buffer
+
+  /// Microseconds for send buffers of `bytes` bytes.
+  double microseconds(double bytes) const;
+};
+
+/// The bound for `collective` on `topology` and its `timing`; `throughput` is
+/// the certified bound on R/C for any number of steps, if there is one. A round
+/// takes `roundTime` microseconds for each byte of a chunk: the time of a byte
+/// at bandwidth 1.
+TimeBound timeBound(const Topology &topology, const Collective &collective,
+                    const Timing &timing,
+                    const std::optional<Rational> &throughput,
+                    double roundTime);
+
+} // namespace sccl
+
+#endif // SCCL_ADVICE_TIMEBOUND_H

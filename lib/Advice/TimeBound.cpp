@@ -1,0 +1,108 @@
+//===- TimeBound.cpp - How little time a collective can take --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Advice/TimeBound.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <queue>
+
+using namespace sccl;
+
+double TimeBound::microseconds(double bytes) const {
+  double transfer = perByte > 0 ? perByte * bytes + leastLatency : 0;
+  return std::max(latency, transfer);
+}
+
+/// The latencies of the fastest paths from the nearest of `sources` to each
+/// rank (Dijkstra).
+static std::vector<double> distances(const Topology &topology,
+                                     const Timing &timing,
+                                     const std::vector<unsigned> &sources) {
+  using Entry = std::pair<double, unsigned>;
+  std::vector<double> best(topology.numRanks(),
+                           std::numeric_limits<double>::infinity());
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  for (unsigned source : sources) {
+    best[source] = 0;
+    queue.push({0, source});
+  }
+  while (!queue.empty()) {
+    auto [distance, rank] = queue.top();
+    queue.pop();
+    if (distance > best[rank])
+      continue;
+    for (unsigned link : topology.outLinks(rank)) {
+      unsigned next = topology.links()[link].dst;
+      double there = distance + timing.latencies[link];
+      if (there < best[next]) {
+        best[next] = there;
+        queue.push({there, next});
+      }
+    }
+  }
+  return best;
+}
+
+namespace {
+/// The latencies between sets of ranks, each found once.
+class Latencies {
+public:
+  Latencies(const Topology &topology, const Timing &timing)
+      : topology(topology), timing(timing) {}
+
+  /// Of the farthest of `post` from the nearest of `sources`.
+  double farthest(const std::vector<unsigned> &sources,
+                  const std::vector<unsigned> &post) {
+    auto [it, isNew] = known.try_emplace(sources);
+    if (isNew)
+      it->second = distances(topology, timing, sources);
+    double most = 0;
+    for (unsigned rank : post)
+      most = std::max(most, it->second[rank]);
+    return most;
+  }
+
+private:
+  const Topology &topology;
+  const Timing &timing;
+  std::map<std::vector<unsigned>, std::vector<double>> known;
+};
+} // namespace
+
+TimeBound sccl::timeBound(const Topology &topology,
+                          const Collective &collective, const Timing &timing,
+                          const std::optional<Rational> &throughput,
+                          double roundTime) {
+  TimeBound bound;
+  if (!timing.latencies.empty())
+    bound.leastLatency = *std::ranges::min_element(timing.latencies);
+  Latencies latencies(topology, timing);
+  std::pair<std::vector<unsigned>, std::vector<unsigned>> last;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    auto ends = std::pair(collective.pre().ranksOf(chunk),
+                          collective.post().ranksOf(chunk));
+    if (ends == last)
+      continue;
+    auto look = [&](const std::vector<unsigned> &sources) {
+      bound.latency =
+          std::max(bound.latency, latencies.farthest(sources, ends.second));
+    };
+    // To a reduction every rank contributes; else the nearest copy will do.
+    if (!collective.combining())
+      look(ends.first);
+    else
+      for (unsigned rank : ends.first)
+        look({rank});
+    last = std::move(ends);
+  }
+  if (throughput)
+    bound.perByte = throughput->toDouble() * roundTime;
+  return bound;
+}

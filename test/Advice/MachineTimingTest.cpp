@@ -1,0 +1,59 @@
+//===- MachineTimingTest.cpp - How fast a machine is ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Advice/MachineTiming.h"
+
+#include <gtest/gtest.h>
+
+using namespace sccl;
+
+/// Two GPUs on a switch, one edge with a latency of its own.
+static Machine twoGpus() {
+  Machine machine("two");
+  unsigned a = *machine.addVertex({VertexKind::Gpu, "a", 0});
+  unsigned b = *machine.addVertex({VertexKind::Gpu, "b", 0});
+  unsigned s = *machine.addVertex({VertexKind::Switch, "s", 0});
+  for (auto [src, dst] : {std::pair(a, s), {s, a}, {b, s}, {s, b}}) {
+    Edge edge{.src = src,
+              .dst = dst,
+              .bandwidth = {Rational(450), "test"},
+              .latency = {},
+              .kind = "NVLink4",
+              .lanes = 18};
+    if (src == a)
+      edge.latency.emplace(Rational(1, 4), "measured");
+    EXPECT_TRUE(bool(machine.addEdge(edge)));
+  }
+  return machine;
+}
+
+TEST(MachineTiming, SumsOverRoutesAndSaysWhatIsAssumed) {
+  Result<Derivation> derivation = deriveTopology(twoGpus());
+  ASSERT_TRUE(bool(derivation)) << derivation.error();
+  const Topology &topology = derivation->topology;
+  double assumed = assumedLatencies().find("NVLink")->second;
+  MachineTiming timing = timingOf(*derivation);
+  EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(0, 1)],
+                   0.25 + assumed);
+  EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(1, 0)],
+                   2 * assumed);
+  ASSERT_EQ(timing.assumptions.size(), 1u);
+  EXPECT_NE(timing.assumptions[0].find("each NVLink edge (assumed)"),
+            std::string::npos);
+  for (double rate : timing.timing.rates)
+    EXPECT_DOUBLE_EQ(rate, 450e3); // bytes per microsecond
+}
+
+TEST(MachineTiming, TheUsersNumbersComeFirst) {
+  Result<Derivation> derivation = deriveTopology(twoGpus());
+  ASSERT_TRUE(bool(derivation)) << derivation.error();
+  MachineTiming timing = timingOf(*derivation, {{"NVLink", 3}});
+  EXPECT_TRUE(timing.assumptions.empty());
+  EXPECT_DOUBLE_EQ(
+      timing.timing.latencies[*derivation->topology.findLink(1, 0)], 6);
+  EXPECT_TRUE(timingOf(*derivation, {{"", 1}}).assumptions.empty());
+}
