@@ -7,19 +7,12 @@
 
 #include "PresetBuilder.h"
 
+#include "sccl/Machine/Boxes.h"
 #include "sccl/Machine/Units.h"
 
 #include <algorithm>
 
 using namespace sccl;
-
-std::string sccl::vertexName(std::string_view stem, unsigned number,
-                             unsigned box, unsigned numBoxes) {
-  std::string name(stem);
-  if (numBoxes > 1)
-    name += std::to_string(box) + ".";
-  return name + std::to_string(number);
-}
 
 /// What goes wrong ends the building; the first failure is what is told.
 #define SCCL_TRY(expression)                                                   \
@@ -103,38 +96,11 @@ static Result<std::vector<unsigned>> addNics(Machine &machine,
   return nics;
 }
 
-std::optional<Error>
-sccl::joinBoxes(Machine &machine,
-                const std::vector<std::vector<unsigned>> &nicsByBox,
-                const NetworkPlan &network) {
-  size_t numRails = 1;
-  if (network.hasRails)
-    for (const std::vector<unsigned> &nics : nicsByBox)
-      numRails = std::max(numRails, nics.size());
-  std::vector<unsigned> switches;
-  for (size_t rail = 0; rail < numRails; ++rail) {
-    Result<unsigned> added = machine.addVertex(
-        {VertexKind::Switch,
-         network.hasRails ? "rail" + std::to_string(rail) : "core",
-         std::nullopt});
-    SCCL_TRY(added);
-    switches.push_back(*added);
-  }
-  for (const std::vector<unsigned> &nics : nicsByBox)
-    for (size_t i = 0; i < nics.size(); ++i)
-      SCCL_TRY(machine.addEdgePair({nics[i],
-                                    switches[network.hasRails ? i : 0],
-                                    {network.perNic, network.source},
-                                    std::nullopt,
-                                    network.kind}));
-  return std::nullopt;
-}
-
 Result<Machine> sccl::buildBoxes(std::string name, unsigned numBoxes,
                                  const BoxPlan &box,
                                  const NetworkPlan &network) {
   Machine machine(std::move(name));
-  std::vector<std::vector<unsigned>> nicsByBox;
+  std::vector<std::vector<NetworkPort>> ports;
   for (unsigned number = 0; number < numBoxes; ++number) {
     Result<std::vector<unsigned>> gpus = addBox(machine, box, number, numBoxes);
     SCCL_TRY(gpus);
@@ -143,10 +109,13 @@ Result<Machine> sccl::buildBoxes(std::string name, unsigned numBoxes,
     Result<std::vector<unsigned>> nics =
         addNics(machine, *gpus, network, number, numBoxes);
     SCCL_TRY(nics);
-    nicsByBox.push_back(*nics);
+    ports.emplace_back();
+    for (unsigned nic : *nics)
+      ports.back().emplace_back(nic, Quantity{network.perNic, network.source});
   }
   if (numBoxes > 1)
-    if (std::optional<Error> error = joinBoxes(machine, nicsByBox, network))
+    if (std::optional<Error> error =
+            joinBoxes(machine, ports, network.hasRails, network.kind))
       return *error;
   return machine;
 }

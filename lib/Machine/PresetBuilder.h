@@ -81,18 +81,6 @@ MachinePlan torus(std::string chip, LinkClass link,
 Result<Machine> buildBoxes(std::string name, unsigned numBoxes,
                            const BoxPlan &box, const NetworkPlan &network);
 
-/// Names in a machine of several boxes have the number of the box in front:
-/// "gpu3", or "gpu1.3" in box 1.
-std::string vertexName(std::string_view stem, unsigned number, unsigned box,
-                       unsigned numBoxes);
-
-/// Joins the NICs that `machine` has in several boxes: NIC i of each box
-/// through a switch of its own, or all through one. `nicsByBox` are the
-/// vertices.
-std::optional<Error>
-joinBoxes(Machine &machine, const std::vector<std::vector<unsigned>> &nicsByBox,
-          const NetworkPlan &network);
-
 } // namespace sccl
 
 #endif // SCCL_LIB_MACHINE_PRESETBUILDER_H
