@@ -10,6 +10,8 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools lld-22 zlib1g-dev python3
   # synthesis engines, bounds and symmetry
   libz3-dev libcadical-dev coinor-libclp-dev coinor-libcbc-dev libbliss-dev libgmp-dev
+  # machines from files and from the host
+  libpugixml-dev libhwloc-dev
   # optional: ranks that mpirun starts, and what libsccl is compared with
   pkg-config openmpi-bin libopenmpi-dev mpich libmpich-dev
   # unit tests and benchmarks

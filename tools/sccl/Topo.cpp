@@ -5,39 +5,58 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver.h"
+#include "TopoImport.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Machine/Faults.h"
 #include "sccl/Machine/Presets.h"
 #include "sccl/Machine/Units.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    command("topo", "List the built-in topologies and machines, or print one");
+llvm::cl::SubCommand &driver::topoCommand() {
+  static cl::SubCommand command(
+      "topo", "List the built-in topologies and machines, print one, or import "
+              "one");
+  return command;
+}
 static cl::opt<std::string> name(cl::Positional, cl::desc("[NAME|FILE]"),
-                                 cl::sub(command));
+                                 cl::sub(topoCommand()));
 static cl::opt<std::string> quantumText("quantum",
                                         cl::desc("GB/s of one chunk per round"),
                                         cl::value_desc("GB/S"),
-                                        cl::sub(command));
+                                        cl::sub(topoCommand()));
 static cl::opt<std::string>
     toleranceText("tolerance",
                   cl::desc("Relative error that bandwidths may have, such as "
                            "0.05, for smaller numbers (default: 0)"),
-                  cl::value_desc("X"), cl::sub(command));
+                  cl::value_desc("X"), cl::sub(topoCommand()));
 static cl::opt<std::string> output("o", cl::desc("Write the topology here"),
                                    cl::value_desc("FILE"), cl::init("-"),
-                                   cl::sub(command));
+                                   cl::sub(topoCommand()));
 
-bool driver::topoChosen() { return bool(command); }
+static cl::opt<std::string>
+    without("without",
+            cl::desc("Leave out link:A-B, gpu:RANK, nic:BOX:NUMBER or "
+                     "vertex:NAME"),
+            cl::value_desc("ITEM,..."), cl::sub(topoCommand()));
+static cl::opt<std::string>
+    degrade("degrade",
+            cl::desc("What is left of the bandwidth of such items, as in "
+                     "link:3-5=0.5"),
+            cl::value_desc("ITEM=PART,..."), cl::sub(topoCommand()));
+static cl::opt<bool> json("json", cl::desc("Print what was imported as JSON"),
+                          cl::sub(topoCommand()));
+
+bool driver::topoChosen() { return bool(topoCommand()); }
 
 static void listNames() {
   for (const BuiltinTopology &builtin : builtinTopologies())
@@ -101,23 +120,76 @@ static bool readNumber(const cl::opt<std::string> &option,
   return true;
 }
 
-static int printMachine(const Machine &machine) {
+/// The topology of a machine by the options given; prints an error if there is
+/// none.
+static std::optional<Derivation> derive(const Machine &machine) {
   DerivationOptions options;
   std::optional<Rational> tolerance;
   if (!readNumber(quantumText, options.quantum) ||
       !readNumber(toleranceText, tolerance))
-    return BadInput;
+    return std::nullopt;
   options.tolerance = tolerance.value_or(0);
   Result<Derivation> derivation = deriveTopology(machine, options);
+  if (derivation)
+    return std::move(*derivation);
+  fail(derivation.error());
+  return std::nullopt;
+}
+
+/// Takes out of `machine` what the options say; prints an error if it cannot.
+static bool applyFaults(Machine &machine) {
+  using Apply = Result<Machine> (*)(const Machine &, std::string_view);
+  // Slower parts first: they are named by the ranks of the whole machine.
+  for (auto [option, apply] :
+       {std::pair<cl::opt<std::string> *, Apply>(&degrade, withSlowerParts),
+        {&without, withoutParts}}) {
+    if (!option->getNumOccurrences())
+      continue;
+    Result<Machine> left = apply(machine, option->getValue());
+    if (!left) {
+      fail("--" + option->ArgStr + ": " + left.error());
+      return false;
+    }
+    machine = std::move(*left);
+  }
+  return true;
+}
+
+static int printMachine(Machine machine) {
+  if (!applyFaults(machine))
+    return BadInput;
+  std::optional<Derivation> derivation = derive(machine);
   if (!derivation)
-    return fail(derivation.error());
+    return BadInput;
   std::string text =
       asComment(describe(machine) + derivationText(*derivation)) +
       topologyText(derivation->topology);
   return writeFile(output, text) ? Done : BadInput;
 }
 
+static int printImported() {
+  std::optional<Imported> imported = importFiles();
+  if (!imported)
+    return BadInput;
+  if (!json)
+    return imported->machine ? printMachine(*imported->machine)
+                             : fail(imported->problem);
+  if (imported->machine &&
+      (!applyFaults(*imported->machine) || !derive(*imported->machine)))
+    return BadInput;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << llvm::formatv("{0:2}", llvm::json::Value(importedToJson(*imported)))
+         << '\n';
+  return writeFile(output, text) ? Done : BadInput;
+}
+
 int driver::topoMain() {
+  if (isImport() && !name.empty())
+    return fail("--import or --probe, and the name '" + name +
+                "' exclude each other");
+  if (isImport())
+    return printImported();
   if (name.empty()) {
     listNames();
     return Done;
@@ -126,7 +198,8 @@ int driver::topoMain() {
     Result<Machine> machine = makeMachinePreset(name);
     return machine ? printMachine(*machine) : fail(machine.error());
   }
-  for (const cl::opt<std::string> *option : {&quantumText, &toleranceText})
+  for (const cl::opt<std::string> *option :
+       {&quantumText, &toleranceText, &without, &degrade})
     if (option->getNumOccurrences())
       return fail("--" + option->ArgStr + " is for machines, and '" + name +
                   "' is a topology");

@@ -1,0 +1,46 @@
+//===- Readers.h - One reader per format ------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_IMPORT_READERS_H
+#define SCCL_LIB_IMPORT_READERS_H
+
+#include "sccl/Import/Import.h"
+
+namespace sccl::import {
+
+Result<Reading> readNcclXml(const ImportFile &file);
+Result<Reading> readTopoMatrix(const ImportFile &file);
+Result<Reading> readNvlinkStatus(const ImportFile &file);
+/// rocm-smi and amd-smi; their tables are alike.
+Result<Reading> readSmiTables(const ImportFile &file, ImportFormat format);
+Result<Reading> readAmdSmiJson(const ImportFile &file);
+Result<Reading> readHwlocXml(const ImportFile &file);
+Result<Reading> readTaccl(const ImportFile &file);
+Result<Reading> readTeCcl(const ImportFile &file);
+/// Devices may be in other files than what they are used for.
+Result<Reading> readInfraGraph(const std::vector<const ImportFile *> &files,
+                               const ImportOptions &options);
+
+/// Most GPUs that the tools of one host can print.
+constexpr unsigned maxGpusOfHost = 1024;
+
+/// What one link of a GPU carries, as far as its chip tells.
+struct LinkRate {
+  std::string kind;   ///< as "NVLink4"
+  Quantity bandwidth; ///< GB/s of one link in one direction
+};
+
+/// By "sm_90", "gfx942" or a product's name; for an unknown chip of `vendor` an
+/// assumption, which the source says.
+LinkRate linkRateOf(llvm::StringRef vendor, llvm::StringRef chip);
+
+/// How many links a GPU can have at most: 18 if the chip is not known.
+unsigned maxLinksOf(llvm::StringRef chip);
+
+} // namespace sccl::import
+
+#endif // SCCL_LIB_IMPORT_READERS_H

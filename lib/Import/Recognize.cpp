@@ -1,0 +1,254 @@
+//===- Recognize.cpp - What a file is -------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Readers.h"
+#include "Text.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <utility>
+
+using namespace sccl;
+using namespace sccl::import;
+using llvm::StringRef;
+
+static constexpr std::pair<ImportFormat, const char *> names[] = {
+    {ImportFormat::NcclXml, "nccl-xml"},
+    {ImportFormat::TopoMatrix, "topo-m"},
+    {ImportFormat::NvlinkStatus, "nvlink-s"},
+    {ImportFormat::RocmSmi, "rocm-smi"},
+    {ImportFormat::AmdSmi, "amd-smi"},
+    {ImportFormat::AmdSmiJson, "amd-smi-json"},
+    {ImportFormat::HwlocXml, "hwloc-xml"},
+    {ImportFormat::Taccl, "taccl"},
+    {ImportFormat::TeCcl, "te-ccl"},
+    {ImportFormat::InfraGraph, "infragraph"},
+};
+
+StringRef sccl::importFormatName(ImportFormat format) {
+  for (auto [known, name] : names)
+    if (known == format)
+      return name;
+  return "";
+}
+
+std::optional<ImportFormat> sccl::parseImportFormat(StringRef name) {
+  for (auto [format, known] : names)
+    if (name == known)
+      return format;
+  return std::nullopt;
+}
+
+std::string sccl::importFormatNames() {
+  std::string text;
+  for (auto [format, name] : names)
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+/// The name of the first element of XML, without comments and declarations.
+static StringRef rootElement(StringRef text) {
+  while (true) {
+    text = text.ltrim();
+    if (text.consume_front("<!--")) {
+      size_t end = text.find("-->");
+      text = end == text.npos ? "" : text.substr(end + 3);
+    } else if (text.starts_with("<?") || text.starts_with("<!")) {
+      // A DOCTYPE may have declarations in brackets.
+      size_t end = text.find('>');
+      if (text.find('[') < end)
+        end = text.find('>', text.find(']'));
+      text = end == text.npos ? "" : text.substr(end + 1);
+    } else {
+      break;
+    }
+  }
+  if (!text.consume_front("<"))
+    return "";
+  return text.take_while(
+      [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-'; });
+}
+
+namespace {
+/// A file that people have, and that is no machine.
+struct Mistaken {
+  const char *mark, *what;
+};
+} // namespace
+
+static Error unrecognized(const ImportFile &file, const std::string &what) {
+  return errorAt(file.path, {},
+                 what + "; formats are: " + importFormatNames() +
+                     " (--format)");
+}
+
+static Result<ImportFormat> recognizeXml(const ImportFile &file,
+                                         StringRef text) {
+  StringRef root = rootElement(text);
+  if (root == "system")
+    return ImportFormat::NcclXml;
+  if (root == "topology")
+    return ImportFormat::HwlocXml;
+  if (root == "graphs")
+    return unrecognized(file, "this is a graph that NCCL chose "
+                              "(NCCL_GRAPH_DUMP_FILE), not a topology "
+                              "(NCCL_TOPO_DUMP_FILE)");
+  if (root == "algo")
+    return unrecognized(file, "this is an algorithm of MSCCL, not a machine");
+  if (root.empty())
+    return unrecognized(file, "this begins like XML, and has no element");
+  return unrecognized(file, ("this is XML with an element <" +
+                             root.substr(0, 40) + ">, which no reader knows")
+                                .str());
+}
+
+static Result<ImportFormat> recognizeJson(const ImportFile &file) {
+  StringRef text = file.text;
+  for (auto [mark, format] :
+       {std::pair("\"TopologyParams\"", ImportFormat::TeCcl),
+        {"\"node_betas_list\"", ImportFormat::Taccl},
+        {"\"gpus_per_node\"", ImportFormat::Taccl},
+        {"\"intranode_sketch\"", ImportFormat::Taccl},
+        {"\"link_type\"", ImportFormat::AmdSmiJson},
+        {"\"link_accessibility\"", ImportFormat::AmdSmiJson},
+        {"\"link_status\"", ImportFormat::AmdSmiJson},
+        {"\"infrastructure\"", ImportFormat::InfraGraph},
+        {"\"devices\"", ImportFormat::InfraGraph},
+        {"\"components\"", ImportFormat::InfraGraph}})
+    if (text.contains(mark))
+      return format;
+  if (text.contains("\"7-Flows\""))
+    return unrecognized(file, "this is a schedule of TE-CCL, not its input");
+  if (text.contains("\"threadblocks\""))
+    return unrecognized(file, "this is a plan of MSCCL++, not a machine");
+  return unrecognized(file, "this begins like JSON of no known kind");
+}
+
+/// True if some line begins with one of YAML's keys of InfraGraph.
+static bool looksLikeInfraGraph(StringRef text) {
+  for (StringRef line : llvm::split(text, '\n'))
+    for (StringRef key :
+         {"infrastructure:", "devices:", "instances:", "components:"})
+      if (line.starts_with(key))
+        return true;
+  return false;
+}
+
+static Result<ImportFormat> recognizeText(const ImportFile &file) {
+  bool hasGpuLine = false;
+  unsigned numLines = 0;
+  for (const Line &line : splitLines(file.text)) {
+    if (++numLines > 100000)
+      break;
+    StringRef text = StringRef(line.text).trim();
+    std::string lower = text.lower();
+    StringRef small = lower;
+    if (small.contains("rocm system management") ||
+        small.contains("between two gpus"))
+      return ImportFormat::RocmSmi;
+    if (small.contains("access table:") || small.contains("weight table:") ||
+        small.contains("link type table:") || small.contains("hops table:"))
+      return ImportFormat::AmdSmi;
+    hasGpuLine |= small.starts_with("gpu ") && text.contains(':');
+    if (hasGpuLine && small.starts_with("link "))
+      return ImportFormat::NvlinkStatus;
+    std::vector<Word> words = line.words();
+    if (!words.empty() && words[0].text == "GPU0")
+      return ImportFormat::TopoMatrix;
+    if (words.size() > 1 && numberAfter("GPU", words[0].text) &&
+        (words[1].text == "X" || numberAfter("GPU", words[1].text)))
+      return ImportFormat::TopoMatrix;
+    if (small.starts_with("vendid=") || small.starts_with("switch\t"))
+      return unrecognized(file, "this is ibnetdiscover, which says how boxes "
+                                "are cabled and not what they are");
+  }
+  if (looksLikeInfraGraph(file.text))
+    return ImportFormat::InfraGraph;
+  return unrecognized(file, "no reader knows what this is");
+}
+
+Result<ImportFormat> sccl::recognizeFormat(const ImportFile &file) {
+  StringRef text = file.text;
+  text.consume_front("\xef\xbb\xbf");
+  if (text.trim().empty())
+    return errorAt(file.path, {}, "the file is empty");
+  if (text.contains('\0'))
+    return errorAt(file.path, placeAt(file.text, file.text.find('\0')),
+                   "a byte 0: the file is binary, or text in UTF-16; save it "
+                   "as UTF-8");
+  text = text.ltrim();
+  if (text.starts_with("<"))
+    return recognizeXml(file, text);
+  if (text.starts_with("{") || text.starts_with("["))
+    return recognizeJson(file);
+  return recognizeText(file);
+}
+
+static Result<Reading> readOne(const ImportFile &file, ImportFormat format) {
+  switch (format) {
+  case ImportFormat::NcclXml:
+    return readNcclXml(file);
+  case ImportFormat::TopoMatrix:
+    return readTopoMatrix(file);
+  case ImportFormat::NvlinkStatus:
+    return readNvlinkStatus(file);
+  case ImportFormat::RocmSmi:
+  case ImportFormat::AmdSmi:
+    return readSmiTables(file, format);
+  case ImportFormat::AmdSmiJson:
+    return readAmdSmiJson(file);
+  case ImportFormat::HwlocXml:
+    return readHwlocXml(file);
+  case ImportFormat::Taccl:
+    return readTaccl(file);
+  case ImportFormat::TeCcl:
+    return readTeCcl(file);
+  case ImportFormat::InfraGraph:
+    break;
+  }
+  return Error{"files of InfraGraph are read together"};
+}
+
+/// A box needs GPUs.
+static std::optional<Error> checkGpus(const Reading &reading) {
+  if (!reading.numGpus || *reading.numGpus > 0)
+    return std::nullopt;
+  return errorAt(reading.path, {},
+                 "there are " + llvm::Twine(reading.numNics.value_or(0)) +
+                     " NICs and no GPU in this file; is it of the right host?");
+}
+
+Result<std::vector<Reading>>
+sccl::readFiles(const std::vector<ImportFile> &files,
+                const ImportOptions &options) {
+  std::vector<Reading> readings;
+  std::vector<const ImportFile *> infraGraph;
+  for (const ImportFile &file : files) {
+    Result<ImportFormat> format = options.format
+                                      ? Result<ImportFormat>(*options.format)
+                                      : recognizeFormat(file);
+    if (!format)
+      return Error{format.error()};
+    if (*format == ImportFormat::InfraGraph) {
+      infraGraph.push_back(&file);
+      continue;
+    }
+    Result<Reading> reading = readOne(file, *format);
+    if (!reading)
+      return Error{reading.error()};
+    if (std::optional<Error> error = checkGpus(*reading))
+      return *error;
+    readings.push_back(std::move(*reading));
+  }
+  if (infraGraph.empty())
+    return readings;
+  Result<Reading> reading = readInfraGraph(infraGraph, options);
+  if (!reading)
+    return Error{reading.error()};
+  readings.push_back(std::move(*reading));
+  return readings;
+}

@@ -1,0 +1,40 @@
+//===- SmiTables.h - What AMD's tools say of pairs --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_IMPORT_SMITABLES_H
+#define SCCL_LIB_IMPORT_SMITABLES_H
+
+#include "Readers.h"
+#include "Text.h"
+
+#include <map>
+
+namespace sccl::import {
+
+/// What is said of one ordered pair of GPUs.
+struct SmiPair {
+  std::string type, status, bandwidth; ///< as "XGMI", "ENABLED", "50000-50000"
+  std::optional<unsigned> weight, hops;
+  Place place;
+};
+
+/// GPUs, and all ordered pairs of them by index.
+struct SmiTables {
+  std::vector<DeviceReading> gpus;
+  std::map<std::pair<unsigned, unsigned>, SmiPair> pairs;
+  std::map<unsigned, unsigned> numa; ///< by number of the GPU
+};
+
+/// Makes links of XGMI pairs that are direct: of weight 15, or of one hop where
+/// there are no weights. Fails where a pair is said to be joined differently in
+/// its two directions.
+Result<Reading> readingOfTables(const ImportFile &file, ImportFormat format,
+                                SmiTables tables);
+
+} // namespace sccl::import
+
+#endif // SCCL_LIB_IMPORT_SMITABLES_H

@@ -1,0 +1,43 @@
+//===- TopoImport.h - sccl topo --import ------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_TOPOIMPORT_H
+#define SCCL_TOOLS_SCCL_TOPOIMPORT_H
+
+#include "Driver.h"
+
+#include "sccl/Import/Import.h"
+
+namespace sccl::driver {
+
+/// What was read, and the machine made of it.
+struct Imported {
+  std::vector<Reading> readings;
+  std::optional<Machine> machine; ///< nothing if what was read has none
+  std::string problem;            ///< why not
+};
+
+/// The subcommand, for options in several files.
+llvm::cl::SubCommand &topoCommand();
+
+/// True if --import or --probe was given.
+bool isImport();
+
+/// What the tools of this host print of it; says on stderr what was run. Empty
+/// if not even hwloc knows it.
+std::vector<ImportFile> probeHost();
+
+/// Reads the files of --import, or what --probe finds, with the options beside
+/// it. Prints an error and returns nothing on failure.
+std::optional<Imported> importFiles();
+
+/// The readings, and the machine; null if there is none.
+llvm::json::Object importedToJson(const Imported &imported);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_TOPOIMPORT_H
