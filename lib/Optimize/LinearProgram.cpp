@@ -23,6 +23,7 @@ using namespace sccl;
 unsigned LinearProgram::addRow(Sense sense, double bound,
                                const std::vector<Term> &terms) {
   unsigned row = lower.size();
+  senses.push_back(sense);
   lower.push_back(sense == Sense::AtMost ? -COIN_DBL_MAX : bound);
   upper.push_back(sense == Sense::AtLeast ? COIN_DBL_MAX : bound);
   lastSeen.resize(costs.size(), {~0u, 0});

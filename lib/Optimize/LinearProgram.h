@@ -40,6 +40,9 @@ struct LPSolution {
   std::vector<double> values; ///< per column
   /// Per row: what the optimum gains per unit of its bound.
   std::vector<double> multipliers;
+  /// Columns that may be other than 0, and rows that need not hold with
+  /// equality.
+  std::vector<bool> isBasicColumn, isBasicRow;
 };
 
 /// Minimises a sum of columns, each at least 0, subject to rows.
@@ -60,7 +63,21 @@ public:
 
   LPSolution solve(const Deadline &deadline) const;
 
+  // For whoever computes anew.
+  const std::vector<double> &columnCosts() const { return costs; }
+  /// The number that a row is compared with.
+  double rowBound(unsigned row) const {
+    return senses[row] == Sense::AtMost ? upper[row] : lower[row];
+  }
+  Sense rowSense(unsigned row) const { return senses[row]; }
+  /// Calls visit(column, value) for each coefficient of `row`.
+  template <typename Visitor> void visitRow(unsigned row, Visitor visit) const {
+    for (int i = starts[row]; i < starts[row + 1]; ++i)
+      visit(unsigned(columns[i]), values[i]);
+  }
+
 private:
+  std::vector<Sense> senses;
   std::vector<double> costs, lower, upper;
   std::vector<int> starts = {0}, columns;
   std::vector<double> values;

@@ -37,13 +37,22 @@ LPSolution sccl::runSimplex(ClpSimplex &simplex, LPMethod method,
     simplex.dual();
   }
   if (simplex.isProvenPrimalInfeasible())
-    return {LPStatus::Infeasible, 0, {}, {}};
+    return {LPStatus::Infeasible, 0, {}, {}, {}, {}};
   if (!simplex.isProvenOptimal())
-    return {LPStatus::Stopped, 0, {}, {}};
+    return {LPStatus::Stopped, 0, {}, {}, {}, {}};
   const double *values = simplex.primalColumnSolution();
   const double *multipliers = simplex.dualRowSolution();
-  return {LPStatus::Optimal,
-          simplex.objectiveValue(),
-          {values, values + simplex.numberColumns()},
-          {multipliers, multipliers + simplex.numberRows()}};
+  LPSolution solution{LPStatus::Optimal,
+                      simplex.objectiveValue(),
+                      {values, values + simplex.numberColumns()},
+                      {multipliers, multipliers + simplex.numberRows()},
+                      {},
+                      {}};
+  for (int column = 0; column < simplex.numberColumns(); ++column)
+    solution.isBasicColumn.push_back(simplex.getColumnStatus(column) ==
+                                     ClpSimplex::basic);
+  for (int row = 0; row < simplex.numberRows(); ++row)
+    solution.isBasicRow.push_back(simplex.getRowStatus(row) ==
+                                  ClpSimplex::basic);
+  return solution;
 }
