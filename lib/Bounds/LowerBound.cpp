@@ -12,6 +12,7 @@
 
 #include "sccl/Bounds/LowerBound.h"
 
+#include "CellModel.h"
 #include "Certify.h"
 #include "PriceModel.h"
 #include "Problem.h"
@@ -56,10 +57,52 @@ static std::vector<TreeRules> programsFor(const Problem &problem) {
   return {TreeRules::ArrivalsOnly, TreeRules::WithPaths};
 }
 
+struct LowerBounds::State {
+  const Topology &topology;
+  const Collective &collective;
+  std::optional<RankSymmetry> symmetry;
+
+  std::optional<LowerBound> byCells(unsigned steps, bool withPaths,
+                                    const Deadline &deadline);
+};
+
+LowerBounds::LowerBounds(const Topology &topology, const Collective &collective)
+    : state(new State{topology, collective, std::nullopt}) {}
+
+LowerBounds::~LowerBounds() = default;
+
+/// The bound of the smallest program, where that is exact.
+std::optional<LowerBound>
+LowerBounds::State::byCells(unsigned steps, bool withPaths,
+                            const Deadline &deadline) {
+  if (!hasCellModel(collective))
+    return std::nullopt;
+  if (!symmetry)
+    symmetry = findRankSymmetry(topology);
+  auto proof =
+      proveByCells(topology, collective, steps, *symmetry, withPaths, deadline);
+  if (!proof)
+    return std::nullopt;
+  Certificate certificate = makeClaim(topology, collective, steps);
+  certificate.proof = std::move(*proof);
+  Result<LowerBound> bound =
+      finish(std::move(certificate), topology, collective);
+  if (!bound)
+    return std::nullopt;
+  return std::move(*bound);
+}
+
 Result<LowerBound> sccl::lowerBound(const Topology &topology,
                                     const Collective &collective,
                                     unsigned steps,
                                     const LowerBoundOptions &options) {
+  return LowerBounds(topology, collective).at(steps, options);
+}
+
+Result<LowerBound> LowerBounds::at(unsigned steps,
+                                   const LowerBoundOptions &options) {
+  const Topology &topology = state->topology;
+  const Collective &collective = state->collective;
   if (auto error = checkArguments(topology, collective, steps))
     return *error;
   Certificate claim = makeClaim(topology, collective, steps);
@@ -68,14 +111,30 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
     return finish(std::move(claim), topology, collective);
   }
   Deadline deadline(options);
+  auto isWanted = [&](const std::optional<LowerBound> &bound) {
+    return bound && options.target && *bound->value < *options.target;
+  };
+  std::optional<LowerBound> best =
+      state->byCells(steps, /*withPaths=*/false, deadline);
+  if (isWanted(best)) {
+    auto withPaths = state->byCells(steps, /*withPaths=*/true, deadline);
+    if (withPaths)
+      return std::move(*withPaths);
+  }
+  // The paths of all trees would be too many parts to tell apart.
+  bool isLast =
+      topology.links().size() * uint64_t(topology.numRanks()) > maxParts;
+  if (best && (isLast || !isWanted(best)))
+    return std::move(*best);
   Problem problem = makeProblem(topology, collective, steps);
-  std::optional<LowerBound> best;
   std::string why;
   for (TreeRules rules : programsFor(problem)) {
     // With one commodity the stronger program came first.
     if (best && (hasOneCommodity(problem) || !options.target ||
                  *best->value >= *options.target))
       break;
+    if (best && rules == TreeRules::ArrivalsOnly)
+      continue;
     auto duals = solvePrices(problem, rules, options.maxColumns, deadline);
     if (!duals) {
       why = why.empty() ? duals.error() : why;

@@ -463,7 +463,6 @@ static uint64_t countParts(const Problem &problem, TreeRules rules) {
 Result<PriceDuals> bounds::solvePrices(const Problem &problem, TreeRules rules,
                                        size_t maxColumns,
                                        const Deadline &deadline) {
-  constexpr uint64_t maxParts = uint64_t(1) << 23;
   if (countParts(problem, rules) > maxParts)
     return Error{"the linear program would have " +
                  std::to_string(countParts(problem, rules)) +

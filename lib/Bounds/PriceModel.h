@@ -49,6 +49,9 @@ struct PriceDuals {
   std::vector<std::vector<TreeDuals>> trees; ///< likewise, in their order
 };
 
+/// Pairs of something that moves and a link or rank that a program may have.
+constexpr uint64_t maxParts = uint64_t(1) << 23;
+
 /// Solves the program and scales its dual solution to single chunks. Fails if
 /// there are more than `maxColumns` columns, or as many parts that even finding
 /// their orbits takes too long, or when `deadline` has expired.

@@ -27,8 +27,7 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   // What fewer steps can do anyway need not be proved again.
   if (forAny)
     options.target = forAny->value;
-  Result<LowerBound> bound =
-      lowerBound(problem.topology, problem.smallest, steps, options);
+  Result<LowerBound> bound = lower.at(steps, options);
   if (bound)
     bounds[steps] = *bound;
   if (!forAny || isImpossible(steps) ||
@@ -62,8 +61,7 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
   isStrong[steps] = true;
   LowerBoundOptions options = limits(work);
   options.target = known;
-  Result<LowerBound> bound =
-      lowerBound(problem.topology, problem.smallest, steps, options);
+  Result<LowerBound> bound = lower.at(steps, options);
   if (bound && bound->value &&
       (!bounds[steps] || *bounds[steps]->value < *bound->value))
     bounds[steps] = *bound;

@@ -21,7 +21,7 @@ class FrontierBounds {
 public:
   explicit FrontierBounds(const FrontierProblem &problem)
       : problem(problem), bounds(problem.options.maxSteps + 1),
-        isStrong(bounds.size()) {}
+        isStrong(bounds.size()), lower(problem.topology, problem.smallest) {}
 
   /// Finds those that are missing, each with up to `work`.
   void find(uint64_t work);
@@ -49,6 +49,7 @@ private:
   std::optional<LowerBound> forAny;
   std::vector<std::optional<LowerBound>> bounds; ///< by steps
   std::vector<bool> isStrong;
+  LowerBounds lower;
 };
 
 } // namespace sccl

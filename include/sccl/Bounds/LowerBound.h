@@ -21,6 +21,7 @@
 #include "sccl/Optimize/Deadline.h"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace sccl {
@@ -54,6 +55,20 @@ struct LowerBound {
 Result<LowerBound> lowerBound(const Topology &topology,
                               const Collective &collective, unsigned steps,
                               const LowerBoundOptions &options = {});
+
+/// `lowerBound` for several numbers of steps, which have the search for
+/// symmetries in common. Used by one thread.
+class LowerBounds {
+public:
+  /// `topology` and `collective` must outlive this.
+  LowerBounds(const Topology &topology, const Collective &collective);
+  ~LowerBounds();
+  Result<LowerBound> at(unsigned steps, const LowerBoundOptions &options = {});
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 /// A bound for any number of steps, from the narrowest cut: the smallest R/C
 /// that more steps could ever reach. Limits shared by links of different

@@ -1,0 +1,417 @@
+//===- CellModel.cpp - Bounds from ranks that look alike ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A column is what all links of a class carry together in a step, so that all
+// coefficients are whole numbers. Steps count from 0 here, in the direction of
+// the tree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CellModel.h"
+
+#include "CellPaths.h"
+#include "Optimize/ExactVertex.h"
+#include "PriceList.h"
+
+#include "sccl/Model/Refinement.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace sccl;
+using namespace sccl::bounds;
+
+using Sense = LinearProgram::Sense;
+using Term = LinearProgram::Term;
+
+static constexpr unsigned none = noEntry;
+
+bool bounds::hasCellModel(const Collective &collective) {
+  return collective.kind() == CollectiveKind::AllGather ||
+         collective.kind() == CollectiveKind::ReduceScatter;
+}
+
+RankSymmetry bounds::findRankSymmetry(const Topology &topology) {
+  unsigned ranks = topology.numRanks();
+  std::vector<Permutation> all = automorphismGenerators(topology);
+  RankSymmetry result{{}, rankOrbits({}, ranks)};
+  auto add = [&](const Permutation &element) {
+    result.generators.push_back(element);
+    std::vector<unsigned> firsts = rankOrbits(result.generators, ranks);
+    if (firsts == result.firsts)
+      result.generators.pop_back();
+    else
+      result.firsts = std::move(firsts);
+  };
+  // Of a regular group two or three elements do.
+  for (const Permutation &element : largeFreeSubgroup(all, ranks)) {
+    if (std::ranges::count(result.firsts, 0u) == ranks)
+      break;
+    add(element);
+  }
+  for (const Permutation &element : all)
+    add(element);
+  return result;
+}
+
+namespace {
+class CellModel {
+public:
+  CellModel(const Topology &topology, unsigned steps,
+            const RankSymmetry &symmetry);
+
+  /// Columns, before any is left out.
+  size_t countColumns() const;
+  void build(bool withPaths);
+  std::optional<PriceProof> solve(bool backward, const Deadline &deadline);
+
+private:
+  void addTree(unsigned source, int64_t sources);
+  void addColumns(CellTree &tree);
+  void addArrivalRows(CellTree &tree);
+  void addRelayRows(CellTree &tree);
+  void addCapacityRows();
+  std::pair<unsigned, unsigned> cellsOf(const CellTree &tree,
+                                        unsigned cls) const;
+  int64_t commonMultiple(const std::vector<int64_t> &duals) const;
+  std::optional<PriceProof> writeProof(const std::vector<int64_t> &duals,
+                                       int64_t common, bool backward) const;
+  bool writePaths(size_t tree, const std::vector<int64_t> &duals,
+                  int64_t factor, bool backward, TreeProof &proof) const;
+  TreeProof writeTree(const CellTree &tree, const std::vector<int64_t> &duals,
+                      int64_t factor, bool backward) const;
+  Link linkOf(unsigned link, bool backward) const;
+  StepValues inOrder(StepValues values, bool backward) const;
+
+  const Topology &topology;
+  const unsigned steps;
+  const RankSymmetry &symmetry;
+  Classes limits;
+  std::vector<std::vector<unsigned>> limitClassesOf; ///< per link
+  std::vector<CellTree> trees;
+  std::vector<std::vector<CellPaths>> paths; ///< of each tree
+  LinearProgram program;
+  std::vector<std::vector<unsigned>> capacityRows; ///< by limit class, step
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+CellModel::CellModel(const Topology &topology, unsigned steps,
+                     const RankSymmetry &symmetry)
+    : topology(topology), steps(steps), symmetry(symmetry),
+      limitClassesOf(topology.links().size()) {
+  std::vector<uint64_t> keys(symmetry.firsts.begin(), symmetry.firsts.end());
+  limits = refine(topology, keys).limits;
+  for (unsigned i = 0; i < topology.limits().size(); ++i)
+    for (unsigned link : topology.limits()[i].links)
+      limitClassesOf[link].push_back(limits.classOf[i]);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    if (symmetry.firsts[rank] == rank)
+      addTree(rank, std::ranges::count(symmetry.firsts, rank));
+}
+
+void CellModel::addTree(unsigned source, int64_t sources) {
+  std::vector<uint64_t> keys(topology.numRanks()), limitKeys;
+  keys[source] = 1;
+  for (unsigned cls : limits.classOf)
+    limitKeys.push_back(cls);
+  CellTree &tree = trees.emplace_back();
+  tree.source = source;
+  tree.sources = sources;
+  tree.cells = refine(topology, keys, limitKeys);
+  std::vector<unsigned> hops = topology.distancesFrom(source);
+  for (unsigned first : tree.cells.ranks.firsts)
+    tree.hops.push_back(hops[first]);
+  tree.in.resize(tree.cells.ranks.count());
+  for (unsigned cls = 0; cls < tree.cells.links.count(); ++cls)
+    tree.in[cellsOf(tree, cls).second].push_back(cls);
+}
+
+std::pair<unsigned, unsigned> CellModel::cellsOf(const CellTree &tree,
+                                                 unsigned cls) const {
+  const Link &link = topology.links()[tree.cells.links.firsts[cls]];
+  return {tree.cells.ranks.classOf[link.src],
+          tree.cells.ranks.classOf[link.dst]};
+}
+
+size_t CellModel::countColumns() const {
+  size_t classes = 1;
+  for (const CellTree &tree : trees)
+    classes += tree.cells.links.count();
+  return classes * steps;
+}
+
+void CellModel::addColumns(CellTree &tree) {
+  for (unsigned cls = 0; cls < tree.cells.links.count(); ++cls) {
+    auto [from, to] = cellsOf(tree, cls);
+    std::vector<unsigned> &columns = tree.columns.emplace_back();
+    for (unsigned step = 0; step < steps; ++step) {
+      bool isWanted = tree.hops[to] != 0 && tree.hops[from] <= step;
+      columns.push_back(isWanted ? program.addColumn(0) : none);
+    }
+  }
+}
+
+/// Rule (i), for all ranks of a cell together.
+void CellModel::addArrivalRows(CellTree &tree) {
+  for (unsigned cell = 0; cell < tree.cells.ranks.count(); ++cell) {
+    std::vector<Term> terms;
+    for (unsigned cls : tree.in[cell])
+      for (unsigned column : tree.columns[cls])
+        if (column != none)
+          terms.emplace_back(column, 1);
+    tree.arrivalRows.push_back(
+        tree.hops[cell] == 0
+            ? none
+            : program.addRow(Sense::Equal, tree.cells.ranks.sizes[cell],
+                             terms));
+  }
+}
+
+/// Rule (ii), for all links of a class together.
+void CellModel::addRelayRows(CellTree &tree) {
+  for (unsigned cls = 0; cls < tree.cells.links.count(); ++cls) {
+    auto [from, to] = cellsOf(tree, cls);
+    std::vector<unsigned> &rows = tree.relayRows.emplace_back(steps, none);
+    unsigned linksPerRank =
+        tree.cells.links.sizes[cls] / tree.cells.ranks.sizes[from];
+    for (unsigned step = 0; tree.hops[from] != 0 && step < steps; ++step) {
+      if (tree.columns[cls][step] == none)
+        continue;
+      std::vector<Term> terms;
+      for (unsigned entry : tree.in[from])
+        for (unsigned s = 0; s < step; ++s)
+          if (tree.columns[entry][s] != none)
+            terms.emplace_back(tree.columns[entry][s], linksPerRank);
+      for (unsigned s = 0; s <= step; ++s)
+        if (tree.columns[cls][s] != none)
+          terms.emplace_back(tree.columns[cls][s], -1);
+      rows[step] = program.addRow(Sense::AtLeast, 0, terms);
+    }
+  }
+}
+
+/// All limits of a class together. Columns 0 .. steps - 1 are the rounds.
+void CellModel::addCapacityRows() {
+  for (unsigned cls = 0; cls < limits.count(); ++cls) {
+    double bandwidth = topology.limits()[limits.firsts[cls]].bandwidth;
+    std::vector<unsigned> &rows = capacityRows.emplace_back();
+    for (unsigned step = 0; step < steps; ++step) {
+      std::vector<Term> terms = {{step, bandwidth * limits.sizes[cls]}};
+      for (const CellTree &tree : trees)
+        for (unsigned links = 0; links < tree.columns.size(); ++links)
+          if (unsigned column = tree.columns[links][step]; column != none)
+            for (unsigned limit :
+                 limitClassesOf[tree.cells.links.firsts[links]])
+              if (limit == cls)
+                terms.emplace_back(column, -double(tree.sources));
+      rows.push_back(program.addRow(Sense::AtLeast, 0, terms));
+    }
+  }
+}
+
+void CellModel::build(bool withPaths) {
+  for (unsigned step = 0; step < steps; ++step)
+    program.addColumn(1);
+  for (CellTree &tree : trees) {
+    addColumns(tree);
+    addArrivalRows(tree);
+    addRelayRows(tree);
+    auto &ofTree = paths.emplace_back();
+    for (unsigned cell = 0; withPaths && cell < tree.hops.size(); ++cell)
+      if (tree.hops[cell] != 0)
+        ofTree.push_back(addPaths(topology, tree, cell, steps, program));
+  }
+  addCapacityRows();
+}
+
+//===----------------------------------------------------------------------===//
+// The proof
+//===----------------------------------------------------------------------===//
+
+Link CellModel::linkOf(unsigned link, bool backward) const {
+  auto [src, dst] = topology.links()[link];
+  return backward ? Link{dst, src} : Link{src, dst};
+}
+
+/// Steps as the certificate counts them.
+StepValues CellModel::inOrder(StepValues values, bool backward) const {
+  if (backward)
+    std::ranges::reverse(values);
+  return values;
+}
+
+/// Duals of rows for all ranks of a cell, or links of a class, are those of
+/// each; only that they are for all sources of the orbit, and a proof for one.
+TreeProof CellModel::writeTree(const CellTree &tree,
+                               const std::vector<int64_t> &duals,
+                               int64_t factor, bool backward) const {
+  TreeProof proof{backward, {tree.source}, {}, {}, {}};
+  for (unsigned cell : tree.cells.ranks.classOf) {
+    unsigned row = tree.arrivalRows[cell];
+    proof.arrivals.push_back(
+        row == none ? 0 : sharedOut(duals[row], factor, tree.sources));
+  }
+  for (unsigned link = 0; link < topology.links().size(); ++link) {
+    StepValues values;
+    for (unsigned row : tree.relayRows[tree.cells.links.classOf[link]])
+      values.push_back(
+          row == none ? 0 : sharedOut(duals[row], factor, tree.sources));
+    if (std::ranges::any_of(values, [](int64_t value) { return value != 0; }))
+      proof.relays.push_back(
+          {linkOf(link, backward), inOrder(std::move(values), backward)});
+  }
+  std::ranges::sort(proof.relays,
+                    [](const RelayValues &a, const RelayValues &b) {
+                      return precedes(a.link, b.link);
+                    });
+  return proof;
+}
+
+/// Duals of rows for one target are those of all in its cell together.
+bool CellModel::writePaths(size_t i, const std::vector<int64_t> &duals,
+                           int64_t factor, bool backward,
+                           TreeProof &proof) const {
+  if (paths[i].empty())
+    return true;
+  const CellTree &tree = trees[i];
+  std::vector<Permutation> fixing =
+      automorphismGenerators(topology, tree.source);
+  for (const CellPaths &toCell : paths[i]) {
+    int64_t parts = tree.sources * toCell.targets;
+    auto lists =
+        pricesToTargets(topology, toCell, duals, factor, parts, fixing);
+    if (!lists)
+      return false;
+    for (unsigned target = 0; target < lists->size(); ++target)
+      for (auto &[link, values] : (*lists)[target])
+        proof.paths.push_back({target, linkOf(link, backward),
+                               inOrder(std::move(values), backward)});
+  }
+  std::ranges::sort(proof.paths, [](const PathPrices &a, const PathPrices &b) {
+    return std::tuple(a.target, a.link.src, a.link.dst) <
+           std::tuple(b.target, b.link.src, b.link.dst);
+  });
+  return true;
+}
+
+std::optional<PriceProof>
+CellModel::writeProof(const std::vector<int64_t> &duals, int64_t common,
+                      bool backward) const {
+  PriceProof proof;
+  for (unsigned i = 0; i < topology.limits().size(); ++i) {
+    StepValues values;
+    for (unsigned row : capacityRows[limits.classOf[i]])
+      values.push_back(duals[row] * common);
+    if (std::ranges::all_of(values, [](int64_t value) { return value == 0; }))
+      continue;
+    std::vector<Link> links;
+    for (unsigned link : topology.limits()[i].links)
+      links.push_back(linkOf(link, backward));
+    proof.prices.push_back(
+        pricesOn(std::move(links), inOrder(std::move(values), backward)));
+  }
+  sortByLinks(proof.prices);
+  proof.symmetries = symmetry.generators;
+  std::ranges::sort(proof.symmetries);
+  std::vector<unsigned> all(topology.numRanks());
+  std::iota(all.begin(), all.end(), 0u);
+  for (size_t i = 0; i < trees.size(); ++i) {
+    CommodityProof commodity{{trees[i].source}, all, 0, {}};
+    if (backward)
+      std::swap(commodity.pre, commodity.post);
+    commodity.trees.push_back(writeTree(trees[i], duals, common, backward));
+    if (!writePaths(i, duals, common, backward, commodity.trees.back()))
+      return std::nullopt;
+    proof.commodities.push_back(std::move(commodity));
+  }
+  std::ranges::sort(proof.commodities,
+                    [](const CommodityProof &a, const CommodityProof &b) {
+                      return std::tie(a.pre, a.post) < std::tie(b.pre, b.post);
+                    });
+  return proof;
+}
+
+/// The least that all duals can be multiplied by, to be whole when shared out.
+int64_t CellModel::commonMultiple(const std::vector<int64_t> &duals) const {
+  int64_t common = 1;
+  auto share = [&](unsigned row, int64_t times, int64_t parts) {
+    if (row != none && common <= maxProofValue)
+      common = std::lcm(common, parts / std::gcd(parts, duals[row] % parts *
+                                                            (times % parts)));
+  };
+  for (size_t i = 0; i < trees.size(); ++i) {
+    const CellTree &tree = trees[i];
+    for (unsigned row : tree.arrivalRows)
+      share(row, 1, tree.sources);
+    for (const std::vector<unsigned> &rows : tree.relayRows)
+      for (unsigned row : rows)
+        share(row, 1, tree.sources);
+    for (const CellPaths &toCell : paths[i])
+      for (size_t cls = 0; cls < toCell.rows.size(); ++cls)
+        for (unsigned row : toCell.rows[cls])
+          share(row, toCell.factors[cls], tree.sources * toCell.targets);
+  }
+  return common;
+}
+
+std::optional<PriceProof> CellModel::solve(bool backward,
+                                           const Deadline &deadline) {
+  LPSolution solution = program.solve(deadline);
+  if (solution.status != LPStatus::Optimal)
+    return std::nullopt;
+  auto duals = exactMultipliers(program, solution, deadline);
+  if (!duals)
+    return std::nullopt;
+  int64_t divisor = 0, most = 1;
+  for (int64_t value : duals->numerators)
+    divisor = std::gcd(divisor, value);
+  for (int64_t &value : duals->numerators)
+    value /= std::max<int64_t>(divisor, 1);
+  for (const std::vector<unsigned> &rows : capacityRows)
+    for (unsigned row : rows)
+      most = std::max(most, std::abs(duals->numerators[row]));
+  int64_t common = commonMultiple(duals->numerators);
+  if (common > maxProofValue || most > maxProofValue / common)
+    return std::nullopt;
+  return writeProof(duals->numerators, common, backward);
+}
+
+/// Two limits on the same links, of which a certificate knows the tightest
+/// only.
+static bool hasEqualLimits(const Topology &topology) {
+  std::vector<std::vector<unsigned>> sets;
+  for (const BandwidthLimit &limit : topology.limits())
+    sets.push_back(limit.links);
+  std::ranges::sort(sets);
+  return std::ranges::adjacent_find(sets) != sets.end();
+}
+
+std::optional<PriceProof>
+bounds::proveByCells(const Topology &topology, const Collective &collective,
+                     unsigned steps, const RankSymmetry &symmetry,
+                     bool withPaths, const Deadline &deadline) {
+  // Fractions get longer with every elimination, and the checker looks at all
+  // links for each target.
+  constexpr size_t maxColumns = 1500;
+  constexpr uint64_t maxChecked = uint64_t(1) << 26;
+  uint64_t checked = uint64_t(topology.links().size()) * topology.numRanks();
+  if (withPaths && checked * steps > maxChecked)
+    return std::nullopt;
+  if (!hasCellModel(collective) || hasEqualLimits(topology))
+    return std::nullopt;
+  bool backward = collective.combining();
+  const Topology reversed = topology.reversed();
+  CellModel model(backward ? reversed : topology, steps, symmetry);
+  if (model.countColumns() > (withPaths ? maxColumns / 8 : maxColumns))
+    return std::nullopt;
+  model.build(withPaths);
+  return model.solve(backward, deadline);
+}

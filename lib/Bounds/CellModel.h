@@ -1,0 +1,53 @@
+//===- CellModel.h - Bounds from ranks that look alike ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The program of PriceModel.cpp for chunks that go from each rank to all
+// others: one tree for each orbit of ranks, whose links are told apart by what
+// they look like from its source. That leaves some tens of columns on a machine
+// of a thousand ranks, so that the dual solution is computed in fractions, and
+// the bound is the optimum of the program itself.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_BOUNDS_CELLMODEL_H
+#define SCCL_LIB_BOUNDS_CELLMODEL_H
+
+#include "sccl/Check/Certificate.h"
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Symmetry.h"
+#include "sccl/Optimize/Deadline.h"
+
+#include <optional>
+#include <vector>
+
+namespace sccl::bounds {
+
+/// The ranks of a topology by orbits, and renumberings that join those.
+struct RankSymmetry {
+  std::vector<Permutation> generators;
+  std::vector<unsigned> firsts; ///< of each rank, the smallest of its orbit
+};
+
+/// Few generators with the orbits of all symmetries of `topology`, as far as
+/// there are such.
+RankSymmetry findRankSymmetry(const Topology &topology);
+
+/// True for all_gather and reduce_scatter.
+bool hasCellModel(const Collective &collective);
+
+/// A proof of the optimum of the program, with or without rule (iii) of
+/// Certificate.h. Nothing if the program is too large
+/// to be solved in fractions, its numbers are too large for a certificate, or
+/// limits stop it.
+std::optional<PriceProof>
+proveByCells(const Topology &topology, const Collective &collective,
+             unsigned steps, const RankSymmetry &symmetry, bool withPaths,
+             const Deadline &deadline);
+
+} // namespace sccl::bounds
+
+#endif // SCCL_LIB_BOUNDS_CELLMODEL_H
