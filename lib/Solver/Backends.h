@@ -48,6 +48,8 @@ createCombiningBackend(std::string_view partEngine = "auto");
 /// Trees packed by linear programs, for broadcast and all_reduce. Only built
 /// with SCCL_HAVE_CBC.
 std::unique_ptr<SolverBackend> createPackingBackend();
+/// Trees packed by column generation, on machines of any size.
+std::unique_ptr<SolverBackend> createTreesBackend();
 /// Clauses for everything that combines, all_reduce above all. Only built with
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createDirectAllReduceBackend();

@@ -43,6 +43,7 @@ const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
 #ifdef SCCL_HAVE_CBC
     list.push_back(createPackingBackend());
 #endif
+    list.push_back(createTreesBackend());
 #ifdef SCCL_HAVE_CADICAL
     list.push_back(createDirectAllReduceBackend());
 #endif

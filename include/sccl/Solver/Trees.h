@@ -1,0 +1,67 @@
+//===- Trees.h - Schedules packed of trees ----------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All C and R of one number of steps at once: a linear program over trees says
+// how cheap chunks can be in fractions, and whole chunks come close with few of
+// them. What the trees of one rank do, those of all do, so that a thousand
+// ranks take less than a second. See docs/Rationale/Trees.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_SOLVER_TREES_H
+#define SCCL_SOLVER_TREES_H
+
+#include "sccl/Model/Inversion.h"
+#include "sccl/Model/TreeSchedule.h"
+#include "sccl/Optimize/Deadline.h"
+
+#include <memory>
+#include <optional>
+
+namespace sccl {
+
+/// Packs trees for one collective on one topology. May be used by several
+/// threads at once.
+class TreeSynthesis {
+public:
+  /// Takes all_gather, reduce_scatter, broadcast, reduce and all_reduce. Looks
+  /// for the symmetries of the topology, which takes up to a second.
+  /// `topology` must outlive this.
+  TreeSynthesis(const Topology &topology, CollectiveKind kind,
+                unsigned root = 0);
+  ~TreeSynthesis();
+  static bool takes(CollectiveKind kind);
+
+  struct Wanted {
+    unsigned steps;
+    /// Chunks of an all_gather or broadcast; for each rank of the others.
+    unsigned maxChunks;
+    uint64_t maxSends; ///< of the schedule
+    /// Only what is cheaper than this R/C.
+    std::optional<Rational> below;
+  };
+  /// The cheapest schedule of up to `wanted.steps` steps that was found, with
+  /// the fewest chunks of equally cheap ones. It has not been checked.
+  std::optional<Implementation> best(const Wanted &wanted,
+                                     const SearchLimits &limits) const;
+
+  /// The schedule that the linear program over trees says, whatever its C: the
+  /// cheapest one of up to `steps` steps if trees suffice and all that matter
+  /// were found, which a bound shows. For reduce_scatter and reduce, that of
+  /// their inverse on the reversed topology. Nothing if there are no trees, the
+  /// limits stop it, or the numbers are too large.
+  std::optional<TreeSchedule> exact(unsigned steps,
+                                    const SearchLimits &limits) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace sccl
+
+#endif // SCCL_SOLVER_TREES_H

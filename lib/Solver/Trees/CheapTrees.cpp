@@ -1,0 +1,237 @@
+//===- CheapTrees.cpp - Cheap trees at given prices -----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheapTrees.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::trees;
+
+/// More than any tree costs.
+static constexpr double outOfReach = 1e15;
+static constexpr double tolerance = 1e-9;
+
+/// Hops from the source to each cell.
+static Arrivals earliestArrivals(const CellGraph &graph) {
+  Arrivals hops(graph.numCells(), UINT8_MAX);
+  std::vector<unsigned> queue = {graph.sourceCell()};
+  hops[graph.sourceCell()] = 0;
+  for (size_t next = 0; next < queue.size(); ++next)
+    for (unsigned edge : graph.outOf(queue[next])) {
+      unsigned to = graph.edges()[edge].to;
+      if (hops[to] != UINT8_MAX)
+        continue;
+      hops[to] = hops[queue[next]] + 1;
+      queue.push_back(to);
+    }
+  return hops;
+}
+
+TreeSearch::TreeSearch(const CellGraph &graph, unsigned steps)
+    : graph(graph), steps(steps) {
+  Arrivals earliest = earliestArrivals(graph);
+  possible = std::ranges::all_of(earliest,
+                                 [&](uint8_t hops) { return hops <= steps; });
+  if (!possible)
+    return;
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell) {
+    std::vector<unsigned> &cells = affected.emplace_back(1, cell);
+    for (unsigned edge : graph.outOf(cell))
+      cells.push_back(graph.edges()[edge].to);
+    std::ranges::sort(cells);
+    auto repeated = std::ranges::unique(cells);
+    cells.erase(repeated.begin(), repeated.end());
+  }
+  // As early, and as late, as can be, and in between.
+  unsigned depth = std::ranges::max(earliest);
+  for (unsigned delay = 0; delay + depth <= steps; ++delay) {
+    Arrivals later = earliest;
+    for (uint8_t &arrival : later)
+      arrival += arrival > 0 ? delay : 0;
+    pool.push_back(later);
+    for (uint8_t &arrival : later)
+      arrival = arrival == depth + delay ? steps : arrival;
+    pool.push_back(std::move(later));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+double TreeSearch::costOf(unsigned cell, const Arrivals &arrivals) const {
+  unsigned arrival = arrivals[cell];
+  if (arrival == 0)
+    return 0;
+  double least = outOfReach;
+  for (unsigned edge : graph.into(cell)) {
+    const CellGraph::Edge &e = graph.edges()[edge];
+    if (arrivals[e.from] < arrival)
+      least = std::min(least, prices->at(e.linkClass, arrival));
+  }
+  return least * graph.sizeOf(cell);
+}
+
+double TreeSearch::priceOf(const Arrivals &arrivals) const {
+  double sum = 0;
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell)
+    sum += costOf(cell, arrivals);
+  return sum;
+}
+
+/// Of a cell and of those that may get the chunk from it.
+double TreeSearch::costAround(unsigned cell, const Arrivals &arrivals) const {
+  double sum = 0;
+  for (unsigned other : affected[cell])
+    sum += costOf(other, arrivals);
+  return sum;
+}
+
+std::vector<unsigned> TreeSearch::edgesOf(const Arrivals &arrivals,
+                                          const EdgePrices &at) const {
+  std::vector<unsigned> result(graph.numCells(), none);
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell)
+    for (unsigned edge : graph.into(cell)) {
+      const CellGraph::Edge &e = graph.edges()[edge];
+      unsigned &best = result[cell];
+      if (arrivals[e.from] < arrivals[cell] &&
+          (best == none ||
+           at.at(e.linkClass, arrivals[cell]) <
+               at.at(graph.edges()[best].linkClass, arrivals[cell])))
+        best = edge;
+    }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+/// Moves each cell to its best step in turn. Returns whether that helped.
+bool TreeSearch::moveOne(Arrivals &arrivals) const {
+  bool helped = false;
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell) {
+    if (cell == graph.sourceCell())
+      continue;
+    uint8_t best = arrivals[cell];
+    double least = costAround(cell, arrivals) - tolerance;
+    for (unsigned step = 1; step <= steps; ++step) {
+      arrivals[cell] = uint8_t(step);
+      double cost = costAround(cell, arrivals);
+      if (cost < least) {
+        least = cost - tolerance;
+        best = uint8_t(step);
+        helped = true;
+      }
+    }
+    arrivals[cell] = best;
+  }
+  return helped;
+}
+
+/// Moves two cells that an edge joins, at once: the one that waits for the
+/// other with it.
+bool TreeSearch::moveTwo(Arrivals &arrivals) const {
+  for (const CellGraph::Edge &edge : graph.edges()) {
+    unsigned a = edge.from, b = edge.to;
+    if (a == graph.sourceCell())
+      continue;
+    const uint8_t wasA = arrivals[a], wasB = arrivals[b];
+    std::vector<unsigned> touched = affected[a];
+    touched.insert(touched.end(), affected[b].begin(), affected[b].end());
+    std::ranges::sort(touched);
+    auto repeated = std::ranges::unique(touched);
+    touched.erase(repeated.begin(), repeated.end());
+    auto around = [&] {
+      double sum = 0;
+      for (unsigned cell : touched)
+        sum += costOf(cell, arrivals);
+      return sum;
+    };
+    double least = around() - tolerance;
+    for (unsigned stepA = 1; stepA <= steps; ++stepA)
+      for (unsigned stepB = 1; stepB <= steps; ++stepB) {
+        arrivals[a] = uint8_t(stepA);
+        arrivals[b] = uint8_t(stepB);
+        if (around() < least)
+          return true;
+      }
+    arrivals[a] = wasA;
+    arrivals[b] = wasB;
+  }
+  return false;
+}
+
+void TreeSearch::descend(Arrivals &arrivals, const Deadline &deadline) const {
+  // Looks at two cells at once only where that is cheap.
+  constexpr size_t maxForPairs = 4000;
+  size_t effort = graph.edges().size() * steps;
+  bool pairs = effort * steps <= maxForPairs * 4;
+  do {
+    while (moveOne(arrivals))
+      if (deadline.tick(1 + effort / 64))
+        return;
+    if (deadline.tick(1 + effort / 16))
+      return;
+  } while (pairs && moveTwo(arrivals));
+}
+
+/// Some random changes, so that a search does not end where the last one did.
+void TreeSearch::shake(Arrivals &arrivals) {
+  for (unsigned i = 0; i < 1 + graph.numCells() / 6; ++i) {
+    unsigned cell = random() % graph.numCells();
+    if (cell == graph.sourceCell())
+      continue;
+    uint8_t was = arrivals[cell];
+    arrivals[cell] = uint8_t(1 + random() % steps);
+    if (priceOf(arrivals) >= outOfReach)
+      arrivals[cell] = was;
+  }
+}
+
+void TreeSearch::remember(const Arrivals &arrivals) {
+  constexpr size_t most = 64;
+  std::erase(pool, arrivals);
+  pool.push_back(arrivals);
+  if (pool.size() > most)
+    pool.erase(pool.begin());
+}
+
+std::vector<CellTree> TreeSearch::find(const EdgePrices &at, double limit,
+                                       const Deadline &deadline) {
+  constexpr size_t starts = 4, kicks = 3, most = 4;
+  std::vector<CellTree> found;
+  if (!possible)
+    return found;
+  prices = &at;
+  std::vector<CellTree> known;
+  for (const Arrivals &arrivals : pool)
+    known.push_back({priceOf(arrivals), arrivals});
+  deadline.charge(1 + pool.size() * graph.edges().size() / 128);
+  std::ranges::stable_sort(known, {}, &CellTree::price);
+  known.resize(std::min(known.size(), starts));
+  if (!known.empty())
+    for (size_t i = 0; i < kicks; ++i) {
+      Arrivals shaken = known.front().arrivals;
+      shake(shaken);
+      known.push_back({0, std::move(shaken)});
+    }
+  for (CellTree &tree : known) {
+    descend(tree.arrivals, deadline);
+    tree.price = priceOf(tree.arrivals);
+    if (tree.price < limit)
+      found.push_back(tree);
+  }
+  std::ranges::stable_sort(found, {}, &CellTree::price);
+  auto same = std::ranges::unique(found, {}, &CellTree::arrivals);
+  found.erase(same.begin(), same.end());
+  found.resize(std::min(found.size(), most));
+  for (size_t i = found.size(); i-- > 0;)
+    remember(found[i].arrivals);
+  return found;
+}

@@ -1,0 +1,87 @@
+//===- CheapTrees.h - Cheap trees at given prices ---------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pricing problem of column generation: each send has a price that depends
+// on its link and its step; which tree costs least? Given when each cell gets
+// the chunk, each takes it over the cheapest edge from one that has it by then.
+// A local search moves one or two cells to other steps. Nobody relies on its
+// finding the cheapest tree: a certificate says what is optimal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SOLVER_TREES_CHEAPTREES_H
+#define SCCL_LIB_SOLVER_TREES_CHEAPTREES_H
+
+#include "CellGraph.h"
+
+#include "sccl/Optimize/Deadline.h"
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace sccl::trees {
+
+/// Prices of a send, by link class and step of the tree, from 1 on: entry
+/// [class * (steps + 1) + step].
+struct EdgePrices {
+  unsigned steps;
+  std::vector<double> values;
+  double at(unsigned linkClass, unsigned step) const {
+    return values[size_t(linkClass) * (steps + 1) + step];
+  }
+};
+
+/// The step, from 1 on, in which each cell gets the chunk; 0 for the source.
+using Arrivals = std::vector<uint8_t>;
+
+/// A tree of cells.
+struct CellTree {
+  double price;
+  Arrivals arrivals;
+};
+
+/// Searches for cheap trees in one graph, again and again at other prices. What
+/// was good before is where it starts.
+class TreeSearch {
+public:
+  TreeSearch(const CellGraph &graph, unsigned steps);
+
+  /// Trees that cost less than `limit`, the cheapest first, at most a few.
+  std::vector<CellTree> find(const EdgePrices &prices, double limit,
+                             const Deadline &deadline);
+  /// The edge over which each cell gets the chunk; `none` for the source.
+  std::vector<unsigned> edgesOf(const Arrivals &arrivals,
+                                const EdgePrices &prices) const;
+  static constexpr unsigned none = ~0u;
+  /// False if no tree has so few steps.
+  bool isPossible() const { return possible; }
+  const CellGraph &cellGraph() const { return graph; }
+
+private:
+  double costOf(unsigned cell, const Arrivals &arrivals) const;
+  double priceOf(const Arrivals &arrivals) const;
+  double costAround(unsigned cell, const Arrivals &arrivals) const;
+  bool moveOne(Arrivals &arrivals) const;
+  bool moveTwo(Arrivals &arrivals) const;
+  void descend(Arrivals &arrivals, const Deadline &deadline) const;
+  void shake(Arrivals &arrivals);
+  void remember(const Arrivals &arrivals);
+
+  const CellGraph &graph;
+  const unsigned steps;
+  bool possible;
+  /// For each cell: itself, and those that may get the chunk from it.
+  std::vector<std::vector<unsigned>> affected;
+  const EdgePrices *prices = nullptr; ///< of the current search
+  std::vector<Arrivals> pool;         ///< trees found before, the latest last
+  std::mt19937 random{1};
+};
+
+} // namespace sccl::trees
+
+#endif // SCCL_LIB_SOLVER_TREES_CHEAPTREES_H

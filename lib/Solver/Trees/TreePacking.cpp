@@ -1,0 +1,338 @@
+//===- TreePacking.cpp - Column generation over trees ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The program over the trees at hand says what a send over each link in each
+// step costs; trees that are cheap at these prices are added, until none are
+// found. Coarse cells are searched first, finer ones when those give nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TreePacking.h"
+
+#include "WholeChunks.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace sccl;
+using namespace sccl::trees;
+
+/// Elements that span `group`, the identity first in it.
+static std::vector<Permutation>
+spanningElements(const std::vector<Permutation> &group, unsigned numRanks) {
+  std::vector<Permutation> generators;
+  std::vector<Permutation> spanned = {group.front()};
+  // Each of them at least doubles what is spanned.
+  for (const Permutation &element : group) {
+    if (spanned.size() == group.size())
+      break;
+    if (std::ranges::find(spanned, element) != spanned.end())
+      continue;
+    generators.push_back(element);
+    spanned = groupElements(generators, numRanks, group.size());
+  }
+  return generators;
+}
+
+void trees::chooseGroup(PackingProblem &problem) {
+  unsigned ranks = problem.topology.numRanks();
+  std::vector<Permutation> symmetries;
+  if (problem.kind != CollectiveKind::Broadcast)
+    symmetries = automorphismGenerators(problem.topology);
+  problem.group = largeFreeSubgroup(symmetries, ranks);
+  problem.generators = spanningElements(problem.group, ranks);
+}
+
+/// Finer cells than this are not looked at.
+static constexpr unsigned maxCells = 40;
+
+struct TreePacking::Origin {
+  unsigned rank, demand;
+  int64_t share;
+  /// By level, from coarse to fine. Searches refer to graphs.
+  std::vector<std::unique_ptr<CellGraph>> outward, inward;
+  /// By level and number of steps.
+  std::vector<std::map<unsigned, TreeSearch>> spreads, gathers;
+  bool isFinest = false;
+  size_t level = 0; ///< the one last searched
+};
+
+TreePacking::TreePacking(PackingProblem theProblem)
+    : problem(std::move(theProblem)),
+      orbits(problem.topology, problem.generators, problem.group.size()) {
+  for (unsigned i = 0; i < problem.topology.limits().size(); ++i)
+    limitKeys.push_back(orbits.orbitOf(i));
+  unsigned ranks = problem.topology.numRanks();
+  int64_t order = int64_t(problem.group.size());
+  unsigned demands = 1;
+  if (problem.kind == CollectiveKind::Broadcast) {
+    addOrigin(problem.root, 0, order);
+  } else {
+    std::vector<unsigned> firsts = rankOrbits(problem.generators, ranks);
+    bool reduces = problem.kind == CollectiveKind::AllReduce;
+    demands = 0;
+    for (unsigned rank = 0; rank < ranks; ++rank)
+      if (firsts[rank] == rank)
+        addOrigin(rank, reduces ? 0 : demands++, reduces ? order : 1);
+    demands = std::max(demands, 1u);
+  }
+  program = std::make_unique<TreeProgram>(
+      problem.topology, orbits, problem.steps, problem.rounds, demands);
+}
+
+TreePacking::~TreePacking() = default;
+
+void TreePacking::addOrigin(unsigned rank, unsigned demand, int64_t share) {
+  auto origin = std::make_unique<Origin>();
+  origin->rank = rank;
+  origin->demand = demand;
+  origin->share = share;
+  origins.push_back(std::move(origin));
+  addLevel(*origins.back());
+}
+
+/// A rank to look at for itself: of the smallest cell of several.
+static std::optional<unsigned> nextApart(const Classes &ranks) {
+  std::optional<unsigned> best;
+  for (unsigned cell = 0; cell < ranks.count(); ++cell)
+    if (ranks.sizes[cell] > 1 &&
+        (!best || ranks.sizes[cell] < ranks.sizes[*best]))
+      best = cell;
+  if (best)
+    best = ranks.firsts[*best];
+  return best;
+}
+
+/// Adds finer graphs than the last ones. Returns false if there are none.
+bool TreePacking::addLevel(Origin &origin) {
+  const Topology &topology = problem.topology;
+  if (origin.isFinest)
+    return false;
+  std::optional<Refinement> cells;
+  if (origin.outward.empty()) {
+    std::vector<uint64_t> ranks(topology.numRanks());
+    ranks[origin.rank] = 1;
+    cells = refine(topology, ranks, limitKeys);
+  } else {
+    const Refinement &last = origin.outward.back()->refinement();
+    std::optional<unsigned> apart = nextApart(last.ranks);
+    if (apart)
+      cells = refine(topology, last, {*apart});
+    if (!apart || cells->ranks.count() > maxCells) {
+      origin.isFinest = true;
+      return false;
+    }
+  }
+  bool reduces = problem.kind == CollectiveKind::AllReduce;
+  origin.outward.push_back(std::make_unique<CellGraph>(
+      topology, *cells, origin.rank, Direction::Outward));
+  auto &spreads = origin.spreads.emplace_back();
+  auto &gathers = origin.gathers.emplace_back();
+  if (!reduces) {
+    spreads.try_emplace(problem.steps, *origin.outward.back(), problem.steps);
+    return true;
+  }
+  origin.inward.push_back(std::make_unique<CellGraph>(
+      topology, *cells, origin.rank, Direction::Inward));
+  for (unsigned steps = 1; steps < problem.steps; ++steps) {
+    spreads.try_emplace(steps, *origin.outward.back(), steps);
+    gathers.try_emplace(steps, *origin.inward.back(), steps);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Pricing
+//===----------------------------------------------------------------------===//
+
+/// The schedule's step for step `step` of a tree, from 1 on, that takes `count`
+/// steps from `first` on.
+static unsigned scheduleStep(Direction direction, unsigned first,
+                             unsigned count, unsigned step) {
+  return direction == Direction::Outward ? first + step - 1
+                                         : first + count - step;
+}
+
+EdgePrices TreePacking::pricesFor(const CellGraph &graph,
+                                  const TreePrices &prices, unsigned first,
+                                  unsigned count) const {
+  EdgePrices result{count, {}};
+  result.values.resize(graph.numLinkClasses() * (count + 1));
+  for (unsigned cls = 0; cls < graph.numLinkClasses(); ++cls)
+    for (unsigned step = 1; step <= count; ++step) {
+      unsigned at = scheduleStep(graph.direction(), first, count, step);
+      double &sum = result.values[size_t(cls) * (count + 1) + step];
+      orbits.visit(graph.linkOf(cls), [&](unsigned orbit) {
+        sum += prices.values[program->rowOf(orbit, at)];
+      });
+    }
+  return result;
+}
+
+void TreePacking::append(const TreeSearch &search, const CellTree &tree,
+                         const EdgePrices &prices, unsigned first,
+                         unsigned count, std::vector<TreeSend> &sends) const {
+  const CellGraph &graph = search.cellGraph();
+  std::vector<unsigned> edges = search.edgesOf(tree.arrivals, prices);
+  SendAction action = graph.direction() == Direction::Inward
+                          ? SendAction::Reduce
+                          : SendAction::Copy;
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell) {
+    if (edges[cell] == TreeSearch::none)
+      continue;
+    unsigned step =
+        scheduleStep(graph.direction(), first, count, tree.arrivals[cell]);
+    for (unsigned link : graph.linksOf(edges[cell])) {
+      auto [src, dst] = problem.topology.links()[link];
+      sends.push_back({step, src, dst, action});
+    }
+  }
+}
+
+/// Adds trees of `origin` that cost less than they are worth. Returns whether
+/// there were new ones.
+bool TreePacking::price(Origin &origin, const TreePrices &prices,
+                        const Deadline &deadline) {
+  constexpr double tolerance = 1e-7;
+  double worth = prices.worth[origin.demand] * double(origin.share);
+  double limit = worth - tolerance * std::max(1.0, std::abs(worth));
+  bool added = false;
+  for (auto &[steps, search] : origin.spreads[origin.level]) {
+    EdgePrices edges = pricesFor(search.cellGraph(), prices, 0, steps);
+    for (const CellTree &tree : search.find(edges, limit, deadline)) {
+      ChunkTree result{origin.rank, 1, {}};
+      append(search, tree, edges, 0, steps, result.sends);
+      added |= program->add(origin.demand, origin.share, std::move(result));
+    }
+  }
+  return added;
+}
+
+/// The same for trees to and from `origin`, whose chunks turn round after some
+/// step, which is another for each chunk.
+bool TreePacking::priceReduction(Origin &origin, size_t level,
+                                 const TreePrices &prices,
+                                 const Deadline &deadline) {
+  constexpr double tolerance = 1e-7, any = 1e14;
+  double worth = prices.worth[origin.demand] * double(origin.share);
+  double limit = worth - tolerance * std::max(1.0, std::abs(worth));
+  bool added = false;
+  for (unsigned turn = 1; turn < problem.steps; ++turn) {
+    TreeSearch &gather = origin.gathers[level].at(turn);
+    TreeSearch &spread = origin.spreads[level].at(problem.steps - turn);
+    EdgePrices before = pricesFor(gather.cellGraph(), prices, 0, turn);
+    EdgePrices after =
+        pricesFor(spread.cellGraph(), prices, turn, problem.steps - turn);
+    std::vector<CellTree> ins = gather.find(before, any, deadline);
+    std::vector<CellTree> outs = spread.find(after, any, deadline);
+    for (const CellTree &in : ins)
+      for (const CellTree &out : outs) {
+        // Each with the best of the others.
+        if ((&in != &ins.front() && &out != &outs.front()) ||
+            in.price + out.price >= limit)
+          continue;
+        ChunkTree result{origin.rank, 1, {}};
+        append(gather, in, before, 0, turn, result.sends);
+        append(spread, out, after, turn, problem.steps - turn, result.sends);
+        added |= program->add(origin.demand, origin.share, std::move(result));
+      }
+  }
+  return added;
+}
+
+std::optional<double> TreePacking::generate(std::optional<double> target,
+                                            const Deadline &deadline) {
+  constexpr double tolerance = 1e-9;
+  TreePrices prices;
+  prices.values.assign(program->numRows(), 1.0);
+  prices.worth.assign(origins.size(), 1e12);
+  bool reduces = problem.kind == CollectiveKind::AllReduce;
+  while (!deadline.expired()) {
+    bool added = false;
+    for (auto &origin : origins)
+      while (true) {
+        bool isNew =
+            reduces ? priceReduction(*origin, origin->level, prices, deadline)
+                    : price(*origin, prices, deadline);
+        added |= isNew;
+        if (isNew || deadline.expired())
+          break;
+        if (origin->level + 1 == origin->outward.size() && !addLevel(*origin))
+          break;
+        ++origin->level;
+      }
+    if (!added)
+      break;
+    value = program->solve(deadline);
+    if (!value || (target && *value <= *target * (1 + tolerance)))
+      break;
+    prices = program->prices();
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+TreeSchedule
+TreePacking::makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
+                          const std::vector<int64_t> &counts) const {
+  TreeSchedule schedule{
+      problem.kind, chunks, std::move(rounds), problem.generators, {}};
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) {
+      schedule.trees.push_back(program->tree(i));
+      schedule.trees.back().count = uint64_t(counts[i]);
+    }
+  return schedule;
+}
+
+/// Leaves out steps that nothing happens in.
+static void dropIdleSteps(TreeSchedule &schedule) {
+  std::vector<bool> isUsed(schedule.rounds.size());
+  for (const ChunkTree &tree : schedule.trees)
+    for (const TreeSend &send : tree.sends)
+      isUsed[send.step] = true;
+  std::vector<uint32_t> number;
+  std::vector<uint64_t> rounds;
+  for (size_t step = 0; step < isUsed.size(); ++step) {
+    number.push_back(uint32_t(rounds.size()));
+    if (isUsed[step])
+      rounds.push_back(schedule.rounds[step]);
+  }
+  schedule.rounds = std::move(rounds);
+  for (ChunkTree &tree : schedule.trees)
+    for (TreeSend &send : tree.sends)
+      send.step = number[send.step];
+}
+
+std::optional<TreeSchedule> TreePacking::exact(const Deadline &deadline) const {
+  if (!value || problem.rounds != Rounds::PerStep)
+    return std::nullopt;
+  std::optional<FractionList> fractions = program->exact(deadline);
+  if (!fractions)
+    return std::nullopt;
+  // The denominator makes all rounds and counts whole.
+  auto counts = fractions->numerators.begin() + problem.steps;
+  TreeSchedule schedule = makeSchedule(uint64_t(fractions->denominator),
+                                       {fractions->numerators.begin(), counts},
+                                       {counts, fractions->numerators.end()});
+  dropIdleSteps(schedule);
+  return schedule;
+}
+
+std::optional<TreeSchedule> TreePacking::round(uint64_t chunks,
+                                               const Deadline &deadline) const {
+  if (!value || problem.rounds != Rounds::PerStep)
+    return std::nullopt;
+  std::optional<WholeSolution> whole =
+      wholeChunks(*program, program->numDemands(), chunks, deadline);
+  if (!whole)
+    return std::nullopt;
+  return makeSchedule(chunks, std::move(whole->rounds), whole->counts);
+}

@@ -1,0 +1,91 @@
+//===- TreePacking.h - Column generation over trees -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SOLVER_TREES_TREEPACKING_H
+#define SCCL_LIB_SOLVER_TREES_TREEPACKING_H
+
+#include "CheapTrees.h"
+#include "TreeProgram.h"
+
+#include "sccl/Model/TreeSchedule.h"
+#include "sccl/Optimize/Deadline.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace sccl::trees {
+
+/// What to pack trees for.
+struct PackingProblem {
+  const Topology &topology;
+  CollectiveKind kind; ///< all_gather, broadcast or all_reduce
+  unsigned root;       ///< of a broadcast
+  unsigned steps;
+  Rounds rounds = Rounds::PerStep;
+  /// All elements of a group of symmetries, and elements that span it. It must
+  /// be free, or keep the root of a broadcast.
+  std::vector<Permutation> group = {}, generators = {};
+};
+
+/// A group for `kind`: free, of as many elements as can be found; for a
+/// broadcast the trivial one.
+void chooseGroup(PackingProblem &problem);
+
+/// Collects trees until no cheaper ones are found.
+class TreePacking {
+public:
+  explicit TreePacking(PackingProblem problem);
+  ~TreePacking();
+
+  /// Generates trees until R/C is down to `target`, if there is one, or no
+  /// better trees are found, or limits stop it. Returns R/C in fractions of
+  /// chunks; nothing if there are no trees at all.
+  std::optional<double> generate(std::optional<double> target,
+                                 const Deadline &deadline);
+
+  /// The schedule that the fractions say, with as many chunks as it takes to
+  /// make them whole, and without the steps in which nothing happens. Nothing
+  /// if the numbers are too large.
+  std::optional<TreeSchedule> exact(const Deadline &deadline) const;
+  /// One for `chunks` chunks in few rounds, with as many steps as asked for.
+  /// Nothing if `chunks` is no multiple of what the images of a tree take.
+  std::optional<TreeSchedule> round(uint64_t chunks,
+                                    const Deadline &deadline) const;
+  const PackingProblem &question() const { return problem; }
+
+private:
+  /// One origin of trees, and the part of the time in which they spread.
+  struct Search;
+  struct Origin;
+
+  void addOrigin(unsigned rank, unsigned demand, int64_t share);
+  bool addLevel(Origin &origin);
+  bool price(Origin &origin, const TreePrices &prices,
+             const Deadline &deadline);
+  bool priceReduction(Origin &origin, size_t level, const TreePrices &prices,
+                      const Deadline &deadline);
+  EdgePrices pricesFor(const CellGraph &graph, const TreePrices &prices,
+                       unsigned first, unsigned count) const;
+  void append(const TreeSearch &search, const CellTree &tree,
+              const EdgePrices &prices, unsigned first, unsigned count,
+              std::vector<TreeSend> &sends) const;
+  TreeSchedule makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
+                            const std::vector<int64_t> &counts) const;
+
+  PackingProblem problem;
+  LimitOrbits orbits;
+  std::vector<uint64_t> limitKeys;
+  std::vector<std::unique_ptr<Origin>> origins;
+  std::unique_ptr<TreeProgram> program;
+  std::optional<double> value;
+};
+
+} // namespace sccl::trees
+
+#endif // SCCL_LIB_SOLVER_TREES_TREEPACKING_H

@@ -1,0 +1,149 @@
+//===- TreeProgram.cpp - Trees that share links best ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TreeProgram.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace sccl;
+using namespace sccl::trees;
+
+//===----------------------------------------------------------------------===//
+// Orbits of limits
+//===----------------------------------------------------------------------===//
+
+/// For each limit, the number of its image.
+static std::vector<unsigned>
+limitImages(const Topology &topology, const Permutation &symmetry,
+            const std::map<std::pair<std::vector<unsigned>, unsigned>,
+                           std::vector<unsigned>> &numbers) {
+  std::map<std::pair<std::vector<unsigned>, unsigned>, size_t> used;
+  std::vector<unsigned> images;
+  for (const BandwidthLimit &limit : topology.limits()) {
+    std::vector<unsigned> links;
+    for (unsigned link : limit.links) {
+      auto [src, dst] = topology.links()[link];
+      links.push_back(*topology.findLink(symmetry[src], symmetry[dst]));
+    }
+    std::ranges::sort(links);
+    std::pair key(std::move(links), limit.bandwidth);
+    const std::vector<unsigned> &same = numbers.at(key);
+    // Equal limits may go to each other in any way.
+    images.push_back(same[used[key]++ % same.size()]);
+  }
+  return images;
+}
+
+LimitOrbits::LimitOrbits(const Topology &topology,
+                         const std::vector<Permutation> &generators,
+                         size_t order)
+    : order(order), orbitsOfLink(topology.links().size()) {
+  std::map<std::pair<std::vector<unsigned>, unsigned>, std::vector<unsigned>>
+      numbers;
+  const std::vector<BandwidthLimit> &limits = topology.limits();
+  for (unsigned i = 0; i < limits.size(); ++i)
+    numbers[{limits[i].links, limits[i].bandwidth}].push_back(i);
+  std::vector<unsigned> parent(limits.size());
+  std::iota(parent.begin(), parent.end(), 0u);
+  auto find = [&](unsigned i) {
+    while (parent[i] != i)
+      i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (const Permutation &generator : generators) {
+    std::vector<unsigned> images = limitImages(topology, generator, numbers);
+    for (unsigned i = 0; i < images.size(); ++i) {
+      unsigned a = find(i), b = find(images[i]);
+      parent[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::vector<uint64_t> firsts;
+  for (unsigned i = 0; i < limits.size(); ++i)
+    firsts.push_back(find(i));
+  Classes classes(firsts);
+  classOf = classes.classOf;
+  bandwidths.resize(classes.count());
+  for (unsigned i = 0; i < limits.size(); ++i) {
+    bandwidths[classOf[i]] += limits[i].bandwidth;
+    for (unsigned link : limits[i].links)
+      orbitsOfLink[link].push_back(classOf[i]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+bool TreeProgram::add(unsigned demand, int64_t share, ChunkTree tree) {
+  std::vector<int64_t> loads(numRows());
+  for (const TreeSend &send : tree.sends)
+    orbits.visit(*topology.findLink(send.src, send.dst),
+                 [&](unsigned orbit) { ++loads[rowOf(orbit, send.step)]; });
+  if (!known.emplace(demand, loads).second)
+    return false;
+  columns.push_back({demand, share, std::move(tree), std::move(loads)});
+  return true;
+}
+
+/// Columns: the rounds of each slot, then the trees. Rows: those of the limits,
+/// then the demands. Coefficients are small whole numbers.
+LinearProgram TreeProgram::build() const {
+  LinearProgram program;
+  for (size_t slot = 0; slot < numSlots(); ++slot)
+    program.addColumn(1);
+  for (size_t i = 0; i < columns.size(); ++i)
+    program.addColumn(0);
+  std::vector<std::vector<LinearProgram::Term>> rows(numRows() + demands);
+  for (size_t orbit = 0; orbit < orbits.count(); ++orbit)
+    for (size_t slot = 0; slot < numSlots(); ++slot)
+      rows[orbit * numSlots() + slot].emplace_back(
+          slot, double(orbits.bandwidth(orbit)) /
+                    double(std::gcd(orbits.bandwidth(orbit),
+                                    orbits.imagesPerSend())));
+  for (unsigned i = 0; i < columns.size(); ++i) {
+    const Column &column = columns[i];
+    unsigned at = unsigned(numSlots()) + i;
+    for (size_t row = 0; row < numRows(); ++row)
+      if (column.loads[row] != 0) {
+        int64_t bandwidth = orbits.bandwidth(row / numSlots());
+        int64_t each = orbits.imagesPerSend() /
+                       std::gcd(bandwidth, orbits.imagesPerSend());
+        rows[row].emplace_back(at, -double(column.loads[row] * each));
+      }
+    rows[numRows() + column.demand].emplace_back(at, double(column.share));
+  }
+  for (size_t row = 0; row < rows.size(); ++row)
+    program.addRow(row < numRows() ? LinearProgram::Sense::AtLeast
+                                   : LinearProgram::Sense::Equal,
+                   row < numRows() ? 0 : 1, rows[row]);
+  return program;
+}
+
+std::optional<double> TreeProgram::solve(const Deadline &deadline) {
+  solution = build().solve(deadline);
+  if (solution.status != LPStatus::Optimal)
+    return std::nullopt;
+  return solution.optimum;
+}
+
+TreePrices TreeProgram::prices() const {
+  TreePrices result;
+  for (size_t row = 0; row < numRows(); ++row) {
+    int64_t bandwidth = orbits.bandwidth(row / numSlots());
+    double each = double(orbits.imagesPerSend() /
+                         std::gcd(bandwidth, orbits.imagesPerSend()));
+    result.values.push_back(std::max(solution.multipliers[row], 0.0) * each);
+  }
+  for (unsigned demand = 0; demand < demands; ++demand)
+    result.worth.push_back(solution.multipliers[numRows() + demand]);
+  return result;
+}
+
+std::optional<FractionList> TreeProgram::exact(const Deadline &deadline) const {
+  return exactValues(build(), solution, deadline);
+}

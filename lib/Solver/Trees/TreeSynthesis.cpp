@@ -1,0 +1,165 @@
+//===- TreeSynthesis.cpp - Schedules packed of trees ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TreePacking.h"
+
+#include "sccl/Solver/Trees.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace sccl;
+using namespace sccl::trees;
+
+using Kind = CollectiveKind;
+
+bool TreeSynthesis::takes(Kind kind) {
+  return kind == Kind::AllGather || kind == Kind::ReduceScatter ||
+         kind == Kind::Broadcast || kind == Kind::Reduce ||
+         kind == Kind::AllReduce;
+}
+
+/// The collective whose trees are packed.
+static Kind packedKind(Kind kind) {
+  return kind == Kind::ReduceScatter ? Kind::AllGather
+         : kind == Kind::Reduce      ? Kind::Broadcast
+                                     : kind;
+}
+
+struct TreeSynthesis::State {
+  State(const Topology &given, Kind kind, unsigned root)
+      : kind(kind), root(root),
+        topology(packedKind(kind) == kind ? given : given.reversed()),
+        problem{topology, packedKind(kind), root, 1} {
+    chooseGroup(problem);
+  }
+  PackingProblem problemWith(unsigned steps) const {
+    PackingProblem result = problem;
+    result.steps = steps;
+    return result;
+  }
+  std::optional<Implementation> finish(const TreeSchedule &trees) const;
+
+  const Kind kind;
+  const unsigned root;
+  const Topology topology; ///< on which trees spread chunks
+  PackingProblem problem;
+};
+
+TreeSynthesis::TreeSynthesis(const Topology &topology, Kind kind, unsigned root)
+    : state(std::make_unique<State>(topology, kind, root)) {}
+
+TreeSynthesis::~TreeSynthesis() = default;
+
+/// Written out, and turned round if that is what was asked for.
+std::optional<Implementation>
+TreeSynthesis::State::finish(const TreeSchedule &trees) const {
+  Result<Collective> collective = Collective::make(
+      trees.kind, topology.numRanks(), unsigned(trees.chunks), root);
+  if (!collective)
+    return std::nullopt;
+  Result<Schedule> schedule = expand(trees, *collective);
+  if (!schedule)
+    return std::nullopt;
+  Implementation result{*collective, std::move(*schedule)};
+  if (kind == trees.kind)
+    return result;
+  Result<Implementation> inverted = invert(result);
+  if (!inverted)
+    return std::nullopt;
+  return std::move(*inverted);
+}
+
+//===----------------------------------------------------------------------===//
+// The cheapest within limits
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Compares schedules of different C.
+class BestTrees {
+public:
+  BestTrees(uint64_t maxSends, unsigned ranks, std::optional<double> below)
+      : maxSends(maxSends), ranks(ranks), least(below) {}
+  /// True if C of `chunks` is not too long to write out.
+  bool fits(Kind kind, uint64_t chunks) const {
+    uint64_t origins = kind == Kind::AllGather ? ranks : 1;
+    uint64_t sends = uint64_t(ranks - 1) * (kind == Kind::AllReduce ? 2 : 1);
+    return chunks <= maxSends / (origins * sends);
+  }
+  void offer(std::optional<TreeSchedule> schedule) {
+    constexpr double tolerance = 1e-12;
+    if (!schedule || !fits(schedule->kind, schedule->chunks))
+      return;
+    double cost = double(schedule->totalRounds()) / double(schedule->chunks);
+    if (least && cost >= *least * (1 - tolerance))
+      return;
+    least = cost;
+    best = std::move(schedule);
+  }
+  bool isBelow(double cost) const { return !least || cost < *least; }
+  /// True if nothing better than `value` is there to be found.
+  bool meets(double value) const {
+    return best && least && *least <= value * (1 + 1e-9);
+  }
+  const std::optional<TreeSchedule> &get() const { return best; }
+
+private:
+  const uint64_t maxSends;
+  const unsigned ranks;
+  std::optional<double> least;
+  std::optional<TreeSchedule> best;
+};
+} // namespace
+
+/// R/C of the packed collective for a C of the one asked for.
+static double packedCost(Kind kind, const Rational &cost, unsigned ranks) {
+  return cost.toDouble() * (kind == Kind::ReduceScatter ? ranks : 1);
+}
+
+std::optional<Implementation>
+TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
+  constexpr double tolerance = 1e-9;
+  constexpr uint64_t maxChunks = 4096;
+  unsigned ranks = state->topology.numRanks();
+  Deadline deadline(limits);
+  std::optional<double> below;
+  if (wanted.below)
+    below = packedCost(state->kind, *wanted.below, ranks);
+  TreePacking packing(state->problemWith(wanted.steps));
+  std::optional<double> value = packing.generate(std::nullopt, deadline);
+  if (!value || (below && *value >= *below * (1 - tolerance)))
+    return std::nullopt;
+  BestTrees best(wanted.maxSends, ranks, below);
+  Kind kind = packedKind(state->kind);
+  unsigned unit = kind == Kind::AllReduce ? ranks : 1;
+  for (uint64_t chunks = unit; chunks <= uint64_t(wanted.maxChunks) * unit;
+       chunks += unit) {
+    if (deadline.expired() || best.meets(*value) || !best.fits(kind, chunks))
+      break;
+    // Even with no loss by rounding up it would be no better.
+    if (best.isBelow(std::ceil(*value * double(chunks) - 1e-6) /
+                     double(chunks)))
+      best.offer(packing.round(chunks, deadline));
+  }
+  if (!best.meets(*value)) {
+    std::optional<TreeSchedule> exact = packing.exact(deadline);
+    if (exact && exact->chunks <= maxChunks)
+      best.offer(std::move(exact));
+  }
+  if (!best.get())
+    return std::nullopt;
+  return state->finish(*best.get());
+}
+
+std::optional<TreeSchedule>
+TreeSynthesis::exact(unsigned steps, const SearchLimits &limits) const {
+  Deadline deadline(limits);
+  TreePacking packing(state->problemWith(steps));
+  if (!packing.generate(std::nullopt, deadline))
+    return std::nullopt;
+  return packing.exact(deadline);
+}

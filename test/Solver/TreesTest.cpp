@@ -1,0 +1,193 @@
+//===- TreesTest.cpp - Tests of packing trees -----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is packed passes the checkers; where it is said to be optimal, a
+// certificate that another checker accepts says the same number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EngineTesting.h"
+
+#include "Optimize/ExactVertex.h"
+#include "sccl/Bounds/LowerBound.h"
+#include "sccl/Check/TreeChecker.h"
+#include "sccl/Solver/Trees.h"
+
+using namespace sccl;
+using namespace sccl::test;
+
+using Kind = CollectiveKind;
+
+namespace {
+/// Boxes of ranks behind switches, on rails. The links of `withoutRail` are
+/// missing, as if its network card had failed.
+struct Boxes {
+  unsigned boxes, gpus, inBox;
+  std::optional<unsigned> withoutRail = std::nullopt;
+
+  Topology build() const {
+    unsigned ranks = boxes * gpus;
+    Topology topology("boxes", ranks);
+    std::vector<std::vector<unsigned>> ports(4 * ranks);
+    for (unsigned a = 0; a < ranks; ++a)
+      for (unsigned b = 0; b < ranks; ++b) {
+        bool sameBox = a / gpus == b / gpus;
+        bool isLost = !sameBox && (a == withoutRail || b == withoutRail);
+        if (a == b || isLost || (!sameBox && a % gpus != b % gpus))
+          continue;
+        unsigned link = *topology.addLink(a, b);
+        ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
+        ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
+      }
+    for (unsigned i = 0; i < ports.size(); ++i)
+      if (!ports[i].empty()) {
+        EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : 1));
+      }
+    return topology;
+  }
+};
+} // namespace
+
+/// The certified bound.
+static std::optional<Rational>
+boundOf(const Topology &topology, Kind kind, unsigned steps,
+        std::optional<Rational> known = std::nullopt) {
+  unsigned chunks = sendsOneSegmentPerRank(kind) ? topology.numRanks() : 1;
+  Collective collective = *Collective::make(kind, topology.numRanks(), chunks);
+  LowerBoundOptions options;
+  options.target = known;
+  Result<LowerBound> bound = lowerBound(topology, collective, steps, options);
+  EXPECT_TRUE(bound) << bound.error();
+  auto failure = checkCertificate(bound->certificate, topology, collective);
+  EXPECT_FALSE(failure) << *failure;
+  return bound->value;
+}
+
+TEST(Trees, MeetTheBoundOfBoxesOnRails) {
+  for (const Boxes &boxes : {Boxes{2, 8, 9}, Boxes{4, 8, 9}, Boxes{3, 4, 2},
+                             Boxes{5, 3, 4}, Boxes{8, 2, 1}}) {
+    Topology topology = boxes.build();
+    TreeSynthesis trees(topology, Kind::AllGather);
+    for (unsigned steps = 2; steps <= 5; ++steps) {
+      std::optional<TreeSchedule> schedule = trees.exact(steps, {});
+      ASSERT_TRUE(schedule);
+      auto failure = checkTreeSchedule(topology, *schedule);
+      EXPECT_FALSE(failure) << *failure;
+      EXPECT_LE(schedule->rounds.size(), steps);
+      EXPECT_EQ(schedule->bandwidth(), boundOf(topology, Kind::AllGather, steps,
+                                               schedule->bandwidth()))
+          << boxes.boxes << " x " << boxes.gpus << ", S = " << steps;
+    }
+  }
+}
+
+TEST(Trees, BoundsOfReduceScatterAreThoseOfItsInverse) {
+  Topology topology = Boxes{4, 8, 9}.build();
+  for (unsigned steps : {2u, 3u, 4u}) {
+    constexpr int64_t unreachable = 1000;
+    std::optional<Rational> gather =
+        boundOf(topology, Kind::AllGather, steps, unreachable);
+    ASSERT_TRUE(gather);
+    EXPECT_EQ(boundOf(topology, Kind::ReduceScatter, steps, unreachable),
+              Rational(gather->numerator(), gather->denominator() * 32));
+  }
+}
+
+TEST(Trees, AllReduceTurnsRoundAtEachStep) {
+  Topology topology = Boxes{2, 8, 9}.build();
+  TreeSynthesis trees(topology, Kind::AllReduce);
+  EXPECT_FALSE(trees.exact(3, {}));
+  for (auto [steps, cost] :
+       {std::pair(4u, Rational(16, 79)), std::pair(5u, Rational(3, 16))}) {
+    std::optional<TreeSchedule> schedule = trees.exact(steps, {});
+    ASSERT_TRUE(schedule);
+    auto failure = checkTreeSchedule(topology, *schedule);
+    EXPECT_FALSE(failure) << *failure;
+    EXPECT_EQ(schedule->bandwidth(), cost);
+  }
+}
+
+TEST(Trees, WholeChunks) {
+  Topology topology = Boxes{2, 4, 3}.build();
+  for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllReduce,
+                    Kind::Broadcast, Kind::Reduce}) {
+    TreeSynthesis trees(topology, kind);
+    unsigned steps = kind == Kind::AllReduce ? 5 : 3;
+    std::optional<Implementation> found =
+        trees.best({steps, 16, 1u << 20, std::nullopt}, {});
+    ASSERT_TRUE(found) << collectiveName(kind);
+    EXPECT_EQ(found->collective.kind(), kind);
+    auto violation =
+        checkSchedule(topology, found->collective, found->schedule);
+    EXPECT_FALSE(violation) << violation->message;
+    Rational cost = costOf(found->schedule, found->collective).bandwidth;
+    std::optional<Rational> bound = boundOf(topology, kind, steps);
+    ASSERT_TRUE(bound);
+    EXPECT_GE(cost, *bound);
+    EXPECT_LE(cost.toDouble(), bound->toDouble() * 1.35)
+        << collectiveName(kind);
+    // Asked for something cheaper than the best, it finds nothing.
+    EXPECT_FALSE(trees.best({steps, 16, 1u << 20, *bound}, {}));
+  }
+}
+
+TEST(Trees, AnswerInstances) {
+  const SolverBackend *engine = findEngine("trees");
+  ASSERT_TRUE(engine);
+  Topology topology = Boxes{2, 8, 9}.build();
+  Instance possible = instanceOn(topology, Kind::AllGather, 79, 2, 128);
+  SynthesisResult result = synthesize(possible, {}, "trees");
+  EXPECT_TRUE(std::holds_alternative<Satisfied>(result.outcome))
+      << describe(result.outcome);
+  Instance tooTight = instanceOn(topology, Kind::AllGather, 79, 2, 127);
+  EXPECT_TRUE(
+      std::holds_alternative<Unknown>(engine->solve(tooTight, {}).outcome));
+  SolverOptions little;
+  little.maxWork = 1;
+  SynthesisResult stopped = engine->solve(possible, little);
+  auto *unknown = std::get_if<Unknown>(&stopped.outcome);
+  ASSERT_TRUE(unknown) << describe(stopped.outcome);
+  EXPECT_TRUE(unknown->needsMoreWork);
+  EXPECT_FALSE(
+      engine->whyNot(instanceOn(topology, Kind::AllToAll, 16, 2, 90)).empty());
+}
+
+TEST(Trees, WithoutSymmetry) {
+  // One network card has failed: no renumbering moves its rank.
+  Topology topology = Boxes{3, 3, 2, 4}.build();
+  TreeSynthesis trees(topology, Kind::AllGather);
+  std::optional<Implementation> found =
+      trees.best({4, 8, 1u << 20, std::nullopt}, {});
+  ASSERT_TRUE(found);
+  auto violation = checkSchedule(topology, found->collective, found->schedule);
+  EXPECT_FALSE(violation) << violation->message;
+  EXPECT_EQ(trees.best({4, 8, 1u << 20, std::nullopt}, {})->schedule,
+            found->schedule);
+}
+
+TEST(ExactVertex, ValuesAndMultipliers) {
+  LinearProgram program;
+  unsigned x = program.addColumn(1), y = program.addColumn(1),
+           z = program.addColumn(5);
+  program.addRow(LinearProgram::Sense::AtLeast, 1, {{x, 3}, {y, 1}, {z, 1}});
+  program.addRow(LinearProgram::Sense::AtLeast, 1, {{x, 1}, {y, 4}});
+  program.addRow(LinearProgram::Sense::AtMost, 9, {{x, 1}});
+  Deadline deadline{SearchLimits{}};
+  LPSolution solution = program.solve(deadline);
+  ASSERT_EQ(solution.status, LPStatus::Optimal);
+  auto values = exactValues(program, solution, deadline);
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values->denominator, 11);
+  EXPECT_EQ(values->numerators, (std::vector<int64_t>{3, 2, 0}));
+  auto multipliers = exactMultipliers(program, solution, deadline);
+  ASSERT_TRUE(multipliers);
+  EXPECT_EQ(multipliers->denominator, 11);
+  EXPECT_EQ(multipliers->numerators, (std::vector<int64_t>{3, 2, 0}));
+  // A vertex that is none: y and z in place of x and y.
+  solution.isBasicColumn = {false, true, true};
+  EXPECT_FALSE(exactMultipliers(program, solution, deadline));
+}
