@@ -9,6 +9,7 @@
 
 #include "Scaling.h"
 
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 
 #include <algorithm>
@@ -32,6 +33,17 @@ FrontierProblem::FrontierProblem(const Topology &topology,
 Result<Collective> FrontierProblem::collectiveOf(unsigned chunks) const {
   return Collective::make(family.kind, topology.numRanks(), chunks,
                           family.root);
+}
+
+const TreeSynthesis *FrontierProblem::trees() const {
+  bool isWanted = options.engine == "auto" || options.engine == "trees";
+  if (!isWanted || options.k || !TreeSynthesis::takes(family.kind))
+    return nullptr;
+  std::call_once(hasTrees, [this] {
+    treesOnReduced =
+        std::make_unique<TreeSynthesis>(reduced, family.kind, family.root);
+  });
+  return treesOnReduced.get();
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,6 +239,44 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
   return point;
 }
 
+/// The cheapest that a packing of trees gives, for all C and R at once. C
+/// follows the number of ranks where each has chunks of its own.
+StepSearch::Point StepSearch::fromTrees() {
+  constexpr uint64_t treeWork = 5'000'000, maxSends = uint64_t(1) << 22;
+  const TreeSynthesis *trees = triedTrees ? nullptr : problem().trees();
+  triedTrees = true;
+  if (!trees)
+    return std::nullopt;
+  if (problem().options.watch)
+    problem().options.watch({steps});
+  unsigned scale = problem().scale;
+  TreeSynthesis::Wanted wanted{steps, problem().options.maxChunks, maxSends,
+                               best};
+  if (best)
+    wanted.below =
+        Rational(best->numerator() * int64_t(scale), best->denominator());
+  SearchLimits limits{problem().deadline.remainingLimit(), treeWork,
+                      problem().options.solver.interrupt};
+  Deadline clock(limits);
+  std::optional<Implementation> found = trees->best(wanted, limits);
+  if (!found)
+    return std::nullopt;
+  uint64_t chunks = uint64_t(found->collective.chunks()) * scale;
+  Result<Collective> collective =
+      chunks <= FrontierOptions::maxMaxChunks
+          ? problem().collectiveOf(unsigned(chunks))
+          : Result<Collective>(Error{"too many chunks"});
+  Schedule schedule = cutChunks(found->schedule, scale, /*roundsFactor=*/1);
+  if (!collective || checkSchedule(problem().topology, *collective, schedule))
+    return std::nullopt;
+  FrontierPoint point{
+      unsigned(chunks), unsigned(schedule.steps.size()), schedule.rounds(), {},
+      "trees",          clock.elapsedSeconds(),          std::nullopt};
+  point.schedule = std::move(schedule);
+  best = point.bandwidth();
+  return point;
+}
+
 /// Any schedule at all, with the smallest C.
 StepSearch::Point StepSearch::findAny(uint64_t limit) {
   unsigned chunks = chunkCounts().front();
@@ -307,7 +357,21 @@ StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
   std::vector<Candidate> meeting = meetingBound();
   if (Point point = searchBriefly(meeting))
     return point;
+  // Where others search long for one C and R, trees answer for all at once.
+  constexpr unsigned fewRanks = 8;
+  bool isLarge = problem().topology.numRanks() > fewRanks;
+  Point found;
+  if (isLarge)
+    found = fromTrees();
+  // Other engines may improve on that, when each S has a schedule.
+  if (found) {
+    isOpen = best != least;
+    return found;
+  }
   if (Point point = searchInOrder(meeting, problem().options.engine))
     return point;
-  return improve(used + stepWork);
+  if (!isLarge)
+    found = fromTrees();
+  Point better = improve(used + stepWork);
+  return better ? better : found;
 }

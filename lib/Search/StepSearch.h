@@ -14,9 +14,12 @@
 
 #include "sccl/Optimize/Deadline.h"
 #include "sccl/Search/Frontier.h"
+#include "sccl/Solver/Trees.h"
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,6 +35,8 @@ struct FrontierProblem {
   /// unit.
   Result<Collective> collectiveOf(unsigned chunks) const;
   unsigned unit() const { return smallest.chunks(); }
+  /// Trees on `reduced`; null if they are not wanted.
+  const TreeSynthesis *trees() const;
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -41,6 +46,10 @@ struct FrontierProblem {
   const unsigned scale;
   const Topology reduced;
   const Deadline deadline; ///< the user's limits
+
+private:
+  mutable std::once_flag hasTrees;
+  mutable std::unique_ptr<TreeSynthesis> treesOnReduced;
 };
 
 /// One (C, R) to try at some number of steps.
@@ -82,6 +91,7 @@ private:
   Point searchInOrder(const std::vector<Candidate> &candidates,
                       std::string_view engine);
   Point searchBriefly(const std::vector<Candidate> &meeting);
+  Point fromTrees();
   Point findAny(uint64_t limit);
   Point improve(uint64_t limit);
   Point improveWith(unsigned chunks, uint64_t limit);
@@ -109,6 +119,7 @@ private:
   /// The work that did not suffice.
   std::map<std::tuple<unsigned, unsigned, std::string>, uint64_t> tried;
   bool undecided = false;
+  bool triedTrees = false;
   std::string failureMessage;
 };
 

@@ -30,10 +30,11 @@ struct CollectiveFamily {
   unsigned root = 0;
 };
 
-/// What a search is busy with: the bound for S steps, or one (C, S, R).
+/// What a search is busy with: the bound for S steps, all C and R of S steps,
+/// or one (C, S, R).
 struct FrontierActivity {
   unsigned steps;
-  unsigned chunks = 0, rounds = 0; ///< 0 while it is the bound
+  unsigned chunks = 0, rounds = 0; ///< 0 while it is not one
 };
 
 struct FrontierPoint;
