@@ -397,10 +397,11 @@ static bool hasEqualLimits(const Topology &topology) {
 std::optional<PriceProof>
 bounds::proveByCells(const Topology &topology, const Collective &collective,
                      unsigned steps, const RankSymmetry &symmetry,
-                     bool withPaths, const Deadline &deadline) {
+                     bool withPaths, size_t maxColumns,
+                     const Deadline &deadline) {
   // Fractions get longer with every elimination, and the checker looks at all
   // links for each target.
-  constexpr size_t maxColumns = 1500;
+  constexpr size_t largest = 1500;
   constexpr uint64_t maxChecked = uint64_t(1) << 26;
   uint64_t checked = uint64_t(topology.links().size()) * topology.numRanks();
   if (withPaths && checked * steps > maxChecked)
@@ -410,7 +411,8 @@ bounds::proveByCells(const Topology &topology, const Collective &collective,
   bool backward = collective.combining();
   const Topology reversed = topology.reversed();
   CellModel model(backward ? reversed : topology, steps, symmetry);
-  if (model.countColumns() > (withPaths ? maxColumns / 8 : maxColumns))
+  if (model.countColumns() >
+      std::min(withPaths ? largest / 8 : largest, maxColumns))
     return std::nullopt;
   model.build(withPaths);
   return model.solve(backward, deadline);

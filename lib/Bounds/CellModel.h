@@ -40,13 +40,13 @@ RankSymmetry findRankSymmetry(const Topology &topology);
 bool hasCellModel(const Collective &collective);
 
 /// A proof of the optimum of the program, with or without rule (iii) of
-/// Certificate.h. Nothing if the program is too large
-/// to be solved in fractions, its numbers are too large for a certificate, or
-/// limits stop it.
+/// Certificate.h. Nothing if the program has more than `maxColumns` columns,
+/// not counting paths, or is too large to be solved in fractions, its numbers
+/// are too large for a certificate, or limits stop it.
 std::optional<PriceProof>
 proveByCells(const Topology &topology, const Collective &collective,
              unsigned steps, const RankSymmetry &symmetry, bool withPaths,
-             const Deadline &deadline);
+             size_t maxColumns, const Deadline &deadline);
 
 } // namespace sccl::bounds
 

@@ -63,6 +63,7 @@ struct LowerBounds::State {
   std::optional<RankSymmetry> symmetry;
 
   std::optional<LowerBound> byCells(unsigned steps, bool withPaths,
+                                    size_t maxColumns,
                                     const Deadline &deadline);
 };
 
@@ -73,14 +74,14 @@ LowerBounds::~LowerBounds() = default;
 
 /// The bound of the smallest program, where that is exact.
 std::optional<LowerBound>
-LowerBounds::State::byCells(unsigned steps, bool withPaths,
+LowerBounds::State::byCells(unsigned steps, bool withPaths, size_t maxColumns,
                             const Deadline &deadline) {
   if (!hasCellModel(collective))
     return std::nullopt;
   if (!symmetry)
     symmetry = findRankSymmetry(topology);
-  auto proof =
-      proveByCells(topology, collective, steps, *symmetry, withPaths, deadline);
+  auto proof = proveByCells(topology, collective, steps, *symmetry, withPaths,
+                            maxColumns, deadline);
   if (!proof)
     return std::nullopt;
   Certificate certificate = makeClaim(topology, collective, steps);
@@ -115,9 +116,10 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
     return bound && options.target && *bound->value < *options.target;
   };
   std::optional<LowerBound> best =
-      state->byCells(steps, /*withPaths=*/false, deadline);
+      state->byCells(steps, /*withPaths=*/false, options.maxColumns, deadline);
   if (isWanted(best)) {
-    auto withPaths = state->byCells(steps, /*withPaths=*/true, deadline);
+    auto withPaths =
+        state->byCells(steps, /*withPaths=*/true, options.maxColumns, deadline);
     if (withPaths)
       return std::move(*withPaths);
   }

@@ -211,6 +211,9 @@ static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
                     unsigned steps) {
   if (engine.traits().refutes || engine.traits().asksOthers)
     return false;
+  // Asked for all C and R at once, see `fromTrees`.
+  if (engine.name() == TreeSynthesis::engine)
+    return false;
   Instance instance{problem.topology, problem.smallest, steps, steps};
   if (engine.whyNot(instance).empty())
     return true;
@@ -250,8 +253,11 @@ StepSearch::Point StepSearch::fromTrees() {
   if (problem().options.watch)
     problem().options.watch({steps});
   unsigned scale = problem().scale;
-  TreeSynthesis::Wanted wanted{steps, problem().options.maxChunks, maxSends,
-                               best};
+  // Like compositions, what meets the bound may have more chunks.
+  unsigned maxChunks = problem().options.maxChunks;
+  unsigned maxExact =
+      hasManyRanks() ? FrontierOptions::maxMaxChunks / scale : maxChunks;
+  TreeSynthesis::Wanted wanted{steps, maxChunks, maxExact, maxSends, best};
   if (best)
     wanted.below =
         Rational(best->numerator() * int64_t(scale), best->denominator());
@@ -358,8 +364,7 @@ StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
   if (Point point = searchBriefly(meeting))
     return point;
   // Where others search long for one C and R, trees answer for all at once.
-  constexpr unsigned fewRanks = 8;
-  bool isLarge = problem().topology.numRanks() > fewRanks;
+  bool isLarge = hasManyRanks();
   Point found;
   if (isLarge)
     found = fromTrees();
@@ -370,8 +375,9 @@ StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
   }
   if (Point point = searchInOrder(meeting, problem().options.engine))
     return point;
-  if (!isLarge)
-    found = fromTrees();
-  Point better = improve(used + stepWork);
-  return better ? better : found;
+  found = improve(used + stepWork);
+  if (!isLarge && isOpen)
+    if (Point point = fromTrees())
+      return point;
+  return found;
 }

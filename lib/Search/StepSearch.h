@@ -91,6 +91,8 @@ private:
   Point searchInOrder(const std::vector<Candidate> &candidates,
                       std::string_view engine);
   Point searchBriefly(const std::vector<Candidate> &meeting);
+  /// More than where searches for one C and R are quick.
+  bool hasManyRanks() const { return problem().topology.numRanks() > 8; }
   Point fromTrees();
   Point findAny(uint64_t limit);
   Point improve(uint64_t limit);

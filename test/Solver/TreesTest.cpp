@@ -118,7 +118,7 @@ TEST(Trees, WholeChunks) {
     TreeSynthesis trees(topology, kind);
     unsigned steps = kind == Kind::AllReduce ? 5 : 3;
     std::optional<Implementation> found =
-        trees.best({steps, 16, 1u << 20, std::nullopt}, {});
+        trees.best({steps, 16, 16, 1u << 20, std::nullopt}, {});
     ASSERT_TRUE(found) << collectiveName(kind);
     EXPECT_EQ(found->collective.kind(), kind);
     auto violation =
@@ -131,7 +131,7 @@ TEST(Trees, WholeChunks) {
     EXPECT_LE(cost.toDouble(), bound->toDouble() * 1.35)
         << collectiveName(kind);
     // Asked for something cheaper than the best, it finds nothing.
-    EXPECT_FALSE(trees.best({steps, 16, 1u << 20, *bound}, {}));
+    EXPECT_FALSE(trees.best({steps, 16, 4096, 1u << 20, *bound}, {}));
   }
 }
 
@@ -161,11 +161,11 @@ TEST(Trees, WithoutSymmetry) {
   Topology topology = Boxes{3, 3, 2, 4}.build();
   TreeSynthesis trees(topology, Kind::AllGather);
   std::optional<Implementation> found =
-      trees.best({4, 8, 1u << 20, std::nullopt}, {});
+      trees.best({4, 8, 8, 1u << 20, std::nullopt}, {});
   ASSERT_TRUE(found);
   auto violation = checkSchedule(topology, found->collective, found->schedule);
   EXPECT_FALSE(violation) << violation->message;
-  EXPECT_EQ(trees.best({4, 8, 1u << 20, std::nullopt}, {})->schedule,
+  EXPECT_EQ(trees.best({4, 8, 8, 1u << 20, std::nullopt}, {})->schedule,
             found->schedule);
 }
 

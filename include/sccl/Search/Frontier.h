@@ -48,7 +48,8 @@ struct FrontierOptions {
   /// Largest S looked at.
   unsigned maxSteps = 8;
   /// Largest C asked for, in the unit that the bandwidths have in common.
-  /// Compositions of what was found may have up to `maxMaxChunks`.
+  /// Compositions of what was found, and trees that meet the bound on more than
+  /// 8 ranks, may have up to `maxMaxChunks`.
   unsigned maxChunks = 96;
   /// If given, the paper's procedure (section 3.5, algorithm 1): only schedules
   /// with R <= S + k, and Pareto-optimality among them.

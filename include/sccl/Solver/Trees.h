@@ -21,6 +21,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 namespace sccl {
 
@@ -35,11 +36,15 @@ public:
                 unsigned root = 0);
   ~TreeSynthesis();
   static bool takes(CollectiveKind kind);
+  /// The engine that packs the same trees for a single C and R.
+  static constexpr std::string_view engine = "trees";
 
   struct Wanted {
     unsigned steps;
     /// Chunks of an all_gather or broadcast; for each rank of the others.
     unsigned maxChunks;
+    /// Chunks (C) that what the linear program says exactly may have.
+    unsigned maxExactChunks;
     uint64_t maxSends; ///< of the schedule
     /// Only what is cheaper than this R/C.
     std::optional<Rational> below;

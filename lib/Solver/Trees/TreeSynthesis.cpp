@@ -123,7 +123,6 @@ static double packedCost(Kind kind, const Rational &cost, unsigned ranks) {
 std::optional<Implementation>
 TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   constexpr double tolerance = 1e-9;
-  constexpr uint64_t maxChunks = 4096;
   unsigned ranks = state->topology.numRanks();
   Deadline deadline(limits);
   std::optional<double> below;
@@ -147,7 +146,7 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   }
   if (!best.meets(*value)) {
     std::optional<TreeSchedule> exact = packing.exact(deadline);
-    if (exact && exact->chunks <= maxChunks)
+    if (exact && exact->chunks <= wanted.maxExactChunks)
       best.offer(std::move(exact));
   }
   if (!best.get())

@@ -8,6 +8,7 @@
 #include "TreePacking.h"
 
 #include "Solver/Backends.h"
+#include "sccl/Solver/Trees.h"
 
 #include <cmath>
 
@@ -65,7 +66,7 @@ class TreesBackend final : public SolverBackend {
 public:
   TreesBackend()
       : SolverBackend(
-            {.name = "trees",
+            {.name = TreeSynthesis::engine,
              .workUnit = "iterations, and edges looked at",
              .kinds = {CollectiveKind::AllGather, CollectiveKind::Broadcast,
                        CollectiveKind::AllReduce}}) {}
