@@ -13,6 +13,9 @@
 #include "Benchmarks.h"
 #include "SwitchedBoxes.h"
 
+#include "sccl/Check/TreeChecker.h"
+#include "sccl/Solver/Trees.h"
+
 using namespace sccl;
 using namespace sccl::bench;
 
@@ -94,7 +97,66 @@ static void addBoxes(Kind kind, Network network, Rational expected) {
   });
 }
 
+/// trees/...: the all_gather of `boxes` boxes of 8 ranks on rails that meets
+/// the certified bound, for each S from 2 to 6, as far as `maxProvedSteps`.
+static void addTrees(unsigned boxes, unsigned maxProvedSteps) {
+  std::string name = "trees/all_gather/" + std::to_string(boxes) + "x8";
+  addPrepared(name, [=]() -> Body {
+    auto topology = std::make_shared<const Topology>(
+        makeSwitchedBoxes(boxes, 8, 9, Network::Rails));
+    auto collective = std::make_shared<const Collective>(
+        smallest({name, Kind::AllGather, /*root=*/0}, *topology));
+    return [=]() -> std::string {
+      TreeSynthesis trees(*topology, Kind::AllGather);
+      LowerBounds bounds(*topology, *collective);
+      for (unsigned steps = 2; steps <= 6; ++steps) {
+        std::optional<TreeSchedule> found = trees.exact(steps, {});
+        if (!found)
+          return "there are no trees";
+        if (auto failure = checkTreeSchedule(*topology, *found))
+          return *failure;
+        if (steps > maxProvedSteps)
+          continue;
+        LowerBoundOptions options;
+        options.target = found->bandwidth();
+        std::string failure =
+            checkBound(bounds.at(steps, options), found->bandwidth(), *topology,
+                       *collective);
+        if (!failure.empty())
+          return failure;
+      }
+      return "";
+    };
+  });
+}
+
+/// trees/all_reduce/...: pairs of trees for S = 4 to 7.
+static void addReductionTrees(unsigned boxes) {
+  addPrepared("trees/all_reduce/" + std::to_string(boxes) + "x8",
+              [=]() -> Body {
+                auto topology = std::make_shared<const Topology>(
+                    makeSwitchedBoxes(boxes, 8, 9, Network::Rails));
+                return [=]() -> std::string {
+                  TreeSynthesis trees(*topology, Kind::AllReduce);
+                  for (unsigned steps = 4; steps <= 7; ++steps) {
+                    auto found = trees.exact(steps, {});
+                    if (!found)
+                      return "there are no trees";
+                    if (auto failure = checkTreeSchedule(*topology, *found))
+                      return *failure;
+                  }
+                  return "";
+                };
+              });
+}
+
 void bench::registerScaling() {
+  // The certificate for paths in 128 boxes would be too long to check.
+  for (unsigned boxes : {2u, 4u, 8u, 16u})
+    addTrees(boxes, /*maxProvedSteps=*/6);
+  addTrees(128, /*maxProvedSteps=*/2);
+  for (unsigned boxes : {2u, 4u, 8u})
+    addReductionTrees(boxes);
   for (const Target &target : targets)
     addTarget(target);
   // One rank receives at most 6 chunks per round from its box and 1 from the
