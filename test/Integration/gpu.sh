@@ -226,9 +226,9 @@ run_sanitizer() {
     return
   fi
   mapfile -t plans < <(by_kind "$@")
-  if timeout 60 compute-sanitizer --error-exitcode=9 \
+  if timeout "$((limit * 2 / 15))" compute-sanitizer --error-exitcode=9 \
        "$folder/sccl-bench-gpu" rows --device=$device --gpus="$count" \
-       --seconds=35 --most=4096 "${plans[@]}" > "$work/log" 2>&1; then
+       --seconds="$((limit * 7 / 90))" --most=4096 "${plans[@]}" > "$work/log" 2>&1; then
     echo "compute-sanitizer: no errors: $(grep 'rows right' "$work/log")"
   else
     echo "compute-sanitizer: FAILED with code $?"
@@ -256,13 +256,15 @@ run() {
     sed 's/^/  /' "$path"
     failed=1
   done
-  # Of the limit, 60 s are for the sanitizer and 150 s for G1 to G7.
+  # Of 450 s, 60 are for the sanitizer and 150 for G1 to G7.
   timeout "$((limit - 180))" "$folder/sccl-bench-gpu" rows --device=$device \
     --gpus="$count" --seconds="$((limit - 230))" \
+    --launch-seconds="$((limit * 2 / 45))" \
     --most="${SCCL_GPU_MOST:-67108864}" "${plans[@]}" || failed=1
   if [ $device = cuda ]; then
     compile_by_hand "$folder"
-    timeout 150 "$folder/sccl-bench-gpu" metrics "$folder" ||
+    timeout "$((limit / 3))" "$folder/sccl-bench-gpu" metrics \
+      --launch-seconds="$((limit / 90))" "$folder" ||
       echo "G1 to G7: ended with code $?"
   else
     echo "G1 to G7: not measured: they need CUDA"

@@ -22,7 +22,8 @@ TEST_P(SharedGPU, CollectsOnOneDevice) {
   for (auto [name, ranks, gathers] :
        {std::tuple{"pair-halves-all_reduce", 2, false},
         {"pair-all_reduce", 2, false},
-        {"ring4-all_gather", 4, true}}) {
+        {"ring4-all_gather", 4, true},
+        {"ring4-table-all_gather", 4, true}}) {
     std::string bytes = gpuPlan(name, kind, true);
     // All on one, and two on each of two.
     for (int devices : {1, 2})

@@ -51,7 +51,7 @@ int Cuda::attribute(int which) {
   return value;
 }
 
-Cuda::Cuda() {
+Cuda::Cuda(double limitSeconds) : limitSeconds(limitSeconds) {
   library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library)
     throw Failure{std::string("no CUDA driver: ") + dlerror()};

@@ -51,7 +51,7 @@ struct Kernel {
 class Cuda {
 public:
   /// Uses device 0.
-  Cuda();
+  explicit Cuda(double limitSeconds);
   Cuda(const Cuda &) = delete;
 
   std::string deviceName() const { return name; }
@@ -77,7 +77,6 @@ public:
   /// Waits for what was enqueued. After `limitSeconds` sets the abort word,
   /// waits once more as long, and fails.
   void wait();
-  static constexpr double limitSeconds = 5;
   /// A word that kernels poll; 0 until a launch takes too long.
   uint64_t *abortWord() { return abort; }
 
@@ -97,6 +96,7 @@ private:
   int attribute(int which);
   double timeBatches(const std::function<void()> &batch, unsigned batches);
 
+  double limitSeconds; ///< see wait()
   void *library = nullptr;
   void *stream = nullptr, *begin = nullptr, *end = nullptr;
   int device = 0;

@@ -89,7 +89,7 @@ static Row runPlan(const PlanFile &plan, const RowsRequest &request) {
     scclConfig config = SCCL_CONFIG_INITIALIZER;
     config.device = request.device == "hip" ? scclDeviceHIP : scclDeviceCUDA;
     config.deviceIndex = int(end.rank % request.gpus);
-    config.timeoutSeconds = 20;
+    config.timeoutSeconds = request.launchSeconds;
     std::string error = measureRank(plan, end, config, request.mostBytes, row);
     std::lock_guard lock(mutex);
     if (row.error.empty())

@@ -8,7 +8,8 @@
 // What test/Integration/gpu.sh runs on the machine with the GPU:
 //
 //   sccl-bench-gpu rows [--device=hip] [--gpus=N] [--most=BYTES] [--seconds=S]
-//   PLAN... sccl-bench-gpu metrics FOLDER
+//   [--launch-seconds=S] PLAN...
+//   sccl-bench-gpu metrics [--launch-seconds=S] FOLDER
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,10 +109,10 @@ static void measureAll(Bench &bench) {
     }
 }
 
-static int runMetrics(const std::string &folder) {
+static int runMetrics(const std::string &folder, double launchSeconds) {
   Report report;
   try {
-    Cuda cuda;
+    Cuda cuda(launchSeconds);
     report.head(cuda.deviceName() + " (" + cuda.target() + ")");
     Bench bench(cuda, report, folder);
     try {
@@ -154,6 +155,8 @@ static int rowsMain(int argc, char **argv) {
       request.mostBytes = std::strtoull(value, nullptr, 10);
     else if (const char *value = valueOf(argv[i], "--seconds"))
       request.seconds = std::strtod(value, nullptr);
+    else if (const char *value = valueOf(argv[i], "--launch-seconds"))
+      request.launchSeconds = std::strtod(value, nullptr);
     else if (argv[i][0] == '-')
       return fail(std::string("unknown option ") + argv[i]);
     else
@@ -170,8 +173,11 @@ int main(int argc, char **argv) {
   std::string command = argc > 1 ? argv[1] : "";
   if (command == "rows")
     return rowsMain(argc, argv);
-  if (command == "metrics" && argc == 3)
-    return runMetrics(argv[2]);
+  const char *limit =
+      argc == 4 ? valueOf(argv[2], "--launch-seconds") : nullptr;
+  if (command == "metrics" && (limit || argc == 3))
+    return runMetrics(argv[argc - 1], limit ? std::strtod(limit, nullptr) : 5);
   return fail("expected rows [--device=hip] [--gpus=N] [--most=BYTES] "
-              "[--seconds=S] PLAN..., or metrics FOLDER");
+              "[--seconds=S] [--launch-seconds=S] PLAN..., or metrics "
+              "[--launch-seconds=S] FOLDER");
 }

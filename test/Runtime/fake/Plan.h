@@ -12,6 +12,15 @@
 
 namespace fake {
 
+/// The name by which the fake drivers make a kernel of all ranks.
+inline std::string virtualSymbolOf(const sccl::plan::KernelInfo &kernel,
+                                   unsigned ranks) {
+  llvm::StringRef symbol = kernel.symbols.front();
+  bool isOfOneRank = symbol.consume_back("_rank0");
+  std::string name = symbol.str() + sccl::virtualSuffix;
+  return isOfOneRank ? name : name + std::to_string(ranks);
+}
+
 /// A plan for the host that says it is one for a GPU, with virtual kernels or
 /// without. Empty if `bytes` is no plan.
 inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
@@ -23,11 +32,10 @@ inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
   for (sccl::plan::KernelInfo &kernel : changed.manifest.kernels) {
     kernel.target = isCUDA ? "sm_90" : "gfx942";
     kernel.format = isCUDA ? "cubin" : "hsaco";
-    const std::string &symbol = kernel.symbols.front(); // NAME_rank0
     // Functions of steps have other names, and wait for nobody.
     bool isWhole = changed.manifest.programs[kernel.program].steps == 0;
     if (isVirtual && isWhole)
-      kernel.virtualSymbol = symbol.substr(0, symbol.size() - 6) + "_virtual";
+      kernel.virtualSymbol = virtualSymbolOf(kernel, changed.manifest.ranks);
   }
   auto written = sccl::plan::serialize(changed);
   return written ? *written : "";

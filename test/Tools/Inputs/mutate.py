@@ -14,7 +14,7 @@ import tempfile
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=200)
 
 
 def main():
@@ -32,7 +32,7 @@ def main():
             if check.returncode == 1 and "error: " in check.stderr:
                 caught += 1
                 continue
-            execution = run("sccl", "run", mutant, "--bytes=4096", "--timeout=5")
+            execution = run("sccl", "run", mutant, "--bytes=4096", "--timeout=60")
             if check.returncode == 0 and execution.returncode == 0:
                 harmless += 1
                 continue

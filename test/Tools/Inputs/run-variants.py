@@ -33,7 +33,7 @@ def main():
     for options, size in zip(variants(), sizes):
         command = ["sccl", "run", path, f"--bytes={size}", *options]
         # With five launches each half of scratch is used again, twice.
-        command += ["--element=u8", "--iterations=5", "--timeout=20", "--json"]
+        command += ["--element=u8", "--iterations=5", "--timeout=300", "--json"]
         run = subprocess.run(command, capture_output=True, text=True)
         result = json.loads(run.stdout) if run.stdout else {}
         count += 1
