@@ -1,103 +1,73 @@
-//===- HostPlan.cpp - From programs to machine code -----------------------===//
+//===- HostPlan.cpp - A program as a plan for this machine ----------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Measure/HostExecutor.h"
+#include "sccl/Measure/HostPlan.h"
 
-#include "sccl/Conversion/RankTables.h"
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Dialect/CollKernel/CollKernelOps.h"
-#include "sccl/Transforms/Passes.h"
+#include "sccl/Model/HostTarget.h"
+#include "sccl/Plan/PlanBuilder.h"
 
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include <unistd.h>
 
 using namespace mlir;
 using namespace sccl;
 
-HostPlan::HostPlan(Collective collective)
-    : theCollective(std::move(collective)) {}
-HostPlan::HostPlan(HostPlan &&) = default;
-HostPlan::~HostPlan() = default;
-
-/// Lowers as far as programs, and returns the only one.
-static FailureOr<coll::ProgramOp>
-lowerToProgram(ModuleOp module, const LoweringOptions &options) {
-  if (failed(runPasses(module, [&](OpPassManager &manager) {
-        addLowering(manager, options);
-      })))
-    return failure();
-  auto programs = module.getOps<coll::ProgramOp>();
-  if (programs.empty() || std::next(programs.begin()) != programs.end())
-    return module.emitError()
-           << "holds " << std::distance(programs.begin(), programs.end())
-           << " schedules and programs, expected one";
-  return *programs.begin();
-}
-
-static FailureOr<std::unique_ptr<ExecutionEngine>> makeEngine(ModuleOp module) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  registerBuiltinDialectTranslation(*module.getContext());
-  registerLLVMDialectTranslation(*module.getContext());
-  ExecutionEngineOptions options;
-  auto optimize = makeOptimizingTransformer(2, 0, nullptr);
-  options.transformer = optimize;
-  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine =
-      ExecutionEngine::create(module, options);
-  if (!engine)
-    return module.emitError() << "cannot compile for this machine: "
-                              << llvm::toString(engine.takeError());
-  return std::move(*engine);
-}
-
 FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
                                       const LoweringOptions &options) {
-  FailureOr<coll::ProgramOp> program = lowerToProgram(module, options);
-  if (failed(program))
-    return failure();
-  FailureOr<coll::Problem> problem = coll::importProblem(*program);
-  if (failed(problem))
-    return failure();
-  HostPlan plan(std::move(problem->collective));
-  plan.programInfo = describeProgram(*program, plan.theCollective);
-  plan.inPlace = coll::allowsInPlace(*program, plan.theCollective);
-  LoweringOptions here = options;
+  PlanRequest request;
+  request.targets = {hostTarget()};
+  request.elements = {options.element};
+  request.reductions = {options.reduction};
+  request.shapes = {options.codeShape};
+  request.lowering = options;
   if (long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0)
-    here.cacheBytes = bytes;
-  if (failed(runPasses(module, [&](OpPassManager &manager) {
-        addKernelConversion(manager, here, /*host=*/true);
-      })))
+    request.lowering.cacheBytes = bytes;
+  PlanBuilder builder(std::move(request));
+  if (failed(builder.addAsGiven(module)))
     return failure();
-  plan.tables = rankTables(*module.getOps<collk::ProgramOp>().begin());
-  if (failed(runPasses(module, [&](OpPassManager &manager) {
-        addKernelToHost(manager, here);
-      })))
-    return failure();
-  FailureOr<std::unique_ptr<ExecutionEngine>> engine = makeEngine(module);
-  if (failed(engine))
-    return failure();
-  const ProgramInfo &info = plan.programInfo;
-  for (unsigned step = 0; step < std::max(info.steps, 1u); ++step)
-    for (unsigned rank = 0; rank < info.numRanks; ++rank) {
-      llvm::Expected<void *> symbol =
-          (*engine)->lookup(plan.tables.empty() ? info.functionName(rank, step)
-                                                : info.tableFunctionName(step));
-      if (!symbol)
-        return module.emitError() << llvm::toString(symbol.takeError());
-      plan.functions.push_back(reinterpret_cast<RankFunction>(*symbol));
-    }
-  plan.engine = std::move(*engine);
-  return plan;
+  plan::Plan plan = builder.finish();
+  plan.manifest.tables = {{"model", "", "", {{0, 0, plan::Path::Direct, 0}}}};
+  Result<std::string> bytes = plan::serialize(plan);
+  if (!bytes)
+    return module.emitError(bytes.error());
+  return HostPlan{std::move(*bytes), std::move(plan.manifest)};
+}
+
+/// What one rank does.
+static Result<Measurement> measureOnce(const HostPlan &plan,
+                                       const MeasureRequest &request,
+                                       const scclConfig &config,
+                                       const RankEnd &end) {
+  Result<std::unique_ptr<PlanRank>> rank =
+      PlanRank::create(plan.bytes, plan.manifest, end, config);
+  if (!rank)
+    return Error{rank.error()};
+  Result<Measurement> measured = (*rank)->measure(request);
+  if (Result<bool> left = (*rank)->leave(); measured && !left)
+    return Error{left.error()};
+  return measured;
+}
+
+Result<Measurement> sccl::measureOnThreads(const HostPlan &plan,
+                                           const MeasureRequest &request,
+                                           double timeoutSeconds) {
+  if (std::optional<Error> error = checkMemory(plan.manifest, request))
+    return *error;
+  scclConfig config = SCCL_CONFIG_INITIALIZER;
+  config.timeoutSeconds = timeoutSeconds;
+  std::optional<Result<Measurement>> result;
+  runRanks(plan.manifest.ranks, RanksAs::Threads, [&](const RankEnd &end) {
+    Result<std::unique_ptr<PlanRank>> rank =
+        PlanRank::create(plan.bytes, plan.manifest, end, config);
+    Result<Measurement> measured = measureOnce(plan, request, config, end);
+    if (end.rank == 0)
+      result.emplace(std::move(measured));
+    return 0;
+  });
+  return std::move(*result);
 }

@@ -9,13 +9,21 @@
 
 #include "TestData.h"
 
+#include "sccl/Model/AvailableMemory.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace sccl;
+
+using Clock = std::chrono::steady_clock;
 
 static Result<Collective> customOf(const plan::Manifest &manifest) {
   const plan::Conditions &conditions = *manifest.conditions;
@@ -64,17 +72,97 @@ static std::string lastError(scclResult result) {
          scclGetLastErrorMessage();
 }
 
-/// What a launch works on. Blocks of memory are what has to be freed.
+/// Around what launches may touch, and what it holds.
+static constexpr uint64_t guardBytes = 4096;
+static constexpr unsigned char guardByte = 0xA5;
+
+namespace {
+/// A block of memory, of which launches use what is between two guard zones.
+struct Block {
+  char *memory = nullptr;
+  uint64_t bytes = 0;
+  std::vector<char> mirror; ///< of memory that the host cannot access
+  uint64_t usedBegin = 0, usedEnd = 0;
+
+  char *onHost(uint64_t offset) {
+    return (mirror.empty() ? memory : mirror.data()) + offset;
+  }
+  /// Makes everything a guard zone but what is used.
+  void guard() {
+    std::memset(onHost(0), guardByte, usedBegin);
+    std::memset(onHost(usedEnd), guardByte, bytes - usedEnd);
+  }
+  bool isIntact() {
+    auto isGuard = [](unsigned char byte) { return byte == guardByte; };
+    return std::all_of(onHost(0), onHost(usedBegin), isGuard) &&
+           std::all_of(onHost(usedEnd), onHost(bytes), isGuard);
+  }
+};
+
+/// Bytes that the blocks of a rank have: for its send and its receive buffer,
+/// or in place one for both. The same on all ranks.
+struct BlockSizes {
+  uint64_t send = 0, recv = 0;
+  BlockSizes(const plan::Manifest &manifest, const MeasureRequest &request) {
+    uint64_t segment = request.count * request.element.bytes;
+    uint64_t sends = 0, recvs = 0;
+    for (const plan::RankLayout &layout : manifest.layout) {
+      sends = std::max<uint64_t>(sends, layout.inputSegments);
+      recvs = std::max<uint64_t>(recvs, layout.outputSegments);
+    }
+    send = sends * segment + 2 * guardBytes;
+    recv =
+        std::max(recvs, request.inPlace ? sends : 0) * segment + 2 * guardBytes;
+  }
+};
+} // namespace
+
+std::optional<Error> sccl::checkMemory(const plan::Manifest &manifest,
+                                       const MeasureRequest &request) {
+  BlockSizes sizes(manifest, request);
+  uint64_t needed = manifest.ranks * (sizes.send + sizes.recv);
+  uint64_t available = availableMemory();
+  if (needed <= available)
+    return std::nullopt;
+  return Error{"the buffers need " + std::to_string(needed >> 20) +
+               " MiB, but only " + std::to_string(available >> 20) +
+               " MiB of memory are free"};
+}
+
+/// What launches work on.
 struct PlanRank::Buffers {
-  void *sendMemory = nullptr, *recvMemory = nullptr;
+  /// A buffer of the caller, which is a part of a block.
+  struct Part {
+    Block *block = nullptr;
+    uint64_t offset = 0, bytes = 0;
+    char *address() const { return block->memory + offset; }
+    char *onHost() const { return block->onHost(offset); }
+  };
+  Block sendBlock, recvBlock;
+  Part send, recv;
   bool registered = false;
-  void *send = nullptr, *recv = nullptr;
-  uint64_t recvBytes = 0, segmentBytes = 0;
-  uint64_t bytes = 0; ///< of each block
-  /// What the host sees of the blocks where it cannot access them.
-  std::vector<char> sendMirror, recvMirror;
   scclDataType type = scclFloat32;
   scclRedOp op = scclSum;
+
+  /// Divides the blocks as `layout` says.
+  void place(const plan::RankLayout &layout, uint64_t segment, bool inPlace) {
+    int64_t offset = inPlace ? layout.inPlaceOffset.value_or(0) : 0;
+    bool isOne = inPlace && layout.inPlaceOffset;
+    send = {isOne ? &recvBlock : &sendBlock,
+            guardBytes + std::max<int64_t>(offset, 0) * segment,
+            layout.inputSegments * segment};
+    recv = {&recvBlock, guardBytes + std::max<int64_t>(-offset, 0) * segment,
+            layout.outputSegments * segment};
+    for (Block *block : {&sendBlock, &recvBlock}) {
+      block->usedBegin = block->bytes;
+      for (const Part *part : {&send, &recv})
+        if (part->block == block) {
+          block->usedBegin = std::min(block->usedBegin, part->offset);
+          block->usedEnd = std::max(block->usedEnd, part->offset + part->bytes);
+        }
+      block->usedEnd = std::max(block->usedEnd, block->usedBegin);
+    }
+  }
 };
 
 Result<std::unique_ptr<PlanRank>>
@@ -95,6 +183,11 @@ PlanRank::create(llvm::StringRef bytes, const plan::Manifest &manifest,
   if (result != scclSuccess)
     return Error{lastError(result)};
   return rank;
+}
+
+Result<bool> PlanRank::leave() {
+  scclResult result = scclCommDestroy(std::exchange(theComm, nullptr));
+  return agree(result == scclSuccess ? "" : lastError(result));
 }
 
 PlanRank::~PlanRank() {
@@ -119,60 +212,55 @@ Result<bool> PlanRank::agree(const std::string &error) const {
   return true;
 }
 
-bool PlanRank::getMemory(bool registered, uint64_t bytes, void **memory) {
-  if (registered)
-    return scclMemAlloc(theComm, bytes, memory) == scclSuccess;
-  constexpr uint64_t page = 4096;
-  *memory = std::aligned_alloc(page, (bytes + page) / page * page);
-  return *memory != nullptr;
+static bool getMemory(scclComm comm, bool registered, Block &block) {
+  void *memory = nullptr;
+  if (registered) {
+    if (scclMemAlloc(comm, block.bytes, &memory) != scclSuccess)
+      return false;
+  } else {
+    constexpr uint64_t page = 4096;
+    memory = std::aligned_alloc(page, (block.bytes + page) / page * page);
+  }
+  block.memory = static_cast<char *>(memory);
+  return memory != nullptr;
 }
 
 Result<bool> PlanRank::allocate(const MeasureRequest &request,
-                                uint64_t segmentBytes, Buffers &buffers) {
-  const plan::RankLayout &layout = manifest.layout[end.rank];
-  uint64_t segments = 0;
-  for (const plan::RankLayout &each : manifest.layout)
-    segments =
-        std::max<uint64_t>({segments, each.inputSegments, each.outputSegments});
+                                Buffers &buffers) {
+  BlockSizes sizes(manifest, request);
   buffers.registered = request.registered;
-  buffers.segmentBytes = segmentBytes;
-  buffers.recvBytes = layout.outputSegments * segmentBytes;
-  // In place the larger of the two buffers holds both.
-  uint64_t bytes = segments * segmentBytes;
-  buffers.bytes = bytes;
-  if (!isHost) {
-    buffers.sendMirror.resize(bytes);
-    buffers.recvMirror.resize(bytes);
-  }
+  buffers.sendBlock.bytes = sizes.send;
+  buffers.recvBlock.bytes = sizes.recv;
   std::string error;
-  if (!getMemory(request.registered, bytes, &buffers.sendMemory) ||
-      !getMemory(request.registered, bytes, &buffers.recvMemory))
-    error = "no memory for buffers of " + std::to_string(bytes) + " bytes";
+  for (Block *block : {&buffers.sendBlock, &buffers.recvBlock}) {
+    if (!getMemory(theComm, request.registered, *block))
+      error =
+          "no memory for buffers of " + std::to_string(block->bytes) + " bytes";
+    if (!isHost)
+      block->mirror.resize(block->bytes);
+  }
   if (Result<bool> agreed = agree(error); !agreed)
     return agreed;
-  char *recv = static_cast<char *>(buffers.recvMemory);
-  buffers.send = buffers.sendMemory;
-  if (request.inPlace && layout.inPlaceOffset) {
-    int64_t offset = *layout.inPlaceOffset;
-    recv += offset < 0 ? -offset * int64_t(segmentBytes) : 0;
-    buffers.send = recv + offset * int64_t(segmentBytes);
-  }
-  buffers.recv = recv;
+  buffers.place(manifest.layout[end.rank],
+                request.count * request.element.bytes, request.inPlace);
+  buffers.sendBlock.guard();
+  buffers.recvBlock.guard();
   return true;
 }
 
 void PlanRank::release(Buffers &buffers) {
-  for (void *memory : {buffers.sendMemory, buffers.recvMemory})
-    if (buffers.registered && memory)
-      scclMemFree(theComm, memory);
+  for (Block *block : {&buffers.sendBlock, &buffers.recvBlock})
+    if (buffers.registered && block->memory)
+      scclMemFree(theComm, block->memory);
     else
-      std::free(memory);
+      std::free(block->memory);
 }
 
 scclResult PlanRank::launch(const MeasureRequest &request,
                             const Buffers &buffers) {
-  return scclLaunch(theComm, plan, buffers.send, buffers.recv, request.count,
-                    buffers.type, buffers.op, nullptr);
+  return scclLaunch(theComm, plan, buffers.send.address(),
+                    buffers.recv.address(), request.count, buffers.type,
+                    buffers.op, nullptr);
 }
 
 /// Launches between copies to the device and from it, if it has memory of its
@@ -181,65 +269,75 @@ scclResult PlanRank::launchVerified(const MeasureRequest &request,
                                     Buffers &buffers) {
   if (isHost)
     return launch(request, buffers);
-  scclResult code = scclMemCopy(theComm, buffers.sendMemory,
-                                buffers.sendMirror.data(), buffers.bytes);
-  if (code == scclSuccess)
-    code = scclMemCopy(theComm, buffers.recvMemory, buffers.recvMirror.data(),
-                       buffers.bytes);
+  scclResult code = scclSuccess;
+  for (Block *block : {&buffers.sendBlock, &buffers.recvBlock})
+    if (code == scclSuccess)
+      code =
+          scclMemCopy(theComm, block->memory, block->onHost(0), block->bytes);
   if (code == scclSuccess)
     code = launch(request, buffers);
-  if (code != scclSuccess)
-    return code;
-  return scclMemCopy(theComm, buffers.recvMirror.data(), buffers.recvMemory,
-                     buffers.bytes);
+  for (Block *block : {&buffers.sendBlock, &buffers.recvBlock})
+    if (code == scclSuccess)
+      code =
+          scclMemCopy(theComm, block->onHost(0), block->memory, block->bytes);
+  return code;
+}
+
+/// "timed out after 0.2 s, with 17 of 20 launches done".
+static std::string describeDelay(const MeasureRequest &request, unsigned done) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "timed out after " << llvm::format("%g", request.verifySeconds)
+      << " s, with " << done << " of " << request.verified << " launches done";
+  return text;
 }
 
 /// Launches with other data each time and compares; returns an error or "".
 std::string PlanRank::verify(const MeasureRequest &request, Buffers &buffers,
                              Measurement &result) {
   TestData data(theCollective, request.element, request.reduction,
-                buffers.segmentBytes);
+                request.count * request.element.bytes);
   constexpr int poison = 0xDB;
-  // The same places in the mirrors as in the blocks.
-  auto onHost = [&](void *address) -> char * {
-    auto *place = static_cast<char *>(address);
-    if (isHost)
-      return place;
-    uint64_t offset = place - static_cast<char *>(buffers.recvMemory);
-    if (offset < buffers.bytes || address == buffers.recvMemory)
-      return buffers.recvMirror.data() + offset;
-    return buffers.sendMirror.data() +
-           (place - static_cast<char *>(buffers.sendMemory));
+  bool isLimited = request.verifySeconds > 0;
+  Clock::time_point begin = Clock::now();
+  auto isLate = [&] {
+    std::chrono::duration<double> elapsed = Clock::now() - begin;
+    return isLimited && elapsed.count() > request.verifySeconds;
   };
-  char *send = onHost(buffers.send), *recv = onHost(buffers.recv);
-  for (unsigned launchNumber = 0; launchNumber < request.verified;
-       ++launchNumber) {
-    std::memset(recv, poison, buffers.recvBytes);
-    data.fillInput(end.rank, launchNumber, send);
-    if (scclResult code = launchVerified(request, buffers); code != scclSuccess)
+  for (unsigned number = 0; number < request.verified; ++number) {
+    std::memset(buffers.recv.onHost(), poison, buffers.recv.bytes);
+    data.fillInput(end.rank, number, buffers.send.onHost());
+    // Others may be in this launch already, so it is given up for all.
+    if (isLate())
+      scclCommAbort(theComm);
+    scclResult code = launchVerified(request, buffers);
+    if (code == scclErrorAborted && isLimited)
+      return describeDelay(request, number);
+    if (code != scclSuccess)
       return lastError(code);
     OutputComparison comparison =
-        data.compareOutput(end.rank, launchNumber, recv);
+        data.compareOutput(end.rank, number, buffers.recv.onHost());
     result.elements += comparison.elements;
     if (comparison.wrong != 0 && result.wrong == 0)
-      result.firstWrong = "launch " + std::to_string(launchNumber) + ", rank " +
+      result.firstWrong = "launch " + std::to_string(number) + ", rank " +
                           std::to_string(end.rank) + ", " + comparison.first;
     result.wrong += comparison.wrong;
   }
+  if (!buffers.sendBlock.isIntact() || !buffers.recvBlock.isIntact())
+    return "something was written beside the buffers";
   return "";
 }
 
 /// Waits for launches that were enqueued, by a copy that comes after them.
 scclResult PlanRank::settle(const Buffers &buffers) {
   char byte;
-  if (isHost || buffers.bytes == 0)
+  if (isHost)
     return scclSuccess;
-  return scclMemCopy(theComm, &byte, buffers.recvMemory, sizeof(byte));
+  return scclMemCopy(theComm, &byte, buffers.recvBlock.memory, sizeof(byte));
 }
 
 Result<double> PlanRank::time(const MeasureRequest &request,
                               const Buffers &buffers) {
-  using Clock = std::chrono::steady_clock;
   double best = 0, total = 0;
   std::vector<double> all;
   for (unsigned batch = 0; batch < request.batches; ++batch) {
@@ -283,27 +381,8 @@ Result<scclChoice> PlanRank::choice(const MeasureRequest &request) const {
   return choice;
 }
 
-Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
-  Buffers buffers;
-  buffers.type = scclDataType(request.element.number);
-  buffers.op = reductionOf(request.reduction);
-  Result<bool> allocated =
-      allocate(request, request.count * request.element.bytes, buffers);
-  if (!allocated) {
-    release(buffers);
-    return Error{allocated.error()};
-  }
-  Measurement result;
-  std::string error = verify(request, buffers, result);
-  Result<bool> agreed = agree(error);
-  Result<double> seconds = agreed ? time(request, buffers) : 0.0;
-  release(buffers);
-  if (!agreed)
-    return Error{agreed.error()};
-  if (!seconds)
-    return Error{seconds.error()};
-  result.seconds = *seconds;
-
+/// From what one rank has compared to what all have.
+Result<bool> PlanRank::addUp(Measurement &result) const {
   struct Tally {
     uint64_t elements, wrong;
     char first[256];
@@ -320,5 +399,29 @@ Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
     if (result.firstWrong.empty())
       result.firstWrong = tally.first;
   }
+  return true;
+}
+
+Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
+  Buffers buffers;
+  buffers.type = scclDataType(request.element.number);
+  buffers.op = reductionOf(request.reduction);
+  Measurement result;
+  Result<bool> done = allocate(request, buffers);
+  if (done) {
+    std::string error = verify(request, buffers, result);
+    if (!error.empty() && result.wrong != 0)
+      error = "wrong result in " + result.firstWrong + "; then " + error;
+    done = agree(error);
+  }
+  Result<double> seconds = done ? time(request, buffers) : 0.0;
+  release(buffers);
+  if (done)
+    done = addUp(result);
+  if (!done)
+    return Error{done.error()};
+  if (!seconds)
+    return Error{seconds.error()};
+  result.seconds = *seconds;
   return result;
 }

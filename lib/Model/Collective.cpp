@@ -12,6 +12,7 @@
 
 #include "sccl/Model/Collective.h"
 
+#include "sccl/Model/InPlace.h"
 #include "sccl/Model/Topology.h"
 
 #include <algorithm>
@@ -295,29 +296,15 @@ std::optional<unsigned> Collective::outputSlot(unsigned rank,
   return slotIn(after, rank, chunk);
 }
 
-/// The difference of a shared chunk's slots, or nothing if there is none.
-static std::optional<int64_t> firstOffset(const Collective &collective,
-                                          unsigned rank) {
-  for (unsigned chunk : collective.pre().chunksOf(rank))
-    if (std::optional<unsigned> output = collective.outputSlot(rank, chunk))
-      return int64_t(*output) - *collective.inputSlot(rank, chunk);
-  return std::nullopt;
-}
-
 bool Collective::hasInPlaceLayout() const {
   for (unsigned rank = 0; rank < numRanks(); ++rank) {
     if (inputSlots(rank) == 0 || outputSlots(rank) == 0)
       continue;
-    std::optional<int64_t> offset = firstOffset(*this, rank);
-    if (!offset || *offset % chunksPerSegment() != 0)
+    if (!findInPlaceOffset(*this, rank))
       return false;
     unsigned shared = 0;
     for (unsigned chunk : pre().chunksOf(rank))
-      if (std::optional<unsigned> output = outputSlot(rank, chunk)) {
-        if (int64_t(*output) - *inputSlot(rank, chunk) != *offset)
-          return false;
-        ++shared;
-      }
+      shared += outputSlot(rank, chunk).has_value();
     if (shared != std::min(inputSlots(rank), outputSlots(rank)))
       return false;
   }
@@ -325,5 +312,21 @@ bool Collective::hasInPlaceLayout() const {
 }
 
 int64_t Collective::inPlaceOffset(unsigned rank) const {
-  return firstOffset(*this, rank).value_or(0);
+  return findInPlaceOffset(*this, rank).value_or(0);
+}
+
+std::optional<int64_t> sccl::findInPlaceOffset(const Collective &collective,
+                                               unsigned rank) {
+  std::optional<int64_t> offset;
+  for (unsigned chunk : collective.pre().chunksOf(rank)) {
+    std::optional<unsigned> output = collective.outputSlot(rank, chunk);
+    if (!output)
+      continue;
+    int64_t difference = int64_t(*output) - *collective.inputSlot(rank, chunk);
+    if (offset.value_or(difference) != difference ||
+        difference % collective.chunksPerSegment() != 0)
+      return std::nullopt;
+    offset = difference;
+  }
+  return offset;
 }

@@ -186,7 +186,7 @@ private:
                            number(object, "bytes", 0, Limits::fileBytes),
                            readHash(object)};
         });
-    manifest.programs = list<ProgramInfo>(
+    manifest.programs = list<ProgramEntry>(
         root, "programs", 1, Limits::entries,
         [&](const json::Object &object) { return readProgram(object); });
     if (!error.empty())
@@ -205,8 +205,8 @@ private:
     return hash;
   }
 
-  ProgramInfo readProgram(const json::Object &object) {
-    ProgramInfo program;
+  ProgramEntry readProgram(const json::Object &object) {
+    ProgramEntry program;
     program.schedule =
         number(object, "schedule", 0, manifest.schedules.size() - 1);
     program.variant = name(object, "variant");
@@ -223,6 +223,8 @@ private:
     program.steps =
         number(object, "steps", 0, std::min(Limits::steps, stepsLeft));
     stepsLeft -= program.steps;
+    if (object.get("stepsTouchPeers"))
+      program.stepsTouchPeers = flag(object, "stepsTouchPeers");
     return program;
   }
 

@@ -90,8 +90,8 @@ json::Value writeCopy(unsigned step, const EngineCopy &copy) {
                       {"count", copy.count}};
 }
 
-json::Value writeProgram(const ProgramInfo &program) {
-  return json::Object{{"schedule", program.schedule},
+json::Value writeProgram(const ProgramEntry &program) {
+  json::Object object{{"schedule", program.schedule},
                       {"variant", program.variant},
                       {"codeShape", program.codeShape},
                       {"blocks", program.blocks},
@@ -101,6 +101,9 @@ json::Value writeProgram(const ProgramInfo &program) {
                       {"announcesReady", program.announcesReady},
                       {"steps", program.steps},
                       {"chunksMoved", int64_t(program.chunksMoved)}};
+  if (program.stepsTouchPeers)
+    object["stepsTouchPeers"] = true;
+  return object;
 }
 
 json::Value writeKernel(const KernelInfo &kernel) {
@@ -166,7 +169,7 @@ std::string plan::manifestText(const Manifest &manifest,
       {"topology", json::Object{{"name", manifest.topology},
                                 {"fingerprint", manifest.fingerprint}}},
       {"schedules", writeList<ScheduleInfo>(manifest.schedules, writeSchedule)},
-      {"programs", writeList<ProgramInfo>(manifest.programs, writeProgram)},
+      {"programs", writeList<ProgramEntry>(manifest.programs, writeProgram)},
       {"kernels", writeList<KernelInfo>(manifest.kernels, writeKernel)},
       {"rankTables", manifest.rankTables},
       {"tables", writeList<SizeTable>(manifest.tables, writeTable)},

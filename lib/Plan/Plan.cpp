@@ -125,7 +125,7 @@ static std::optional<Error> checkLengths(const Plan &plan) {
               plan.rankTables.size() == manifest.rankTables;
   for (const RankTableSet &set : plan.rankTables)
     fits &= isPerRank(set.size());
-  for (const ProgramInfo &program : manifest.programs)
+  for (const ProgramEntry &program : manifest.programs)
     fits &= isPerRank(program.ranks.size()) &&
             program.copies.size() <= program.steps;
   if (manifest.conditions)
@@ -353,7 +353,7 @@ Result<RankPart> plan::readPart(const PlanView &view, unsigned rank,
 /// Adds what the part of a rank says to the manifest.
 static void addPart(Manifest &manifest, const RankPart &part) {
   for (size_t index = 0; index < manifest.programs.size(); ++index) {
-    ProgramInfo &program = manifest.programs[index];
+    ProgramEntry &program = manifest.programs[index];
     program.copies.resize(program.steps);
     for (unsigned step = 0; step < program.steps; ++step)
       llvm::append_range(program.copies[step], part.copies[index][step]);

@@ -8,7 +8,7 @@
 #include "sccl/Plan/PlanBuilder.h"
 
 #include "KernelCompiler.h"
-#include "ProgramFacts.h"
+#include "ProblemFacts.h"
 
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Conversion/ProgramInfo.h"
@@ -16,13 +16,12 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
-#include "sccl/Model/TopologyIdentity.h"
+#include "sccl/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/SHA256.h"
 
 #include <algorithm>
 
@@ -49,91 +48,36 @@ std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
   return std::nullopt;
 }
 
-/// The SHA-256 of what a topology is.
-static std::string fingerprint(const Topology &topology) {
-  TopologyIdentity identity = identityOf(topology);
-  std::string text = "ranks " + std::to_string(identity.numRanks);
-  auto add = [&text](const TopologyIdentity::Link &link) {
-    text +=
-        " " + std::to_string(link.first) + ">" + std::to_string(link.second);
-  };
-  text += "\nlinks";
-  llvm::for_each(identity.links, add);
-  for (const auto &[links, bandwidth] : identity.limits) {
-    text += "\nlimit " + std::to_string(bandwidth);
-    llvm::for_each(links, add);
-  }
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
-
-/// The segments that a sending rank's buffer has: the L of the cost model.
-static unsigned sendSegments(const Collective &collective) {
-  unsigned most = 0;
-  for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
-    most = std::max(most, collective.inputSlots(rank));
-  return most / collective.chunksPerSegment();
-}
-
-/// What a plan must say of a user-defined collective; its name tells nothing.
-static std::optional<plan::Conditions>
-conditionsOf(const Collective &collective) {
-  if (collective.kind() != CollectiveKind::Custom)
-    return std::nullopt;
-  plan::Conditions conditions;
-  conditions.chunks = collective.chunks();
-  conditions.distinct = collective.numChunks();
-  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-    conditions.pre.push_back(collective.pre().chunksOf(rank));
-    conditions.post.push_back(collective.post().chunksOf(rank));
-  }
-  return conditions;
-}
-
 PlanBuilder::PlanBuilder(PlanRequest request)
     : request(std::move(request)),
       compiler(std::make_unique<KernelCompiler>(this->request.assemble)) {}
 
 PlanBuilder::~PlanBuilder() = default;
 
-LogicalResult PlanBuilder::checkProblem(coll::ScheduleOp schedule,
+LogicalResult PlanBuilder::checkProblem(Operation *op,
                                         const coll::Problem &problem) {
-  plan::Manifest &manifest = result.manifest;
-  const Collective &collective = problem.collective;
-  std::string topology = fingerprint(problem.topology);
-  if (manifest.schedules.empty()) {
-    manifest.generator = request.generator;
-    manifest.collective = collective.name();
-    manifest.ranks = collective.numRanks();
-    manifest.root = collective.root();
-    manifest.combining = collective.combining();
-    manifest.sendSegments = sendSegments(collective);
-    manifest.layout = layoutOf(collective);
-    manifest.conditions = conditionsOf(collective);
-    manifest.topology = problem.topology.name();
-    manifest.fingerprint = topology;
+  plan::Manifest own = describeProblem(problem.collective, problem.topology);
+  plan::Manifest &first = result.manifest;
+  if (first.schedules.empty()) {
+    first = std::move(own);
+    first.generator = request.generator;
     return success();
   }
   auto differs = [&](const llvm::Twine &own, const llvm::Twine &first) {
-    return schedule.emitOpError()
+    return op->emitOpError()
            << "has " << own << ", but the first schedule of the plan has "
            << first;
   };
-  if (collective.name() != manifest.collective ||
-      collective.combining() != manifest.combining)
-    return differs("collective " + collective.name(), manifest.collective);
-  if (collective.numRanks() != manifest.ranks)
-    return differs(llvm::Twine(collective.numRanks()) + " ranks",
-                   llvm::Twine(manifest.ranks));
-  if (collective.root() != manifest.root)
-    return differs("root " + llvm::Twine(collective.root()),
-                   llvm::Twine(manifest.root));
-  if (layoutOf(collective) != manifest.layout ||
-      conditionsOf(collective) != manifest.conditions)
+  if (own.collective != first.collective || own.combining != first.combining)
+    return differs("collective " + own.collective, first.collective);
+  if (own.ranks != first.ranks)
+    return differs(llvm::Twine(own.ranks) + " ranks", llvm::Twine(first.ranks));
+  if (own.root != first.root)
+    return differs("root " + llvm::Twine(own.root), llvm::Twine(first.root));
+  if (own.layout != first.layout || own.conditions != first.conditions)
     return differs("other buffers or chunks", "the same collective by name");
-  if (topology != manifest.fingerprint)
-    return differs("topology " + problem.topology.name(), manifest.topology);
+  if (own.fingerprint != first.fingerprint)
+    return differs("topology " + own.topology, first.topology);
   return success();
 }
 
@@ -149,6 +93,32 @@ LogicalResult PlanBuilder::add(ModuleOp module) {
     if (failed(addSchedule(schedule)))
       return failure();
   return success();
+}
+
+LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
+  auto isPlannable = [](Operation &op) {
+    return isa<coll::ScheduleOp, coll::ProgramOp>(op);
+  };
+  unsigned count = llvm::count_if(module.getOps(), isPlannable);
+  if (count != 1)
+    return module.emitError()
+           << "holds " << count << " schedules and programs, expected one";
+  Operation &op = *llvm::find_if(module.getOps(), isPlannable);
+  auto schedule = dyn_cast<coll::ScheduleOp>(op);
+  FailureOr<coll::Problem> problem =
+      schedule ? coll::importProblem(schedule)
+               : coll::importProblem(cast<coll::ProgramOp>(op));
+  if (failed(problem) || failed(checkProblem(&op, *problem)))
+    return failure();
+  const Collective &collective = problem->collective;
+  // With nothing to choose among, nothing depends on the cost.
+  costs.emplace_back();
+  result.manifest.schedules.push_back(
+      {SymbolTable::getSymbolName(&op).str(), collective.chunks(),
+       collective.chunksPerSegment(), 0, 0, "0"});
+  LoweringOptions options = request.lowering;
+  options.codeShape = request.shapes.front();
+  return addProgram(module, options, "given", collective);
 }
 
 /// `module` with only one of its schedules.
@@ -255,10 +225,9 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
       })))
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
-  if (options.steps && !leavesPeersToCopies(program))
-    return program.emitOpError("has functions that access memory of peers, "
-                               "beside copies by the host");
-  plan::ProgramInfo info = planInfoOf(program, collective);
+  plan::ProgramEntry info;
+  static_cast<ProgramInfo &>(info) = describeProgram(program, collective);
+  info.inPlace = coll::allowsInPlace(program, collective);
   LoweredProgram kernels(std::move(lowered), options);
   FailureOr<bool> hasTables = kernels.hasTables();
   if (failed(hasTables))
@@ -295,7 +264,7 @@ bool PlanBuilder::isRepeated() const {
   };
   unsigned last = manifest.programs.size() - 1;
   for (unsigned program = 0; program < last; ++program) {
-    plan::ProgramInfo info = manifest.programs[program];
+    plan::ProgramEntry info = manifest.programs[program];
     info.variant = manifest.programs[last].variant;
     info.codeShape = manifest.programs[last].codeShape;
     if (info == manifest.programs[last] &&

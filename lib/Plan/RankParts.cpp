@@ -51,7 +51,7 @@ std::string plan::rankIndex(const Manifest &manifest,
     writer.text({reinterpret_cast<const char *>(parts[rank].hash.data()),
                  parts[rank].hash.size()});
   }
-  for (const ProgramInfo &program : manifest.programs)
+  for (const ProgramEntry &program : manifest.programs)
     for (const RankNeeds &needs : program.ranks) {
       writer.u32(needs.channels);
       writer.u32(needs.scratchSlots);
@@ -101,7 +101,7 @@ std::optional<Error> plan::readRankIndex(llvm::StringRef bytes,
     llvm::StringRef hash = reader.take(part.hash.size());
     std::copy(hash.begin(), hash.end(), part.hash.begin());
   }
-  for (ProgramInfo &program : manifest.programs)
+  for (ProgramEntry &program : manifest.programs)
     for (unsigned rank = 0; rank < manifest.ranks; ++rank) {
       RankNeeds &needs = program.ranks.emplace_back();
       needs.channels = reader.u32();
@@ -122,7 +122,7 @@ std::optional<Error> plan::readRankIndex(llvm::StringRef bytes,
 
 PartWriter::PartWriter(const Plan &plan)
     : plan(plan), copies(plan.manifest.ranks) {
-  const std::vector<ProgramInfo> &programs = plan.manifest.programs;
+  const std::vector<ProgramEntry> &programs = plan.manifest.programs;
   for (unsigned program = 0; program < programs.size(); ++program)
     for (unsigned step = 0; step < programs[program].copies.size(); ++step)
       for (const EngineCopy &copy : programs[program].copies[step]) {
@@ -222,7 +222,7 @@ private:
     return value;
   }
 
-  void readCopies(const ProgramInfo &program,
+  void readCopies(const ProgramEntry &program,
                   std::vector<std::vector<EngineCopy>> &copies) {
     if (program.steps == 0)
       return;
@@ -238,7 +238,7 @@ private:
 
   /// A copy that stays within the buffers that a launch prepares, whatever the
   /// size of segments.
-  EngineCopy readCopy(const ProgramInfo &program) {
+  EngineCopy readCopy(const ProgramEntry &program) {
     unsigned perSegment = manifest.schedules[program.schedule].chunksPerSegment;
     EngineCopy copy;
     copy.executor = copy.srcRank = rank;
@@ -263,7 +263,7 @@ private:
     return copy;
   }
 
-  void checkSlot(const ProgramInfo &program, const EngineCopy &copy,
+  void checkSlot(const ProgramEntry &program, const EngineCopy &copy,
                  const char *name, unsigned owner, unsigned buffer,
                  unsigned slot) {
     constexpr unsigned scratch = 2;

@@ -32,7 +32,7 @@ using namespace sccl;
 /// True if peers can access the caller's buffers as far as the program needs;
 /// all ranks find the same. Then `key` tells where they are.
 bool CommPlan::findTables(const Flight &flight, DirectKey &key) const {
-  const plan::ProgramInfo &info = *flight.choice.program->info;
+  const plan::ProgramEntry &info = *flight.choice.program->info;
   if (flight.isInPlace && !info.inPlace)
     return false;
   key.program = programSlot(*flight.choice.program);
@@ -58,7 +58,7 @@ bool CommPlan::findTables(const Flight &flight, DirectKey &key) const {
 /// access goes beyond the memory it is in.
 bool CommPlan::locate(const Flight &flight, const DirectKey &key,
                       unsigned other, PeerEntry &entry) const {
-  const plan::ProgramInfo &info = *flight.choice.program->info;
+  const plan::ProgramEntry &info = *flight.choice.program->info;
   const plan::RankLayout &layout = manifest.layout[other];
   uint64_t segment = flight.segmentBytes;
   entry.input = entry.output = nullptr;

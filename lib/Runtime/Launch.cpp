@@ -83,11 +83,11 @@ Status CommPlan::launchTogether(const Flight &flight,
 
 /// Decides from what all ranks know alike how a launch is cut into pieces.
 CommPlan::Route CommPlan::routeFor(const Flight &flight, bool direct) const {
-  const plan::ProgramInfo &info = *flight.choice.program->info;
+  const plan::ProgramEntry &info = *flight.choice.program->info;
   bool touchesPeers = flight.choice.program->touchesPeers();
   bool hasScratch = std::any_of(
       info.ranks.begin(), info.ranks.end(),
-      [](const plan::RankNeeds &needs) { return needs.scratchSlots != 0; });
+      [](const RankNeeds &needs) { return needs.scratchSlots != 0; });
   // Whoever works in place may need own buffers where others do not.
   bool isBounded = hasScratch || (touchesPeers ? !direct : !info.inPlace);
   uint64_t most = isBounded ? maxPiece : mostBytes;
@@ -118,7 +118,7 @@ Status CommPlan::copySegments(char *to, uint64_t toPitch, const char *from,
 /// peers access has several segments.
 CommPlan::Staging CommPlan::stagingFor(const Flight &flight,
                                        const Route &route) const {
-  const plan::ProgramInfo &info = *flight.choice.program->info;
+  const plan::ProgramEntry &info = *flight.choice.program->info;
   const plan::RankLayout &layout = manifest.layout[rank];
   bool own = !route.peersUseBuffers;
   Staging staging;

@@ -77,15 +77,15 @@ bool CommPlan::switchToCopies(Flight &flight) {
 /// right then. All ranks find the same.
 bool CommPlan::locateBuffers(const Flight &flight) {
   const Program &program = *flight.choice.program;
-  const plan::ProgramInfo &info = *program.info;
+  const plan::ProgramEntry &info = *program.info;
   if (flight.someInPlace && !info.inPlace)
     return false;
   PeerEntry *own = tables.of(programSlot(program));
   PeerEntry *table = tables.of(tables.direct());
-  bool reachesAll =
-      group.isOneProcess
-          ? group.device->peersReachAnyMemory()
-          : program.hasCopies() && group.reachesProcesses() && !isSmall(flight);
+  bool reachesAll = group.isOneProcess
+                        ? group.device->peersReachAnyMemory()
+                        : program.hasCopies() && !info.stepsTouchPeers &&
+                              group.reachesProcesses() && !isSmall(flight);
   // The address that this rank has for a buffer; null if none.
   auto locate = [&](unsigned other, uint64_t region, uint64_t offset,
                     uint64_t bytes, bool &reachable) -> void * {

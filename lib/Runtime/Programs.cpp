@@ -79,7 +79,7 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
                           std::vector<Program> &programs) {
   const plan::Manifest &manifest = plan.view.manifest;
   for (unsigned index = 0; index < manifest.programs.size(); ++index) {
-    const plan::ProgramInfo &info = manifest.programs[index];
+    const plan::ProgramEntry &info = manifest.programs[index];
     Program program;
     program.index = index;
     program.info = &info;

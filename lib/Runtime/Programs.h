@@ -18,7 +18,7 @@ namespace sccl {
 /// A program of the plan that this device has code for.
 struct Program {
   unsigned index; ///< in the plan
-  const plan::ProgramInfo *info;
+  const plan::ProgramEntry *info;
   unsigned chunksPerSegment;
   /// Code by type and reduction, one entry if it only moves data; for each the
   /// functions of all steps.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Such a program has a function for each step, which accesses no memory of
+// Such a program has a function for each step, which seldom accesses memory of
 // peers, and copies that hosts do or have done: by the copy engines of GPUs, by
 // the operating system between processes.
 //

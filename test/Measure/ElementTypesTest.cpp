@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/ABI/KernelABI.h"
-#include "sccl/Measure/HostExecutor.h"
+#include "sccl/Measure/HostPlan.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,7 +16,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <thread>
 
 using namespace sccl;
 
@@ -62,15 +60,16 @@ TEST_P(Table, runsBitExactly) {
       SCOPED_TRACE(std::string(element.name) + " " + toString(reduction));
       HostPlan plan = compile(GetParam().file, element, reduction, lowering);
       // No whole number of chunks, and tails of every loop.
-      RunOptions options{.segmentBytes = 4104,
-                         .element = element,
-                         .reduction = reduction,
-                         .iterations = 3};
-      Result<RunReport> report = runOnHost(plan, options);
+      MeasureRequest request{.count = 4104u / element.bytes};
+      request.element = element;
+      request.reduction = reduction;
+      request.registered = false;
+      request.verified = 3;
+      Result<Measurement> report = measureOnThreads(plan, request);
       ASSERT_TRUE(report) << report.error();
-      EXPECT_TRUE(report->ok()) << report->failure << report->firstWrong;
+      EXPECT_EQ(report->wrong, 0u) << report->firstWrong;
       EXPECT_EQ(report->elements,
-                3 * plan.collective().numRanks() * 4104 / element.bytes);
+                3 * plan.manifest.ranks * 4104 / element.bytes);
     }
 }
 
@@ -142,34 +141,25 @@ static APFloat expected(const ElementType &element, Reduction reduction,
   return round(element, float(x + y) / 2);
 }
 
-/// What rank 0 has after both ranks of a pair have exchanged and combined.
+/// What both ranks of a pair have when they have exchanged and reduced.
 template <typename Word>
-static std::vector<Word> exchange(const HostPlan &plan,
-                                  const std::vector<Word> &left,
-                                  const std::vector<Word> &right) {
-  uint64_t bytes = left.size() * sizeof(Word);
-  std::vector<Word> inputs[] = {left, right};
+static std::vector<Word>
+exchange(const ElementType &element, Reduction reduction, const HostPlan &plan,
+         const std::vector<Word> &left, const std::vector<Word> &right) {
   std::vector<Word> outputs[2];
-  std::vector<uint64_t> scratch[2], controls[2];
-  std::vector<PeerEntry> peers;
-  for (unsigned rank : {0, 1}) {
-    outputs[rank].resize(left.size());
-    scratch[rank].resize(plan.info().scratchBytes(rank, bytes) / 8 + 1);
-    controls[rank].resize(plan.info().controlBytes[rank] / 8);
-    peers.push_back({inputs[rank].data(), outputs[rank].data(),
-                     scratch[rank].data(), controls[rank].data()});
-  }
-  uint64_t abort = 0;
-  auto launch = [&](unsigned rank) {
-    const PeerEntry &own = peers[rank];
-    plan.function(rank)(own.input, own.output, own.scratch, own.control,
-                        peers.data(), &abort, bytes, bytes,
-                        /*table=*/nullptr);
-  };
-  std::thread other(launch, 1);
-  launch(0);
-  other.join();
-  EXPECT_EQ(std::memcmp(outputs[0].data(), outputs[1].data(), bytes), 0);
+  int failed = runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+    std::vector<Word> &output = outputs[end.rank];
+    output.resize(left.size());
+    Result<std::unique_ptr<PlanRank>> rank = PlanRank::create(
+        plan.bytes, plan.manifest, end, SCCL_CONFIG_INITIALIZER);
+    return !rank ||
+           scclLaunch((*rank)->comm(), (*rank)->loadedPlan(),
+                      end.rank == 0 ? left.data() : right.data(), output.data(),
+                      left.size(), scclDataType(element.number),
+                      scclRedOp(reduction), nullptr) != scclSuccess;
+  });
+  EXPECT_EQ(failed, 0) << scclGetLastErrorMessage();
+  EXPECT_TRUE(outputs[0] == outputs[1]);
   return outputs[0];
 }
 
@@ -177,7 +167,7 @@ template <typename Word>
 static void comparePairs(const ElementType &element, Reduction reduction,
                          const HostPlan &plan, const std::vector<Word> &left,
                          const std::vector<Word> &right) {
-  std::vector<Word> results = exchange(plan, left, right);
+  std::vector<Word> results = exchange(element, reduction, plan, left, right);
   unsigned wrong = 0;
   for (size_t i = 0; i < left.size() && wrong < 5; ++i) {
     APFloat a = decode(element, left[i]), b = decode(element, right[i]);

@@ -14,9 +14,9 @@
 #include "../Data/PaperTables.h"
 
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Measure/HostPlan.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Measure/HostExecutor.h"
 #include "sccl/Solver/Solver.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -59,13 +59,13 @@ protected:
                   bool inPlace) {
     SCOPED_TRACE(std::to_string(elements) + " elements" +
                  (inPlace ? " in place" : ""));
-    RunOptions options{.segmentBytes = elements * 4,
-                       .iterations = launches,
-                       .timeoutSeconds = 300,
-                       .inPlace = inPlace};
-    Result<RunReport> report = runOnHost(plan, options);
+    MeasureRequest request{.count = elements};
+    request.inPlace = inPlace;
+    request.registered = false;
+    request.verified = launches;
+    Result<Measurement> report = measureOnThreads(plan, request, 300);
     ASSERT_TRUE(report) << report.error();
-    EXPECT_TRUE(report->ok()) << report->failure << report->firstWrong;
+    EXPECT_EQ(report->wrong, 0u) << report->firstWrong;
     // Somebody has an output, so something was compared.
     EXPECT_EQ(report->elements != 0, elements != 0);
   }
@@ -74,10 +74,10 @@ protected:
   static void runAll(const Topology &topology,
                      const Implementation &implementation) {
     HostPlan plan = compile(topology, implementation);
-    const Collective &collective = plan.collective();
+    const Collective &collective = implementation.collective;
     uint64_t chunks = collective.chunksPerSegment();
     bool layout = collective.hasInPlaceLayout();
-    EXPECT_EQ(plan.allowsInPlace(), layout);
+    EXPECT_EQ(plan.program().inPlace, layout);
     for (bool inPlace : {false, true}) {
       if (inPlace && !layout)
         continue;

@@ -34,7 +34,7 @@ static Plan makePlan() {
   manifest.topology = "pair";
   manifest.fingerprint = "0123";
   manifest.schedules = {{"a", 2, 1, 1, 2, "1"}, {"b", 4, 4, 2, 2, "1/2"}};
-  ProgramInfo program;
+  ProgramEntry program;
   program.schedule = 1;
   program.variant = "push";
   program.codeShape = "table";
@@ -362,7 +362,7 @@ TEST(Plan, ChecksWhereCopiesGo) {
   EXPECT_EQ(changed(toBuffer(0)), prefix + "a copy goes to a send buffer");
   EXPECT_EQ(changed(toBuffer(1)), "");
   EXPECT_EQ(errorWith([&](Plan &plan) {
-              ProgramInfo &program = plan.manifest.programs[0];
+              ProgramEntry &program = plan.manifest.programs[0];
               toBuffer(1)(program.copies[1][0]);
               program.peersTouchOutput = false;
             }),

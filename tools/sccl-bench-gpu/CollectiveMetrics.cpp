@@ -15,7 +15,7 @@ using namespace sccl;
 using namespace sccl::gpubench;
 
 static std::string nameOf(const PlanFile &plan, unsigned program) {
-  const plan::ProgramInfo &info = plan.view.manifest.programs[program];
+  const plan::ProgramEntry &info = plan.view.manifest.programs[program];
   return info.variant + ", " + std::to_string(info.blocks) + " blocks";
 }
 

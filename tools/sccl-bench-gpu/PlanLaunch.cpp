@@ -29,10 +29,10 @@ PlanFile::PlanFile(const std::string &path) : bytes(readFile(path)) {
 
 /// The bytes of one rank's four buffers.
 static std::vector<uint64_t> bufferBytes(const plan::Manifest &manifest,
-                                         const plan::ProgramInfo &info,
+                                         const plan::ProgramEntry &info,
                                          unsigned rank, uint64_t segment) {
   const plan::RankLayout &layout = manifest.layout[rank];
-  const plan::RankNeeds &needs = info.ranks[rank];
+  const RankNeeds &needs = info.ranks[rank];
   unsigned perSegment = manifest.schedules[info.schedule].chunksPerSegment;
   return {layout.inputSegments * segment, layout.outputSegments * segment,
           needs.scratchSlots * chunkStride(segment, perSegment),

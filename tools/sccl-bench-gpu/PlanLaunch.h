@@ -59,7 +59,7 @@ private:
   void placeRankTables(const PlanFile &plan, const plan::KernelInfo &code);
   RankArguments *passTable(const std::vector<PeerEntry> &entries);
 
-  const plan::ProgramInfo &info;
+  const plan::ProgramEntry &info;
   Cuda &cuda;
   unsigned perSegment;
   uint64_t segmentBytes;

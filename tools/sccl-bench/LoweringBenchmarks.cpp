@@ -16,7 +16,7 @@
 
 #include "sccl/Codegen/Target.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Measure/HostExecutor.h"
+#include "sccl/Measure/HostPlan.h"
 #include "sccl/Measure/Ranks.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Plan/PlanBuilder.h"
@@ -137,16 +137,14 @@ private:
 
 /// The best of a few launches; dies if a result is wrong.
 static double timeLaunch(const HostPlan &plan, uint64_t bytes) {
-  const Collective &collective = plan.collective();
-  RunOptions options;
-  options.segmentBytes =
-      bytes / (collective.chunks() / collective.chunksPerSegment());
-  options.iterations = 3;
-  options.timeoutSeconds = 300;
-  RunReport report = unwrap(runOnHost(plan, options));
-  if (!report.ok())
-    die("wrong result: " + report.firstWrong + report.failure);
-  return report.bestSeconds;
+  MeasureRequest request;
+  request.count = bytes / plan.manifest.sendSegments / request.element.bytes;
+  request.registered = false;
+  request.verified = request.batches = 3;
+  Measurement result = unwrap(measureOnThreads(plan, request, 300));
+  if (result.wrong != 0)
+    die("wrong result: " + result.firstWrong);
+  return result.seconds;
 }
 
 static void measureExecution(benchmark::State &state, const Row &row,
@@ -155,9 +153,8 @@ static void measureExecution(benchmark::State &state, const Row &row,
       HostPlan::compile(*parse(synthesizeText(row)), LoweringOptions());
   if (failed(plan))
     die("does not compile: " + row.name());
-  const Collective &collective = plan->collective();
-  double chunkBytes = double(bytes) / collective.chunks();
-  double traffic = plan->info().chunksMoved * chunkBytes;
+  double chunkBytes = double(bytes) / plan->manifest.schedules[0].chunks;
+  double traffic = plan->program().chunksMoved * chunkBytes;
   MemoryCopy copy;
   double bestLaunch = 0, bestCopy = 0;
   auto keepBest = [](double &best, double time) {

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver.h"
+#include "Plans.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -68,7 +68,7 @@ int driver::demoMain() {
       stage("compile for NVIDIA sm_90", [&] { return compileFile(nvidia); }) &&
       stage("compile for AMD gfx942", [&] { return compileFile(amd); }) &&
       stage("run the same program on this CPU, 8 ranks as threads",
-            [&] { return runSchedule({schedule}); });
+            [&] { return runPlan({schedule}, RanksAs::Threads); });
   if (!done)
     return fail("the demo did not succeed");
   llvm::outs() << "== success; the artefacts are\n";

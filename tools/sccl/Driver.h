@@ -107,7 +107,6 @@ struct RunRequest {
   bool json = false;
   bool inPlace = false;
 };
-int runSchedule(const RunRequest &request);
 
 struct SynthesisRequest {
   std::string topology, collective, engine = "auto", encoding = "direct";

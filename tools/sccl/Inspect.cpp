@@ -51,7 +51,7 @@ std::string driver::describeTable(const plan::Manifest &manifest,
   std::string text;
   llvm::raw_string_ostream stream(text);
   for (const plan::SizeChoice &choice : table.choices) {
-    const plan::ProgramInfo &program = manifest.programs[choice.program];
+    const plan::ProgramEntry &program = manifest.programs[choice.program];
     stream << llvm::formatv(
         "  from {0,10}: program {1} (schedule {2}, {3}, {4}, {5} blocks), {6}",
         formatBytes(choice.firstByte), choice.program,
@@ -68,7 +68,7 @@ static void printPrograms(const plan::Manifest &manifest) {
   for (auto [index, program] : llvm::enumerate(manifest.programs)) {
     unsigned slots = 0;
     uint64_t control = 0;
-    for (const plan::RankNeeds &needs : program.ranks) {
+    for (const RankNeeds &needs : program.ranks) {
       slots = std::max(slots, needs.scratchSlots);
       control = std::max(control, needs.controlBytes);
     }
@@ -144,9 +144,8 @@ static void printPlan(const plan::PlanView &view) {
 }
 
 static int printJSON(const plan::PlanView &view) {
-  llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse(plan::manifestText(
-      view.manifest, view.ranges, plan::RankDetail::All));
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(
+      plan::manifestText(view.manifest, view.ranges, plan::RankDetail::All));
   if (!value)
     return fail(llvm::toString(value.takeError()));
   (*value->getAsObject())["hash"] = view.hash;

@@ -10,9 +10,8 @@
 
 #include "Driver.h"
 
-#include "sccl/Plan/Plan.h"
-#include "sccl/Measure/HostExecutor.h"
 #include "sccl/Measure/PlanRank.h"
+#include "sccl/Plan/Plan.h"
 #include "sccl/Plan/PlanBuilder.h"
 
 #include <memory>
@@ -52,11 +51,8 @@ sizesBetween(llvm::StringRef from, llvm::StringRef upTo, unsigned factor);
 /// Prints an error and returns false if none is left.
 bool dropEmpty(std::vector<uint64_t> &sizes, uint64_t least);
 
-/// `sccl run` with libsccl: executes a plan, or the plan of a schedule.
+/// `sccl run`: executes a plan, or a schedule or program as a plan in memory.
 int runPlan(const RunRequest &request, RanksAs kind);
-/// Prints what a run gave. Returns the exit code.
-int reportRun(const RunRequest &request, llvm::StringRef collective,
-              unsigned ranks, const RunReport &run);
 
 /// Runs `body` once per rank, for a plan of `numRanks` ranks whose launches end
 /// after `timeoutSeconds`; starts mpirun if that has not happened.

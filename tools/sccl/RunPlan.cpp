@@ -1,4 +1,4 @@
-//===- RunPlan.cpp - sccl run, with libsccl -------------------------------===//
+//===- RunPlan.cpp - Starting ranks that run a plan -----------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plans.h"
+
+#include "sccl/Measure/HostPlan.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -38,82 +40,120 @@ int driver::startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
   return runRanks(numRanks, kind, body, 2 * timeoutSeconds + spareSeconds);
 }
 
-/// The bytes of a plan for this machine: of a file that is one, or made from
-/// the schedules in it.
-static std::optional<std::string> planBytes(const RunRequest &request) {
-  if (llvm::StringRef(request.path).ends_with(".sccl")) {
+static bool isPlan(const RunRequest &request) {
+  return llvm::StringRef(request.path).ends_with(".sccl");
+}
+
+/// Reads the plan of a file, or makes one of the schedule or program in it.
+/// Prints an error and returns nothing if there is none.
+static std::optional<HostPlan> planFor(const RunRequest &request) {
+  if (isPlan(request)) {
     std::optional<LoadedPlan> loaded = loadPlan(request.path);
     if (!loaded)
       return std::nullopt;
-    return loaded->file->getBuffer().str();
+    return HostPlan{loaded->file->getBuffer().str(),
+                    std::move(loaded->view.manifest)};
   }
-  PlanRequest plan;
-  plan.targets = {"host"};
-  plan.elements = {request.lowering.element};
-  plan.reductions = {request.lowering.reduction};
-  plan.shapes = {request.lowering.codeShape};
-  plan.lowering = request.lowering;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
-  PlanBuilder builder(plan);
-  if (!module || failed(builder.add(*module)))
+  if (!module)
     return std::nullopt;
-  Result<std::string> bytes = plan::serialize(builder.finish());
-  if (!bytes) {
-    fail(bytes.error());
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, request.lowering);
+  if (failed(plan))
     return std::nullopt;
+  if (!request.inPlace || plan->program().inPlace)
+    return std::move(*plan);
+  fail("this schedule does not work in place; coll-check-program with in-place "
+       "tells why");
+  return std::nullopt;
+}
+
+/// Prints what a run gave, or why it failed. Returns the exit code.
+static int report(const RunRequest &request, const plan::Manifest &manifest,
+                  const Measurement &run, llvm::StringRef failure) {
+  double gigabytes = run.seconds > 0 ? request.bytes / run.seconds * 1e-9 : 0;
+  bool isGood = failure.empty() && run.wrong == 0;
+  if (request.json) {
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"collective", manifest.collective},
+                        {"ranks", manifest.ranks},
+                        {"bytes", request.bytes},
+                        {"dtype", optionText(request.lowering.element)},
+                        {"iterations", request.iterations},
+                        {"elements", run.elements},
+                        {"wrong", run.wrong},
+                        {"seconds", run.seconds},
+                        {"gigabytes_per_second", gigabytes},
+                        {"status", isGood ? "ok" : "failed"},
+                        {"reason", failure.empty() ? run.firstWrong : failure}})
+                 << '\n';
+    return isGood ? Done : BadInput;
   }
-  return *bytes;
+  llvm::outs() << llvm::formatv(
+      "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
+      "{6} elements",
+      manifest.collective, manifest.ranks, formatBytes(request.bytes),
+      request.lowering.element, request.iterations, run.wrong, run.elements);
+  if (failure.empty())
+    llvm::outs() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s",
+                                  run.seconds * 1e6, gigabytes);
+  llvm::outs() << '\n';
+  if (!run.firstWrong.empty())
+    fail("wrong result in " + run.firstWrong);
+  if (!failure.empty())
+    fail(failure);
+  return isGood ? Done : BadInput;
 }
 
 /// What one rank does. Rank 0 prints.
-static int runRank(const RunRequest &request, llvm::StringRef bytes,
-                   const plan::Manifest &manifest, const RankEnd &end) {
-  constexpr unsigned timedLaunches = 5;
+static int runRank(const RunRequest &request, const MeasureRequest &measure,
+                   const HostPlan &plan, const RankEnd &end) {
   scclConfig config = SCCL_CONFIG_INITIALIZER;
   config.timeoutSeconds = request.timeoutSeconds;
-  RunReport run;
+  Measurement run;
+  std::string failure;
   Result<std::unique_ptr<PlanRank>> rank =
-      PlanRank::create(bytes, manifest, end, config);
+      PlanRank::create(plan.bytes, plan.manifest, end, config);
   if (!rank) {
-    run.failure = rank.error();
+    failure = rank.error();
   } else {
-    MeasureRequest measure;
-    measure.element = elementType(request.lowering.element);
-    measure.reduction = request.lowering.reduction;
-    measure.count =
-        request.bytes / manifest.sendSegments / measure.element.bytes;
-    measure.inPlace = request.inPlace;
-    measure.registered = false;
-    measure.verified = request.iterations;
-    measure.batches = std::min(request.iterations, timedLaunches);
     Result<Measurement> measured = (*rank)->measure(measure);
-    if (!measured)
-      run.failure = measured.error();
-    else
-      run = {measured->elements, measured->wrong, measured->firstWrong,
-             measured->seconds, ""};
+    Result<bool> left = (*rank)->leave();
+    if (measured)
+      run = *measured;
+    failure = measured ? left.error() : measured.error();
   }
-  if (end.rank != 0)
-    return run.ok() ? Done : BadInput;
-  return reportRun(request, manifest.collective, manifest.ranks, run);
+  if (end.rank == 0)
+    return report(request, plan.manifest, run, failure);
+  return failure.empty() && run.wrong == 0 ? Done : BadInput;
 }
 
 int driver::runPlan(const RunRequest &request, RanksAs kind) {
   const ElementType &element = elementType(request.lowering.element);
-  std::optional<std::string> bytes = planBytes(request);
-  if (!bytes)
+  std::optional<HostPlan> plan = planFor(request);
+  if (!plan)
     return BadInput;
-  Result<plan::PlanView> view = plan::parseWhole(*bytes);
-  if (!view)
-    return fail(view.error());
-  const plan::Manifest &manifest = view->manifest;
-  if (request.bytes % (uint64_t(manifest.sendSegments) * element.bytes) != 0)
+  uint64_t segments = plan->manifest.sendSegments;
+  if (request.bytes % (segments * element.bytes) != 0)
     return fail("--bytes=" + llvm::Twine(request.bytes) +
                 " is not a whole number of " + element.name + " in " +
-                llvm::Twine(manifest.sendSegments) + " segments");
-  return startRanks(manifest.ranks, kind, request.timeoutSeconds,
+                llvm::Twine(segments) + " segments");
+  constexpr unsigned timedLaunches = 5;
+  MeasureRequest measure;
+  measure.element = element;
+  measure.reduction = request.lowering.reduction;
+  measure.count = request.bytes / segments / element.bytes;
+  measure.inPlace = request.inPlace;
+  // Processes access buffers of each other as threads do anyway. A plan is for
+  // memory of any kind.
+  measure.registered = kind != RanksAs::Threads && !isPlan(request);
+  measure.verified = request.iterations;
+  measure.verifySeconds = request.timeoutSeconds;
+  measure.batches = std::min(request.iterations, timedLaunches);
+  if (std::optional<Error> error = checkMemory(plan->manifest, measure))
+    return fail(error->message);
+  return startRanks(plan->manifest.ranks, kind, request.timeoutSeconds,
                     [&](const RankEnd &end) {
-                      return runRank(request, *bytes, manifest, end);
+                      return runRank(request, measure, *plan, end);
                     });
 }

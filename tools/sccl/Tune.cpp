@@ -94,7 +94,7 @@ private:
   std::vector<plan::SizeChoice> candidates(uint64_t segmentBytes) const {
     std::vector<plan::SizeChoice> result;
     for (unsigned program = 0; program < manifest.programs.size(); ++program) {
-      const plan::ProgramInfo &info = manifest.programs[program];
+      const plan::ProgramEntry &info = manifest.programs[program];
       bool touchesPeers = info.peersReadInput || info.peersTouchOutput;
       for (plan::Path path : {plan::Path::Staging, plan::Path::Direct})
         for (uint64_t piece : {0, 32 << 10, 128 << 10, 512 << 10, 1 << 20}) {

@@ -14,9 +14,9 @@
 //
 //   void *input         the rank's send buffer
 //   void *output        the rank's receive buffer
-//   void *scratch       ProgramInfo::scratchBytes() of the rank's own memory;
+//   void *scratch       RankNeeds::scratchSlots slots of the rank's own memory;
 //                       with LL words for this program alone, and zeroed once
-//   void *control       ProgramInfo::controlBytes of it, zeroed once
+//   void *control       RankNeeds::controlBytes of it, zeroed once
 //   PeerEntry *peers    one entry per rank, the rank itself included, with
 //                       addresses as seen by this rank
 //   uint64_t *abort     a word that is 0 until the launch is to be given up

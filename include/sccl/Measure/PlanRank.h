@@ -8,13 +8,14 @@
 #ifndef SCCL_MEASURE_PLANRANK_H
 #define SCCL_MEASURE_PLANRANK_H
 
+#include "sccl/Measure/Ranks.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/ElementType.h"
 #include "sccl/Model/Result.h"
 #include "sccl/Plan/Plan.h"
-#include "sccl/Measure/Ranks.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace sccl {
@@ -28,10 +29,11 @@ struct MeasureRequest {
   ElementType element = *findElementType("f32");
   Reduction reduction = Reduction::Sum;
   bool inPlace = false;
-  bool registered = true; ///< buffers from scclMemAlloc
-  unsigned verified = 1;  ///< launches whose outputs are compared
-  unsigned batches = 0;   ///< timed, after the verified launches
-  unsigned launches = 1;  ///< per batch
+  bool registered = true;   ///< buffers from scclMemAlloc
+  unsigned verified = 1;    ///< launches whose outputs are compared
+  double verifySeconds = 0; ///< for these together; 0: no limit
+  unsigned batches = 0;     ///< timed, after the verified launches
+  unsigned launches = 1;    ///< per batch
   /// No further batch after so much time, but three at least; 0: no limit.
   double secondsLimit = 0;
 };
@@ -43,18 +45,30 @@ struct Measurement {
   double seconds = 0;
 };
 
+/// Fails if the buffers of all ranks of a plan do not fit in the memory of this
+/// machine.
+std::optional<Error> checkMemory(const plan::Manifest &manifest,
+                                 const MeasureRequest &request);
+
 /// A communicator and its buffers.
 class PlanRank {
 public:
-  /// Collective. `bytes` is the plan.
+  /// Collective. `bytes` is the plan, which must stay.
   static Result<std::unique_ptr<PlanRank>>
   create(llvm::StringRef bytes, const plan::Manifest &manifest,
          const RankEnd &end, const scclConfig &config);
   ~PlanRank();
 
-  /// Collective. All ranks get the same measurement; fails on all of them if
-  /// one fails.
+  /// Collective. Verified launches follow each other without any reset or
+  /// barrier in between, with other data each time; every element of every
+  /// output is compared. All ranks get the same measurement; fails on all of
+  /// them if one fails, also if a program writes beside the buffers, or if time
+  /// is over.
   Result<Measurement> measure(const MeasureRequest &request);
+
+  /// Collective. Leaves the communicator; fails on all ranks if a program has
+  /// written beside the memory of one.
+  Result<bool> leave();
 
   /// What a launch of `request` takes. Fails as `measure` does.
   Result<scclChoice> choice(const MeasureRequest &request) const;
@@ -70,14 +84,13 @@ private:
       : theCollective(std::move(collective)), manifest(manifest), end(end),
         isHost(isHost) {}
 
-  Result<bool> allocate(const MeasureRequest &request, uint64_t segmentBytes,
-                        Buffers &buffers);
-  bool getMemory(bool registered, uint64_t bytes, void **memory);
+  Result<bool> allocate(const MeasureRequest &request, Buffers &buffers);
   void release(Buffers &buffers);
   Result<bool> agree(const std::string &error) const;
   std::string verify(const MeasureRequest &request, Buffers &buffers,
                      Measurement &result);
   Result<double> time(const MeasureRequest &request, const Buffers &buffers);
+  Result<bool> addUp(Measurement &result) const;
   scclResult launch(const MeasureRequest &request, const Buffers &buffers);
   scclResult settle(const Buffers &buffers);
   scclResult launchVerified(const MeasureRequest &request, Buffers &buffers);

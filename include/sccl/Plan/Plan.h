@@ -20,7 +20,7 @@
 #ifndef SCCL_PLAN_PLAN_H
 #define SCCL_PLAN_PLAN_H
 
-#include "sccl/ABI/KernelABI.h"
+#include "sccl/ABI/ProgramInfo.h"
 #include "sccl/Model/Result.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -89,38 +89,13 @@ struct ScheduleInfo {
   bool operator==(const ScheduleInfo &) const = default;
 };
 
-/// What one rank needs to run a program.
-struct RankNeeds {
-  unsigned channels = 0;     ///< the grid has this many times `blocks` blocks
-  unsigned scratchSlots = 0; ///< slots of one chunk each, see KernelABI.h
-  uint64_t controlBytes = 0;
-  bool operator==(const RankNeeds &) const = default;
-};
-
-/// One way to lower a schedule.
-struct ProgramInfo {
+/// One way to lower a schedule. In a file, `copies` are in the parts of the
+/// ranks that do them.
+struct ProgramEntry : ProgramInfo {
   unsigned schedule = 0; ///< index into Manifest::schedules
   std::string variant;   ///< "push", ...
   std::string codeShape; ///< "unrolled" or "table"
-  unsigned blocks = 1;   ///< thread blocks per channel
-  bool peersReadInput = false;
-  bool peersTouchOutput = false;
-  bool inPlace = false; ///< still right when the user's buffers are one
-  /// Ranks tell their peers that a launch has begun, or their hosts do.
-  /// Otherwise all must have finished a launch before one of another size or
-  /// program may begin.
-  bool announcesReady = true;
-  /// Chunks that all ranks together read and write in a launch.
-  uint64_t chunksMoved = 0;
-  std::vector<RankNeeds> ranks;
-  /// If there are steps, a rank has a function for each, and functions access
-  /// no memory of peers; a step begins when all ranks are done with the one
-  /// before.
-  unsigned steps = 0;
-  /// By step, what hosts copy beside the functions. In a file, these are in the
-  /// parts of the ranks that do it.
-  std::vector<std::vector<EngineCopy>> copies;
-  bool operator==(const ProgramInfo &) const = default;
+  bool operator==(const ProgramEntry &) const = default;
 };
 
 /// Machine code for a program.
@@ -182,7 +157,7 @@ struct Manifest {
   std::string topology;                 ///< its name
   std::string fingerprint; ///< SHA-256 of its canonical text, in hexadecimal
   std::vector<ScheduleInfo> schedules;
-  std::vector<ProgramInfo> programs;
+  std::vector<ProgramEntry> programs;
   std::vector<KernelInfo> kernels;
   unsigned rankTables = 0; ///< sets of them, see Plan
   std::vector<SizeTable> tables;

@@ -18,6 +18,7 @@
 
 namespace mlir {
 class ModuleOp;
+class Operation;
 } // namespace mlir
 
 namespace sccl {
@@ -79,12 +80,17 @@ public:
   /// schedule whose name is taken becomes NAME_1, NAME_2, ...
   llvm::LogicalResult add(mlir::ModuleOp module);
 
+  /// Adds the one schedule or program in `module`, lowered as the options say
+  /// and with the first shape; nothing else may be added. Emits an error and
+  /// fails if there is another number of them, or if it cannot be compiled.
+  llvm::LogicalResult addAsGiven(mlir::ModuleOp module);
+
   /// The plan, with the choices by size of the cost model.
   plan::Plan finish();
 
 private:
   llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
-  llvm::LogicalResult checkProblem(coll::ScheduleOp schedule,
+  llvm::LogicalResult checkProblem(mlir::Operation *op,
                                    const coll::Problem &problem);
   llvm::LogicalResult checkNew(coll::ScheduleOp op, const Schedule &schedule,
                                unsigned chunks);

@@ -77,7 +77,7 @@ static Parts splitAtBarriers(ChannelOp channel) {
 static FailureOr<std::vector<Parts>> orderForHost(ProgramOp program,
                                                   const ProgramInfo &info) {
   // Nothing is before the first barrier or after the last one.
-  std::vector<Parts> order(info.numRanks, Parts(info.steps + 2));
+  std::vector<Parts> order(info.ranks.size(), Parts(info.steps + 2));
   llvm::DenseMap<Operation *, unsigned> part; // looked up, not iterated
   if (failed(
           walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
@@ -94,9 +94,9 @@ static FailureOr<std::vector<Parts>> orderForHost(ProgramOp program,
 static uint64_t countSlots(const ProgramInfo &info,
                            const Collective &collective) {
   uint64_t slots = 1;
-  for (unsigned rank = 0; rank < info.numRanks; ++rank)
+  for (unsigned rank = 0; rank < info.ranks.size(); ++rank)
     slots += collective.inputSlots(rank) + collective.outputSlots(rank) +
-             info.scratchSlots[rank];
+             info.ranks[rank].scratchSlots;
   return slots;
 }
 
@@ -105,15 +105,15 @@ namespace {
 class KernelEmitter {
 public:
   KernelEmitter(OpBuilder &builder, const ProgramContext &context,
-                const ProgramInfo &info)
-      : builder(builder), context(context), info(info) {}
+                StringRef name, const ProgramInfo &info)
+      : builder(builder), context(context), name(name), info(info) {}
 
   /// A kernel for each step of `rank`. `channels` is what each executes.
   void emit(Location loc, unsigned rank, ArrayRef<Parts> channels) {
     bool hasSteps = info.steps != 0;
     for (unsigned step = 0; step < std::max(info.steps, 1u); ++step) {
       auto kernel = collk::KernelOp::create(
-          builder, loc, info.functionName(rank, step),
+          builder, loc, functionName(name, info, rank, step),
           builder.getI32IntegerAttr(rank),
           hasSteps ? builder.getI32IntegerAttr(step) : IntegerAttr());
       builder.createBlock(&kernel.getBody());
@@ -132,6 +132,7 @@ public:
 private:
   OpBuilder &builder;
   const ProgramContext &context;
+  StringRef name;
   const ProgramInfo &info;
 };
 
@@ -172,11 +173,12 @@ struct ConvertCollToKernelPass
     }
     OpBuilder builder(program);
     auto result = collk::ProgramOp::create(
-        builder, program.getLoc(), program.getSymName(), info.numRanks,
-        info.chunksPerSegment, info.blocks, countSlots(info, collective), host);
+        builder, program.getLoc(), program.getSymName(), collective.numRanks(),
+        collective.chunksPerSegment(), info.blocks,
+        countSlots(info, collective), host);
     builder.createBlock(&result.getBody());
     ProgramContext context(program, collective, /*hasThreads=*/!host);
-    KernelEmitter emitter(builder, context, info);
+    KernelEmitter emitter(builder, context, program.getSymName(), info);
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
       std::vector<Parts> channels;
       if (host)

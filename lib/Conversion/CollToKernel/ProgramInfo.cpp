@@ -40,26 +40,31 @@ static unsigned countBarriers(ProgramOp program) {
   return 0;
 }
 
-/// Notes what `transfer`, executed by `rank`, moves, and what it does with
-/// buffers of peers.
-static void noteAccess(ProgramInfo &info, const Transfer &transfer,
-                       unsigned rank, bool ll) {
-  auto traffic = [&](const SlotRange &range) {
-    bool isDouble = ll && range.buffer == Buffer::Scratch;
-    info.chunksMoved += range.size() * (isDouble ? 2 : 1);
-  };
-  llvm::for_each(transfer.reads, traffic);
-  traffic(transfer.write);
-  for (const SlotRange &read : transfer.reads) {
-    info.peersReadInput |= read.rank != rank && read.buffer == Buffer::Input;
-    info.peersTouchOutput |= read.rank != rank && read.buffer == Buffer::Output;
-  }
-  const SlotRange &write = transfer.write;
-  info.peersTouchOutput |= write.rank != rank && write.buffer == Buffer::Output;
+std::string sccl::functionName(StringRef name, const ProgramInfo &info,
+                               unsigned rank, unsigned step) {
+  std::string symbol = symbolOf(name) + "_rank" + std::to_string(rank);
+  return info.steps == 0 ? symbol : symbol + "_step" + std::to_string(step);
 }
 
-static EngineCopy makeCopy(const ProgramInfo &info, const Transfer &transfer,
-                           unsigned rank) {
+/// Notes what `transfer`, executed by `rank`, moves, and what it does with
+/// memory of peers.
+static void noteAccess(ProgramInfo &info, const Transfer &transfer,
+                       unsigned rank, bool isCopy, bool ll) {
+  auto note = [&](const SlotRange &range) {
+    bool isPeers = range.rank != rank;
+    bool isDouble = ll && range.buffer == Buffer::Scratch;
+    info.chunksMoved += range.size() * (isDouble ? 2 : 1);
+    info.peersTouchOutput |= isPeers && range.buffer == Buffer::Output;
+    info.stepsTouchPeers |= isPeers && info.steps != 0 && !isCopy;
+    return isPeers;
+  };
+  for (const SlotRange &read : transfer.reads)
+    info.peersReadInput |= note(read) && read.buffer == Buffer::Input;
+  note(transfer.write);
+}
+
+static EngineCopy makeCopy(const Transfer &transfer, unsigned rank,
+                           unsigned chunksPerSegment) {
   const SlotRange &src = transfer.reads[0], &dst = transfer.write;
   return {rank,
           src.rank,
@@ -68,46 +73,64 @@ static EngineCopy makeCopy(const ProgramInfo &info, const Transfer &transfer,
           dst.rank,
           unsigned(dst.buffer),
           dst.slot,
-          transfer.chunk % info.chunksPerSegment,
+          transfer.chunk % chunksPerSegment,
           transfer.count};
+}
+
+/// Notes the transfers of one channel of `rank`.
+static void describeChannel(ProgramInfo &info, ChannelOp channel, unsigned rank,
+                            unsigned chunksPerSegment, bool ll) {
+  unsigned passed = 0;
+  for (Operation &op : channel.getBody().getOps()) {
+    passed += isa<BarrierOp>(op);
+    std::optional<Transfer> transfer = getTransfer(&op);
+    if (!transfer)
+      continue;
+    noteAccess(info, *transfer, rank, isDMA(&op), ll);
+    for (unsigned i = 0; isDMA(&op) && i < transfer->times; ++i)
+      info.copies[passed - 1].push_back(
+          makeCopy(transfer->repetition(i), rank, chunksPerSegment));
+  }
+}
+
+/// Halves of scratch spare announcements, but only among launches of one size.
+/// Hosts that copy meet before and after.
+static bool announcesReady(ProgramOp program, const ProgramInfo &info) {
+  if (info.steps != 0 || program.getDoubleBuffered())
+    return info.steps != 0;
+  return program
+      ->walk([](SignalOp signal) {
+        return signal.getFlag() == Flag::Ready ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 ProgramInfo sccl::describeProgram(ProgramOp program,
                                   const Collective &collective) {
   ProgramInfo info;
-  info.name = program.getSymName().str();
-  info.numRanks = collective.numRanks();
-  info.chunksPerSegment = collective.chunksPerSegment();
   info.blocks = program.getBlocks();
   // Nothing happens before the first barrier and after the last one.
   unsigned barriers = countBarriers(program);
   info.steps = barriers == 0 ? 0 : barriers - 1;
   info.copies.resize(info.steps);
+  info.announcesReady = announcesReady(program, info);
   FlagTable flags(program);
   for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
     unsigned rank = rankOp.getRank();
-    unsigned channels = 0;
+    RankNeeds needs;
     for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>()) {
-      ++channels;
-      unsigned passed = 0;
-      for (Operation &op : channel.getBody().getOps()) {
-        passed += isa<BarrierOp>(op);
-        std::optional<Transfer> transfer = getTransfer(&op);
-        if (!transfer)
-          continue;
-        noteAccess(info, *transfer, rank, program.getLl());
-        for (unsigned i = 0; isDMA(&op) && i < transfer->times; ++i)
-          info.copies[passed - 1].push_back(
-              makeCopy(info, transfer->repetition(i), rank));
-      }
+      ++needs.channels;
+      describeChannel(info, channel, rank, collective.chunksPerSegment(),
+                      program.getLl());
     }
-    info.channels.push_back(channels);
-    info.scratchSlots.push_back(rankOp.getScratch() *
-                                (program.getDoubleBuffered() ? 2 : 1) *
-                                (program.getLl() ? 2 : 1));
-    info.controlBytes.push_back(
-        ControlLayout{channels, flags.numFlags(rank), info.blocks}
-            .controlBytes());
+    needs.scratchSlots = rankOp.getScratch() *
+                         (program.getDoubleBuffered() ? 2 : 1) *
+                         (program.getLl() ? 2 : 1);
+    needs.controlBytes =
+        ControlLayout{needs.channels, flags.numFlags(rank), info.blocks}
+            .controlBytes();
+    info.ranks.push_back(needs);
   }
   return info;
 }

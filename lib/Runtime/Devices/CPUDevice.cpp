@@ -9,6 +9,7 @@
 
 #include "Runtime/SharedMemory.h"
 #include "sccl/Model/AvailableMemory.h"
+#include "sccl/Model/HostTarget.h"
 
 #include <algorithm>
 #include <atomic>
@@ -94,8 +95,7 @@ public:
 
 class CPUDevice : public Device {
 public:
-  CPUDevice()
-      : name(__builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64") {}
+  CPUDevice() : name(hostTarget()) {}
 
   const std::string &target() const override { return name; }
   const std::string &id() const override { return noId; }

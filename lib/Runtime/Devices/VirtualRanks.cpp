@@ -18,9 +18,9 @@ VirtualRanks::VirtualRanks(ControlPlane &plane, Device &device,
 
 /// The blocks of all ranks: those of ranks on other devices return at once, but
 /// are launched as well.
-static unsigned blocksOfAll(const plan::ProgramInfo &info) {
+static unsigned blocksOfAll(const plan::ProgramEntry &info) {
   unsigned channels = 0;
-  for (const plan::RankNeeds &needs : info.ranks)
+  for (const RankNeeds &needs : info.ranks)
     channels += needs.channels;
   return channels * info.blocks;
 }
