@@ -226,10 +226,18 @@ SCCL_API scclResult scclCommAbort(scclComm comm);
 SCCL_API scclResult scclCommGetError(scclComm comm);
 
 /**
- * The collectives, with NCCL's arguments. Each takes, of the plans that are
- * loaded for it, its `root` and the element type and reduction, the one that
- * was loaded last. Returns scclErrorUnsupported if there is none; the message
- * names what is loaded.
+ * The collectives, with NCCL's arguments. Each takes one of the plans that are
+ * loaded for it, its `root` and the element type and reduction:
+ *
+ *  1. one that was tuned for this target and kind of ranks, before others;
+ *  2. where the call is in place, one whose program for the size needs no copy
+ *     then; with a root this does not count, because ranks cannot know it;
+ *  3. the one that takes the least time for the size, as it was measured, or
+ *     else as the cost model says;
+ *  4. the one that was loaded last.
+ *
+ * scclQueryPlan tells. Returns scclErrorUnsupported if there is none; the
+ * message names what is loaded.
  *
  * `count` is the number of elements of one segment. Buffers have:
  *
@@ -251,8 +259,9 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * send == recv, all_gather with send == recv + rank * count, reduce_scatter
  * with recv == send + rank * count, all_to_all with send == recv, gather and
  * scatter likewise on the root.
- * All ranks must pass the same count, type and reduction. Differences are
- * reported where ranks access each other's buffers, and undefined elsewhere.
+ * All ranks must pass the same count, type and reduction, and all work in place
+ * or none where that decides which plan is taken. Differences are reported where
+ * ranks access each other's buffers, and undefined elsewhere.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused.
@@ -348,6 +357,14 @@ SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
  * long as `comm`. Thread-safe.
  */
 SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
+/**
+ * Which plan the call of a collective would take, as its number in the order of
+ * loading, from 0. `collective` is "all_reduce" or the like, `root` -1 if it has
+ * none.
+ */
+SCCL_API scclResult scclQueryPlan(scclComm comm, const char *collective,
+                                  int root, int inPlace, size_t count,
+                                  scclDataType type, scclRedOp op, int *plan);
 /** What scclLaunch would execute for these arguments, if peers can access the
  * buffers as far as the program needs; otherwise it takes another program of
  * the same schedule. */

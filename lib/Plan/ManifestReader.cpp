@@ -264,6 +264,10 @@ private:
           table.choices = list<SizeChoice>(
               object, "choices", 1, Limits::entries,
               [&](const json::Object &entry) { return readChoice(entry); });
+          if (object.get("times"))
+            table.times = list<SizedTime>(
+                object, "times", 1, Limits::entries,
+                [&](const json::Object &entry) { return readTime(entry); });
           checkOrder(table);
           return table;
         });
@@ -282,7 +286,15 @@ private:
     return choice;
   }
 
+  SizedTime readTime(const json::Object &object) {
+    return {number(object, "bytes", 0, uint64_t(1) << 62),
+            number(object, "nanoseconds", 0, uint64_t(1) << 62)};
+  }
+
   void checkOrder(const SizeTable &table) {
+    for (size_t i = 1; i < table.times.size(); ++i)
+      if (table.times[i].bytes <= table.times[i - 1].bytes)
+        fail("the sizes of times do not ascend");
     uint64_t next = 0;
     for (const SizeChoice &choice : table.choices) {
       if (&choice == &table.choices.front() ? choice.firstByte != 0

@@ -128,12 +128,20 @@ json::Value writeChoice(const SizeChoice &choice) {
                       {"pieceBytes", int64_t(choice.pieceBytes)}};
 }
 
+json::Value writeTime(const SizedTime &time) {
+  return json::Object{{"bytes", int64_t(time.bytes)},
+                      {"nanoseconds", int64_t(time.nanoseconds)}};
+}
+
 json::Value writeTable(const SizeTable &table) {
-  return json::Object{
+  json::Object object{
       {"source", table.source},
       {"target", table.target},
       {"ranksAs", table.ranksAs},
       {"choices", writeList<SizeChoice>(table.choices, writeChoice)}};
+  if (!table.times.empty())
+    object["times"] = writeList<SizedTime>(table.times, writeTime);
+  return object;
 }
 /// Adds what is stored in the index and in the parts of ranks.
 void addRanks(json::Object &object, const Manifest &manifest) {

@@ -24,6 +24,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace sccl;
@@ -381,9 +382,18 @@ plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
   plan::SizeTable table;
   table.source = "model";
-  for (const SizeRange &range : selectBySize(costs, request.model))
+  auto addTime = [&](size_t schedule, uint64_t bytes) {
+    double time = request.model.microseconds(costs[schedule], bytes) * 1e3;
+    table.times.push_back({bytes, uint64_t(std::llround(time))});
+  };
+  std::vector<SizeRange> ranges = selectBySize(costs, request.model);
+  for (const SizeRange &range : ranges) {
     table.choices.push_back(
         {range.firstByte, standIn(manifest, range.best), plan::Path::Auto, 0});
+    addTime(range.best, range.firstByte);
+  }
+  // The last line needs another point, however far.
+  addTime(ranges.back().best, ranges.back().firstByte + (uint64_t(1) << 30));
   manifest.tables.push_back(std::move(table));
   return std::move(result);
 }

@@ -1,67 +1,40 @@
-//===- API.cpp - The C interface ------------------------------------------===//
+//===- API.cpp - The C interface: plans and communicators -----------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/sccl.h"
-
-#include "Communicator.h"
+#include "APISupport.h"
 
 #include <cmath>
 #include <cstring>
-#include <exception>
-#include <new>
 
 using namespace sccl;
-
-struct scclPlanImpl {
-  std::shared_ptr<const LoadedPlan> plan;
-};
-
-struct scclCommImpl {
-  std::unique_ptr<Communicator> comm;
-};
 
 /// The message of the last error of this thread. A fixed size, so that keeping
 /// it cannot fail.
 static thread_local char lastMessage[512] = "";
 
-static scclResult report(const Status &status) {
-  if (status.ok())
-    return scclSuccess;
-  std::strncpy(lastMessage, status.message().c_str(), sizeof(lastMessage) - 1);
-  return status.code();
+scclResult sccl::reportError(scclResult code, const char *message) {
+  std::strncpy(lastMessage, message, sizeof(lastMessage) - 1);
+  return code;
 }
 
-/// Runs the body of an API function: no exception leaves it.
-template <typename Body> static scclResult guarded(Body body) {
-  try {
-    return report(body());
-  } catch (const std::bad_alloc &) {
-    std::strncpy(lastMessage, "out of memory", sizeof(lastMessage) - 1);
-    return scclErrorOutOfMemory;
-  } catch (const std::exception &error) {
-    std::strncpy(lastMessage, error.what(), sizeof(lastMessage) - 1);
-    return scclErrorInternal;
-  } catch (...) {
-    std::strncpy(lastMessage, "unknown exception", sizeof(lastMessage) - 1);
-    return scclErrorInternal;
-  }
-}
-
-static Status isNull(const char *name) {
+Status sccl::isNull(const char *name) {
   return invalid(std::string(name) + " is null");
 }
 
-/// Structures of the API begin with their size, so that they can grow.
-static Status checkSize(size_t size, size_t expected, const char *name) {
+Status sccl::checkSize(size_t size, size_t expected, const char *name) {
   if (size >= expected)
     return {};
   return invalid(std::string(name) + ".size is " + std::to_string(size) +
                  ", expected at least " + std::to_string(expected) +
                  "; set it to the size of the structure");
+}
+
+Status sccl::checkComm(scclComm comm) {
+  return comm ? comm->comm->group().checkProcess() : isNull("comm");
 }
 
 scclResult scclGetVersion(int *version) {
@@ -214,11 +187,6 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
   });
 }
 
-/// Fails if the communicator cannot be used at all.
-static Status checkComm(scclComm comm) {
-  return comm ? comm->comm->group().checkProcess() : isNull("comm");
-}
-
 scclResult scclCommDestroy(scclComm comm) {
   return guarded([&]() -> Status {
     if (comm && comm->comm->group().isInherited())
@@ -293,206 +261,5 @@ scclResult scclCommCount(scclComm comm, int *numRanks) {
       return isNull("numRanks");
     *numRanks = comm->comm->group().numRanks();
     return {};
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-/// The plan as `comm` has loaded it.
-static Status findPlan(scclComm comm, scclPlan plan, CommPlan *&loaded) {
-  if (Status status = checkComm(comm); !status.ok())
-    return status;
-  if (!plan)
-    return isNull("plan");
-  loaded = comm->comm->find(*plan->plan);
-  return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
-}
-
-scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
-                      void *recv, size_t count, scclDataType type, scclRedOp op,
-                      void *stream) {
-  return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
-    if (Status status = findPlan(comm, plan, loaded); !status.ok())
-      return status;
-    return comm->comm->launch(*loaded, {send, recv, count, type, op, stream});
-  });
-}
-
-scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
-                           void *recv, size_t count, scclDataType type,
-                           scclRedOp op, uint64_t *ticket) {
-  return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
-    if (Status status = findPlan(comm, plan, loaded); !status.ok())
-      return status;
-    if (!ticket)
-      return isNull("ticket");
-    return comm->comm->launchLater(
-        *loaded, {send, recv, count, type, op, nullptr}, *ticket);
-  });
-}
-
-scclResult scclWait(scclComm comm, uint64_t ticket) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return comm->comm->await(ticket);
-  });
-}
-
-/// A launch of the plan that there is for a named collective.
-static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
-                              const LaunchRequest &request) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    CommPlan *plan = nullptr;
-    if (Status status =
-            comm->comm->choose(call, request.type, request.op, plan);
-        !status.ok())
-      return status;
-    return comm->comm->launch(*plan, request);
-  });
-}
-
-scclResult scclAllReduce(const void *send, void *recv, size_t count,
-                         scclDataType type, scclRedOp op, scclComm comm,
-                         void *stream) {
-  return launchNamed({"all_reduce", CollectiveCall::noRoot}, comm,
-                     {send, recv, count, type, op, stream});
-}
-
-scclResult scclReduceScatter(const void *send, void *recv, size_t count,
-                             scclDataType type, scclRedOp op, scclComm comm,
-                             void *stream) {
-  return launchNamed({"reduce_scatter", CollectiveCall::noRoot}, comm,
-                     {send, recv, count, type, op, stream});
-}
-
-scclResult scclAllGather(const void *send, void *recv, size_t count,
-                         scclDataType type, scclComm comm, void *stream) {
-  return launchNamed({"all_gather", CollectiveCall::noRoot}, comm,
-                     {send, recv, count, type, scclSum, stream});
-}
-
-scclResult scclAllToAll(const void *send, void *recv, size_t count,
-                        scclDataType type, scclComm comm, void *stream) {
-  return launchNamed({"all_to_all", CollectiveCall::noRoot}, comm,
-                     {send, recv, count, type, scclSum, stream});
-}
-
-scclResult scclBroadcast(const void *send, void *recv, size_t count,
-                         scclDataType type, int root, scclComm comm,
-                         void *stream) {
-  return launchNamed({"broadcast", root}, comm,
-                     {send, recv, count, type, scclSum, stream});
-}
-
-scclResult scclReduce(const void *send, void *recv, size_t count,
-                      scclDataType type, scclRedOp op, int root, scclComm comm,
-                      void *stream) {
-  return launchNamed({"reduce", root}, comm,
-                     {send, recv, count, type, op, stream});
-}
-
-scclResult scclGather(const void *send, void *recv, size_t count,
-                      scclDataType type, int root, scclComm comm,
-                      void *stream) {
-  return launchNamed({"gather", root}, comm,
-                     {send, recv, count, type, scclSum, stream});
-}
-
-scclResult scclScatter(const void *send, void *recv, size_t count,
-                       scclDataType type, int root, scclComm comm,
-                       void *stream) {
-  return launchNamed({"scatter", root}, comm,
-                     {send, recv, count, type, scclSum, stream});
-}
-
-//===----------------------------------------------------------------------===//
-// Memory and queries
-//===----------------------------------------------------------------------===//
-
-scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    if (!memory)
-      return isNull("memory");
-    return comm->comm->allocate(bytes, memory);
-  });
-}
-
-scclResult scclMemFree(scclComm comm, void *memory) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return memory ? comm->comm->free(memory) : Status();
-  });
-}
-
-scclResult scclMemCopy(scclComm comm, void *to, const void *from,
-                       size_t bytes) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    if (bytes != 0 && (!to || !from))
-      return isNull(to ? "from" : "to");
-    return comm->comm->copy(to, from, bytes);
-  });
-}
-
-scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    if (!bytes)
-      return isNull("bytes");
-    *bytes = comm->comm->ownBytes();
-    return {};
-  });
-}
-
-scclResult scclQueryTarget(scclComm comm, const char **target) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    if (!target)
-      return isNull("target");
-    *target = comm->comm->group().device->target().c_str();
-    return {};
-  });
-}
-
-scclResult scclQueryChoice(scclComm comm, scclPlan plan, size_t count,
-                           scclDataType type, scclRedOp op,
-                           scclChoice *choice) {
-  return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
-    if (Status status = findPlan(comm, plan, loaded); !status.ok())
-      return status;
-    if (!choice)
-      return isNull("choice");
-    if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
-        !status.ok())
-      return status;
-    return loaded->queryChoice(count, type, op, *choice);
-  });
-}
-
-scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
-                             const scclChoice *choice) {
-  return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
-    if (Status status = findPlan(comm, plan, loaded); !status.ok())
-      return status;
-    if (choice)
-      if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
-          !status.ok())
-        return status;
-    return loaded->setChoice(choice);
   });
 }

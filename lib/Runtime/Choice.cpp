@@ -8,6 +8,7 @@
 #include "Choice.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace sccl;
 
@@ -26,10 +27,11 @@ Choice Choices::make(const Program &program, plan::Path path,
   return choice;
 }
 
-/// Takes the choices of `table` that this device can execute.
-bool Choices::take(const plan::SizeTable &table, const char *reason) {
+/// Takes the choices of `from` that this device can execute.
+bool Choices::take(const plan::SizeTable &from, const char *reason) {
   choices.clear();
-  for (const plan::SizeChoice &entry : table.choices) {
+  table = &from;
+  for (const plan::SizeChoice &entry : from.choices) {
     // Another program of the same schedule is the next best.
     const Program *best = nullptr;
     for (const Program &program : *programs) {
@@ -56,11 +58,12 @@ void Choices::resolve(const plan::Manifest &plan,
   const char *ranksAs = isOneProcess ? "threads" : "processes";
   for (const plan::SizeTable &table : plan.tables)
     if (table.source == "measured" && table.target == target &&
-        table.ranksAs == ranksAs && take(table, "measured here"))
+        table.ranksAs == ranksAs && take(table, measured))
       return;
   for (const plan::SizeTable &table : plan.tables)
     if (table.source == "model" && take(table, "cheapest in the cost model"))
       return;
+  table = nullptr;
   choices = {{0, make(loaded.front(), plan::Path::Auto, 0, "the only one")}};
 }
 
@@ -72,6 +75,36 @@ const Choice &Choices::forBytes(uint64_t bytes) const {
                                  return size < choice.firstByte;
                                });
   return std::prev(next)->choice;
+}
+
+/// On straight lines between what the table has, and beyond its end.
+static double interpolate(const std::vector<plan::SizedTime> &times,
+                          uint64_t bytes) {
+  if (times.empty())
+    return std::numeric_limits<double>::infinity();
+  auto isLess = [](const plan::SizedTime &time, uint64_t size) {
+    return time.bytes < size;
+  };
+  auto next = std::lower_bound(times.begin(), times.end(), bytes, isLess);
+  if (next == times.begin() || times.size() == 1)
+    return times.front().nanoseconds;
+  if (next == times.end())
+    --next;
+  const plan::SizedTime &a = *std::prev(next), &b = *next;
+  double slope = (double(b.nanoseconds) - double(a.nanoseconds)) /
+                 double(b.bytes - a.bytes);
+  // A measurement may get less from size to size, but not for ever.
+  return b.bytes < bytes
+             ? b.nanoseconds + std::max(slope, 0.0) * double(bytes - b.bytes)
+             : a.nanoseconds + slope * double(bytes - a.bytes);
+}
+
+Expectation Choices::expect(uint64_t bytes) const {
+  Expectation result;
+  result.isMeasured = choices.front().choice.reason == measured;
+  static const std::vector<plan::SizedTime> none;
+  result.nanoseconds = interpolate(table ? table->times : none, bytes);
+  return result;
 }
 
 Status Choices::set(const scclChoice *choice, const std::string &target) {

@@ -27,6 +27,23 @@ struct Choice {
   const char *reason = "";
 };
 
+/// What is expected of a plan for a call, to compare it with others.
+struct Expectation {
+  bool isMeasured = false;   ///< by a table of this device and kind of ranks
+  bool needsNoCopies = true; ///< right in the buffers of the call
+  double nanoseconds = 0;    ///< infinite if the plan does not say
+
+  /// True if a plan of this goes before one of `other`, whichever was loaded
+  /// first.
+  bool goesBefore(const Expectation &other) const {
+    if (isMeasured != other.isMeasured)
+      return isMeasured;
+    if (needsNoCopies != other.needsNoCopies)
+      return needsNoCopies;
+    return nanoseconds < other.nanoseconds;
+  }
+};
+
 /// The choices by size of one plan on one device.
 class Choices {
 public:
@@ -36,6 +53,8 @@ public:
                const std::vector<Program> &programs, const std::string &target,
                bool isOneProcess);
   const Choice &forBytes(uint64_t bytes) const;
+  /// What launches of so many bytes of a send buffer should take.
+  Expectation expect(uint64_t bytes) const;
   /// Fixes the choice; null takes that back.
   Status set(const scclChoice *choice, const std::string &target);
 
@@ -48,9 +67,11 @@ private:
               const char *reason) const;
   bool take(const plan::SizeTable &table, const char *reason);
 
+  static constexpr const char *measured = "measured here";
   const plan::Manifest *manifest = nullptr;
   const std::vector<Program> *programs = nullptr;
   std::vector<SizedChoice> choices;
+  const plan::SizeTable *table = nullptr; ///< where they are from; or null
   std::optional<Choice> forced;
 };
 

@@ -46,6 +46,10 @@ public:
   uint64_t ownBytes() const { return memory[rank]->size(); }
   /// True if there is code for the type and reduction.
   bool reduces(scclDataType type, scclRedOp op) const;
+  /// True if the buffers of `request` are one, as the collective allows.
+  bool isInPlace(const LaunchRequest &request) const;
+  /// What a launch of `request` should take.
+  Expectation expect(const LaunchRequest &request, bool isInPlace) const;
   /// Unmaps memory that is shared between processes.
   void unmap() { memory.clear(); }
 

@@ -70,27 +70,50 @@ std::string Communicator::describePlans() const {
   return text.empty() ? "nothing" : text;
 }
 
-Status Communicator::choose(const CollectiveCall &call, scclDataType type,
-                            scclRedOp op, CommPlan *&chosen) const {
-  const char *typeName = dataTypeName(type), *opName = reductionName(op);
+bool Communicator::serves(const CommPlan &plan, const CollectiveCall &call,
+                          const LaunchRequest &request) {
+  const plan::Manifest &info = plan.info();
+  return info.collective == call.name && !info.conditions &&
+         (!call.isRooted() || int(info.root) == call.root) &&
+         plan.reduces(request.type, request.op);
+}
+
+Status Communicator::choose(const CollectiveCall &call,
+                            const LaunchRequest &request,
+                            std::optional<bool> isInPlace,
+                            size_t &number) const {
+  const char *typeName = dataTypeName(request.type);
+  const char *opName = reductionName(request.op);
   if (!typeName || !opName)
-    return invalid(typeName ? "op is " + std::to_string(int(op))
-                            : "type is " + std::to_string(int(type)));
-  bool isRooted = call.root != CollectiveCall::noRoot;
-  for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
-    const plan::Manifest &info = (*plan)->info();
-    if (info.collective != call.name || info.conditions ||
-        (isRooted && int(info.root) != call.root) ||
-        !(*plan)->reduces(type, op))
+    return invalid(typeName ? "op is " + std::to_string(int(request.op))
+                            : "type is " + std::to_string(int(request.type)));
+  const CommPlan *best = nullptr;
+  std::optional<Expectation> expected; // of the best one, when there are two
+  for (size_t i = plans.size(); i-- > 0;) {
+    const CommPlan &plan = *plans[i];
+    if (!serves(plan, call, request))
       continue;
-    chosen = plan->get();
-    return {};
+    if (best) {
+      // With a root, ranks cannot know who else works in place.
+      bool place = !call.isRooted() &&
+                   (isInPlace ? *isInPlace : plan.isInPlace(request));
+      if (!expected)
+        expected = best->expect(request, place);
+      Expectation other = plan.expect(request, place);
+      if (!other.goesBefore(*expected))
+        continue;
+      expected = other;
+    }
+    best = &plan;
+    number = i;
   }
-  return {scclErrorUnsupported,
-          std::string("no plan is loaded for ") + call.name +
-              (isRooted ? " with root " + std::to_string(call.root) : "") +
-              " of " + typeName + " " + opName +
-              "; loaded: " + describePlans()};
+  if (best)
+    return {};
+  return {
+      scclErrorUnsupported,
+      std::string("no plan is loaded for ") + call.name +
+          (call.isRooted() ? " with root " + std::to_string(call.root) : "") +
+          " of " + typeName + " " + opName + "; loaded: " + describePlans()};
 }
 
 //===----------------------------------------------------------------------===//

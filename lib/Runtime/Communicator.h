@@ -13,6 +13,7 @@
 #include "LaunchQueue.h"
 
 #include <memory>
+#include <optional>
 
 namespace sccl {
 
@@ -21,6 +22,7 @@ struct CollectiveCall {
   const char *name;
   int root;
   static constexpr int noRoot = -1;
+  bool isRooted() const { return root != noRoot; }
 };
 
 /// What a scclComm is: one rank of a group, and the plans it has loaded.
@@ -47,9 +49,11 @@ public:
   Status load(const std::shared_ptr<const LoadedPlan> &plan);
   /// The plan as it was loaded; null if it was not.
   CommPlan *find(const LoadedPlan &plan) const;
-  /// The plan to take for a collective; fails if none is loaded that can.
-  Status choose(const CollectiveCall &call, scclDataType type, scclRedOp op,
-                CommPlan *&plan) const;
+  /// The number of the plan to take for a collective, see scclQueryPlan; fails
+  /// if none is loaded that can. Without `isInPlace` the buffers tell.
+  Status choose(const CollectiveCall &call, const LaunchRequest &request,
+                std::optional<bool> isInPlace, size_t &number) const;
+  CommPlan &plan(size_t number) const { return *plans[number]; }
 
   /// Collective; see scclLaunch.
   Status launch(CommPlan &plan, const LaunchRequest &request);
@@ -66,6 +70,8 @@ public:
 
 private:
   std::string describePlans() const;
+  static bool serves(const CommPlan &plan, const CollectiveCall &call,
+                     const LaunchRequest &request);
   Status launchNow(CommPlan &plan, const LaunchRequest &request);
   Status enqueue(CommPlan &plan, CommPlan::Flight &flight);
 

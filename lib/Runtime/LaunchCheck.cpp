@@ -22,6 +22,16 @@ static bool overlap(uintptr_t a, uint64_t aBytes, uintptr_t b,
   return aBytes != 0 && bBytes != 0 && a < b + bBytes && b < a + aBytes;
 }
 
+bool CommPlan::isInPlace(const LaunchRequest &request) const {
+  const plan::RankLayout &layout = manifest.layout[rank];
+  if (!layout.inPlaceOffset || !layout.inputSegments || !layout.outputSegments)
+    return false;
+  uint64_t segment = request.count * dataTypeBytes(request.type);
+  return uintptr_t(request.send) ==
+         uintptr_t(request.recv) +
+             uint64_t(int64_t(*layout.inPlaceOffset)) * segment;
+}
+
 Status CommPlan::checkBuffers(Flight &flight) const {
   const LaunchRequest &request = flight.request;
   const plan::RankLayout &layout = manifest.layout[rank];
@@ -48,9 +58,7 @@ Status CommPlan::checkBuffers(Flight &flight) const {
   }
   if (!overlap(send, sendBytes, recv, recvBytes))
     return {};
-  flight.isInPlace = layout.inPlaceOffset &&
-                     send == recv + uint64_t(int64_t(*layout.inPlaceOffset)) *
-                                        flight.segmentBytes;
+  flight.isInPlace = isInPlace(request);
   if (flight.isInPlace)
     return {};
   return invalid("send and recv overlap other than " + manifest.collective +
@@ -126,6 +134,16 @@ Status CommPlan::stepBack(Flight &flight) const {
   flight.choice.program = flight.choice.aloof;
   flight.choice.path = plan::Path::Direct;
   return findFunction(flight);
+}
+
+Expectation CommPlan::expect(const LaunchRequest &request,
+                             bool isInPlace) const {
+  uint64_t bytes =
+      manifest.sendSegments * request.count * dataTypeBytes(request.type);
+  Expectation result = choices.expect(bytes);
+  result.needsNoCopies =
+      !isInPlace || choices.forBytes(bytes).program->info->inPlace;
+  return result;
 }
 
 Status CommPlan::choose(Flight &flight) const {

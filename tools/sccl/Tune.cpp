@@ -72,12 +72,14 @@ public:
     uint64_t previous = 0;
     for (uint64_t size : sizes) {
       std::optional<plan::SizeChoice> best;
-      if (std::string error = findBest(size, best); !error.empty())
+      double bestSeconds = 0;
+      if (std::string error = findBest(size, best, bestSeconds); !error.empty())
         return error;
       // The border between two sizes is half-way in proportion.
       uint64_t border = std::sqrt(double(previous) * double(size));
       best->firstByte = table.choices.empty() ? 0 : border;
       previous = size;
+      table.times.push_back({size, uint64_t(std::llround(bestSeconds * 1e9))});
       if (table.choices.empty() || !isSame(table.choices.back(), *best))
         table.choices.push_back(*best);
     }
@@ -106,7 +108,8 @@ private:
     return result;
   }
 
-  std::string findBest(uint64_t size, std::optional<plan::SizeChoice> &best) {
+  std::string findBest(uint64_t size, std::optional<plan::SizeChoice> &best,
+                       double &bestSeconds) {
     MeasureRequest request;
     request.element = elementType(element);
     request.reduction = reduction;
@@ -133,7 +136,6 @@ private:
     showProgress(size, rounds * all.size(), rounds * all.size());
     // Of what is about as fast, the simplest.
     constexpr double noise = 1.03;
-    double bestSeconds = 0;
     for (size_t i = 0; i < all.size(); ++i)
       if (seconds[i] > 0 && (!best || seconds[i] * noise < bestSeconds)) {
         best = all[i];

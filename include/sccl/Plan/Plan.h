@@ -136,12 +136,21 @@ struct SizeChoice {
   bool operator==(const SizeChoice &) const = default;
 };
 
+/// What a launch of so many bytes of a send buffer takes.
+struct SizedTime {
+  uint64_t bytes = 0, nanoseconds = 0;
+  bool operator==(const SizedTime &) const = default;
+};
+
 /// Choices in ascending order of size, the first from 0 bytes on.
 struct SizeTable {
   std::string source;  ///< "model" or "measured"
   std::string target;  ///< where it was measured; empty for the model
   std::string ranksAs; ///< "threads" or "processes"; empty for the model
   std::vector<SizeChoice> choices;
+  /// What they take, in ascending order of size: estimated or measured, as the
+  /// source says. Empty if nobody knows.
+  std::vector<SizedTime> times = {};
   bool operator==(const SizeTable &) const = default;
 };
 

@@ -1,0 +1,54 @@
+//===- APISupport.h - What the C interface is made of -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_APISUPPORT_H
+#define SCCL_LIB_RUNTIME_APISUPPORT_H
+
+#include "Communicator.h"
+
+#include "sccl/sccl.h"
+
+#include <exception>
+#include <new>
+
+struct scclPlanImpl {
+  std::shared_ptr<const sccl::LoadedPlan> plan;
+};
+
+struct scclCommImpl {
+  std::unique_ptr<sccl::Communicator> comm;
+};
+
+namespace sccl {
+
+/// Keeps the message for scclGetLastErrorMessage.
+scclResult reportError(scclResult code, const char *message);
+
+/// Runs the body of an API function: no exception leaves it.
+template <typename Body> scclResult guarded(Body body) {
+  try {
+    Status status = body();
+    return status.ok() ? scclSuccess
+                       : reportError(status.code(), status.message().c_str());
+  } catch (const std::bad_alloc &) {
+    return reportError(scclErrorOutOfMemory, "out of memory");
+  } catch (const std::exception &error) {
+    return reportError(scclErrorInternal, error.what());
+  } catch (...) {
+    return reportError(scclErrorInternal, "unknown exception");
+  }
+}
+
+Status isNull(const char *name);
+/// Structures of the API begin with their size, so that they can grow.
+Status checkSize(size_t size, size_t expected, const char *name);
+/// Fails if the communicator cannot be used at all.
+Status checkComm(scclComm comm);
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_APISUPPORT_H

@@ -1,0 +1,229 @@
+//===- LaunchAPI.cpp - The C interface: launches and queries --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "APISupport.h"
+
+using namespace sccl;
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// The plan as `comm` has loaded it.
+static Status findPlan(scclComm comm, scclPlan plan, CommPlan *&loaded) {
+  if (Status status = checkComm(comm); !status.ok())
+    return status;
+  if (!plan)
+    return isNull("plan");
+  loaded = comm->comm->find(*plan->plan);
+  return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
+}
+
+scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
+                      void *recv, size_t count, scclDataType type, scclRedOp op,
+                      void *stream) {
+  return guarded([&]() -> Status {
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+      return status;
+    return comm->comm->launch(*loaded, {send, recv, count, type, op, stream});
+  });
+}
+
+scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
+                           void *recv, size_t count, scclDataType type,
+                           scclRedOp op, uint64_t *ticket) {
+  return guarded([&]() -> Status {
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+      return status;
+    if (!ticket)
+      return isNull("ticket");
+    return comm->comm->launchLater(
+        *loaded, {send, recv, count, type, op, nullptr}, *ticket);
+  });
+}
+
+scclResult scclWait(scclComm comm, uint64_t ticket) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    return comm->comm->await(ticket);
+  });
+}
+
+/// A launch of the plan that there is for a named collective.
+static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
+                              const LaunchRequest &request) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    size_t plan = 0;
+    if (Status status = comm->comm->choose(call, request, std::nullopt, plan);
+        !status.ok())
+      return status;
+    return comm->comm->launch(comm->comm->plan(plan), request);
+  });
+}
+
+scclResult scclAllReduce(const void *send, void *recv, size_t count,
+                         scclDataType type, scclRedOp op, scclComm comm,
+                         void *stream) {
+  return launchNamed({"all_reduce", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, op, stream});
+}
+
+scclResult scclReduceScatter(const void *send, void *recv, size_t count,
+                             scclDataType type, scclRedOp op, scclComm comm,
+                             void *stream) {
+  return launchNamed({"reduce_scatter", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, op, stream});
+}
+
+scclResult scclAllGather(const void *send, void *recv, size_t count,
+                         scclDataType type, scclComm comm, void *stream) {
+  return launchNamed({"all_gather", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclAllToAll(const void *send, void *recv, size_t count,
+                        scclDataType type, scclComm comm, void *stream) {
+  return launchNamed({"all_to_all", CollectiveCall::noRoot}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclBroadcast(const void *send, void *recv, size_t count,
+                         scclDataType type, int root, scclComm comm,
+                         void *stream) {
+  return launchNamed({"broadcast", root}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclReduce(const void *send, void *recv, size_t count,
+                      scclDataType type, scclRedOp op, int root, scclComm comm,
+                      void *stream) {
+  return launchNamed({"reduce", root}, comm,
+                     {send, recv, count, type, op, stream});
+}
+
+scclResult scclGather(const void *send, void *recv, size_t count,
+                      scclDataType type, int root, scclComm comm,
+                      void *stream) {
+  return launchNamed({"gather", root}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+scclResult scclScatter(const void *send, void *recv, size_t count,
+                       scclDataType type, int root, scclComm comm,
+                       void *stream) {
+  return launchNamed({"scatter", root}, comm,
+                     {send, recv, count, type, scclSum, stream});
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and queries
+//===----------------------------------------------------------------------===//
+
+scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!memory)
+      return isNull("memory");
+    return comm->comm->allocate(bytes, memory);
+  });
+}
+
+scclResult scclMemFree(scclComm comm, void *memory) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    return memory ? comm->comm->free(memory) : Status();
+  });
+}
+
+scclResult scclMemCopy(scclComm comm, void *to, const void *from,
+                       size_t bytes) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (bytes != 0 && (!to || !from))
+      return isNull(to ? "from" : "to");
+    return comm->comm->copy(to, from, bytes);
+  });
+}
+
+scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!bytes)
+      return isNull("bytes");
+    *bytes = comm->comm->ownBytes();
+    return {};
+  });
+}
+
+scclResult scclQueryTarget(scclComm comm, const char **target) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!target)
+      return isNull("target");
+    *target = comm->comm->group().device->target().c_str();
+    return {};
+  });
+}
+
+scclResult scclQueryPlan(scclComm comm, const char *collective, int root,
+                         int inPlace, size_t count, scclDataType type,
+                         scclRedOp op, int *plan) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    if (!collective || !plan)
+      return isNull(collective ? "plan" : "collective");
+    size_t number = 0;
+    if (Status status = comm->comm->choose(
+            {collective, root < 0 ? CollectiveCall::noRoot : root},
+            {nullptr, nullptr, count, type, op, nullptr}, inPlace != 0, number);
+        !status.ok())
+      return status;
+    *plan = int(number);
+    return {};
+  });
+}
+
+scclResult scclQueryChoice(scclComm comm, scclPlan plan, size_t count,
+                           scclDataType type, scclRedOp op,
+                           scclChoice *choice) {
+  return guarded([&]() -> Status {
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+      return status;
+    if (!choice)
+      return isNull("choice");
+    if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
+        !status.ok())
+      return status;
+    return loaded->queryChoice(count, type, op, *choice);
+  });
+}
+
+scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
+                             const scclChoice *choice) {
+  return guarded([&]() -> Status {
+    CommPlan *loaded = nullptr;
+    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+      return status;
+    if (choice)
+      if (Status status = checkSize(choice->size, sizeof(*choice), "choice");
+          !status.ok())
+        return status;
+    return loaded->setChoice(choice);
+  });
+}
