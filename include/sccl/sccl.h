@@ -211,7 +211,9 @@ SCCL_API scclResult scclCommCount(scclComm comm, int *numRanks);
 /**
  * Not collective: launches of other ranks that still need this one time out.
  * Frees memory of scclMemAlloc that was not freed. No other thread may be using
- * `comm`, and streams must be done with its launches. Null is allowed.
+ * `comm`, and streams must be done with its launches. Null is allowed. Destroys
+ * it in any case, but returns scclErrorInternal if, on a CPU, a program of a plan
+ * has written beside the memory that this rank has for it.
  */
 SCCL_API scclResult scclCommDestroy(scclComm comm);
 /**

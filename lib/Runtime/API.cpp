@@ -189,10 +189,14 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
 
 scclResult scclCommDestroy(scclComm comm) {
   return guarded([&]() -> Status {
-    if (comm && comm->comm->group().isInherited())
+    if (!comm)
+      return {};
+    bool isInherited = comm->comm->group().isInherited();
+    Status status = isInherited ? Status() : comm->comm->checkGaps();
+    if (isInherited)
       Communicator::abandon(std::move(comm->comm));
     delete comm;
-    return {};
+    return status;
   });
 }
 

@@ -113,8 +113,39 @@ Status CommPlan::prepare() {
     layouts.emplace_back(manifest, programs, other, maxPiece,
                          group.isStreamOrdered());
   memory.resize(numRanks);
-  return group.device->allocate(std::max<uint64_t>(layouts[rank].bytes, 1),
-                                memory[rank]);
+  if (Status status = group.device->allocate(
+          std::max<uint64_t>(layouts[rank].bytes, 1), memory[rank]);
+      !status.ok())
+    return status;
+  fillGaps();
+  return {};
+}
+
+static constexpr unsigned char gapByte = 0xA5;
+
+void CommPlan::fillGaps() const {
+  if (!group.device->isSynchronous())
+    return;
+  char *base = memory[rank]->data();
+  for (const MemoryLayout::Gap &gap : layouts[rank].gaps)
+    std::memset(base + gap.begin, gapByte, gap.end - gap.begin);
+}
+
+Status CommPlan::checkGaps() const {
+  if (!group.device->isSynchronous() || !memory[rank])
+    return {};
+  const char *base = memory[rank]->data();
+  auto isFilled = [&](const MemoryLayout::Gap &gap) {
+    return std::all_of(base + gap.begin, base + gap.end, [](char byte) {
+      return static_cast<unsigned char>(byte) == gapByte;
+    });
+  };
+  const std::vector<MemoryLayout::Gap> &gaps = layouts[rank].gaps;
+  if (std::all_of(gaps.begin(), gaps.end(), isFilled))
+    return {};
+  return {scclErrorInternal, "a program for " + manifest.collective +
+                                 " has written beside the memory that rank " +
+                                 std::to_string(rank) + " has for it"};
 }
 
 /// Fails on every rank in the same way if plans differ (check M1).

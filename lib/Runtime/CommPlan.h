@@ -50,6 +50,9 @@ public:
   bool isInPlace(const LaunchRequest &request) const;
   /// What a launch of `request` should take.
   Expectation expect(const LaunchRequest &request, bool isInPlace) const;
+  /// Fails if a program has written between the parts of this rank's memory. On
+  /// CPUs; nobody looks on GPUs.
+  Status checkGaps() const;
   /// Unmaps memory that is shared between processes.
   void unmap() { memory.clear(); }
 
@@ -112,6 +115,7 @@ private:
   Status join(const std::vector<struct PlanHello> &hellos);
   Status placeRankTables();
   uint64_t fitPiece() const;
+  void fillGaps() const;
   bool hasCopies() const;
 
   // Checks.

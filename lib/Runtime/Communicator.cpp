@@ -261,3 +261,10 @@ uint64_t Communicator::ownBytes() const {
     bytes += plan->ownBytes();
   return bytes;
 }
+
+Status Communicator::checkGaps() const {
+  for (const std::unique_ptr<CommPlan> &plan : plans)
+    if (Status status = plan->checkGaps(); !status.ok())
+      return status;
+  return {};
+}

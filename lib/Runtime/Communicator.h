@@ -67,6 +67,8 @@ public:
   /// See scclMemCopy.
   Status copy(void *to, const void *from, size_t bytes);
   uint64_t ownBytes() const;
+  /// See CommPlan::checkGaps.
+  Status checkGaps() const;
 
 private:
   std::string describePlans() const;

@@ -110,7 +110,10 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
   uint64_t end = 0;
   auto place = [&](uint64_t size) {
     uint64_t begin = end;
-    end = (end + size + line - 1) / line * line;
+    if (size != 0) {
+      end = (begin + size + line) / line * line;
+      gaps.push_back({begin + size, end});
+    }
     return begin;
   };
   const plan::RankLayout &buffers = manifest.layout[rank];

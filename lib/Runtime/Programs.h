@@ -69,6 +69,11 @@ struct MemoryLayout {
     uint64_t input = 0, output = 0, scratch = 0, control = 0;
   };
   std::vector<Separator> separators; ///< by program
+  /// What lies between the parts, which nobody may write.
+  struct Gap {
+    uint64_t begin, end;
+  };
+  std::vector<Gap> gaps;
 
   /// With `isEnqueued`, programs that do not announce themselves have scratch
   /// of their own, and separators.
