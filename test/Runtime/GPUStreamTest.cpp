@@ -157,6 +157,63 @@ TEST_P(StreamGPU, ReturnsBeforeTheWorkIsDone) {
             }));
 }
 
+/// Two launches of different sizes in one graph.
+static void *capture(StreamRank &rank, const RankEnd &end) {
+  rank.failed += check(rank.reduce(7) == scclSuccess, "before");
+  rank.streams.wait();
+  meet(end);
+  rank.failed += check(rank.streams.beginCapture() == 0, "begin");
+  meet(end);
+  rank.failed += check(rank.reduce() == scclSuccess, "capture") +
+                 check(rank.reduce(5) == scclSuccess, "capture");
+  meet(end);
+  void *graph = rank.streams.endCapture();
+  meet(end);
+  return graph;
+}
+
+/// A launch of another size in between, and a replay with other data.
+static void replayOnOtherData(StreamRank &rank, const RankEnd &end, void *graph,
+                              unsigned value) {
+  rank.failed += check(rank.reduce(100) == scclSuccess, "in between");
+  rank.streams.wait();
+  meet(end);
+  rank.failed += rank.set(float(value + end.rank));
+  rank.failed += check(rank.streams.replay(graph) == 0, "replay");
+  rank.streams.wait();
+  rank.failed += rank.expect(float(2 * value + 1));
+  meet(end);
+}
+
+/// Captures a graph with `program`, or with what is chosen if that is negative,
+/// and replays it.
+static int replayOften(StreamRank &rank, const RankEnd &end, int program,
+                       unsigned replays, const Fake &fake) {
+  scclChoice choice = {};
+  choice.size = sizeof(choice);
+  choice.program = program;
+  if (program >= 0)
+    rank.failed +=
+        check(!scclCommSetChoice(rank.member.comm, rank.member.plan, &choice),
+              "choice");
+  void *graph = capture(rank, end);
+  unsigned before = fake.launches();
+  for (unsigned i = 0; i < replays; ++i) {
+    rank.failed += check(rank.streams.replay(graph) == 0, "replay");
+    if (i % 100 == 0)
+      replayOnOtherData(rank, end, graph, i);
+  }
+  rank.streams.wait();
+  // The library has launched what was in between, and no more.
+  rank.failed +=
+      check(fake.launches() - before <= 2 * 10 * 2, "launches of the library");
+  rank.failed += rank.expect(2 * (replays - 100) + 1) +
+                 check(scclCommGetError(rank.member.comm) == 0, "no error");
+  rank.streams.drop(graph);
+  meet(end);
+  return rank.failed;
+}
+
 TEST_P(StreamGPU, ReplaysAGraph) {
   for (const char *name : {"pair-halves-all_reduce", "pair-all_reduce"})
     for (int program : {-1, 0, 1, 2}) {
@@ -164,60 +221,14 @@ TEST_P(StreamGPU, ReplaysAGraph) {
       // Once is enough of the long one; all take their time on a busy machine.
       bool isLong = program < 0 && name == std::string("pair-all_reduce");
       const unsigned replays = isLong ? 1000 : 100;
-      EXPECT_EQ(
-          0, runRanks(
-                 2, RanksAs::Threads,
-                 [&](const RankEnd &end) {
-                   StreamRank rank(fake, end, bytes, kind);
-                   if (rank.failed)
-                     return 1;
-                   scclChoice choice = {};
-                   choice.size = sizeof(choice);
-                   choice.program = program;
-                   int failed = program < 0
-                                    ? 0
-                                    : check(!scclCommSetChoice(rank.member.comm,
-                                                               rank.member.plan,
-                                                               &choice),
-                                            "choice");
-                   failed += check(rank.reduce(7) == scclSuccess, "before");
-                   rank.streams.wait();
-                   meet(end);
-                   failed += check(rank.streams.beginCapture() == 0, "begin");
-                   meet(end);
-                   // Two launches of different sizes in one graph.
-                   failed += check(rank.reduce() == scclSuccess, "capture") +
-                             check(rank.reduce(5) == scclSuccess, "capture");
-                   meet(end);
-                   void *graph = rank.streams.endCapture();
-                   meet(end);
-                   unsigned before = fake.launches();
-                   for (unsigned i = 0; i < replays; ++i) {
-                     failed += check(rank.streams.replay(graph) == 0, "replay");
-                     if (i % 100 != 0)
-                       continue;
-                     // Others of another size in between, with other data.
-                     failed +=
-                         check(rank.reduce(100) == scclSuccess, "in between");
-                     rank.streams.wait();
-                     meet(end);
-                     failed += rank.set(float(i + end.rank));
-                     failed += check(rank.streams.replay(graph) == 0, "replay");
-                     rank.streams.wait();
-                     failed += rank.expect(float(2 * i + 1));
-                     meet(end);
-                   }
-                   rank.streams.wait();
-                   // The library has launched what was in between, and no more.
-                   failed += check(fake.launches() - before <= 2 * 10 * 2,
-                                   "launches of the library");
-                   failed += rank.expect(2 * (replays - 100) + 1) +
-                             check(scclCommGetError(rank.member.comm) == 0,
-                                   "no error");
-                   rank.streams.drop(graph);
-                   meet(end);
-                   return failed;
-                 }))
+      EXPECT_EQ(0, runRanks(2, RanksAs::Threads,
+                            [&](const RankEnd &end) {
+                              StreamRank rank(fake, end, bytes, kind);
+                              return rank.failed
+                                         ? 1
+                                         : replayOften(rank, end, program,
+                                                       replays, fake);
+                            }))
           << name << ", program " << program;
     }
 }
