@@ -68,12 +68,70 @@ struct PlannedTransfer {
   uint32_t depth = none;
 };
 
+/// Who writes each slot of a program.
+class SlotWriters {
+public:
+  explicit SlotWriters(ProgramOp program)
+      : slots(program), writers(slots.size(), none) {}
+
+  /// Enters transfer number `index`. Emits an error and fails if there is a
+  /// writer already.
+  LogicalResult enter(TransferOpInterface op, uint32_t index) {
+    std::optional<size_t> again;
+    slots.forEach(op.getWrite(), [&](size_t slot) {
+      if (writers[slot] != none && !again)
+        again = slot;
+      writers[slot] = index;
+    });
+    if (!again)
+      return success();
+    SlotRange slot = slots.slotAt(*again);
+    return op->emitOpError()
+           << "writes " << stringifyBuffer(slot.buffer) << '[' << slot.slot
+           << "] of rank " << slot.rank << " a second time";
+  }
+
+  /// Calls `visit` with each transfer whose result `op` reads, at least once.
+  template <typename Visit>
+  void forEachWriter(TransferOpInterface op, Visit visit) const {
+    uint32_t last = none;
+    for (const SlotRange &read : op.getReads())
+      slots.forEach(read, [&](size_t slot) {
+        if (writers[slot] != none && writers[slot] != last)
+          visit(last = writers[slot]);
+      });
+  }
+
+private:
+  SlotNumbering slots;
+  std::vector<uint32_t> writers; ///< by slot: the transfer, or none
+};
+} // namespace
+
+/// Ready signals and final waits need a local channel on every rank.
+static void addLocalChannels(ProgramOp program) {
+  for (RankOp rank : program.getBody().getOps<RankOp>()) {
+    if (llvm::any_of(rank.getBody().getOps<ChannelOp>(),
+                     [&](ChannelOp channel) {
+                       return channel.getPeer() == rank.getRank();
+                     }))
+      continue;
+    OpBuilder builder(rank.getContext());
+    if (rank.getBody().empty())
+      builder.createBlock(&rank.getBody());
+    builder.setInsertionPointToStart(&rank.getBody().front());
+    auto channel = ChannelOp::create(builder, rank.getLoc(), rank.getRank());
+    builder.createBlock(&channel.getBody());
+  }
+}
+
+namespace {
 class FlagSync {
 public:
-  explicit FlagSync(ProgramOp program) : program(program) {}
+  explicit FlagSync(ProgramOp program) : program(program), writers(program) {}
 
   LogicalResult run() {
-    addLocalChannels();
+    addLocalChannels(program);
     collectTransfers();
     if (failed(refuseEngines()) || failed(findWriters()))
       return failure();
@@ -96,23 +154,6 @@ public:
   }
 
 private:
-  /// Ready signals and final waits need a local channel on every rank.
-  void addLocalChannels() {
-    for (RankOp rank : program.getBody().getOps<RankOp>()) {
-      if (llvm::any_of(rank.getBody().getOps<ChannelOp>(),
-                       [&](ChannelOp channel) {
-                         return channel.getPeer() == rank.getRank();
-                       }))
-        continue;
-      OpBuilder builder(rank.getContext());
-      if (rank.getBody().empty())
-        builder.createBlock(&rank.getBody());
-      builder.setInsertionPointToStart(&rank.getBody().front());
-      auto channel = ChannelOp::create(builder, rank.getLoc(), rank.getRank());
-      builder.createBlock(&channel.getBody());
-    }
-  }
-
   void collectTransfers() {
     for (RankOp rank : program.getBody().getOps<RankOp>())
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
@@ -132,35 +173,10 @@ private:
   }
 
   LogicalResult findWriters() {
-    slots.emplace(program);
-    writers.assign(slots->size(), none);
-    for (auto [index, transfer] : llvm::enumerate(transfers)) {
-      std::optional<size_t> again;
-      slots->forEach(transfer.op.getWrite(), [&, index = index](size_t slot) {
-        if (writers[slot] != none && !again)
-          again = slot;
-        writers[slot] = index;
-      });
-      if (!again)
-        continue;
-      SlotRange slot = slots->slotAt(*again);
-      return transfer.op->emitOpError()
-             << "writes " << stringifyBuffer(slot.buffer) << '[' << slot.slot
-             << "] of rank " << slot.rank << " a second time";
-    }
+    for (auto [index, transfer] : llvm::enumerate(transfers))
+      if (failed(writers.enter(transfer.op, index)))
+        return failure();
     return success();
-  }
-
-  /// Calls `visit` with each transfer whose result `transfer` reads, at least
-  /// once.
-  template <typename Visit>
-  void forEachWriter(PlannedTransfer &transfer, Visit visit) {
-    uint32_t last = none;
-    for (const SlotRange &read : transfer.op.getReads())
-      slots->forEach(read, [&](size_t slot) {
-        if (writers[slot] != none && writers[slot] != last)
-          visit(last = writers[slot]);
-      });
   }
 
   /// Computes the depths of a transfer and of those it depends on. One that
@@ -178,7 +194,7 @@ private:
       }
       uint32_t depth = 0;
       std::vector<uint32_t> missing;
-      forEachWriter(transfer, [&](uint32_t index) {
+      writers.forEachWriter(transfer.op, [&](uint32_t index) {
         PlannedTransfer &writer = transfers[index];
         if (writer.op.getStep() != transfer.op.getStep())
           return;
@@ -232,7 +248,7 @@ private:
           group.tell(read.rank);
       if (unsigned owner = transfer.op.getWrite().rank; owner != rank)
         group.tell(owner);
-      forEachWriter(transfer, [&](uint32_t index) {
+      writers.forEachWriter(transfer.op, [&](uint32_t index) {
         if (transfers[index].channel == transfer.channel)
           return;
         group.producers.push_back(transfers[index].group);
@@ -333,8 +349,7 @@ private:
   std::vector<ChannelPlan> plans;
   std::vector<PlannedTransfer> transfers; ///< channel by channel, in order
   std::vector<StepGroup> groups;          ///< likewise
-  std::optional<SlotNumbering> slots;
-  std::vector<uint32_t> writers; ///< by slot: the transfer, or none
+  SlotWriters writers;
   std::vector<std::vector<uint32_t>> channelsTo, signallers; ///< by rank
 };
 
