@@ -247,15 +247,23 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     }
   }
 
+  static SmallVector<LocalReduceOp> findReductions(ProgramOp program) {
+    SmallVector<LocalReduceOp> reductions;
+    program.walk([&](LocalReduceOp op) { reductions.push_back(op); });
+    return reductions;
+  }
+
   FusionCounts fuse(ProgramOp program) {
     FusionCounts counts;
+    SmallVector<LocalReduceOp> combines = findReductions(program);
+    if (combines.empty())
+      return counts;
     SlotUses uses(program);
     SmallVector<GetOp> gets;
     program.walk([&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)
       counts.gets += fuseWithCombine(get, uses);
-    SmallVector<LocalReduceOp> combines;
-    program.walk([&](LocalReduceOp op) { combines.push_back(op); });
+    combines = findReductions(program);
     SlotUses usesNow(program);
     for (LocalReduceOp combine : combines)
       counts.puts += fuseWithPut(combine, usesNow);

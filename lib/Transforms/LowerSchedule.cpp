@@ -30,28 +30,68 @@ namespace sccl::coll {
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
-static void createTransfer(OpBuilder &builder, Location loc,
-                           const PlannedTransfer &t) {
+namespace {
+/// Creates the ops of a program. There are many, and of their attributes few:
+/// each is looked up in the context once.
+class ProgramWriter {
+public:
+  ProgramWriter(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc), unit(builder.getUnitAttr()) {
+    for (Buffer buffer : {Buffer::Input, Buffer::Output, Buffer::Scratch})
+      buffers.push_back(BufferAttr::get(builder.getContext(), buffer));
+  }
+
+  void createRank(unsigned number, PlannedRank &state);
+
+private:
+  void createTransfer(const PlannedTransfer &transfer);
+
+  IntegerAttr number(unsigned value) {
+    if (value >= numbers.size())
+      return builder.getI32IntegerAttr(value);
+    if (!numbers[value])
+      numbers[value] = builder.getI32IntegerAttr(value);
+    return numbers[value];
+  }
+  BufferAttr buffer(const Slot &slot) const {
+    return buffers[unsigned(slot.buffer)];
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  UnitAttr unit;
+  std::vector<BufferAttr> buffers; ///< by number
+  /// By value, as far as that is small; null if not looked up yet.
+  std::vector<IntegerAttr> numbers = std::vector<IntegerAttr>(1 << 16);
+};
+} // namespace
+
+void ProgramWriter::createTransfer(const PlannedTransfer &t) {
+  IntegerAttr once = number(1), zero = number(0);
   auto slots = [&](auto create) {
-    create(t.chunk, t.count, t.src.buffer, t.src.index, t.dst.buffer,
-           t.dst.index, t.step);
+    create(number(t.chunk), number(t.count), buffer(t.src), number(t.src.index),
+           buffer(t.dst), number(t.dst.index), number(t.step), once, zero, zero,
+           zero);
   };
   if (t.rhs)
-    LocalReduceOp::create(builder, loc, t.chunk, t.count, t.src.buffer,
-                          t.src.index, t.rhs->buffer, t.rhs->index,
-                          t.dst.buffer, t.dst.index, t.step, t.isFinal);
+    LocalReduceOp::create(
+        builder, loc, number(t.chunk), number(t.count), buffer(t.src),
+        number(t.src.index), buffer(*t.rhs), number(t.rhs->index),
+        buffer(t.dst), number(t.dst.index), number(t.step),
+        t.isFinal ? unit : UnitAttr(), once, zero, zero, zero, zero);
   else if (t.phase != Phase::Move)
     slots([&](auto... s) { CopyOp::create(builder, loc, s...); });
   else if (t.transport == SendTransport::Pull)
-    slots([&](auto... s) { GetOp::create(builder, loc, false, s...); });
+    slots([&](auto... s) { GetOp::create(builder, loc, UnitAttr(), s...); });
   else
     slots([&](auto... s) {
-      PutOp::create(builder, loc, t.transport == SendTransport::DMA, s...);
+      PutOp::create(builder, loc,
+                    t.transport == SendTransport::DMA ? unit : UnitAttr(),
+                    s...);
     });
 }
 
-static void createRank(OpBuilder &builder, Location loc, unsigned number,
-                       PlannedRank &state) {
+void ProgramWriter::createRank(unsigned number, PlannedRank &state) {
   auto rank = RankOp::create(builder, loc, number, state.scratchSlots);
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&rank.getBody());
@@ -61,7 +101,7 @@ static void createRank(OpBuilder &builder, Location loc, unsigned number,
     OpBuilder::InsertionGuard channelGuard(builder);
     builder.createBlock(&channel.getBody());
     for (const PlannedTransfer &transfer : planned.transfers)
-      createTransfer(builder, loc, transfer);
+      createTransfer(transfer);
   }
 }
 
@@ -98,8 +138,9 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
         doubleBuffer || ll ? builder.getUnitAttr() : nullptr,
         ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
+    ProgramWriter writer(builder, op.getLoc());
     for (auto [number, state] : llvm::enumerate(ranks)) {
-      createRank(builder, op.getLoc(), number, state);
+      writer.createRank(number, state);
       SCCL_LOG(logger, "rank " << number << ": " << state.channels.size()
                                << " channels, " << state.scratchSlots
                                << " slots of scratch");

@@ -73,21 +73,27 @@ private:
 class PairTable {
 public:
   PairTable(unsigned numRanks, unsigned numChunks)
-      : numRanks(numRanks), pairs(numRanks * numChunks) {}
+      : numRanks(numRanks), numChunks(numChunks), pairs(numRanks * numChunks) {}
 
   void insert(unsigned rank, unsigned chunk) {
     pairs.insert(chunk * numRanks + rank);
   }
   /// Ends the insertions. Returns the number of pairs.
-  size_t finish() { return pairs.finish(); }
+  size_t finish() {
+    size_t total = pairs.finish();
+    isFull = total == size_t(numRanks) * numChunks;
+    return total;
+  }
   /// The number of a pair that has been inserted, after finish().
   size_t number(unsigned rank, unsigned chunk) const {
-    return pairs.countBelow(chunk * numRanks + rank);
+    unsigned pair = chunk * numRanks + rank;
+    return isFull ? pair : pairs.countBelow(pair);
   }
 
 private:
-  unsigned numRanks;
-  NumberedSet pairs; ///< at most Collective::maxPairs
+  unsigned numRanks, numChunks;
+  bool isFull = false; ///< every pair has been inserted
+  NumberedSet pairs;   ///< at most Collective::maxPairs
 };
 
 } // namespace sccl::coll

@@ -162,11 +162,13 @@ LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,
   size_t number = numberOf(range, i);
   SlotState &state = states[number];
   auto slot = [&] { return SlotRange{range.rank, range.buffer, range[i], 1}; };
-  if (state.writer != none) {
+  // What the same op wrote needs to be asked for once.
+  std::pair<size_t, uint32_t> pair(executed.size(), state.writer);
+  if (state.writer != none && pair != lastAsked) {
     const Executed &writer = executed[state.writer];
-    if (auto question = order.isBefore(writer.access);
-        question != EventOrder::yes)
-      claim({Claim::ReadRace, question, op, slot(), writer.op});
+    claim({Claim::ReadRace, order.isBefore(writer.access), op, slot(),
+           writer.op});
+    lastAsked = pair;
   }
   if (state.chunk != chunk) {
     if (failed(settle()))

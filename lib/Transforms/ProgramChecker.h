@@ -107,6 +107,9 @@ private:
   std::vector<unsigned> numContributors; ///< to each chunk
   std::vector<SlotState> states;         ///< by number of the slot
   std::vector<Executed> executed;
+  /// The last reader, as the number of ops up to it, and the writer that it was
+  /// asked about.
+  std::pair<size_t, uint32_t> lastAsked = {0, none};
   /// The last read by each channel of slots that are rewritten.
   llvm::DenseMap<size_t, llvm::SmallVector<uint32_t, 2>> readers;
   /// The last access of a channel to a rank's buffers.
