@@ -150,7 +150,8 @@ def read_tables(text):
 
 
 def rows_of(table, first, count):
-    """The helpers that rows of a table stand for, with their flags."""
+    """The helpers that rows of a table stand for, with their flags. A transfer that
+    is repeated stands for as many."""
     rows = []
     for row in range(count):
         word = (first + row * ROW_UNITS) * UNIT_WORDS
@@ -158,7 +159,10 @@ def rows_of(table, first, count):
         if kind >= len(HELPERS):  # LL words; bit 3 tells that they are reduced
             kind = (kind - len(HELPERS)) >> 3
         is_flag = HELPERS[kind] in ("coll_signal", "coll_wait")
-        rows.append((HELPERS[kind], table[word + 2] if is_flag else 0))
+        if is_flag:
+            rows.append((HELPERS[kind], table[word + 2]))
+        else:
+            rows += [(HELPERS[kind], 0)] * table[word + 3]
     return rows
 
 

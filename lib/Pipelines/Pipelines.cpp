@@ -43,6 +43,7 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
                                  .doubleBuffer = options.doubleBuffer,
                                  .ll = options.ll}));
   manager.addPass(coll::createFuseReductions({.explain = options.explain}));
+  manager.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
     manager.addPass(coll::createInsertStepBarriers());
   } else {
@@ -128,6 +129,11 @@ LogicalResult sccl::runPasses(ModuleOp module,
   // Fails in programs that have not registered them, too.
   (void)applyPassManagerCLOptions(manager);
   applyDefaultTimingPassManagerCLOptions(manager);
+#ifdef NDEBUG
+  // coll-check-program does it, before anybody relies on programs. After each
+  // pass verifiers took a fifth of the time.
+  manager.enableVerifier(false);
+#endif
   add(manager);
   return manager.run(module);
 }

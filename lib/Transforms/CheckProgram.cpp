@@ -12,6 +12,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -62,6 +63,9 @@ struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
   using CheckProgramBase::CheckProgramBase;
 
   void runOnOperation() override {
+    // Pass managers may have been told not to.
+    if (failed(verify(getOperation())))
+      return signalPassFailure();
     for (ProgramOp program : getOperation().getOps<ProgramOp>())
       if (failed(check(program)))
         return signalPassFailure();
