@@ -34,6 +34,12 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     steps (or for any number), with its proof; `sccl pareto` and the synthesize
     pass put it there, `coll-check-schedule` verifies it.
 
+    With `period` the schedule is pipelined: chunks are cut into pieces that
+    follow each other through the steps, one piece every `period` rounds. All
+    steps are then under way at once, each for another piece, and a limit of
+    bandwidth b lets b * `period` chunks through in all steps together. The
+    rounds of a step are those it takes alone.
+
     Whether the schedule is right (postcondition, bandwidth) is a question about
     the whole op, answered by the pass `coll-check-schedule`, not the verifier.
 
@@ -47,7 +53,8 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     - (schedule_c1) the topology and the collective exist;
     - (schedule_c2) the collective exists for these ranks, chunks and root;
     - (schedule_c3) the body holds only `coll.step`;
-    - (schedule_c4) all sends together move at most 67108864 chunks.
+    - (schedule_c4) all sends together move at most 67108864 chunks;
+    - (schedule_c5) `period` is between 1 and 1048576.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -60,17 +67,31 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
         coll.send 1 over 1 -> 0
       }
     }
+    coll.topology @line ranks = 3 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 2 bandwidth = 1
+    }
+    coll.schedule @bc of broadcast on @line chunks = 1 root = 0 period = 1 {
+      coll.step rounds = 1 {
+        coll.send 0 over 0 -> 1
+      }
+      coll.step rounds = 1 {
+        coll.send 0 over 1 -> 2
+      }
+    }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        Coll_CollectiveRef:$collective,
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root,
+                       OptionalAttr<I32Attr>:$period,
                        OptionalAttr<StrAttr>:$certificate);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
-    `chunks` `=` $chunks (`root` `=` $root^)? attr-dict-with-keyword $body
+    `chunks` `=` $chunks (`root` `=` $root^)? (`period` `=` $period^)?
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }

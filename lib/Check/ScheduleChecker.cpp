@@ -50,8 +50,9 @@ private:
   std::vector<std::vector<std::pair<unsigned, unsigned>>> rows;
 };
 
-/// Counts the chunks of one step. Remembers which links and limits are in use,
-/// so that a step costs its own sends and not the size of the topology.
+/// Counts the chunks of one step, or of a period. Remembers which links and
+/// limits are in use, so that a step costs its own sends and not the size of
+/// the topology.
 class BandwidthMeter {
 public:
   explicit BandwidthMeter(const Topology &topology)
@@ -103,25 +104,29 @@ class StructurePass {
 public:
   StructurePass(const Topology &topology, const Collective &collective)
       : topology(topology), collective(collective), links(topology),
-        meter(topology) {}
+        meter(topology), periodMeter(topology) {}
 
   std::optional<Finding> run(const Schedule &schedule) {
     for (uint32_t step = 0; step < schedule.steps.size(); ++step)
       if (std::optional<Finding> found = checkStep(schedule.steps[step], step))
         return found;
-    return std::nullopt;
+    return checkPeriod(schedule);
   }
 
 private:
   std::optional<Finding> checkStep(const Step &step, uint32_t index);
+  std::optional<Finding> checkPeriod(const Schedule &schedule);
   std::optional<Finding> checkNumbers(const Send &send, Position at) const;
+  /// "link 0 -> 1 carries 3 chunks", with the link if it is one.
+  std::string describe(BandwidthMeter::Excess found,
+                       std::optional<Link> &link) const;
   Finding excess(const Step &step, Position at,
                  BandwidthMeter::Excess found) const;
 
   const Topology &topology;
   const Collective &collective;
   LinkTable links;
-  BandwidthMeter meter;
+  BandwidthMeter meter, periodMeter;
 };
 } // namespace
 
@@ -183,21 +188,49 @@ std::optional<Finding> StructurePass::checkStep(const Step &step,
   return std::nullopt;
 }
 
-Finding StructurePass::excess(const Step &step, Position at,
-                              BandwidthMeter::Excess found) const {
+/// All steps together. The first pass over them found every link.
+std::optional<Finding> StructurePass::checkPeriod(const Schedule &schedule) {
+  if (!schedule.isPipelined())
+    return std::nullopt;
+  for (const Step &step : schedule.steps)
+    for (const Send &send : step.sends)
+      periodMeter.count(*links.find(send.src, send.dst));
+  std::optional<BandwidthMeter::Excess> found =
+      periodMeter.finishStep(schedule.period);
+  if (!found)
+    return std::nullopt;
+  std::optional<Link> link;
+  std::string subject = describe(*found, link);
+  unsigned bandwidth = topology.limits()[found->first].bandwidth;
+  std::string message =
+      text(subject, " in all steps together, the limit is ",
+           uint64_t(bandwidth) * schedule.period, " (bandwidth ", bandwidth,
+           ", period ", schedule.period, ")");
+  return Finding{
+      {static_cast<uint32_t>(schedule.steps.size()), 0},
+      makeViolation(Rule::Bandwidth, std::move(message), {}, {}, {}, link)};
+}
+
+std::string StructurePass::describe(BandwidthMeter::Excess found,
+                                    std::optional<Link> &link) const {
   auto [index, load] = found;
   const BandwidthLimit &limit = topology.limits()[index];
+  if (limit.links.size() > 1)
+    return text("the ", limit.links.size(), " links of limit ", index,
+                " carry ", load, " chunks");
+  link = topology.links()[limit.links.front()];
+  return text("link ", link->src, " -> ", link->dst, " carries ", load,
+              " chunks");
+}
+
+Finding StructurePass::excess(const Step &step, Position at,
+                              BandwidthMeter::Excess found) const {
   std::optional<Link> link;
-  std::string subject =
-      text("the ", limit.links.size(), " links of limit ", index, " carry ");
-  if (limit.links.size() == 1) {
-    link = topology.links()[limit.links.front()];
-    subject = text("link ", link->src, " -> ", link->dst, " carries ");
-  }
-  std::string message =
-      text(subject, load, " chunks in step ", at.step, ", the limit is ",
-           uint64_t(limit.bandwidth) * step.rounds, " (bandwidth ",
-           limit.bandwidth, ", rounds ", step.rounds, ")");
+  std::string subject = describe(found, link);
+  unsigned bandwidth = topology.limits()[found.first].bandwidth;
+  std::string message = text(subject, " in step ", at.step, ", the limit is ",
+                             uint64_t(bandwidth) * step.rounds, " (bandwidth ",
+                             bandwidth, ", rounds ", step.rounds, ")");
   return Finding{at, makeViolation(Rule::Bandwidth, std::move(message), at.step,
                                    {}, {}, link)};
 }

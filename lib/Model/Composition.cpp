@@ -111,6 +111,10 @@ Result<Implementation> sccl::compose(const Implementation &first,
       send.payload = SendPayload::Current;
     keepUseful(next, /*combining=*/false, held);
   }
+  bool pipelined =
+      first.schedule.isPipelined() && second.schedule.isPipelined();
+  schedule.period =
+      pipelined ? first.schedule.period + second.schedule.period : 0;
   schedule.normalize();
   return Implementation{std::move(*collective), std::move(schedule)};
 }

@@ -7,6 +7,7 @@
 
 #include "sccl/Model/CostModel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -25,6 +26,19 @@ static std::optional<uint64_t> crossover(const Cost &current, const Cost &next,
   if (!(bytes < 0x1p63))
     return std::nullopt;
   return bytes < 0 ? 0 : static_cast<uint64_t>(std::floor(bytes)) + 1;
+}
+
+unsigned CostModel::bestPieces(const PipelinedCost &cost, double bytes,
+                               unsigned most) const {
+  double moving = cost.load.toDouble() * bytes * betaMicrosecondsPerByte;
+  double ideal = std::sqrt((cost.steps - 1.0) * moving / alphaMicroseconds);
+  // Without latency the division gives infinity, or nothing if S is 1.
+  double capped = std::isnan(ideal) ? 1 : std::clamp(ideal, 1.0, double(most));
+  unsigned below = static_cast<unsigned>(capped);
+  unsigned above = std::min(below + 1, most);
+  return microseconds(cost, bytes, above) < microseconds(cost, bytes, below)
+             ? above
+             : below;
 }
 
 std::vector<SizeRange> sccl::selectBySize(const std::vector<Cost> &costs,

@@ -112,6 +112,7 @@ Result<Implementation> sccl::invert(const Implementation &implementation) {
       inverse->combining() ? SendAction::Reduce : SendAction::Copy;
   RankChunkSet held = inverse->pre();
   Schedule result;
+  result.period = schedule.period;
   for (const Step &step : std::views::reverse(schedule.steps)) {
     Step &turned = result.steps.emplace_back();
     turned.rounds = step.rounds;

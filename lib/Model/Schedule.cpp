@@ -67,6 +67,66 @@ Cost sccl::costOf(const Schedule &schedule, const Collective &collective) {
 }
 
 //===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Counts chunks per limit.
+class LimitLoads {
+public:
+  explicit LimitLoads(const Topology &topology)
+      : topology(topology), limitsOf(topology.links().size()),
+        loads(topology.limits().size()) {
+    for (unsigned i = 0; i < topology.limits().size(); ++i)
+      for (unsigned link : topology.limits()[i].links)
+        limitsOf[link].push_back(i);
+  }
+
+  void add(const Step &step) {
+    for (const Send &send : step.sends)
+      for (unsigned limit : limitsOf[*topology.findLink(send.src, send.dst)])
+        ++loads[limit];
+  }
+  /// The rounds that they need; forgets them.
+  unsigned takeRounds() {
+    uint64_t rounds = 1;
+    for (unsigned i = 0; i < loads.size(); ++i) {
+      uint64_t bandwidth = topology.limits()[i].bandwidth;
+      rounds = std::max(rounds, (loads[i] + bandwidth - 1) / bandwidth);
+      loads[i] = 0;
+    }
+    return static_cast<unsigned>(rounds);
+  }
+
+private:
+  const Topology &topology;
+  std::vector<std::vector<unsigned>> limitsOf;
+  std::vector<uint64_t> loads;
+};
+} // namespace
+
+unsigned sccl::leastPeriod(const Schedule &schedule, const Topology &topology) {
+  LimitLoads loads(topology);
+  for (const Step &step : schedule.steps)
+    loads.add(step);
+  return loads.takeRounds();
+}
+
+void sccl::fitRounds(Schedule &schedule, const Topology &topology) {
+  LimitLoads loads(topology);
+  for (Step &step : schedule.steps) {
+    loads.add(step);
+    step.rounds = loads.takeRounds();
+  }
+}
+
+PipelinedCost sccl::pipelinedCostOf(const Schedule &schedule,
+                                    const Collective &collective) {
+  return {static_cast<unsigned>(schedule.steps.size()),
+          Rational(schedule.period, collective.chunks())};
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -139,7 +199,10 @@ std::string sccl::toTable(const Schedule &schedule, const Topology &topology) {
   std::string table = topology.name() + ": " +
                       plural(schedule.steps.size(), "step") + ", " +
                       plural(totalRounds(schedule), "round") + ", " +
-                      plural(schedule.numSends(), "send") + "\n";
+                      plural(schedule.numSends(), "send");
+  if (schedule.isPipelined())
+    table += ", a piece every " + plural(schedule.period, "round");
+  table += "\n";
   table += formatRow(header, width);
   for (const auto &[key, row] : rows)
     table += formatRow(row, width);

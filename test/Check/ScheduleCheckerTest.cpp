@@ -597,3 +597,42 @@ TEST(ScheduleChecker, AgreesWithASlowReplay) {
                     Rule::Contribution, Rule::Bandwidth, Rule::Postcondition})
     EXPECT_GT(seen[rule], 5u) << static_cast<int>(rule);
 }
+
+//===----------------------------------------------------------------------===//
+// Pipelined schedules
+//===----------------------------------------------------------------------===//
+
+TEST(ScheduleChecker, StepsOfAPeriodShareItsLimits) {
+  Topology t = builtin("line:3");
+  Collective c = make(Kind::AllGather, 3, 1);
+  Schedule s{{{1,
+               {{0, 0, 1, copy, current},
+                {1, 1, 0, copy, current},
+                {1, 1, 2, copy, current},
+                {2, 2, 1, copy, current}}},
+              {1, {{0, 1, 2, copy, current}, {2, 1, 0, copy, current}}}}};
+  // Every step fits into one round, both together do not.
+  expectAccepted(t, c, s);
+  s.period = 2;
+  expectAccepted(t, c, s);
+  s.period = 1;
+  Violation v = rejected(t, c, s);
+  EXPECT_EQ(v.rule, Rule::Bandwidth);
+  EXPECT_FALSE(v.step);
+  EXPECT_EQ(v.message, "link 1 -> 0 carries 2 chunks in all steps together, "
+                       "the limit is 1 (bandwidth 1, period 1)");
+  // What goes wrong in a step comes first, what is missing at the end last.
+  s.steps[1].sends.pop_back();
+  s.steps[1].sends[0] = {0, 1, 2, copy, input};
+  EXPECT_EQ(rejected(t, c, s).rule, Rule::ChunkNotHeld);
+}
+
+TEST(ScheduleChecker, APeriodDoesNotReplaceRounds) {
+  Topology t = builtin("line:2");
+  Collective c = make(Kind::Broadcast, 2, 2);
+  Schedule s{{{1, {{0, 0, 1, copy, current}, {1, 0, 1, copy, current}}}}};
+  s.period = 2;
+  EXPECT_EQ(rejected(t, c, s).step, 0u);
+  s.steps[0].rounds = 2;
+  expectAccepted(t, c, s);
+}

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/Schedule.h"
+#include "sccl/Model/CostModel.h"
 
 #include <gtest/gtest.h>
 
@@ -109,4 +110,44 @@ TEST(ScheduleTable, Marks) {
 TEST(ScheduleTable, Empty) {
   EXPECT_EQ(toTable(Schedule(), *makeBuiltinTopology("ring:2")),
             "ring:2: 0 steps, 0 rounds, 0 sends\nlink\n");
+}
+
+TEST(Schedule, PeriodAndRoundsThatLimitsAllow) {
+  Topology line = *makeBuiltinTopology("line:3");
+  Schedule schedule{{{9, {{0, 0, 1}, {1, 0, 1}, {2, 1, 2}}},
+                     {9, {{0, 1, 2}, {1, 1, 2}}},
+                     {9, {}}}};
+  fitRounds(schedule, line);
+  EXPECT_EQ(schedule.steps[0].rounds, 2u);
+  EXPECT_EQ(schedule.steps[1].rounds, 2u);
+  EXPECT_EQ(schedule.steps[2].rounds, 1u);
+  schedule.period = leastPeriod(schedule, line);
+  EXPECT_EQ(schedule.period, 3u);
+  Collective collective =
+      *Collective::make(CollectiveKind::Broadcast, 3, 6, /*root=*/0);
+  EXPECT_EQ(pipelinedCostOf(schedule, collective),
+            (PipelinedCost{3, Rational(1, 2)}));
+  // A limit on several links counts them together.
+  ASSERT_TRUE(line.addLimit({*line.findLink(0, 1), *line.findLink(1, 2)}, 2));
+  EXPECT_EQ(leastPeriod(schedule, line), 3u);
+  ASSERT_TRUE(line.addLimit({*line.findLink(1, 2), *line.findLink(0, 1)}, 1));
+  EXPECT_EQ(leastPeriod(schedule, line), 5u);
+}
+
+TEST(Schedule, PiecesThatPay) {
+  // 5 us, and 1 MiB over a link of 1 byte per ns in 1 us / 1000 bytes.
+  CostModel model{5, 1e-3};
+  PipelinedCost cost{4, Rational(1, 2)};
+  EXPECT_DOUBLE_EQ(model.microseconds(cost, 2e6, 10), 13 * (5 + 100));
+  // sqrt(3 * 1000 / 5) is 24.5.
+  unsigned best = model.bestPieces(cost, 2e6, 1000);
+  EXPECT_TRUE(best == 24 || best == 25);
+  for (unsigned pieces = 1; pieces < 100; ++pieces)
+    EXPECT_LE(model.microseconds(cost, 2e6, best),
+              model.microseconds(cost, 2e6, pieces));
+  EXPECT_EQ(model.bestPieces(cost, 2e6, 8), 8u);
+  EXPECT_EQ(model.bestPieces(cost, 1, 1000), 1u);
+  EXPECT_EQ(model.bestPieces({1, Rational(1, 2)}, 2e6, 1000), 1u);
+  EXPECT_EQ((CostModel{0, 1e-3}).bestPieces(cost, 2e6, 1000), 1000u);
+  EXPECT_EQ((CostModel{0, 1e-3}).bestPieces({1, Rational(1)}, 2e6, 1000), 1u);
 }

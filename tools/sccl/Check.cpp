@@ -41,28 +41,39 @@ int driver::checkMain() {
   return checkFile(input, json, certificateFile, dotFile);
 }
 
+static std::string pipeliningText(const Schedule &schedule,
+                                  const Collective &collective) {
+  if (!schedule.isPipelined())
+    return "";
+  return ", pipelined with load " +
+         pipelinedCostOf(schedule, collective).load.str();
+}
+
 /// What has been checked, one line or object each.
 static void report(coll::ScheduleOp op, bool json) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   Schedule schedule = coll::importSchedule(op);
   Cost cost = costOf(schedule, problem->collective);
-  if (json)
-    llvm::outs() << llvm::json::Value(llvm::json::Object{
-                        {"schedule", op.getSymName()},
-                        {"topology", problem->topology.name()},
-                        {"collective", problem->collective.name()},
-                        {"chunks", problem->collective.chunks()},
-                        {"steps", cost.steps},
-                        {"rounds", schedule.rounds()},
-                        {"status", "accepted"}})
-                 << '\n';
-  else
+  if (json) {
+    llvm::json::Object object{{"schedule", op.getSymName()},
+                              {"topology", problem->topology.name()},
+                              {"collective", problem->collective.name()},
+                              {"chunks", problem->collective.chunks()},
+                              {"steps", cost.steps},
+                              {"rounds", schedule.rounds()},
+                              {"status", "accepted"}};
+    if (schedule.isPipelined())
+      object["period"] = schedule.period;
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+  } else {
     llvm::outs() << "schedule @" << op.getSymName() << ": accepted, "
                  << problem->collective.name() << " on "
                  << problem->topology.name() << ", "
                  << problem->collective.chunks() << " chunks, " << cost.steps
                  << " steps, " << schedule.rounds()
-                 << " rounds, R/C = " << cost.bandwidth.str() << '\n';
+                 << " rounds, R/C = " << cost.bandwidth.str()
+                 << pipeliningText(schedule, problem->collective) << '\n';
+  }
 }
 
 static void report(coll::ProgramOp op, bool json) {
@@ -89,6 +100,20 @@ static bool writeGraph(Programs programs, llvm::StringRef path) {
          writeFile(path, text);
 }
 
+/// True if no schedule with as many steps is cheaper, says `certificate`; or
+/// none has a smaller load, if it is about pipelined ones.
+static bool isOptimalBy(const Certificate &certificate,
+                        const Schedule &schedule,
+                        const Collective &collective) {
+  if (certificate.steps.value_or(schedule.steps.size()) !=
+      schedule.steps.size())
+    return false;
+  if (certificate.pipelined)
+    return schedule.isPipelined() &&
+           certificate.bound == pipelinedCostOf(schedule, collective).load;
+  return certificate.bound == costOf(schedule, collective).bandwidth;
+}
+
 /// Verifies the claim in `path` for the problem of `op`, and says what it is
 /// worth for the schedule.
 static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
@@ -110,9 +135,8 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
     fail(path + ": the certificate does not hold: " + *reason + " (A2)");
     return false;
   }
-  Cost cost = costOf(coll::importSchedule(op), problem->collective);
-  bool optimal = certificate->bound == cost.bandwidth &&
-                 certificate->steps.value_or(cost.steps) == cost.steps;
+  bool optimal =
+      isOptimalBy(*certificate, coll::importSchedule(op), problem->collective);
   if (json)
     llvm::outs() << llvm::json::Value(
                         llvm::json::Object{{"certificate", path},

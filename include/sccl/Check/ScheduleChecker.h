@@ -31,7 +31,7 @@ struct Violation {
     RedundantSend, ///< the receiver already holds it, or gets it twice
     Contribution,  ///< a contribution would be counted twice
     WrongAction,   ///< a reduce in a collective that does not combine
-    Bandwidth,     ///< a limit is exceeded in a step
+    Bandwidth,     ///< a limit is exceeded in a step, or in a period
     Postcondition, ///< a rank lacks a chunk, or part of it, at the end
   };
   Rule rule;
@@ -51,6 +51,8 @@ struct Violation {
 ///  - no rank receives what it already holds;
 ///  - in a step of r rounds the links of a limit with bandwidth b carry at most
 ///    b * r chunks;
+///  - if it is pipelined with period p, at most b * p in all steps together, so
+///    that steps of different pieces have room at the same time;
 ///  - at the end every rank holds the chunks of its postcondition; in combining
 ///    collectives with the contribution of every rank exactly once.
 /// Time is linear in the sends (times the ranks / 64 if combining).

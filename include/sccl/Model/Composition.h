@@ -21,7 +21,9 @@ namespace sccl {
 /// The steps of `first`, then those of `second`, on the same topology. The
 /// result is one of the named kinds if its pre- and postcondition are those of
 /// one, with the C of `first`. Sends of `second` to ranks that already have
-/// the chunk as a side effect of `first` are left out. Fails unless the
+/// the chunk as a side effect of `first` are left out. If both are pipelined,
+/// so is the result, with the sum of their periods, which `leastPeriod` may
+/// lower. Fails unless the
 /// postcondition of `first` is the precondition of `second`, and if `second`
 /// combines: a rank would not know which values are already sums.
 Result<Implementation> compose(const Implementation &first,

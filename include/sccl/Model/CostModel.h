@@ -27,6 +27,19 @@ struct CostModel {
     return cost.steps * alphaMicroseconds +
            cost.bandwidth.toDouble() * bytes * betaMicrosecondsPerByte;
   }
+  /// The same of a pipelined schedule with chunks in `pieces` pieces, see
+  /// Schedule.h.
+  double microseconds(const PipelinedCost &cost, double bytes,
+                      unsigned pieces) const {
+    return (pieces + cost.steps - 1.0) *
+           (alphaMicroseconds + cost.load.toDouble() * bytes *
+                                    betaMicrosecondsPerByte / pieces);
+  }
+  /// The number of pieces, up to `most`, with which that is least; the smallest
+  /// of several. The formula has its minimum over the reals at
+  /// sqrt((S - 1) * load * L * beta / alpha).
+  unsigned bestPieces(const PipelinedCost &cost, double bytes,
+                      unsigned most) const;
 };
 
 /// Send buffers of `firstByte` bytes and more, up to the next range, are served

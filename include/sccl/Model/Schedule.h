@@ -9,6 +9,16 @@
 // the number of rounds and the sends. All sends of a step read the state before
 // the step.
 //
+// A schedule may also be *pipelined*: every chunk is cut into m pieces, and
+// piece p is in step s while piece p + 1 is in step s - 1, so that all steps
+// are under way at once, each for another piece. What limits it is then not the
+// sum of the rounds, but the *period*: the rounds that the fullest limit needs
+// for the sends of all steps together. Pieces enter at such a distance, and all
+// is over after (m + S - 1) of them: the time of one period is alpha + (P/C) *
+// L * beta / m. P/C is called the *load*. Pipelining within a step-by-step
+// schedule is old (van de Geijn; Jia et al.); the load is what throughput-
+// optimal trees minimise (Zhao et al., "ForestColl", arXiv:2402.06787).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_MODEL_SCHEDULE_H
@@ -83,7 +93,11 @@ struct Schedule {
   static constexpr uint64_t maxSends = uint64_t(1) << 26;
 
   std::vector<Step> steps;
+  /// P, if pieces follow each other: a limit of bandwidth b carries at most
+  /// b * period chunks in all steps together. 0 if they do not.
+  unsigned period = 0;
 
+  bool isPipelined() const { return period != 0; }
   /// R, the sum of the rounds of all steps.
   unsigned rounds() const;
   /// The number of sends of all steps.
@@ -103,7 +117,28 @@ struct Cost {
   bool operator==(const Cost &) const = default;
 };
 
-/// The cost of `schedule` as an implementation of `collective`.
+/// What a pipelined schedule costs: (m + steps - 1) * (alpha + load * L * beta
+/// / m) for m pieces.
+struct PipelinedCost {
+  unsigned steps; ///< S, also called depth
+  Rational load;  ///< P / C
+  bool operator==(const PipelinedCost &) const = default;
+};
+
+/// The least period of `schedule`: the rounds that its fullest limit on
+/// `topology` needs for all steps together, at least 1. Every send must be over
+/// a link of the topology.
+unsigned leastPeriod(const Schedule &schedule, const Topology &topology);
+
+/// Gives each step the fewest rounds, at least 1, that the limits allow. Every
+/// send must be over a link of the topology.
+void fitRounds(Schedule &schedule, const Topology &topology);
+
+/// The cost of `schedule`, which must be pipelined.
+PipelinedCost pipelinedCostOf(const Schedule &schedule,
+                              const Collective &collective);
+
+/// The cost of `schedule` as an implementation of `collective`, step by step.
 Cost costOf(const Schedule &schedule, const Collective &collective);
 
 /// A table "step x link" of the chunks sent, for people.

@@ -144,6 +144,10 @@ LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &) {
   FailureOr<Problem> problem = importProblem(*this); // schedule_c1-c2
   if (failed(problem))
     return failure();
+  // As unsigned numbers, so that negative ones are too large. // schedule_c5
+  if (getPeriod() && *getPeriod() - 1 >= Instance::maxRounds)
+    return emitOpError() << "has a period of " << int32_t(*getPeriod())
+                         << ", the limits are 1 and " << Instance::maxRounds;
   uint64_t numSends = 0;
   for (StepOp step : getBody().getOps<StepOp>())
     for (auto send : step.getBody().getOps<SendOpInterface>()) {

@@ -211,6 +211,8 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
       builder.getI32IntegerAttr(collective.chunks()),
       isRooted(collective.kind()) ? builder.getI32IntegerAttr(collective.root())
                                   : IntegerAttr(),
+      schedule.isPipelined() ? builder.getI32IntegerAttr(schedule.period)
+                             : IntegerAttr(),
       certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());

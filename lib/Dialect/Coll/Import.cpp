@@ -188,6 +188,7 @@ Send coll::importSend(SendOpInterface op) {
 
 Schedule coll::importSchedule(ScheduleOp op) {
   Schedule schedule;
+  schedule.period = op.getPeriod().value_or(0);
   for (StepOp stepOp : op.getBody().getOps<StepOp>()) {
     Step &step = schedule.steps.emplace_back();
     step.rounds = stepOp.getRounds();

@@ -151,3 +151,21 @@ coll.schedule @unknown_transport of broadcast on @pair chunks = 1 root = 0 {
     coll.send 0 over 0 -> 1 by mail
   }
 }
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op has a period of 0, the limits are 1 and 1048576}}
+coll.schedule @schedule_c5_none of broadcast on @pair chunks = 1 root = 0 period = 0 {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op has a period of -1, the limits are 1 and 1048576}}
+coll.schedule @schedule_c5_negative of broadcast on @pair chunks = 1 root = 0 period = -1 {
+}

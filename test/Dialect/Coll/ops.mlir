@@ -110,3 +110,10 @@ coll.schedule @transports of @ends on @line3 chunks = 1 {
     coll.send 0 over 1 -> 2 by pull
   }
 }
+
+// CHECK-LABEL: coll.schedule @pipelined of all_gather on @line3 chunks = 1 period = 2 {
+coll.schedule @pipelined of all_gather on @line3 chunks = 1 period = 2 {
+  coll.step rounds = 1 {
+    coll.send 0 over 0 -> 1
+  }
+}
