@@ -107,6 +107,7 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   if (auto error = checkArguments(topology, collective, steps))
     return *error;
   Certificate claim = makeClaim(topology, collective, steps);
+  claim.pipelined = options.pipelined;
   if (auto tooDistant = findTooDistant(topology, collective, steps)) {
     claim.proof = *tooDistant;
     return finish(std::move(claim), topology, collective);
@@ -115,8 +116,11 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   auto isWanted = [&](const std::optional<LowerBound> &bound) {
     return bound && options.target && *bound->value < *options.target;
   };
-  std::optional<LowerBound> best =
-      state->byCells(steps, /*withPaths=*/false, options.maxColumns, deadline);
+  std::optional<LowerBound> best;
+  // The program of cells has prices for each step.
+  if (!options.pipelined)
+    best = state->byCells(steps, /*withPaths=*/false, options.maxColumns,
+                          deadline);
   if (isWanted(best)) {
     auto withPaths =
         state->byCells(steps, /*withPaths=*/true, options.maxColumns, deadline);
@@ -129,6 +133,7 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   if (best && (isLast || !isWanted(best)))
     return std::move(*best);
   Problem problem = makeProblem(topology, collective, steps);
+  problem.pipelined = options.pipelined;
   std::string why;
   for (TreeRules rules : programsFor(problem)) {
     // With one commodity the stronger program came first.

@@ -8,7 +8,8 @@
 // Let rho(t) be the rounds of step t over C. The program minimises the sum of
 // rho(t) over all ways to spread each tree and each unicast over links and
 // steps in fractions, so that no limit carries more than bandwidth * rho(t) in
-// step t. Every schedule is such a way, whatever its k, R and C.
+// step t. Every schedule is such a way, whatever its k, R and C. For pipelined
+// schedules there is one rho, and the row of a limit is about all steps.
 //
 // The mean of a solution over a group of symmetries is again a solution, so one
 // column stands for each orbit of columns, and one row for each orbit of rows.
@@ -189,7 +190,7 @@ size_t PriceModel::countColumns() const {
 }
 
 void PriceModel::addColumns() {
-  for (unsigned step = 0; step < steps; ++step)
+  for (unsigned step = 0; step < (problem.pipelined ? 1 : steps); ++step)
     rounds.push_back(program.addColumn(1));
   auto add = [&](StepTable &table, const PairOrbits &pairs, auto isWanted) {
     table.resize(pairs.numClasses(), steps);
@@ -367,12 +368,19 @@ void PriceModel::addCapacityRows() {
   capacityRows.resize(limits.sizes.size(), steps);
   for (unsigned first : limits.representatives) {
     const BandwidthLimit &limit = problem.limits[first];
+    std::vector<Term> terms;
     for (unsigned step = 0; step < steps; ++step) {
-      std::vector<Term> terms = {{rounds[step], double(limit.bandwidth)}};
       for (unsigned link : limit.links)
         addLoads(terms, link, step);
-      capacityRows.at(limits.classOf[first], step) =
-          program.addRow(Sense::AtLeast, 0, terms);
+      if (problem.pipelined && step + 1 < steps)
+        continue;
+      terms.emplace_back(rounds[problem.pipelined ? 0 : step],
+                         double(limit.bandwidth));
+      unsigned row = program.addRow(Sense::AtLeast, 0, terms);
+      terms.clear();
+      unsigned cls = limits.classOf[first];
+      for (unsigned s = problem.pipelined ? 0 : step; s <= step; ++s)
+        capacityRows.at(cls, s) = row;
     }
   }
 }

@@ -64,6 +64,8 @@ struct Problem {
   /// The number of steps; 1 if their number does not matter.
   unsigned steps;
   bool anySteps = false;
+  /// All steps share what a limit lets through.
+  bool pipelined = false;
   bool backward = false;
   std::vector<BandwidthLimit> limits; ///< distinct sets, tightest bandwidth
   std::vector<Commodity> commodities;

@@ -35,7 +35,7 @@ public:
   BestBound(const Topology &topology, const Collective &collective,
             const LowerBoundOptions &options)
       : topology(topology), collective(collective), deadline(options),
-        claim(makeClaim(topology, collective, std::nullopt)) {}
+        claim(makeClaim(topology, collective, options.pipelined)) {}
 
   template <typename Proof> void add(Proof proof) {
     Certificate certificate = claim;
@@ -49,6 +49,9 @@ public:
       best = std::move(*bound);
   }
   bool hasValue() const { return best.has_value(); }
+  bool reaches(const std::optional<Rational> &target) const {
+    return best && target && *best->value >= *target;
+  }
   Result<LowerBound> take() {
     if (!best)
       return Error{why.empty() ? "no cut limits this collective" : why};
@@ -61,6 +64,14 @@ public:
   const Certificate claim;
 
 private:
+  /// Without steps, what bounds R/C bounds the load as well.
+  static Certificate makeClaim(const Topology &topology,
+                               const Collective &collective, bool pipelined) {
+    Certificate claim = sccl::makeClaim(topology, collective, std::nullopt);
+    claim.pipelined = pipelined;
+    return claim;
+  }
+
   std::optional<LowerBound> best;
   std::string why;
 };
@@ -240,11 +251,13 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
                  " to rank " + std::to_string(proof->dst)};
   BestBound best(topology, collective, options);
   addCuts(best);
-  if (!isDecidedByCuts(topology, collective.kind())) {
+  if (!best.reaches(options.target) &&
+      !isDecidedByCuts(topology, collective.kind())) {
     if (!best.hasValue() || !isTooLarge(topology, countCommodities(collective)))
       best.add(equalPrices(topology, collective));
     // It has paths to each rank, whatever the commodities are.
-    if (!isTooLarge(topology, topology.numRanks()) && !best.deadline.expired())
+    if (!best.reaches(options.target) &&
+        !isTooLarge(topology, topology.numRanks()) && !best.deadline.expired())
       addProgram(best);
   }
   return best.take();

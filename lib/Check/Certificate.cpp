@@ -84,8 +84,10 @@ std::string sccl::claimText(const Certificate &certificate) {
   text += " on " + std::to_string(certificate.numRanks) + " ranks with ";
   text += certificate.steps ? std::to_string(*certificate.steps) : "any";
   text += " steps ";
-  return text + (certificate.bound ? "has R/C below " + certificate.bound->str()
-                                   : "exists");
+  if (!certificate.bound)
+    return text + "exists";
+  return text + (certificate.pipelined ? "has load below " : "has R/C below ") +
+         certificate.bound->str();
 }
 
 static std::string hexText(uint64_t value) {

@@ -22,7 +22,8 @@ using namespace sccl;
 using namespace sccl::certificate;
 
 namespace {
-/// A graph with D, the largest price of what all limits let pass in one round.
+/// A graph with D, the price of what all limits let pass in one round; in the
+/// dearest step, or with pipelining at the highest price of each limit.
 struct PricedTopology {
   Graph graph;
   Wide scale;
@@ -67,9 +68,9 @@ findLinks(const Topology &topology, const std::vector<Link> &links) {
 
 static Result<PricedTopology> loadPrices(const Topology &topology,
                                          const std::vector<LimitPrices> &list,
-                                         std::optional<unsigned> steps) {
-  unsigned columns = steps.value_or(1);
-  Graph graph{topology.numRanks(), columns, !steps, topology.links(), {}};
+                                         const Certificate &claim) {
+  unsigned columns = claim.steps.value_or(1);
+  Graph graph{topology.numRanks(), columns, !claim.steps, topology.links(), {}};
   graph.prices.resize(graph.links.size() * columns);
   std::map<std::vector<unsigned>, unsigned> bandwidths;
   for (const BandwidthLimit &limit : topology.limits()) {
@@ -78,6 +79,7 @@ static Result<PricedTopology> loadPrices(const Topology &topology,
       it->second = std::min(it->second, limit.bandwidth);
   }
   std::vector<Wide> perStep(columns);
+  Wide inAll = 0;
   for (const LimitPrices &price : list) {
     std::string what =
         "the price on " +
@@ -89,13 +91,17 @@ static Result<PricedTopology> loadPrices(const Topology &topology,
                    " links in all is on no limit of the topology"};
     if (Failure failure = checkValues(price.values, columns, what))
       return Error{*failure};
+    inAll += Wide(*std::max_element(price.values.begin(), price.values.end())) *
+             limit->second;
     for (unsigned column = 0; column < columns; ++column) {
       perStep[column] += Wide(price.values[column]) * limit->second;
       for (unsigned link : *set)
         graph.prices[graph.at(link, column)] += price.values[column];
     }
   }
-  Wide scale = *std::max_element(perStep.begin(), perStep.end());
+  Wide scale = claim.pipelined
+                   ? inAll
+                   : *std::max_element(perStep.begin(), perStep.end());
   if (scale == 0)
     return Error{"all prices are 0"};
   return PricedTopology{std::move(graph), scale};
@@ -424,8 +430,8 @@ Result<Rational> sccl::provenBound(const Certificate &certificate,
   const auto *cut = std::get_if<CutProof>(&certificate.proof);
   if (!prices && !cut)
     return Error{"a distance proves no bound"};
-  Result<PricedTopology> priced = loadPrices(
-      topology, prices ? prices->prices : cut->prices, certificate.steps);
+  Result<PricedTopology> priced =
+      loadPrices(topology, prices ? prices->prices : cut->prices, certificate);
   if (!priced)
     return Error{priced.error()};
   Result<Wide> sum = prices

@@ -225,8 +225,10 @@ void CertificateReader::readBound() {
     words.skipWord();
     return;
   }
-  for (const char *word : {"has", "R/C", "below"})
-    words.expect(word);
+  words.expect("has");
+  result.pipelined = words.peek() == "load";
+  words.expect(result.pipelined ? "load" : "R/C");
+  words.expect("below");
   std::string_view fraction = words.peek();
   size_t slash = fraction.find('/');
   auto num = WordReader::toNumber(fraction.substr(0, slash));

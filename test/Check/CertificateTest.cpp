@@ -592,3 +592,36 @@ TEST(CertificateText, Commodities) {
   EXPECT_EQ(with("symmetry 0 1\nend\n"),
             "5:13: expected a rank between 0 and 2, got nothing");
 }
+
+//===----------------------------------------------------------------------===//
+// Pipelined schedules
+//===----------------------------------------------------------------------===//
+
+TEST(Certificate, LoadsPayForEachLimitOnce) {
+  // Both chunks from afar enter rank 2 over one link, in whatever steps. That
+  // its prices are for different steps makes no difference.
+  const std::string claim = "gather root 2 on 3 ranks with 2 steps has load "
+                            "below ";
+  Collective gather = make(Kind::Gather, 3, 2);
+  EXPECT_EQ(judge(line(), gather, claim + "2", "prices\nprice 1 1 on 1->2\n"),
+            "accepted");
+  EXPECT_EQ(judge(line(), gather, claim + "3", "prices\nprice 1 1 on 1->2\n"),
+            "the claim is a bound of 3, the proof gives 2 only");
+  // Step by step each limit could be used in both steps; R/C is at least the
+  // load, but prices of several limits add up here.
+  const std::string both = "prices\nprice 1 0 on 0->1\nprice 0 1 on 1->2\n";
+  EXPECT_EQ(judge(line(), gather,
+                  "gather root 2 on 3 ranks with 2 steps has R/C below 2",
+                  both),
+            "accepted");
+  EXPECT_EQ(judge(line(), gather, claim + "2", both),
+            "the claim is a bound of 2, the proof gives 1 only");
+  EXPECT_EQ(judge(line(), gather, claim + "1", both), "accepted");
+}
+
+TEST(Certificate, CutsBoundLoadsToo) {
+  EXPECT_EQ(judge(line(), make(Kind::AllGather),
+                  "all_gather on 3 ranks with any steps has load below 2",
+                  "cut 0 1\nprice 1 on 1->2\n"),
+            "accepted");
+}

@@ -33,13 +33,15 @@ struct LowerBoundOptions : SearchLimits {
   /// below it. Without a target the first one, which is all it takes on most
   /// topologies, decides.
   std::optional<Rational> target;
+  /// Bounds the load of pipelined schedules (Schedule.h) instead of R/C.
+  bool pipelined = false;
   /// Linear programs with more columns than this are not tried.
   size_t maxColumns = 60000;
 };
 
 /// A proved bound.
 struct LowerBound {
-  /// No schedule has a smaller R/C. Nothing if there is no schedule at all.
+  /// No schedule has a smaller R/C, or load. Nothing if there is no schedule at all.
   std::optional<Rational> value;
   /// False if the optimum of the linear program was a little higher but did not
   /// round to small integers.
@@ -75,7 +77,7 @@ private:
 /// sources and of different destinations are taken into account only where the
 /// cut happens to need all their links. When time is over, a wider cut has to
 /// do. Fails if the numbers of ranks differ, no chunk moves, or no cut was
-/// found in time. Reads the limits of `options` only.
+/// found in time. Stops at the target, if one is given.
 Result<LowerBound> throughputBound(const Topology &topology,
                                    const Collective &collective,
                                    const LowerBoundOptions &options = {});

@@ -74,6 +74,13 @@
 // prices maps trees to trees of the same price. So commodities that it maps to
 // one another have the same V.
 //
+// Pipelined schedules (Schedule.h) pay for the fullest limit, all steps taken
+// together: with a load of P/C, the links of L carry at most bandwidth(L) * P
+// chunks in all. Let l(L) be the largest of l(L,t) over t. Then the sum of
+// p(e,t) n(e,t) is at most the sum of l(L) * bandwidth(L) * P over L, and all
+// of this holds for P in place of R and D = sum of l(L) * bandwidth(L). Prices
+// that change from step to step are of no use there, but of no harm either.
+//
 // Any S. If the prices do not depend on the step, all of this except (ii) holds
 // without counting steps, with paths in the plain graph.
 //
@@ -184,7 +191,9 @@ struct Certificate {
   uint64_t topologyPrint = 0; ///< see `fingerprint`
   /// S; nothing if the claim holds for any number of steps.
   std::optional<unsigned> steps;
-  /// The lower bound on R/C; nothing if there is no schedule at all.
+  /// The claim is about the load of pipelined schedules rather than R/C.
+  bool pipelined = false;
+  /// The lower bound on R/C, or on the load; nothing if there is no schedule at all.
   std::optional<Rational> bound;
   std::variant<PriceProof, CutProof, DistanceProof> proof;
   bool operator==(const Certificate &) const = default;
@@ -214,7 +223,7 @@ std::string printCertificate(const Certificate &certificate);
 /// ranks of the claim, but not yet against a topology.
 Result<Certificate> parseCertificate(std::string_view text);
 
-/// The bound on R/C that the proof of `certificate` establishes, whatever its
+/// The bound on R/C, or on the load, that the proof of `certificate` establishes, whatever its
 /// claim. Fails if the certificate is for another topology or collective, or if
 /// any part of the proof does not hold. A proof that no schedule exists
 /// establishes nothing here and fails.

@@ -32,8 +32,8 @@ struct CostModel {
   double microseconds(const PipelinedCost &cost, double bytes,
                       unsigned pieces) const {
     return (pieces + cost.steps - 1.0) *
-           (alphaMicroseconds + cost.load.toDouble() * bytes *
-                                    betaMicrosecondsPerByte / pieces);
+           (alphaMicroseconds +
+            cost.load.toDouble() * bytes * betaMicrosecondsPerByte / pieces);
   }
   /// The number of pieces, up to `most`, with which that is least; the smallest
   /// of several. The formula has its minimum over the reals at
