@@ -22,20 +22,21 @@ unsigned FlowNetwork::addArc(unsigned from, unsigned to, Amount capacity) {
 }
 
 FlowNetwork::Amount FlowNetwork::maximize(unsigned source, unsigned sink,
-                                          const Deadline &deadline) {
+                                          const Deadline &deadline,
+                                          Amount enough) {
   for (unsigned arc = 0; arc < numArcs(); ++arc) {
     arcs[2 * arc].residual = capacities[arc];
     arcs[2 * arc + 1].residual = 0;
   }
   Amount total = 0;
-  while (findLevels(source, sink) &&
+  while (total < enough && findLevels(source, sink) &&
          !deadline.tick(1 + numArcs() / arcsPerUnit))
     total += pushAlongLevels(source, sink, deadline);
   return total;
 }
 
-/// Numbers the nodes by their distance in the residual graph. Returns whether
-/// it reaches the sink.
+/// Numbers the nodes by their distance in the residual graph, up to the sink.
+/// Returns whether it is reached.
 bool FlowNetwork::findLevels(unsigned source, unsigned sink) {
   level.assign(firstArc.size(), none);
   queue.assign(1, source);
@@ -47,10 +48,12 @@ bool FlowNetwork::findLevels(unsigned source, unsigned sink) {
       if (arc.residual == 0 || level[arc.to] != none)
         continue;
       level[arc.to] = level[node] + 1;
+      if (arc.to == sink)
+        return true;
       queue.push_back(arc.to);
     }
   }
-  return level[sink] != none;
+  return false;
 }
 
 /// Pushes what the whole path can take and cuts the path off before its first

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace sccl {
@@ -42,11 +43,12 @@ public:
     capacities[arc] = capacity;
   }
 
-  /// Computes a maximum flow from nothing and returns its amount; a smaller one
-  /// if `deadline` expires.
-  Amount maximize(unsigned source, unsigned sink, const Deadline &deadline);
+  /// Computes a maximum flow from nothing, or one of at least `enough`, and
+  /// returns its amount; a smaller one if `deadline` expires.
+  Amount maximize(unsigned source, unsigned sink, const Deadline &deadline,
+                  Amount enough = std::numeric_limits<Amount>::max());
 
-  // Of the flow computed last:
+  // Of the flow computed last; of cuts, only if it is below `enough`:
   Amount flow(unsigned arc) const { return arcs[2 * arc + 1].residual; }
   /// True if some flow could still be pushed from the source to `node`. These
   /// nodes are one side of a minimum cut.
