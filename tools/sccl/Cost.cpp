@@ -32,6 +32,12 @@ static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
                                  cl::init("1GiB"), cl::sub(command));
+static cl::opt<unsigned>
+    pieces("pieces",
+           cl::desc("Cut chunks of pipelined schedules into up to so many "
+                    "pieces, by size what is best (default: 1, that is, step "
+                    "by step)"),
+           cl::init(1), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
@@ -46,8 +52,35 @@ struct NamedCost {
   std::string topology;
   uint64_t topologyPrint;
   Cost cost;
+  /// Of a pipelined schedule, if it may be cut into pieces.
+  std::optional<PipelinedCost> pipelined;
+};
+
+/// What the best of several schedules is at one size.
+struct BestAtSize {
+  uint64_t bytes;
+  size_t best;
 };
 } // namespace
+
+/// The pieces that `named` takes for `bytes`: 1 is step by step.
+static unsigned piecesOf(const NamedCost &named, const CostModel &model,
+                         uint64_t bytes) {
+  if (!named.pipelined)
+    return 1;
+  unsigned count = model.bestPieces(*named.pipelined, double(bytes), pieces);
+  bool pays = model.microseconds(*named.pipelined, double(bytes), count) <
+              model.microseconds(named.cost, double(bytes));
+  return pays ? count : 1;
+}
+
+static double microseconds(const NamedCost &named, const CostModel &model,
+                           uint64_t bytes) {
+  unsigned count = piecesOf(named, model, bytes);
+  return count == 1
+             ? model.microseconds(named.cost, double(bytes))
+             : model.microseconds(*named.pipelined, double(bytes), count);
+}
 
 static std::string describe(const Collective &collective) {
   std::string text = collective.name();
@@ -70,10 +103,14 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
       return std::nullopt;
     const Collective &collective = problem->collective;
     Certificate claim = makeClaim(problem->topology, collective, std::nullopt);
+    Schedule schedule = coll::importSchedule(op);
+    std::optional<PipelinedCost> pipelined;
+    if (schedule.isPipelined() && pieces > 1)
+      pipelined = pipelinedCostOf(schedule, collective);
     costs.push_back({(path + ":@" + op.getSymName()).str(),
                      describe(collective), claim.collectivePrint,
                      problem->topology.name(), claim.topologyPrint,
-                     costOf(coll::importSchedule(op), collective)});
+                     costOf(schedule, collective), pipelined});
   }
   if (costs.empty()) {
     fail(path + " holds no schedule");
@@ -115,22 +152,52 @@ static std::string markOf(const std::vector<NamedCost> &costs, size_t i) {
   return " on " + costs[i].topology + ", another topology than that of [0]";
 }
 
-/// Which is best from which size on.
-static std::vector<SizeRange> select(const std::vector<NamedCost> &costs,
-                                     const CostModel &model) {
-  std::vector<Cost> plain;
-  for (const NamedCost &named : costs)
-    plain.push_back(named.cost);
-  return selectBySize(plain, model);
+/// Which is best from which size on. With pieces, whose best number depends on
+/// the size, only the sizes asked for are looked at.
+static std::vector<BestAtSize> select(const std::vector<NamedCost> &costs,
+                                      const CostModel &model,
+                                      const std::vector<uint64_t> &sizes) {
+  std::vector<BestAtSize> ranges;
+  if (pieces == 1) {
+    std::vector<Cost> plain;
+    for (const NamedCost &named : costs)
+      plain.push_back(named.cost);
+    for (const SizeRange &range : selectBySize(plain, model))
+      ranges.push_back({range.firstByte, range.best});
+    return ranges;
+  }
+  for (uint64_t size : sizes) {
+    size_t best = 0;
+    for (size_t i = 1; i < costs.size(); ++i)
+      if (microseconds(costs[i], model, size) <
+          microseconds(costs[best], model, size))
+        best = i;
+    if (ranges.empty() || ranges.back().best != best)
+      ranges.push_back({size, best});
+  }
+  return ranges;
+}
+
+static std::string loadText(const NamedCost &named) {
+  return named.pipelined ? ", load = " + named.pipelined->load.str() : "";
+}
+
+/// "12.3", or "12.3 /8" if that takes 8 pieces.
+static std::string timeText(const NamedCost &named, const CostModel &model,
+                            uint64_t size) {
+  std::string text = llvm::formatv("{0:f1}", microseconds(named, model, size));
+  unsigned count = piecesOf(named, model, size);
+  return count == 1 ? text : text + " /" + std::to_string(count);
 }
 
 static void printTable(const std::vector<NamedCost> &costs,
                        const CostModel &model,
                        const std::vector<uint64_t> &sizes) {
   for (size_t i = 0; i < costs.size(); ++i)
-    llvm::outs() << llvm::formatv(
-        "[{0}] {1}: S = {2}, R/C = {3}{4}\n", i, costs[i].name,
-        costs[i].cost.steps, costs[i].cost.bandwidth.str(), markOf(costs, i));
+    llvm::outs() << llvm::formatv("[{0}] {1}: S = {2}, R/C = {3}{4}{5}\n", i,
+                                  costs[i].name, costs[i].cost.steps,
+                                  costs[i].cost.bandwidth.str(),
+                                  loadText(costs[i]), markOf(costs, i));
   llvm::outs() << llvm::formatv("{0,12}", "size");
   for (size_t i = 0; i < costs.size(); ++i)
     llvm::outs() << llvm::formatv("{0,14}", "[" + std::to_string(i) + "] us");
@@ -138,14 +205,12 @@ static void printTable(const std::vector<NamedCost> &costs,
   for (uint64_t size : sizes) {
     llvm::outs() << llvm::formatv("{0,12}", formatBytes(size));
     for (const NamedCost &named : costs)
-      llvm::outs() << llvm::formatv(
-          "{0,14:f1}", model.microseconds(named.cost, double(size)));
+      llvm::outs() << llvm::formatv("{0,14}", timeText(named, model, size));
     llvm::outs() << '\n';
   }
-  for (const SizeRange &range : select(costs, model))
-    llvm::outs() << "from " << range.firstByte << " bytes: [" << range.best
-                 << "] " << costs[range.best].name << markOf(costs, range.best)
-                 << '\n';
+  for (const BestAtSize &range : select(costs, model, sizes))
+    llvm::outs() << "from " << range.bytes << " bytes: [" << range.best << "] "
+                 << costs[range.best].name << markOf(costs, range.best) << '\n';
 }
 
 /// The same as a line for each schedule, each size and each range of sizes.
@@ -156,20 +221,29 @@ static void printJson(const std::vector<NamedCost> &costs,
   auto print = [](Object object) {
     llvm::outs() << Value(std::move(object)) << '\n';
   };
-  for (size_t i = 0; i < costs.size(); ++i)
-    print(Object{{"schedule", costs[i].name},
-                 {"steps", costs[i].cost.steps},
-                 {"cost", costs[i].cost.bandwidth.str()},
-                 {"topology", costs[i].topology},
-                 {"same_topology", !isElsewhere(costs, i)}});
-  for (uint64_t size : sizes) {
-    Array microseconds;
-    for (const NamedCost &named : costs)
-      microseconds.push_back(model.microseconds(named.cost, double(size)));
-    print(Object{{"bytes", size}, {"microseconds", std::move(microseconds)}});
+  for (size_t i = 0; i < costs.size(); ++i) {
+    Object object{{"schedule", costs[i].name},
+                  {"steps", costs[i].cost.steps},
+                  {"cost", costs[i].cost.bandwidth.str()},
+                  {"topology", costs[i].topology},
+                  {"same_topology", !isElsewhere(costs, i)}};
+    if (costs[i].pipelined)
+      object["load"] = costs[i].pipelined->load.str();
+    print(std::move(object));
   }
-  for (const SizeRange &range : select(costs, model))
-    print(Object{{"first_byte", range.firstByte},
+  for (uint64_t size : sizes) {
+    Array times, counts;
+    for (const NamedCost &named : costs) {
+      times.push_back(microseconds(named, model, size));
+      counts.push_back(piecesOf(named, model, size));
+    }
+    Object object{{"bytes", size}, {"microseconds", std::move(times)}};
+    if (pieces > 1)
+      object["pieces"] = std::move(counts);
+    print(std::move(object));
+  }
+  for (const BestAtSize &range : select(costs, model, sizes))
+    print(Object{{"first_byte", range.bytes},
                  {"best", costs[range.best].name},
                  {"steps", costs[range.best].cost.steps},
                  {"cost", costs[range.best].cost.bandwidth.str()}});
@@ -183,6 +257,9 @@ int driver::costMain() {
       !std::isfinite(bandwidth))
     return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
                 "both finite");
+  constexpr unsigned mostPieces = 1u << 20;
+  if (pieces == 0 || pieces > mostPieces)
+    return fail("--pieces must be between 1 and " + llvm::Twine(mostPieces));
   CostModel model{alpha, 1 / (bandwidth * 1e3)};
   std::vector<NamedCost> costs;
   for (const std::string &path : inputs) {

@@ -10,6 +10,7 @@
 
 #include "sccl/Model/Instance.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Solver/Pipelined.h"
 #include "sccl/Solver/Solver.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -119,6 +120,14 @@ struct SynthesisRequest {
   std::string output, certificate;
 };
 int synthesizeSchedule(const SynthesisRequest &request);
+/// The pipelined schedule of the least load; of `request` the topology, the
+/// collective, its root, the time limit and what is to be written count.
+int synthesizePipelinedSchedule(const SynthesisRequest &request);
+/// A pipelined schedule as JSON, and as a line without its end.
+llvm::json::Object pipelinedObject(const Topology &topology,
+                                   const PipelinedSchedule &result,
+                                   double seconds);
+std::string pipelinedText(const PipelinedSchedule &result);
 /// One synthesis per row of the CSV file `path`, with the engine and limits of
 /// `defaults`. Done if each row has an answer, be it that there is no schedule;
 /// BadInput if one failed, else NotKnown if one is open.

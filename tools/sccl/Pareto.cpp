@@ -11,6 +11,7 @@
 
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Search/Frontier.h"
+#include "sccl/Solver/Pipelined.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -60,6 +61,11 @@ static cl::opt<bool>
     thorough("thorough",
              cl::desc("Search for long even before a known end of a frontier"),
              cl::sub(command));
+static cl::opt<bool>
+    pipelined("pipelined",
+              cl::desc("List the schedule of the least load, too, whose pieces "
+                       "follow each other"),
+              cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 static cl::opt<std::string>
@@ -154,6 +160,20 @@ public:
     llvm::outs() << llvm::json::Value(std::move(result)) << '\n';
   }
 
+  /// What the frontier comes down to when pieces follow each other.
+  void limit(const PipelinedSchedule &result, double seconds) {
+    header();
+    if (json)
+      llvm::outs() << llvm::json::Value(
+                          pipelinedObject(topology, result, seconds))
+                   << '\n';
+    else
+      llvm::outs() << llvm::formatv("  {0} ({1:f3} s)\n", pipelinedText(result),
+                                    seconds);
+    if (!directory.empty())
+      write(result);
+  }
+
   bool written() const { return !failed; }
 
 private:
@@ -226,23 +246,35 @@ private:
   }
 
   void write(const FrontierPoint &point) {
+    Result<Collective> collective = Collective::make(
+        family.kind, topology.numRanks(), point.chunks, family.root);
+    write(*collective, point.schedule, point.bound,
+          "r" + std::to_string(point.rounds));
+  }
+
+  void write(const PipelinedSchedule &result) {
+    const auto &[collective, schedule] = result.implementation;
+    write(collective, schedule, result.bound,
+          "p" + std::to_string(schedule.period));
+  }
+
+  void write(const Collective &collective, const Schedule &schedule,
+             const std::optional<LowerBound> &bound, llvm::StringRef rounds) {
     std::string stem = std::string(collectiveName(family.kind));
     if (isRooted(family.kind))
       stem += "_root" + std::to_string(family.root);
-    stem += llvm::formatv("_c{0}_s{1}_r{2}", point.chunks, point.steps,
-                          point.rounds);
+    stem += llvm::formatv("_c{0}_s{1}_{2}", collective.chunks(),
+                          schedule.steps.size(), rounds);
     llvm::SmallString<128> path(directory.getValue());
     llvm::sys::path::append(path, stem);
-    Result<Collective> collective = Collective::make(
-        family.kind, topology.numRanks(), point.chunks, family.root);
-    Result<Instance> instance =
-        Instance::make(topology, *collective, point.steps, point.rounds);
+    Result<Instance> instance = Instance::make(
+        topology, collective, schedule.steps.size(), schedule.rounds());
     std::string certificate;
-    if (point.bound)
-      certificate = printCertificate(point.bound->certificate);
+    if (bound)
+      certificate = printCertificate(bound->certificate);
     failed |= !writeFile((path + ".mlir").str(),
-                         scheduleText(*instance, point.schedule, certificate));
-    if (point.bound)
+                         scheduleText(*instance, schedule, certificate));
+    if (bound)
       failed |= !writeFile((path + ".cert").str(), certificate);
   }
 
@@ -268,10 +300,34 @@ static std::string describe(const FrontierActivity &activity) {
          ", R = " + std::to_string(activity.rounds);
 }
 
+/// Lists what --pipelined asks for, if the collective has it.
+static void reportLimit(FrontierReport &report, const Topology &topology,
+                        const CollectiveFamily &family,
+                        const FrontierOptions &options) {
+  if (!hasPipelinedSchedules(family.kind))
+    return;
+  auto begin = std::chrono::steady_clock::now();
+  SearchLimits limits;
+  limits.timeoutSeconds = options.timeoutSeconds;
+  limits.interrupt = options.solver.interrupt;
+  Result<PipelinedSchedule> result = Error{};
+  {
+    Progress progress("pipelining " + describe(topology, family));
+    result = synthesizePipelined(topology, family.kind, family.root, limits);
+  }
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  if (result)
+    report.limit(*result, time.count());
+  else
+    llvm::errs() << "no pipelined schedule: " << result.error() << '\n';
+}
+
 /// The frontier of one root, printed. Returns the exit code.
 static int searchRoot(const Topology &topology, const CollectiveFamily &family,
                       FrontierOptions options, llvm::StringRef where) {
   FrontierReport report(topology, family);
+  if (pipelined)
+    reportLimit(report, topology, family, options);
   Result<Frontier> frontier = Error{};
   {
     Progress progress(describe(topology, family));

@@ -51,6 +51,11 @@ static cl::opt<std::string>
           cl::value_desc("FILE.csv"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
+static cl::opt<bool>
+    pipelined("pipelined",
+              cl::desc("The schedule of the least load whose pieces follow "
+                       "each other; C, S and R are what it takes"),
+              cl::sub(command));
 static cl::opt<std::string>
     certificate("certificate",
                 cl::desc("Write a lower bound on R/C for S steps here"),
@@ -60,13 +65,33 @@ static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
 
 bool driver::synthChosen() { return bool(command); }
 
+/// The same for a pipelined schedule, which needs less and takes less.
+static bool checkPipelinedOptions() {
+  for (const cl::Option *option :
+       std::initializer_list<const cl::Option *>{&topology, &collective})
+    if (option->getNumOccurrences() == 0) {
+      fail("--" + option->ArgStr + " must be given");
+      return false;
+    }
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           std::addressof(chunks), &steps, &rounds, &engine, &encoding, &seed,
+           &memory})
+    if (option->getNumOccurrences()) {
+      fail("--" + option->ArgStr + " is not for --pipelined");
+      return false;
+    }
+  return true;
+}
+
 /// False, after an error, if an option is given that is for one instance, or if
 /// one that every instance needs is not.
 static bool checkOptionsFit() {
   using Options = std::initializer_list<const cl::Option *>;
   Options needed = {&topology, &collective, std::addressof(chunks), &steps,
                     &rounds};
-  Options single = {&root, &certificate, &output};
+  Options single = {&root, &certificate, &output, &pipelined};
+  if (pipelined && batch.empty())
+    return checkPipelinedOptions();
   if (batch.empty()) {
     for (const cl::Option *option : needed)
       if (option->getNumOccurrences() == 0) {
@@ -114,6 +139,8 @@ int driver::synthMain() {
   request.certificate = certificate;
   if (!batch.empty())
     return synthesizeBatch(batch, request);
+  if (pipelined)
+    return synthesizePipelinedSchedule(request);
   return synthesizeSchedule(request);
 }
 
