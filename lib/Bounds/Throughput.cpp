@@ -23,7 +23,10 @@
 #include "sccl/Bounds/LowerBound.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::bounds;
@@ -159,22 +162,36 @@ static void addCuts(BestBound &best) {
 // Prices
 //===----------------------------------------------------------------------===//
 
-/// Limits that together cover every limited link, those first that cost least
-/// per link.
-static std::vector<unsigned> coverLinks(const Topology &topology) {
+/// Limits that together cover every limited link that `isWanted`, those first
+/// that cost least per such link.
+static std::vector<unsigned>
+coverLinks(const Topology &topology,
+           const std::function<bool(unsigned)> &isWanted) {
   const std::vector<BandwidthLimit> &limits = topology.limits();
   std::vector<unsigned> order(limits.size());
   std::iota(order.begin(), order.end(), 0u);
+  std::vector<uint64_t> wanted;
+  std::vector<bool> hasManySources;
+  for (const BandwidthLimit &limit : limits) {
+    wanted.push_back(
+        std::count_if(limit.links.begin(), limit.links.end(), isWanted));
+    hasManySources.push_back(
+        std::any_of(limit.links.begin(), limit.links.end(), [&](unsigned link) {
+          return topology.links()[link].src !=
+                 topology.links()[limit.links[0]].src;
+        }));
+  }
+  // Ports that send cover all that those that receive do: one kind will do.
   std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
-    return limits[a].bandwidth * uint64_t(limits[b].links.size()) <
-           limits[b].bandwidth * uint64_t(limits[a].links.size());
+    return std::pair(limits[a].bandwidth * wanted[b], hasManySources[a]) <
+           std::pair(limits[b].bandwidth * wanted[a], hasManySources[b]);
   });
   std::vector<bool> covered(topology.links().size());
   std::vector<unsigned> cover;
   for (unsigned limit : order) {
     bool isUseful = false;
     for (unsigned link : limits[limit].links) {
-      isUseful |= !covered[link];
+      isUseful |= !covered[link] && isWanted(link);
       covered[link] = true;
     }
     if (isUseful)
@@ -188,7 +205,7 @@ static std::vector<unsigned> coverLinks(const Topology &topology) {
 static PriceProof equalPrices(const Topology &topology,
                               const Collective &collective) {
   PriceProof proof;
-  for (unsigned limit : coverLinks(topology))
+  for (unsigned limit : coverLinks(topology, [](unsigned) { return true; }))
     proof.prices.push_back(pricesOn(topology, topology.limits()[limit], {1}));
   sortByLinks(proof.prices);
   if (collective.kind() == CollectiveKind::AllReduce) {
@@ -196,6 +213,71 @@ static PriceProof equalPrices(const Topology &topology,
     proof.commodities.push_back({all, all, 1, {}});
   }
   return proof;
+}
+
+/// The components of ranks that links of more than `bandwidth` join both ways
+/// or one way, by the smallest rank of each.
+static std::map<unsigned, std::vector<unsigned>>
+componentsAbove(const Topology &topology, unsigned bandwidth) {
+  std::vector<unsigned> leader = allRanks(topology);
+  auto find = [&leader](unsigned rank) {
+    while (leader[rank] != rank)
+      rank = leader[rank] = leader[leader[rank]];
+    return rank;
+  };
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    if (topology.capacity(link) > bandwidth) {
+      unsigned a = find(topology.links()[link].src);
+      unsigned b = find(topology.links()[link].dst);
+      leader[std::max(a, b)] = std::min(a, b);
+    }
+  std::map<unsigned, std::vector<unsigned>> components;
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    components[find(rank)].push_back(rank);
+  return components;
+}
+
+/// A price of 1 on all links between boxes, which says that a reduction to all
+/// ranks takes many sends between boxes, too. What a box is, bandwidths say:
+/// ranks joined by links of more than `bandwidth`. Nothing if that is none, or
+/// all in one.
+static std::optional<PriceProof> gossipOfBoxes(const Topology &topology,
+                                               unsigned bandwidth) {
+  auto components = componentsAbove(topology, bandwidth);
+  if (components.size() == 1 || components.size() == topology.numRanks())
+    return std::nullopt;
+  std::vector<unsigned> boxOf(topology.numRanks());
+  std::vector<unsigned> all = allRanks(topology);
+  PriceProof proof;
+  CommodityProof commodity{all, all, 1, {}};
+  for (const auto &[first, ranks] : components) {
+    for (unsigned rank : ranks)
+      boxOf[rank] = first;
+    if (ranks.size() > 1)
+      commodity.blocks.push_back(ranks);
+  }
+  proof.commodities.push_back(std::move(commodity));
+  for (unsigned limit : coverLinks(topology, [&](unsigned link) {
+         auto [src, dst] = topology.links()[link];
+         return boxOf[src] != boxOf[dst];
+       }))
+    proof.prices.push_back(pricesOn(topology, topology.limits()[limit], {1}));
+  sortByLinks(proof.prices);
+  return proof;
+}
+
+static void addGossipOfBoxes(BestBound &best) {
+  const Topology &topology = best.topology;
+  std::set<unsigned> bandwidths;
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    bandwidths.insert(topology.capacity(link));
+  // Boxes in boxes are few; more classes are something else.
+  constexpr size_t maxClasses = 8;
+  if (bandwidths.size() > maxClasses)
+    return;
+  for (unsigned bandwidth : bandwidths)
+    if (auto proof = gossipOfBoxes(topology, bandwidth))
+      best.add(std::move(*proof));
 }
 
 static void addProgram(BestBound &best) {
@@ -253,6 +335,8 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
   addCuts(best);
   if (!best.reaches(options.target) &&
       !isDecidedByCuts(topology, collective.kind())) {
+    if (collective.kind() == CollectiveKind::AllReduce)
+      addGossipOfBoxes(best);
     if (!best.hasValue() || !isTooLarge(topology, countCommodities(collective)))
       best.add(equalPrices(topology, collective));
     // It has paths to each rank, whatever the commodities are.

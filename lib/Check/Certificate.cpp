@@ -153,6 +153,11 @@ static void printProof(std::string &text, const PriceProof &proof) {
     text += "\n";
     if (commodity.gossip != 0)
       text += "gossip " + std::to_string(commodity.gossip) + "\n";
+    for (const std::vector<unsigned> &block : commodity.blocks) {
+      text += "block";
+      printNumbers(text, block);
+      text += "\n";
+    }
     for (const TreeProof &tree : commodity.trees)
       printTree(text, tree);
   }

@@ -44,14 +44,6 @@ using Route = std::pair<std::vector<unsigned>, std::vector<unsigned>>;
 // Numbers of the proof
 //===----------------------------------------------------------------------===//
 
-static Failure checkRanks(const std::vector<unsigned> &list, unsigned ranks) {
-  for (unsigned rank : list)
-    if (rank >= ranks)
-      return "rank " + std::to_string(rank) + " is out of range for " +
-             std::to_string(ranks) + " ranks";
-  return std::nullopt;
-}
-
 /// The indices of `links` in the topology, ascending; nothing if one is absent.
 static std::optional<std::vector<unsigned>>
 findLinks(const Topology &topology, const std::vector<Link> &links) {
@@ -175,9 +167,17 @@ Result<Wide> PriceChecker::valueOf(const CommodityProof &proof,
                  " is out of range"};
   if (proof.gossip != 0 && (!combining || commodity.post.empty()))
     return Error{"a gossip value needs a reduction"};
-  size_t ends = commodity.pre.size() + commodity.post.size();
+  Result<std::vector<unsigned>> blockOf = findBlocks(proof.blocks, graph.ranks);
+  if (!blockOf)
+    return Error{blockOf.error()};
+  size_t ends = countBlocks(commodity.pre, *blockOf) +
+                countBlocks(commodity.post, *blockOf);
   Wide value = proof.gossip == 0 ? 0 : Wide(proof.gossip) * Wide(ends - 2);
-  std::vector<Wide> load(graph.prices.size(), proof.gossip);
+  std::vector<Wide> load(graph.prices.size());
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    if ((*blockOf)[graph.links[link].src] != (*blockOf)[graph.links[link].dst])
+      std::fill_n(load.begin() + graph.at(link, 0), graph.columns,
+                  proof.gossip);
   for (const TreeProof &tree : proof.trees) {
     if (Failure failure = checkRoots(tree, commodity, combining))
       return Error{*failure};

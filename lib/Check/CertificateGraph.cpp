@@ -12,6 +12,8 @@
 #include "CertificateGraph.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::certificate;
@@ -84,6 +86,42 @@ Failure certificate::checkValues(const StepValues &values, unsigned columns,
       return what + " has the value " + std::to_string(value) +
              ", the limits are 0 and " + std::to_string(maxProofValue);
   return std::nullopt;
+}
+
+Failure certificate::checkRanks(const std::vector<unsigned> &list,
+                                unsigned ranks) {
+  for (unsigned rank : list)
+    if (rank >= ranks)
+      return "rank " + std::to_string(rank) + " is out of range for " +
+             std::to_string(ranks) + " ranks";
+  return std::nullopt;
+}
+
+Result<std::vector<unsigned>>
+certificate::findBlocks(const std::vector<std::vector<unsigned>> &blocks,
+                        unsigned ranks) {
+  std::vector<unsigned> blockOf(ranks);
+  std::iota(blockOf.begin(), blockOf.end(), 0u);
+  std::vector<bool> isTaken(ranks);
+  for (const std::vector<unsigned> &block : blocks) {
+    if (Failure failure = checkRanks(block, ranks))
+      return Error{*failure};
+    for (unsigned rank : block) {
+      if (isTaken[rank])
+        return Error{"rank " + std::to_string(rank) + " is in two blocks"};
+      isTaken[rank] = true;
+      blockOf[rank] = block[0];
+    }
+  }
+  return blockOf;
+}
+
+size_t certificate::countBlocks(const std::vector<unsigned> &list,
+                                const std::vector<unsigned> &blockOf) {
+  std::set<unsigned> blocks;
+  for (unsigned rank : list)
+    blocks.insert(blockOf[rank]);
+  return blocks.size();
 }
 
 std::vector<bool> certificate::toFlags(const std::vector<unsigned> &list,

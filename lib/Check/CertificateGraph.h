@@ -67,6 +67,17 @@ Failure addTree(const Topology &topology, const Graph &graph,
 Failure checkValues(const StepValues &values, unsigned columns,
                     const std::string &what);
 
+/// Whether all of `list` are ranks.
+Failure checkRanks(const std::vector<unsigned> &list, unsigned ranks);
+
+/// A number for the block of each rank. Fails if a rank is in two of `blocks`.
+Result<std::vector<unsigned>>
+findBlocks(const std::vector<std::vector<unsigned>> &blocks, unsigned ranks);
+
+/// The number of blocks with some rank of `list`.
+size_t countBlocks(const std::vector<unsigned> &list,
+                   const std::vector<unsigned> &blockOf);
+
 std::vector<bool> toFlags(const std::vector<unsigned> &list, unsigned ranks);
 
 /// A link as it is spelt in a certificate.

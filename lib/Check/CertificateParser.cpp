@@ -352,6 +352,17 @@ CommodityProof CertificateReader::readCommodity() {
     commodity.gossip = words.number(1, maxProofValue, "a value");
     words.endLine();
   }
+  std::vector<std::vector<unsigned>> &blocks = commodity.blocks;
+  while (commodity.gossip != 0 && words.peek() == "block") {
+    words.skipWord();
+    std::vector<unsigned> block = readRanks();
+    if (block.size() < 2)
+      words.fail("expected a block of several ranks");
+    requireAscending(blocks.empty(), blocks.empty() ? block : blocks.back(),
+                     block);
+    words.endLine();
+    blocks.push_back(std::move(block));
+  }
   auto key = [](const TreeProof &tree) {
     return std::tie(tree.backward, tree.roots);
   };

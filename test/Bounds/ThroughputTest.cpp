@@ -212,6 +212,27 @@ TEST(Throughput, InterruptIsKept) {
   EXPECT_TRUE(throughputBound(builtin("ring:1024"), *collective));
 }
 
+/// A sum needs as many sends between boxes as boxes, less one, to collect and
+/// to spread each chunk. What leaves a box or a rank says less.
+TEST(Throughput, SumsAcrossBoxes) {
+  constexpr unsigned boxes = 8, gpus = 2, ranks = boxes * gpus;
+  Topology topology("boxes", ranks);
+  std::vector<std::vector<unsigned>> ports(2 * ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b)
+      if (a / gpus == b / gpus && a != b) {
+        ASSERT_TRUE(topology.addLink(a, b, 9));
+      } else if (a % gpus == b % gpus && a != b) {
+        unsigned link = *topology.addLink(a, b);
+        ports[2 * a].push_back(link);
+        ports[2 * b + 1].push_back(link);
+      }
+  for (const std::vector<unsigned> &port : ports)
+    ASSERT_TRUE(topology.addLimit(port, 1));
+  EXPECT_EQ(throughputOf(topology, Kind::AllReduce),
+            Rational(2 * (boxes - 1), ranks));
+}
+
 TEST(Throughput, Errors) {
   Topology oneWay("one-way", 2);
   ASSERT_TRUE(oneWay.addLink(0, 1, 1));

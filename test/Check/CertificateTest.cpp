@@ -625,3 +625,47 @@ TEST(Certificate, CutsBoundLoadsToo) {
                   "cut 0 1\nprice 1 on 1->2\n"),
             "accepted");
 }
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+TEST(Certificate, GossipBetweenBlocks) {
+  // 0 and 1 in one box, 2 and 3 in another, one link each way between them.
+  Topology boxes("boxes", 4);
+  for (auto [a, b] : {std::pair(0, 1), {2, 3}}) {
+    ASSERT_TRUE(boxes.addLink(a, b, 9));
+    ASSERT_TRUE(boxes.addLink(b, a, 9));
+  }
+  ASSERT_TRUE(boxes.addLink(1, 2, 1));
+  ASSERT_TRUE(boxes.addLink(2, 1, 1));
+  Collective sum = make(Kind::AllReduce, 4);
+  const std::string claim = "all_reduce on 4 ranks with any steps has R/C "
+                            "below ";
+  const std::string head = "prices\nprice 1 on 1->2\nprice 1 on 2->1\n"
+                           "commodity from 0 1 2 3 to 0 1 2 3\ngossip 1\n";
+  const std::string both = "block 0 1\nblock 2 3\n";
+  // Each chunk goes there and back: 2 sends over 2 links.
+  EXPECT_EQ(judge(boxes, sum, claim + "1", head + both), "accepted");
+  EXPECT_EQ(judge(boxes, sum, claim + "2", head + both),
+            "the claim is a bound of 2, the proof gives 1 only");
+  // Rank 0 is a block of its own then, and 0->1 has no price.
+  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 2 3\n"),
+            "the proof of a commodity takes more than the price of link 0->1 "
+            "in step 1");
+  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 0 1\nblock 1 2 3\n"),
+            "rank 1 is in two blocks");
+  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 0\nblock 2 3\n"),
+            "8:8: expected a block of several ranks");
+  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 2 3\nblock 0 1\n"),
+            "9:10: this line repeats or belongs before an earlier one");
+  // All in one block is no statement.
+  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 0 1 2 3\n"),
+            "the claim is a bound of 1, the proof gives 0 only");
+  // Without a gossip value there is nothing for blocks to say.
+  EXPECT_NE(judge(boxes, sum, claim + "1",
+                  "prices\nprice 1 on 1->2\n"
+                  "commodity from 0 1 2 3 to 0 1 2 3\n" +
+                      both),
+            "accepted");
+}

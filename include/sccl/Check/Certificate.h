@@ -68,7 +68,10 @@
 // and let v be the first rank to know everything, by some send. Up to that send
 // each rank of pre but v has sent; after it, each rank of post but v must
 // receive, since that send informed v alone. So a number g may be taken from
-// every price, for V larger by g (|pre| + |post| - 2).
+// every price, for V larger by g (|pre| + |post| - 2). The same holds for any
+// partition of the ranks into blocks, such as boxes, with blocks in place of
+// ranks: a block knows what some rank of it knows, and only sends between
+// blocks count. Then g is taken from the prices of links between blocks.
 //
 // Symmetry. A renumbering of the ranks that maps links to links of the same
 // prices maps trees to trees of the same price. So commodities that it maps to
@@ -154,6 +157,9 @@ struct CommodityProof {
   std::vector<unsigned> pre, post; ///< ascending
   int64_t gossip = 0;
   std::vector<TreeProof> trees;
+  /// Blocks of several ranks each, ascending, for the gossip value; all other
+  /// ranks are blocks of their own.
+  std::vector<std::vector<unsigned>> blocks = {};
   bool operator==(const CommodityProof &) const = default;
 };
 
@@ -193,7 +199,8 @@ struct Certificate {
   std::optional<unsigned> steps;
   /// The claim is about the load of pipelined schedules rather than R/C.
   bool pipelined = false;
-  /// The lower bound on R/C, or on the load; nothing if there is no schedule at all.
+  /// The lower bound on R/C, or on the load; nothing if there is no schedule at
+  /// all.
   std::optional<Rational> bound;
   std::variant<PriceProof, CutProof, DistanceProof> proof;
   bool operator==(const Certificate &) const = default;
@@ -223,10 +230,10 @@ std::string printCertificate(const Certificate &certificate);
 /// ranks of the claim, but not yet against a topology.
 Result<Certificate> parseCertificate(std::string_view text);
 
-/// The bound on R/C, or on the load, that the proof of `certificate` establishes, whatever its
-/// claim. Fails if the certificate is for another topology or collective, or if
-/// any part of the proof does not hold. A proof that no schedule exists
-/// establishes nothing here and fails.
+/// The bound on R/C, or on the load, that the proof of `certificate`
+/// establishes, whatever its claim. Fails if the certificate is for another
+/// topology or collective, or if any part of the proof does not hold. A proof
+/// that no schedule exists establishes nothing here and fails.
 Result<Rational> provenBound(const Certificate &certificate,
                              const Topology &topology,
                              const Collective &collective);
