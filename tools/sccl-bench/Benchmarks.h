@@ -81,6 +81,7 @@ void registerTables();
 void registerBounds();
 void registerFrontiers();
 void registerScaling();
+void registerPipelined();
 /// Only with MLIR.
 void registerLowering();
 

@@ -137,6 +137,7 @@ int main(int argc, char **argv) {
   bench::registerBounds();
   bench::registerFrontiers();
   bench::registerScaling();
+  bench::registerPipelined();
 #ifdef SCCL_ENABLE_MLIR
   bench::registerLowering();
 #endif
