@@ -514,37 +514,3 @@ TEST(DamagedCertificate, OtherTopologyOrCollective) {
               "the claim is for another collective");
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Pipelined schedules
-//===----------------------------------------------------------------------===//
-
-TEST(LowerBound, LoadsOfPipelinedSchedules) {
-  LowerBoundOptions options;
-  options.pipelined = true;
-  auto loadOf = [&](const char *spec, Kind kind, unsigned steps) {
-    return boundOf(builtin(spec), kind, steps, 0, options);
-  };
-  // Steps need not wait for each other: R/C takes a step more for 7/6.
-  EXPECT_EQ(loadOf("dgx1", Kind::AllGather, 2), Rational(7, 6));
-  EXPECT_EQ(loadOf("dgx1", Kind::ReduceScatter, 2), Rational(7, 48));
-  EXPECT_EQ(loadOf("ring:8", Kind::AllGather, 4), Rational(7, 2));
-  // Along the line every chunk takes every link, one after the other step by
-  // step, all at once in a pipeline.
-  EXPECT_EQ(boundOf(builtin("line:4"), Kind::Broadcast, 3), Rational(3));
-  EXPECT_EQ(loadOf("line:4", Kind::Broadcast, 3), Rational(1));
-}
-
-TEST(LowerBound, LoadsOfAnyDepth) {
-  LowerBoundOptions options;
-  options.pipelined = true;
-  Collective gather = *Collective::make(Kind::AllGather, 8, 1);
-  auto bound = throughputBound(builtin("dgx1"), gather, options);
-  ASSERT_TRUE(bound) << bound.error();
-  EXPECT_EQ(bound->value, Rational(7, 6));
-  EXPECT_EQ(claimText(bound->certificate),
-            "no schedule of all_gather on 8 ranks with any steps has load "
-            "below 7/6");
-  EXPECT_EQ(*parseCertificate(printCertificate(bound->certificate)),
-            bound->certificate);
-}

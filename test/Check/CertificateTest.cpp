@@ -10,63 +10,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Check/Certificate.h"
-
-#include <gtest/gtest.h>
+#include "CertificateText.h"
 
 using namespace sccl;
+using namespace sccl::testing;
 
 using Kind = CollectiveKind;
 
-namespace {
-/// 0 <-> 1 <-> 2, bandwidth 1 each way.
-Topology line() { return *makeBuiltinTopology("line:3"); }
-
-Collective make(Kind kind, unsigned ranks = 3, unsigned root = 0,
-                unsigned chunks = 0) {
-  if (chunks == 0)
-    chunks = sendsOneSegmentPerRank(kind) ? ranks : 1;
-  return *Collective::make(kind, ranks, chunks, root);
-}
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
-
-/// A certificate from its claim and the lines of its proof.
-std::string textOf(const Topology &topology, const std::string &claim,
-                   const std::string &proof) {
-  return "sccl-certificate 1\nno schedule of " + claim + "\ntopology " +
-         hex(fingerprint(topology)) + "\n" + proof + "end\n";
-}
-
-/// As one writes it by hand: without the hash at the end.
-std::string withoutSeal(const std::string &text) {
-  return text.substr(0, text.rfind("end")) + "end\n";
-}
-
-/// Parses and checks; the message, or "accepted".
-std::string judge(const Topology &topology, const Collective &collective,
-                  const std::string &claim, const std::string &proof) {
-  std::string text = textOf(topology, claim, proof);
-  auto certificate = parseCertificate(text);
-  if (!certificate)
-    return certificate.error();
-  EXPECT_EQ(withoutSeal(printCertificate(*certificate)), text);
-  return checkCertificate(*certificate, topology, collective)
-      .value_or("accepted");
-}
-
 /// Judges a proof about a rooted broadcast from rank 0 on the line in 3 steps.
-std::string judgeBroadcast(const std::string &bound, const std::string &proof) {
+static std::string judgeBroadcast(const std::string &bound,
+                                  const std::string &proof) {
   return judge(
       line(), make(Kind::Broadcast),
       "broadcast root 0 on 3 ranks with 3 steps has R/C below " + bound, proof);
 }
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Proofs that hold
@@ -591,81 +548,4 @@ TEST(CertificateText, Commodities) {
             "6:8: expected a value between 1 and 1099511627776, got '0'");
   EXPECT_EQ(with("symmetry 0 1\nend\n"),
             "5:13: expected a rank between 0 and 2, got nothing");
-}
-
-//===----------------------------------------------------------------------===//
-// Pipelined schedules
-//===----------------------------------------------------------------------===//
-
-TEST(Certificate, LoadsPayForEachLimitOnce) {
-  // Both chunks from afar enter rank 2 over one link, in whatever steps. That
-  // its prices are for different steps makes no difference.
-  const std::string claim = "gather root 2 on 3 ranks with 2 steps has load "
-                            "below ";
-  Collective gather = make(Kind::Gather, 3, 2);
-  EXPECT_EQ(judge(line(), gather, claim + "2", "prices\nprice 1 1 on 1->2\n"),
-            "accepted");
-  EXPECT_EQ(judge(line(), gather, claim + "3", "prices\nprice 1 1 on 1->2\n"),
-            "the claim is a bound of 3, the proof gives 2 only");
-  // Step by step each limit could be used in both steps; R/C is at least the
-  // load, but prices of several limits add up here.
-  const std::string both = "prices\nprice 1 0 on 0->1\nprice 0 1 on 1->2\n";
-  EXPECT_EQ(judge(line(), gather,
-                  "gather root 2 on 3 ranks with 2 steps has R/C below 2",
-                  both),
-            "accepted");
-  EXPECT_EQ(judge(line(), gather, claim + "2", both),
-            "the claim is a bound of 2, the proof gives 1 only");
-  EXPECT_EQ(judge(line(), gather, claim + "1", both), "accepted");
-}
-
-TEST(Certificate, CutsBoundLoadsToo) {
-  EXPECT_EQ(judge(line(), make(Kind::AllGather),
-                  "all_gather on 3 ranks with any steps has load below 2",
-                  "cut 0 1\nprice 1 on 1->2\n"),
-            "accepted");
-}
-
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
-TEST(Certificate, GossipBetweenBlocks) {
-  // 0 and 1 in one box, 2 and 3 in another, one link each way between them.
-  Topology boxes("boxes", 4);
-  for (auto [a, b] : {std::pair(0, 1), {2, 3}}) {
-    ASSERT_TRUE(boxes.addLink(a, b, 9));
-    ASSERT_TRUE(boxes.addLink(b, a, 9));
-  }
-  ASSERT_TRUE(boxes.addLink(1, 2, 1));
-  ASSERT_TRUE(boxes.addLink(2, 1, 1));
-  Collective sum = make(Kind::AllReduce, 4);
-  const std::string claim = "all_reduce on 4 ranks with any steps has R/C "
-                            "below ";
-  const std::string head = "prices\nprice 1 on 1->2\nprice 1 on 2->1\n"
-                           "commodity from 0 1 2 3 to 0 1 2 3\ngossip 1\n";
-  const std::string both = "block 0 1\nblock 2 3\n";
-  // Each chunk goes there and back: 2 sends over 2 links.
-  EXPECT_EQ(judge(boxes, sum, claim + "1", head + both), "accepted");
-  EXPECT_EQ(judge(boxes, sum, claim + "2", head + both),
-            "the claim is a bound of 2, the proof gives 1 only");
-  // Rank 0 is a block of its own then, and 0->1 has no price.
-  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 2 3\n"),
-            "the proof of a commodity takes more than the price of link 0->1 "
-            "in step 1");
-  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 0 1\nblock 1 2 3\n"),
-            "rank 1 is in two blocks");
-  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 0\nblock 2 3\n"),
-            "8:8: expected a block of several ranks");
-  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 2 3\nblock 0 1\n"),
-            "9:10: this line repeats or belongs before an earlier one");
-  // All in one block is no statement.
-  EXPECT_EQ(judge(boxes, sum, claim + "1", head + "block 0 1 2 3\n"),
-            "the claim is a bound of 1, the proof gives 0 only");
-  // Without a gossip value there is nothing for blocks to say.
-  EXPECT_NE(judge(boxes, sum, claim + "1",
-                  "prices\nprice 1 on 1->2\n"
-                  "commodity from 0 1 2 3 to 0 1 2 3\n" +
-                      both),
-            "accepted");
 }
