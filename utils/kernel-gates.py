@@ -138,14 +138,9 @@ def check_loop(report, function, is_ptx):
 def read_tables(text):
     """The words of the table of each rank that the text brings."""
     result = {}
-    pattern = r"\.b8 \w+_table_rank(\d+)\[(\d+)\] = \{([^}]*)\}"
-    for rank, size, data in re.findall(pattern, text):
-        values = [int(byte) for byte in data.split(",")]
-        values += [0] * (int(size) - len(values))  # the assembler adds zeros
-        result[int(rank)] = [
-            int.from_bytes(bytes(values[i : i + 4]), "little")
-            for i in range(0, len(values), 4)
-        ]
+    pattern = r"\.b32 \w+_table_rank(\d+)\[\d+\] = \{([^}]*)\}"
+    for rank, data in re.findall(pattern, text):
+        result[int(rank)] = [int(word) for word in data.split(",")]
     return result
 
 

@@ -8,9 +8,12 @@
 #include "sccl/Codegen/Target.h"
 
 #include "HSACO.h"
+#include "TableText.h"
 
 #include "sccl/Assembly/Audit.h"
+#include "sccl/Conversion/RankTables.h"
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/CollKernel/CollKernelOps.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -83,16 +86,15 @@ static LogicalResult checkContents(ModuleOp module) {
          << "holds " << count << " schedules and programs, expected one";
 }
 
+/// True if `kind` is assembly, or made of it without MLIR.
+static bool isFromAssembly(OutputKind kind) {
+  return kind == OutputKind::PTX || kind == OutputKind::GCN ||
+         kind == OutputKind::HSACO;
+}
+
 /// The `format` of gpu-module-to-binary that `kind` is made from.
 static StringRef binaryFormat(OutputKind kind) {
-  switch (kind) {
-  case OutputKind::Cubin:
-    return "bin";
-  case OutputKind::Fatbin:
-    return "fatbin";
-  default:
-    return "isa";
-  }
+  return kind == OutputKind::Fatbin ? "fatbin" : "bin";
 }
 
 /// Replaces the gpu.module in `module` by its binary in `format`, and returns
@@ -147,13 +149,31 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
   return compileKernels(module, chip, kind, options, /*embedTables=*/true);
 }
 
+/// The assembly of the gpu.module in `module`, which it replaces, audited.
+static FailureOr<std::string> assemble(ModuleOp module, const Chip &chip,
+                                       const LoweringOptions &options) {
+  FailureOr<std::string> isa = serialize(module, "isa");
+  if (failed(isa) || (options.audit && failed(audit(module, chip, *isa))))
+    return failure();
+  return isa;
+}
+
 FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
                                             OutputKind kind,
                                             const LoweringOptions &options,
                                             bool embedTables) {
   forgetMissingToolkits();
-  if (failed(checkKind(module, chip, kind)) ||
-      failed(runPasses(module, [&](OpPassManager &manager) {
+  if (failed(checkKind(module, chip, kind)))
+    return failure();
+  std::string program;
+  std::vector<std::string> tables;
+  if (embedTables && isFromAssembly(kind)) {
+    auto kernels = *module.getOps<collk::ProgramOp>().begin();
+    program = kernels.getSymName();
+    tables = rankTables(kernels);
+    embedTables = false;
+  }
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
         addKernelToGPU(manager, options, chip, embedTables);
       })))
     return failure();
@@ -162,20 +182,18 @@ FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
     llvm::raw_string_ostream(text) << module;
     return text;
   }
-  StringRef format = binaryFormat(kind);
-  // A binary does not show its text, which is the same each time.
-  if (options.audit && format != "isa") {
+  if (!isFromAssembly(kind)) {
+    // A binary does not show its text, which is the same each time.
     OwningOpRef<ModuleOp> copy = module.clone();
-    FailureOr<std::string> isa = serialize(*copy, "isa");
-    if (failed(isa) || failed(audit(module, chip, *isa)))
+    if (options.audit && failed(assemble(*copy, chip, options)))
       return failure();
+    return serialize(module, binaryFormat(kind));
   }
-  FailureOr<std::string> bytes = serialize(module, format);
-  if (failed(bytes))
+  FailureOr<std::string> isa = assemble(module, chip, options);
+  if (failed(isa))
     return failure();
-  if (options.audit && format == "isa" && failed(audit(module, chip, *bytes)))
-    return failure();
+  appendTables(*isa, chip, program, tables);
   if (kind == OutputKind::HSACO)
-    return linkHSACO(module, *bytes, chip.name);
-  return bytes;
+    return linkHSACO(module, *isa, chip.name);
+  return isa;
 }
