@@ -17,11 +17,17 @@ import subprocess
 import sys
 import tempfile
 
-LOOPS = {"coll_copy": 8, "coll_combine": 4}  # loads before the first store
-PAYLOAD = *LOOPS, "coll_transfer", "coll_reduce"
+ABI = pathlib.Path(__file__).resolve().parents[1] / "include/sccl/ABI"
+# The names of helpers, by what they are for.
+NAMES = dict(
+    re.findall(r'char \*(\w+) = "(\w+)";', (ABI / "HelperNames.h").read_text())
+)
+# Loads before the first store.
+LOOPS = {NAMES["copy"]: 8, NAMES["reduceElements"]: 4}
+PAYLOAD = *LOOPS, NAMES["transfer"], NAMES["reduce"]
 # What the rows of a table stand for, by the low bits of their first word, and
 # where things stand in a table; see include/sccl/ABI/RankTable.h.
-HELPERS = "coll_transfer", "coll_reduce", "coll_signal", "coll_wait"
+HELPERS = [NAMES[name] for name in ("transfer", "reduce", "signal", "wait")]
 UNIT_WORDS, ROW_UNITS, HEADER_UNITS = 4, 4, 2
 TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
 GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
@@ -153,7 +159,7 @@ def rows_of(table, first, count):
         kind = table[word] & 0xFF
         if kind >= len(HELPERS):  # LL words; bit 3 tells that they are reduced
             kind = (kind - len(HELPERS)) >> 3
-        is_flag = HELPERS[kind] in ("coll_signal", "coll_wait")
+        is_flag = HELPERS[kind] in (NAMES["signal"], NAMES["wait"])
         if is_flag:
             rows.append((HELPERS[kind], table[word + 2]))
         else:
@@ -176,12 +182,12 @@ def channels(kernel):
         words = operands.split(", ")
         if op.startswith("st.param"):
             parameters[words[0]] = words[1]
-        match = re.search(r"coll_\w+", operands) if op.startswith("call") else None
+        match = re.search(NAMES["prefix"] + r"\w+", operands) if op.startswith("call") else None
         if not match:
             continue
-        if match[0] == "coll_begin":
+        if match[0] == NAMES["begin"]:
             result.append([])
-        is_flag = match[0] in ("coll_signal", "coll_wait")
+        is_flag = match[0] in (NAMES["signal"], NAMES["wait"])
         helper = re.sub("_[pm]+$", "", match[0])  # with LL words or without
         result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
     return result
@@ -205,7 +211,7 @@ class StepCounts:
         moved = False
         for helper, flags in calls + [("", 0)]:
             self.flags = max(self.flags, flags)
-            if helper in ("coll_transfer", "coll_reduce", ""):
+            if helper in (NAMES["transfer"], NAMES["reduce"], ""):
                 if moved:
                     self.releases = max(self.releases, signalled)
                 else:
@@ -213,8 +219,8 @@ class StepCounts:
                 self.waits = max(self.waits, waited)
                 self.moves += helper != ""
                 moved, signalled, waited = True, 0, 0
-            signalled += helper == "coll_signal"
-            waited += helper == "coll_wait"
+            signalled += helper == NAMES["signal"]
+            waited += helper == NAMES["wait"]
 
 
 def read_program(text):
@@ -259,7 +265,7 @@ def check_program(report, kernels, text, program):
     for rank, calls in found.items():
         expected = sorted(len(channel) for channel in ranks.pop(rank, []))
         helpers = [[helper for helper, _ in one] for one in calls]
-        if sorted(one.count("coll_signal") for one in helpers) != expected:
+        if sorted(one.count(NAMES["signal"]) for one in helpers) != expected:
             odd.append(f"rank {rank}")
     odd += [f"rank {rank}" for rank in ranks]
     value = f"{len(odd)} ranks differ"
@@ -287,10 +293,10 @@ def check_protocol(report, functions, text, is_ptx, program):
     poll = r"ld\.(acquire|relaxed|volatile)" if is_ptx else r"buffer_(inv|wbinv)|s_sleep"
     kernels = [f for f in functions.values() if f.is_kernel]
     data = [functions[name] for name in PAYLOAD if name in functions]
-    if "coll_signal" in functions:
-        signal, wait = functions["coll_signal"], functions["coll_wait"]
+    if NAMES["signal"] in functions:
+        signal, wait = functions[NAMES["signal"]], functions[NAMES["wait"]]
         count = signal.count(release)
-        report.gate("K4", "coll_signal", f"{count} release", "1", count == 1)
+        report.gate("K4", NAMES["signal"], f"{count} release", "1", count == 1)
         if is_ptx:
             check_steps(report, kernels, text)
             if program:
@@ -341,7 +347,7 @@ def check_gcn(report, functions, text):
     spills = largest("vgpr_spill_count") + largest("sgpr_spill_count")
     report.gate("A", "kernels", f"{vgprs} VGPRs", f"<= {MAX_VGPRS}", vgprs <= MAX_VGPRS)
     report.gate("A", "kernels", f"{spills} spills, {lds} bytes LDS", "0, 0", spills + lds == 0)
-    signal = functions.get("coll_signal")
+    signal = functions.get(NAMES["signal"])
     if signal and "--gfx906" not in text and "--gfx908" not in text:
         ops = [op + " " + args for op, args in signal.code]
         end = next(i for i, op in enumerate(ops) if op.startswith("s_barrier"))
@@ -351,7 +357,7 @@ def check_gcn(report, functions, text):
         joined = ops[end - 1].startswith("s_waitcnt vmcnt(0)")
         value = f"{before} + {behind} write-backs, {'wait' if joined else 'no wait'}"
         holds = (before, behind) == (1, 1) and joined
-        report.gate("A", "coll_signal", value, "1 + 1, wait", holds)
+        report.gate("A", NAMES["signal"], value, "1 + 1, wait", holds)
 
 
 def main():
@@ -367,7 +373,7 @@ def main():
         functions = parse(text, is_ptx)
         chip = re.search(r"\.target (\w+)" if is_ptx else r"--(gfx\w+)", text)
         kernels = sum(f.is_kernel for f in functions.values())
-        if not kernels or not chip or not any(n.startswith("coll_copy") for n in functions):
+        if not kernels or not chip or not any(n.startswith(NAMES["copy"]) for n in functions):
             print(f"kernel-gates: {path} holds no kernel of sccl")
             return 1
         print(f"{path.name}: {kernels} kernels for {chip[1]}")

@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: llvm.func @sum_rank0(
 // CHECK-LABEL: llvm.func @sum_rank1(
-// CHECK-LABEL: llvm.func internal @coll_combine
+// CHECK-LABEL: llvm.func internal @coll_reduce_elements
 // CHECK:         llvm.intr.smax{{.*}} : (i32, i32) -> i32
 
 // LLVM: define void @sum_rank0(

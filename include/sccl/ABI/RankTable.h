@@ -49,7 +49,7 @@ struct TableHeader {
   /// a virtual kernel finds its rank there.
   uint32_t channelEnds; ///< unit of the first
   uint32_t steps;       ///< 0 if launches are counted
-  uint32_t rank;
+  uint32_t slots; ///< chunks in the buffers of all ranks, as far as 32 bits go
 };
 
 struct TableChannel {

@@ -16,6 +16,7 @@
 #include "Assembly/Assembly.h"
 #include "Assembly/DataFlow.h"
 
+#include "sccl/ABI/HelperNames.h"
 #include "sccl/Assembly/Audit.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -27,8 +28,8 @@ namespace sccl::assembly {
 /// for functions of a helper's size. For flags that is 45 instructions today,
 /// for payload 2,341: it grows with the conversions of the element type.
 inline size_t maxHelperSize(llvm::StringRef name) {
-  bool isForFlags = name == "coll_signal" || name == "coll_wait" ||
-                    name == "coll_begin" || name == "coll_end";
+  bool isForFlags = name == helper::signal || name == helper::wait ||
+                    name == helper::begin || name == helper::end;
   return isForFlags ? 200 : 5000;
 }
 
@@ -36,10 +37,11 @@ inline size_t maxHelperSize(llvm::StringRef name) {
 /// letter for the destination and one for each source, p for LL words and m for
 /// plain memory. Empty for other functions.
 inline llvm::StringRef llOperands(llvm::StringRef name) {
-  for (llvm::StringRef prefix :
-       {"coll_copy_", "coll_combine_", "coll_average_"})
+  for (llvm::StringRef loop :
+       {helper::copy, helper::reduceElements, helper::average})
     if (llvm::StringRef rest = name;
-        rest.consume_front(prefix) && rest.size() > 1 &&
+        rest.consume_front(loop) && rest.consume_front("_") &&
+        rest.size() > 1 &&
         rest.find_first_not_of("pm") == llvm::StringRef::npos)
       return rest;
   return "";
@@ -174,9 +176,9 @@ protected:
       llvm::function_ref<bool(const Instruction &, llvm::StringRef)> calls,
       Condition isReturn, Condition isStore) {
     auto begins = [&](const Instruction &op) {
-      return calls(op, "coll_begin");
+      return calls(op, helper::begin);
     };
-    auto ends = [&](const Instruction &op) { return calls(op, "coll_end"); };
+    auto ends = [&](const Instruction &op) { return calls(op, helper::end); };
     if (const Instruction *found = afterAny(begins, ends, isReturn))
       report(*found, "a block may return without a call of @coll_end", "D2");
     if (llvm::any_of(function.code, begins))

@@ -24,7 +24,7 @@ static void auditCalls(const Text &text, llvm::ArrayRef<StringRef> calls,
     return each.isKernel && each.name == tableFunction;
   });
   if (hasFlags)
-    for (StringRef name : {"coll_begin", "coll_signal", "coll_wait"})
+    for (StringRef name : {helper::begin, helper::signal, helper::wait})
       if (!llvm::is_contained(calls, name))
         findings.push_back(
             {"D2", "", 1, "",
@@ -36,7 +36,7 @@ static void auditCalls(const Text &text, llvm::ArrayRef<StringRef> calls,
           {"P1", "", 1, "", "calls @" + callee.str() + ", which is not there"});
   for (const Function &function : text.functions) {
     bool isOptional =
-        function.name == "coll_signal" || function.name == "coll_wait";
+        function.name == helper::signal || function.name == helper::wait;
     if (!function.isKernel && !isOptional &&
         !llvm::is_contained(calls, function.name))
       findings.push_back({"P1", function.name, function.line,

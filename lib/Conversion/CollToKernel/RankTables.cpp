@@ -132,7 +132,7 @@ void TableEncoder::add(TableOp table) {
   header.blocks = program.getBlocks();
   header.version = tableVersion;
   header.ranks = program.getRanks();
-  header.rank = table.getRank();
+  header.slots = std::min<uint64_t>(program.getSlots(), ~uint32_t(0));
   header.steps += table.getStep().has_value();
   header.channels = 0;
   for (auto channel : table.getBody().getOps<ChannelOp>()) {

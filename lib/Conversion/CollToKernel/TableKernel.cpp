@@ -34,7 +34,7 @@ LLShape collk::shapeOf(CopyOp copy) {
 
 LLShape collk::shapeOf(ReduceOp reduce) {
   LLShape shape;
-  shape.combines = true;
+  shape.reduces = true;
   shape.dst = isLL(reduce.getDst());
   shape.src0 = isLL(reduce.getLhs());
   shape.src1 = isLL(reduce.getRhs());
@@ -53,7 +53,7 @@ void TableFeatures::note(KernelOp kernel) {
     if (shape.any())
       ll.insert(shape);
     else
-      reduces |= shape.combines;
+      reduces |= shape.reduces;
   });
 }
 
@@ -237,7 +237,7 @@ Value TableKernelBuilder::slot(const Place &place, bool isLL) {
 void TableKernelBuilder::transferOf(const LLShape &shape, const Place &dst,
                                     const Place &src0) {
   Value to = slot(dst, shape.dst), from = slot(src0, shape.src0);
-  if (!shape.combines) {
+  if (!shape.reduces) {
     CopyOp::create(builder, loc, from, to, count, position, Value(), part,
                    launch);
     return;
@@ -256,7 +256,7 @@ void TableKernelBuilder::transfers() {
   for (const LLShape &shape : features.ll)
     kinds.push_back({TableRow::LL + shape.number(), shape});
   LLShape reduction;
-  reduction.combines = true;
+  reduction.reduces = true;
   if (features.reduces)
     kinds.push_back({TableRow::Reduce, reduction});
   Place dst = place(0), src0 = place(1);

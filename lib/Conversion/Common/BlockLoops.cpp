@@ -10,6 +10,8 @@
 #include "CodeBuilder.h"
 #include "Helpers.h"
 
+#include "sccl/ABI/HelperNames.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -243,22 +245,22 @@ void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options) {
   unsigned lanes =
       options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
   BlockLoopBuilder(code, options.blockSize, lanes, Action::Copy,
-                   options.combine)
-      .build("coll_copy", {code.vector(4, code.i32), 16, wideUnroll},
+                   options.reduction)
+      .build(helper::copy, {code.vector(4, code.i32), 16, wideUnroll},
              {code.i32, 4, wideUnroll}, {code.i8, 1, 1});
-  if (!options.combine)
+  if (!options.reduction)
     return;
-  const ElementOp &op = *options.combine;
+  const ElementOp &op = *options.reduction;
   auto reduceLoop = [&](StringRef name, Action action) {
     unsigned elements = 16 / op.element.bytes;
     Type type = op.type(code.loc().getContext());
     Access wide{code.vector(elements, type), 16, reduceUnroll(op, action),
                 elements};
     Access unit{type, op.element.bytes, 1};
-    BlockLoopBuilder(code, options.blockSize, lanes, action, options.combine)
+    BlockLoopBuilder(code, options.blockSize, lanes, action, options.reduction)
         .build(name, wide, unit, unit);
   };
-  reduceLoop("coll_combine", Action::Reduce);
+  reduceLoop(helper::reduceElements, Action::Reduce);
   if (op.averages())
-    reduceLoop("coll_average", Action::Average);
+    reduceLoop(helper::average, Action::Average);
 }

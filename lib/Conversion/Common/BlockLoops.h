@@ -13,8 +13,8 @@ namespace sccl::coll {
 class CodeBuilder;
 struct HelperOptions;
 
-/// Builds @coll_copy for a GPU and, if the program reduces, @coll_combine, and
-/// for averages @coll_average.
+/// Builds @coll_copy for a GPU and, if the program reduces,
+/// @coll_reduce_elements, and for averages @coll_average.
 void buildBlockLoops(CodeBuilder &code, const HelperOptions &options);
 
 } // namespace sccl::coll

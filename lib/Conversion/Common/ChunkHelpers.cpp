@@ -10,6 +10,7 @@
 #include "CodeBuilder.h"
 #include "Helpers.h"
 
+#include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/KernelABI.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,16 +25,17 @@ public:
   ChunkHelper(CodeBuilder &code, const HelperOptions &options,
               const LLShape &shape)
       : code(code), options(options), shape(shape),
-        averages(shape.combines && options.averages()),
+        averages(shape.reduces && options.averages()),
+        streams(options.target == HelperTarget::Host && !shape.any()),
         suffix(shape.any() ? shape.suffix() : "") {
     buffers.push_back({.isLL = shape.dst});
     buffers.push_back({.isLL = shape.src0});
-    if (shape.combines)
+    if (shape.reduces)
       buffers.push_back({.isLL = shape.src1});
   }
 
   void build() {
-    code.function((shape.combines ? "coll_reduce" : "coll_transfer") + suffix,
+    code.function((shape.reduces ? helper::reduce : helper::transfer) + suffix,
                   parameterTypes(), [&](ValueRange arguments) {
                     takeArguments(arguments);
                     buildBody();
@@ -56,6 +58,8 @@ private:
         {code.i32, code.i32, code.i64, code.i64, code.i32, code.i32, code.i32});
     if (shape.any())
       types.append({code.i32, code.pointer});
+    if (streams)
+      types.push_back(code.i32);
     if (averages)
       types.push_back(code.i32);
     return types;
@@ -72,6 +76,8 @@ private:
     if (shape.any())
       for (Value *argument : {&launch, &abort})
         *argument = next();
+    if (streams)
+      slots32 = next();
     if (averages)
       divisor = next();
   }
@@ -117,7 +123,7 @@ private:
       carried.push_back(buffer.isLL ? firstWords(buffer) : firstSlice(buffer));
     // In place, a chunk may be where it is to be copied to.
     Value moves;
-    if (!shape.combines && !shape.any())
+    if (!shape.reduces && !shape.any())
       moves = code.differ(carried[1], carried[2]);
     code.loop(code.c32(0), pieces, code.c32(1), carried,
               [&](Value, ValueRange now) {
@@ -171,22 +177,23 @@ private:
         [&] {
           Values more = operands;
           more.push_back(divisor);
-          code.call("coll_average" + suffix, more);
+          code.call(helper::average + suffix, more);
         },
         [&] { callPlain(operands); });
   }
 
   /// On the host, what does not fit in the cache bypasses it.
   void callPlain(ValueRange operands) {
-    std::string name = shape.combines ? "coll_combine" : "coll_copy";
-    if (options.streamStride == 0 || shape.any()) {
+    std::string name = shape.reduces ? helper::reduceElements : helper::copy;
+    if (!streams) {
       code.call(name + suffix, operands);
       return;
     }
-    Value streams =
-        code.is(Compare::AtLeast, stride, code.c64(options.streamStride));
+    Value allBytes = code.mul(stride, code.zeroExtend(slots32, code.i64));
+    Value isLarge =
+        code.is(Compare::AtLeast, allBytes, code.c64(options.cacheBytes));
     code.when(
-        streams, [&] { code.call(name + "_stream", operands); },
+        isLarge, [&] { code.call(name + helper::streamSuffix, operands); },
         [&] { code.call(name, operands); });
   }
 
@@ -194,10 +201,11 @@ private:
   const HelperOptions &options;
   const LLShape &shape;
   bool averages;
+  bool streams; ///< what does not fit in the cache bypasses it
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, blocks32;
-  Value launch, abort, divisor;
+  Value launch, abort, slots32, divisor;
   Value none, one;
   Value stride; ///< bytes from one chunk to the next
   Value piece;  ///< bytes from one piece to the next

@@ -28,7 +28,8 @@ struct LLShape;
 /// Arguments: for each buffer, the destination first, its pointer, segment and
 /// chunk; position and count of the chunks; bytes of the segment and from one
 /// segment to the next; chunks per segment; number of the block, and of blocks;
-/// with LL words the launch and the address of the abort word; for averages the
+/// with LL words the launch and the address of the abort word; on the host
+/// without LL words the chunks in the buffers of all ranks; for averages the
 /// divisor, 0 for none.
 void buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
                       const LLShape &shape);

@@ -185,6 +185,10 @@ Value CodeBuilder::splat(Value value, unsigned lanes) {
   return shuffle(first, none, SmallVector<int32_t>(lanes, 0));
 }
 
+Value CodeBuilder::extract(Value vector, unsigned lane) {
+  return LLVM::ExtractElementOp::create(builder, where, vector, c32(lane));
+}
+
 Value CodeBuilder::shuffle(Value lhs, Value rhs, ArrayRef<int32_t> lanes) {
   return LLVM::ShuffleVectorOp::create(builder, where, lhs, rhs, lanes);
 }

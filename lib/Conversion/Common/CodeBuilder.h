@@ -108,6 +108,7 @@ public:
   /// The bits of `value` as another type.
   Value bitcast(Value value, mlir::Type type);
   Value splat(Value value, unsigned lanes);
+  Value extract(Value vector, unsigned lane);
   /// Lanes of the concatenation of two vectors.
   Value shuffle(Value lhs, Value rhs, llvm::ArrayRef<int32_t> lanes);
 

@@ -9,8 +9,9 @@
 
 #include "CodeBuilder.h"
 #include "Helpers.h"
-#include "sccl/ABI/RankTable.h"
 #include "WaveCode.h"
+#include "sccl/ABI/HelperNames.h"
+#include "sccl/ABI/RankTable.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -33,7 +34,7 @@ static Value epochAddress(CodeBuilder &code, Value control, Value row,
 
 static void buildBegin(CodeBuilder &code) {
   code.function(
-      "coll_begin", {code.pointer, code.i32, code.i32},
+      helper::begin, {code.pointer, code.i32, code.i32},
       [&](ValueRange arguments) {
         Value epoch =
             epochAddress(code, arguments[0], arguments[1], arguments[2]);
@@ -45,7 +46,7 @@ static void buildBegin(CodeBuilder &code) {
 
 static void buildEnd(CodeBuilder &code, bool isHost) {
   code.function(
-      "coll_end", {code.pointer, code.i32, code.i32, code.i64},
+      helper::end, {code.pointer, code.i32, code.i32, code.i64},
       [&](ValueRange arguments) {
         Value epoch =
             epochAddress(code, arguments[0], arguments[1], arguments[2]);
@@ -125,7 +126,7 @@ public:
 
   void buildSignal() {
     // Rows, how many, peers, block, launch.
-    function("coll_signal",
+    function(helper::signal,
              {code.pointer, code.i32, code.pointer, code.i32, code.i64},
              [&](ValueRange arguments) {
                peers = arguments[2];
@@ -135,7 +136,7 @@ public:
 
   void buildWait() {
     // Rows, how many, own control memory, block, launch, abort word.
-    function("coll_wait",
+    function(helper::wait,
              {code.pointer, code.i32, code.pointer, code.i32, code.i64,
               code.pointer},
              [&](ValueRange arguments) {
@@ -228,18 +229,18 @@ private:
 
   /// The value that a flag shows is relative to the number of the launch.
   Row readRow(Value number) {
-    constexpr unsigned fieldBytes = sizeof(int32_t);
     Value skip = code.mul(number, code.c32(sizeof(TableFlag)));
     Value row = code.at(rows, code.zeroExtend(skip, code.i64));
-    constexpr unsigned words = sizeof(TableFlag) / fieldBytes;
-    Value places[words], fields[words];
-    for (unsigned i = 0; i < words; ++i)
-      places[i] = code.at(row, i * fieldBytes);
-    for (unsigned i = 0; i < words; ++i)
-      fields[i] = code.load(code.i32, places[i], fieldBytes);
-    auto [peer, offset, perLaunch32, step32] = fields;
-    Value perLaunch = code.zeroExtend(perLaunch32, code.i64);
-    Value step = code.zeroExtend(step32, code.i64);
+    static_assert(sizeof(TableFlag) == tableUnitBytes);
+    Value fields = code.load(code.vector(4, code.i32), row, tableUnitBytes);
+    auto field = [&](size_t offset) {
+      return code.extract(fields, offset / sizeof(uint32_t));
+    };
+    Value peer = field(offsetof(TableFlag, peer));
+    Value offset = field(offsetof(TableFlag, offset));
+    Value perLaunch =
+        code.zeroExtend(field(offsetof(TableFlag, perLaunch)), code.i64);
+    Value step = code.zeroExtend(field(offsetof(TableFlag, value)), code.i64);
     Value before = code.mul(launch, perLaunch);
     Value value = code.add(before, step);
     Value lines = code.mul(block, code.c32(ControlLayout::lineBytes));

@@ -24,8 +24,8 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   CodeBuilder code(builder, body.getParentOp()->getLoc(),
                    isHost ? 0 : globalMemory);
   buildChunkHelper(code, options, {});
-  if (options.combine)
-    buildChunkHelper(code, options, {.combines = true});
+  if (options.reduction)
+    buildChunkHelper(code, options, {.reduces = true});
   for (const LLShape &shape : options.ll) {
     buildChunkHelper(code, options, shape);
     buildLLLoops(code, options, shape);

@@ -8,21 +8,26 @@
 // All of them are `no_inline`: the code of a rank then grows by one call per
 // op.
 //
-//   @coll_transfer  moves chunks of a segment: addresses, lengths, the part of
-//                   this block, then @coll_copy
-//   @coll_reduce    the same for a combine, then @coll_combine; for averages it
-//                   has one more operand, a divisor (0 is none)
-//   @coll_copy      copies bytes            } by all threads of a block,
-//   @coll_combine   combines elements       } or by the host thread
-//   @coll_average   the same, and divides   }
-//   @coll_signal    publishes what came before, then sets flags
-//   @coll_wait      returns when flags have reached their values, or on abort
-//   @coll_begin     the number of this launch, from the block's epoch word
-//   @coll_end       stores it there
-//   @coll_transfer_XY, @coll_copy_XY, @coll_reduce_XYZ, @coll_combine_XYZ,
-//   @coll_average_XYZ
-//                   the same with LL words: the destination X and the sources
-//                   are LL words (p) or plain memory (m)
+// Their names stand in HelperNames.h.
+//
+//   @coll_transfer         moves chunks of a segment: addresses, lengths, the
+//                          part of this block, then @coll_copy
+//   @coll_reduce           the same for a reduction, then
+//                          @coll_reduce_elements; for averages it has one more
+//                          operand, a divisor (0 is none)
+//   @coll_copy             copies bytes           } by all threads of a block,
+//   @coll_reduce_elements  reduces elements       } or by the host thread
+//   @coll_average          the same, and divides  }
+//   @coll_signal           publishes what came before, then sets flags
+//   @coll_wait             returns when flags have reached their values, or on
+//                          abort
+//   @coll_begin            the number of this launch, from the block's epoch
+//                          word
+//   @coll_end              stores it there
+//   @coll_transfer_XY, @coll_copy_XY, @coll_reduce_XYZ,
+//   @coll_reduce_elements_XYZ, @coll_average_XYZ
+//                          the same with LL words: the destination X and the
+//                          sources are LL words (p) or plain memory (m)
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,15 +53,15 @@ struct HelperOptions {
   HelperTarget target = HelperTarget::Host;
   /// Threads of a block; 1 on the host.
   unsigned blockSize = 1;
-  /// Given if the program combines.
-  std::optional<ElementOp> combine;
-  /// On the host, chunks of so many bytes and more bypass the cache; 0 means
-  /// that none do.
-  uint64_t streamStride = 0;
-  /// Of the copies and combines that have to do with LL words.
+  /// Given if the program reduces.
+  std::optional<ElementOp> reduction;
+  /// On the host: where the buffers of all ranks take so many bytes and more,
+  /// copies bypass the cache.
+  uint64_t cacheBytes = 0;
+  /// Of the copies and reductions that have to do with LL words.
   std::set<LLShape> ll = {};
 
-  bool averages() const { return combine && combine->averages(); }
+  bool averages() const { return reduction && reduction->averages(); }
 };
 
 /// Builds the helper functions into `body`, at its end.

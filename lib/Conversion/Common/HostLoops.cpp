@@ -10,6 +10,8 @@
 #include "CodeBuilder.h"
 #include "Helpers.h"
 
+#include "sccl/ABI/HelperNames.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -17,7 +19,7 @@ using namespace sccl::coll;
 static constexpr unsigned lineBytes = 64;
 
 static void buildCopy(CodeBuilder &code) {
-  code.function("coll_copy", {code.pointer, code.pointer, code.i64},
+  code.function(helper::copy, {code.pointer, code.pointer, code.i64},
                 [&](ValueRange arguments) {
                   code.copyMemory(arguments[0], arguments[1], arguments[2]);
                 });
@@ -47,28 +49,28 @@ static void orderStreams(CodeBuilder &code) {
 /// be overwritten.
 static void buildCopyStream(CodeBuilder &code) {
   constexpr int64_t tileLines = 4, tileBytes = tileLines * lineBytes;
-  code.function("coll_copy_stream", {code.pointer, code.pointer, code.i64},
-                [&](ValueRange arguments) {
-                  Value dst = arguments[0], src = arguments[1],
-                        bytes = arguments[2];
-                  Value minus = code.sub(code.c64(0), code.toInteger(dst));
-                  Value toLine = code.bitAnd(minus, code.c64(lineBytes - 1));
-                  Value head = code.min(toLine, bytes);
-                  code.copyMemory(dst, src, head);
-                  Value rest = code.sub(bytes, head);
-                  Value tiled = code.bitAnd(rest, code.c64(-tileBytes));
-                  Value end = code.add(head, tiled);
-                  code.loop(head, end, code.c64(tileBytes), [&](Value offset) {
-                    Value from = code.at(src, offset);
-                    Value to = code.at(dst, offset);
-                    copyLines(code, to, from, tileLines);
-                  });
-                  Value left = code.sub(bytes, end);
-                  Value from = code.at(src, end);
-                  Value to = code.at(dst, end);
-                  code.copyMemory(to, from, left);
-                  orderStreams(code);
-                });
+  code.function(
+      std::string(helper::copy) + helper::streamSuffix,
+      {code.pointer, code.pointer, code.i64}, [&](ValueRange arguments) {
+        Value dst = arguments[0], src = arguments[1], bytes = arguments[2];
+        Value minus = code.sub(code.c64(0), code.toInteger(dst));
+        Value toLine = code.bitAnd(minus, code.c64(lineBytes - 1));
+        Value head = code.min(toLine, bytes);
+        code.copyMemory(dst, src, head);
+        Value rest = code.sub(bytes, head);
+        Value tiled = code.bitAnd(rest, code.c64(-tileBytes));
+        Value end = code.add(head, tiled);
+        code.loop(head, end, code.c64(tileBytes), [&](Value offset) {
+          Value from = code.at(src, offset);
+          Value to = code.at(dst, offset);
+          copyLines(code, to, from, tileLines);
+        });
+        Value left = code.sub(bytes, end);
+        Value from = code.at(src, end);
+        Value to = code.at(dst, end);
+        code.copyMemory(to, from, left);
+        orderStreams(code);
+      });
 }
 
 /// A loop over elements, which LLVM turns into vectors.
@@ -98,7 +100,7 @@ static void buildReduction(CodeBuilder &code, const ElementOp &op,
 /// there.
 static void buildReductionStream(CodeBuilder &code) {
   constexpr int64_t pieceBytes = 16384;
-  code.function("coll_combine_stream",
+  code.function(std::string(helper::reduceElements) + helper::streamSuffix,
                 {code.pointer, code.pointer, code.pointer, code.i64},
                 [&](ValueRange arguments) {
                   Value bytes = arguments[3], piece = code.c64(pieceBytes);
@@ -109,22 +111,22 @@ static void buildReductionStream(CodeBuilder &code) {
                     Value to = code.at(arguments[0], offset);
                     Value lhs = code.at(arguments[1], offset);
                     Value rhs = code.at(arguments[2], offset);
-                    code.call("coll_combine", {stack, lhs, rhs, length});
-                    code.call("coll_copy_stream", {to, stack, length});
+                    code.call(helper::reduceElements,
+                              {stack, lhs, rhs, length});
+                    code.call(std::string(helper::copy) + helper::streamSuffix,
+                              {to, stack, length});
                   });
                 });
 }
 
 void coll::buildHostLoops(CodeBuilder &code, const HelperOptions &options) {
-  bool streams = options.streamStride != 0;
   buildCopy(code);
-  if (streams)
-    buildCopyStream(code);
-  if (!options.combine)
+  buildCopyStream(code);
+  if (!options.reduction)
     return;
-  buildReduction(code, *options.combine, "coll_combine", /*divides=*/false);
+  buildReduction(code, *options.reduction, helper::reduceElements,
+                 /*divides=*/false);
   if (options.averages())
-    buildReduction(code, *options.combine, "coll_average", /*divides=*/true);
-  if (streams)
-    buildReductionStream(code);
+    buildReduction(code, *options.reduction, helper::average, /*divides=*/true);
+  buildReductionStream(code);
 }

@@ -13,9 +13,9 @@ namespace sccl::coll {
 class CodeBuilder;
 struct HelperOptions;
 
-/// Builds @coll_copy and, if the program reduces, @coll_combine, and for
-/// averages @coll_average. If `options` say that there are large chunks, there
-/// are @coll_copy_stream and @coll_combine_stream, too, which bypass the cache.
+/// Builds @coll_copy and, if the program reduces, @coll_reduce_elements, and
+/// for averages @coll_average; and for what does not fit in the cache
+/// @coll_copy_stream and @coll_reduce_elements_stream.
 void buildHostLoops(CodeBuilder &code, const HelperOptions &options);
 
 } // namespace sccl::coll

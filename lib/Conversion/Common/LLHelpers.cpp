@@ -11,6 +11,8 @@
 #include "FlagCode.h"
 #include "Helpers.h"
 
+#include "sccl/ABI/HelperNames.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -19,7 +21,7 @@ std::string LLShape::suffix() const {
   std::string letters = "_";
   for (bool isLL : {dst, src0, src1})
     letters += isLL ? 'p' : 'm';
-  return combines ? letters : letters.substr(0, 3);
+  return reduces ? letters : letters.substr(0, 3);
 }
 
 /// Bytes of an LL word, and bits below the number of its launch.
@@ -91,7 +93,7 @@ private:
     Loaded first = load(buffers[1], shape.src0);
     Loaded second{{}, code.yes()};
     Value result = first.data;
-    if (shape.combines) {
+    if (shape.reduces) {
       second = load(buffers[2], shape.src1);
       result = reduce(first.data, second.data);
     }
@@ -181,8 +183,9 @@ private:
   }
 
   ReduceBuilder reducer() {
-    unsigned elements = llDataBytes / options.combine->element.bytes;
-    return ReduceBuilder(code, *options.combine, elements == 1 ? 0 : elements);
+    unsigned elements = llDataBytes / options.reduction->element.bytes;
+    return ReduceBuilder(code, *options.reduction,
+                         elements == 1 ? 0 : elements);
   }
 
   /// The elements of a word are reduced side by side, also those beyond the
@@ -220,9 +223,9 @@ void coll::buildLLLoops(CodeBuilder &code, const HelperOptions &options,
   auto build = [&](const char *name, bool divides) {
     LLLoopBuilder(code, options, shape, divides).build(name + shape.suffix());
   };
-  if (!shape.combines)
-    return build("coll_copy", false);
-  build("coll_combine", false);
+  if (!shape.reduces)
+    return build(helper::copy, false);
+  build(helper::reduceElements, false);
   if (options.averages())
-    build("coll_average", true);
+    build(helper::average, true);
 }

@@ -26,17 +26,17 @@ namespace sccl::coll {
 class CodeBuilder;
 struct HelperOptions;
 
-/// Which operands of a copy or a combine are LL words.
+/// Which operands of a copy or a reduction are LL words.
 struct LLShape {
-  bool combines = false;
+  bool reduces = false;
   bool dst = false, src0 = false, src1 = false;
 
   auto operator<=>(const LLShape &) const = default;
   bool any() const { return dst || src0 || src1; }
-  unsigned sources() const { return combines ? 2 : 1; }
+  unsigned sources() const { return reduces ? 2 : 1; }
   /// A number below `count`.
   unsigned number() const {
-    return unsigned(combines) << 3 | unsigned(dst) << 2 | unsigned(src0) << 1 |
+    return unsigned(reduces) << 3 | unsigned(dst) << 2 | unsigned(src0) << 1 |
            unsigned(src1);
   }
   static constexpr unsigned count = 16;
@@ -51,8 +51,8 @@ inline constexpr unsigned llDataBytes = 4;
 /// Why elements do not fit into LL words, or nothing if they do.
 std::optional<std::string> whyNoLL(const ElementOp &op);
 
-/// Builds @coll_copy or @coll_combine, and for averages @coll_average, with the
-/// suffix of `shape`.
+/// Builds @coll_copy or @coll_reduce_elements, and for averages @coll_average,
+/// with the suffix of `shape`.
 void buildLLLoops(CodeBuilder &code, const HelperOptions &options,
                   const LLShape &shape);
 

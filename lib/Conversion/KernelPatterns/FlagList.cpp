@@ -59,9 +59,9 @@ LogicalResult collk::noteNeeds(ProgramOp program, const coll::ElementOp &op,
       return;
     if (shape.any())
       options.ll.insert(shape);
-    if (shape.combines)
-      options.combine = op;
-    hasReducingLL |= shape.combines && shape.any();
+    if (shape.reduces)
+      options.reduction = op;
+    hasReducingLL |= shape.reduces && shape.any();
   });
   if (!hasReducingLL)
     return success();

@@ -9,6 +9,7 @@
 
 #include "../CollToKernel/TableKernel.h"
 
+#include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/RankTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,6 +112,16 @@ protected:
     return LLVM::LoadOp::create(builder, loc, lowering.pointer, entry,
                                 sizeof(void *));
   }
+  /// The address of unit `unit` of the rank's table.
+  Value unitAddress(OpBuilder &builder, Operation *op, Value unit) const {
+    Location loc = op->getLoc();
+    Value table = argument(builder, op, Argument::Table);
+    Value index =
+        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), unit);
+    Value width = constant(builder, loc, tableUnitBytes, 64);
+    return byteOffset(builder, loc, table,
+                      arith::MulIOp::create(builder, loc, index, width));
+  }
 
   KernelLowering &lowering;
 };
@@ -143,7 +154,7 @@ struct LowerBegin : Pattern<BeginOp> {
                                 Rewriter &rewriter) const override {
     Value control = argument(rewriter, op, Argument::Control);
     rewriter.replaceOpWithNewOp<LLVM::CallOp>(
-        op, TypeRange{rewriter.getI64Type()}, "coll_begin",
+        op, TypeRange{rewriter.getI64Type()}, helper::begin,
         ValueRange{control, adaptor.getEpoch().front(),
                    adaptor.getPart()[BlockNumber]});
     return success();
@@ -155,7 +166,7 @@ struct LowerEnd : Pattern<EndOp> {
   LogicalResult matchAndRewrite(EndOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Value control = argument(rewriter, op, Argument::Control);
-    call(rewriter, op.getLoc(), "coll_end",
+    call(rewriter, op.getLoc(), helper::end,
          {control, adaptor.getEpoch().front(), adaptor.getPart()[BlockNumber],
           adaptor.getLaunch().front()});
     rewriter.eraseOp(op);
@@ -292,6 +303,8 @@ protected:
       operands.push_back(arith::TruncIOp::create(
           rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front()));
       operands.push_back(this->argument(rewriter, op, Argument::Abort));
+    } else if (this->lowering.isHost) {
+      operands.push_back(countSlots(op, rewriter));
     }
     if (divisor)
       operands.push_back(divisor);
@@ -309,6 +322,17 @@ private:
     return arith::AddIOp::create(builder, loc, start, offset);
   }
 
+  /// The chunks in the buffers of all ranks.
+  Value countSlots(Op op, OpBuilder &builder) const {
+    Location loc = op.getLoc();
+    if (this->lowering.slots)
+      return this->constant(builder, loc, *this->lowering.slots);
+    Value table = this->argument(builder, op, Argument::Table);
+    Value place = byteOffset(builder, loc, table, offsetof(TableHeader, slots));
+    return LLVM::LoadOp::create(builder, loc, builder.getI32Type(), place,
+                                sizeof(uint32_t));
+  }
+
   void appendCommon(Op op, OpBuilder &builder,
                     typename Pattern<Op>::OneToN adaptor,
                     SmallVectorImpl<Value> &operands) const {
@@ -324,7 +348,7 @@ struct LowerCopy : TransferPattern<CopyOp> {
   using TransferPattern::TransferPattern;
   LogicalResult matchAndRewrite(CopyOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
-    emit(op, rewriter, adaptor, "coll_transfer", shapeOf(op),
+    emit(op, rewriter, adaptor, helper::transfer, shapeOf(op),
          {adaptor.getDst(), adaptor.getSrc()}, /*divisor=*/Value());
     return success();
   }
@@ -338,7 +362,7 @@ struct LowerReduce : TransferPattern<ReduceOp> {
     if (lowering.averages)
       divisor = op.getDivisor() ? adaptor.getDivisor().front()
                                 : constant(rewriter, op.getLoc(), 0);
-    emit(op, rewriter, adaptor, "coll_reduce", shapeOf(op),
+    emit(op, rewriter, adaptor, helper::reduce, shapeOf(op),
          {adaptor.getDst(), adaptor.getLhs(), adaptor.getRhs()}, divisor);
     return success();
   }
@@ -346,52 +370,33 @@ struct LowerReduce : TransferPattern<ReduceOp> {
 
 struct LowerFlags : Pattern<FlagsOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(FlagsOp op, OneToN,
-                                Rewriter &rewriter) const override;
+  LogicalResult matchAndRewrite(FlagsOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Value rows = unitAddress(rewriter, op, adaptor.getUnit().front());
+    SmallVector<Value> values = {rows, adaptor.getCount().front()};
+    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+    return success();
+  }
 };
+
 struct LowerLoad : Pattern<LoadOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(LoadOp op, OneToN,
-                                Rewriter &rewriter) const override;
+  LogicalResult matchAndRewrite(LoadOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value place = unitAddress(rewriter, op, adaptor.getUnit().front());
+    auto type = VectorType::get({4}, rewriter.getI32Type());
+    Value unit =
+        LLVM::LoadOp::create(rewriter, loc, type, place, tableUnitBytes);
+    SmallVector<Value> words;
+    for (unsigned i = 0; i < 4; ++i)
+      words.push_back(LLVM::ExtractElementOp::create(
+          rewriter, loc, unit, constant(rewriter, loc, i)));
+    rewriter.replaceOp(op, words);
+    return success();
+  }
 };
-} // namespace
 
-/// The address of unit `unit` of the table at `table`.
-static Value unitAddress(OpBuilder &builder, Location loc, Value table,
-                         Value unit) {
-  Value index =
-      arith::ExtUIOp::create(builder, loc, builder.getI64Type(), unit);
-  Value width = arith::ConstantIntOp::create(builder, loc, tableUnitBytes, 64);
-  return byteOffset(builder, loc, table,
-                    arith::MulIOp::create(builder, loc, index, width));
-}
-
-LogicalResult LowerFlags::matchAndRewrite(FlagsOp op, OneToN adaptor,
-                                          Rewriter &rewriter) const {
-  Value table = argument(rewriter, op, Argument::Table);
-  Value rows =
-      unitAddress(rewriter, op.getLoc(), table, adaptor.getUnit().front());
-  SmallVector<Value> values = {rows, adaptor.getCount().front()};
-  rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
-  return success();
-}
-
-LogicalResult LowerLoad::matchAndRewrite(LoadOp op, OneToN adaptor,
-                                         Rewriter &rewriter) const {
-  Location loc = op.getLoc();
-  Value table = argument(rewriter, op, Argument::Table);
-  Value place = unitAddress(rewriter, loc, table, adaptor.getUnit().front());
-  auto type = VectorType::get({4}, rewriter.getI32Type());
-  Value unit = LLVM::LoadOp::create(rewriter, loc, type, place, tableUnitBytes);
-  SmallVector<Value> words;
-  for (unsigned i = 0; i < 4; ++i)
-    words.push_back(LLVM::ExtractElementOp::create(rewriter, loc, unit,
-                                                   constant(rewriter, loc, i)));
-  rewriter.replaceOp(op, words);
-  return success();
-}
-
-namespace {
 /// Signals and waits: where their flags are listed, and how many.
 template <typename Op> struct FlagPattern : Pattern<Op> {
   using Pattern<Op>::Pattern;
@@ -430,7 +435,7 @@ struct LowerSignal : FlagPattern<SignalOp> {
     auto list = listOf(op, adaptor, rewriter);
     if (failed(list))
       return failure();
-    call(rewriter, op.getLoc(), "coll_signal",
+    call(rewriter, op.getLoc(), helper::signal,
          {list->first, list->second, argument(rewriter, op, Argument::Peers),
           adaptor.getPart()[BlockNumber], adaptor.getLaunch().front()});
     rewriter.eraseOp(op);
@@ -445,7 +450,7 @@ struct LowerWait : FlagPattern<WaitOp> {
     auto list = listOf(op, adaptor, rewriter);
     if (failed(list))
       return failure();
-    call(rewriter, op.getLoc(), "coll_wait",
+    call(rewriter, op.getLoc(), helper::wait,
          {list->first, list->second, argument(rewriter, op, Argument::Control),
           adaptor.getPart()[BlockNumber], adaptor.getLaunch().front(),
           argument(rewriter, op, Argument::Abort)});
@@ -461,7 +466,7 @@ struct LowerJoin : Pattern<JoinOp> {
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value control = argument(rewriter, op, Argument::Control);
-    call(rewriter, loc, "coll_wait",
+    call(rewriter, loc, helper::wait,
          {control, constant(rewriter, loc, 0), control,
           adaptor.getPart()[BlockNumber], constant(rewriter, loc, 0, 64),
           argument(rewriter, op, Argument::Abort)});

@@ -41,8 +41,11 @@ private:
 
 /// What patterns need to know beside the op.
 struct KernelLowering {
-  mlir::Type pointer;     ///< to memory of the device
-  bool averages = false;  ///< reductions divide
+  mlir::Type pointer;    ///< to memory of the device
+  bool averages = false; ///< reductions divide
+  bool isHost = false;
+  /// On a host, chunks in the buffers of all ranks; none if a table says it.
+  std::optional<uint32_t> slots;
   std::string flagSymbol; ///< of the program's list of flags
   Frames frames;
   FlagList flags;

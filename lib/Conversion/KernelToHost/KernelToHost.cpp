@@ -33,6 +33,7 @@ struct ConvertKernelToHostPass
     ModuleOp module = getOperation();
     coll::HelperOptions options;
     options.target = coll::HelperTarget::Host;
+    options.cacheBytes = cacheBytes;
     // LLVM would call a run-time library on a CPU without the instructions.
     Result<coll::ElementOp> op =
         coll::makeElementOp(elementType(element).name, toString(reduction),
@@ -49,9 +50,6 @@ struct ConvertKernelToHostPass
       }
       if (failed(noteNeeds(program, *op, options)))
         return signalPassFailure();
-      options.streamStride = std::max<uint64_t>(
-          {options.streamStride, cacheBytes / uint64_t(program.getSlots()),
-           chunkAlignment});
     }
     for (ProgramOp program : programs)
       if (failed(convert(program, options)))
@@ -64,6 +62,7 @@ struct ConvertKernelToHostPass
     KernelLowering lowering;
     lowering.pointer = LLVM::LLVMPointerType::get(&getContext());
     lowering.averages = options.averages();
+    lowering.isHost = true;
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
     bool hasTables = false;
     for (auto kernel : program.getBody().getOps<KernelOp>()) {
@@ -95,7 +94,10 @@ struct ConvertKernelToHostPass
                          /*record=*/Value(), /*blockIndex=*/Value()});
     IRMapping mapping;
     Block *body = &kernel.getBody().front();
+    lowering.slots = std::nullopt;
     if (kernel.getRank()) {
+      uint64_t slots = kernel->getParentOfType<ProgramOp>().getSlots();
+      lowering.slots = std::min<uint64_t>(slots, ~uint32_t(0));
       // One thread executes all that the rank does.
       auto channel = cast<ChannelOp>(body->front());
       body = &channel.getBody().front();

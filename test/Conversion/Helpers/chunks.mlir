@@ -28,7 +28,7 @@
 // CHECK:           llvm.getelementptr {{.*}}[%[[PIECE]]]
 // CHECK-LABEL: llvm.func internal @coll_reduce(
 // CHECK-NOT:     llvm.icmp
-// CHECK:           llvm.call @coll_combine(
+// CHECK:           llvm.call @coll_reduce_elements(
 
 // With a divisor that is not 0 a reduction makes its chunk complete.
 // AVG-LABEL:   llvm.func internal @coll_reduce(
@@ -37,7 +37,7 @@
 // AVG-NEXT:      scf.if %[[DIVIDES]] {
 // AVG-NEXT:        llvm.call @coll_average({{.*}}, %[[DIVISOR]])
 // AVG-NEXT:      } else {
-// AVG-NEXT:        llvm.call @coll_combine(
+// AVG-NEXT:        llvm.call @coll_reduce_elements(
 coll.topology @pair ranks = 2 {
   coll.link 1 -> 0 bandwidth = 1
 }

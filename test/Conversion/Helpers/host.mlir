@@ -5,7 +5,7 @@
 // CHECK-LABEL: llvm.func internal @coll_copy(
 // CHECK-NEXT:    "llvm.intr.memcpy"
 // CHECK-NEXT:    llvm.return
-// CHECK-LABEL: llvm.func internal @coll_combine(
+// CHECK-LABEL: llvm.func internal @coll_reduce_elements(
 // CHECK-LABEL: llvm.func internal @coll_average(
 // CHECK:         %[[DIVISOR:.*]] = arith.uitofp
 // CHECK:         scf.for
@@ -25,10 +25,10 @@
 // STREAM:         "llvm.intr.memcpy"
 // STREAM-NEXT:    llvm.{{call_intrinsic "llvm.x86.sse.sfence"|fence release}}
 // STREAM-NEXT:    llvm.return
-// STREAM-LABEL: llvm.func internal @coll_combine_stream(
+// STREAM-LABEL: llvm.func internal @coll_reduce_elements_stream(
 // STREAM:         llvm.alloca
 // STREAM:         scf.for
-// STREAM:           llvm.call @coll_combine(
+// STREAM:           llvm.call @coll_reduce_elements(
 // STREAM-NEXT:      llvm.call @coll_copy_stream(
 coll.topology @pair ranks = 2 {
   coll.link 1 -> 0 bandwidth = 1

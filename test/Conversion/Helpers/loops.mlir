@@ -4,7 +4,7 @@
 
 // Wide accesses where the addresses agree modulo 16; the bytes before and behind
 // them by elements, one for each thread.
-// CHECK-LABEL: llvm.func internal @coll_combine(
+// CHECK-LABEL: llvm.func internal @coll_reduce_elements(
 // CHECK-SAME:    %[[DST:[a-z0-9]+]]: !llvm.ptr<1>, %[[LHS:[a-z0-9]+]]: !llvm.ptr<1>, %[[RHS:[a-z0-9]+]]: !llvm.ptr<1>, %[[BYTES:[a-z0-9]+]]: i64)
 // CHECK:         arith.xori
 // CHECK:         arith.xori

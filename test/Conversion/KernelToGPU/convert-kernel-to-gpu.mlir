@@ -26,7 +26,7 @@ coll.topology @pair ranks = 2 {
 // SMALL:         llvm.getelementptr {{.*}}[2048]
 
 // Combining wide loads in the element type.
-// CHECK-LABEL: llvm.func internal @coll_combine
+// CHECK-LABEL: llvm.func internal @coll_reduce_elements
 // CHECK:         arith.addf {{.*}} : vector<4xf32>
 // CHECK:         arith.addf {{.*}} : f32
 
@@ -37,7 +37,7 @@ coll.topology @pair ranks = 2 {
 // CHECK:         %[[MINE:.*]] = arith.cmpi ult, %{{.*}}, %[[COUNT]] : i32
 // CHECK:         arith.minui
 // CHECK:         llvm.getelementptr %[[ROWS]]
-// CHECK-COUNT-4: llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+// CHECK:        llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK:         %[[BEFORE:.*]] = arith.muli %[[LAUNCH]],
 // CHECK-NEXT:    %[[VALUE:.*]] = arith.addi %[[BEFORE]],
 // CHECK:         llvm.getelementptr %[[PEERS]]
@@ -60,7 +60,7 @@ coll.topology @pair ranks = 2 {
 // CHECK-SAME:    %{{[a-z0-9]+}}: !llvm.ptr<1>, %[[COUNT:[a-z0-9]+]]: i32
 // CHECK:         %[[MINE:.*]] = arith.cmpi ult, %{{.*}}, %[[COUNT]] : i32
 // CHECK:         scf.if %[[MINE]] {
-// CHECK-COUNT-4:   llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+// CHECK:          llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK:           scf.while
 // CHECK:             %[[NOW:.*]] = llvm.load {{.*}} atomic acquire {alignment = 8 : i64}
 // CHECK-NEXT:        arith.cmpi ult, %[[NOW]],
@@ -127,7 +127,7 @@ coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
 // four blocks for each channel.
 // CHECK: gpu.module @bc {
 // CHECK-NOT: @coll_reduce
-// CHECK-NOT: @coll_combine
+// CHECK-NOT: @coll_reduce_elements
 // CHECK-LABEL: gpu.func @bc_rank0
 // CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
 // CHECK-LABEL: gpu.func @bc_rank1

@@ -17,7 +17,7 @@ coll.topology @pair ranks = 2 {
 // GPU-NOT:      atomic monotonic {{.*}} -> i64
 // GPU:          llvm.store {{.*}} atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr<1>
 // GPU-LABEL:  llvm.func internal @coll_reduce_mmp(
-// GPU-LABEL:  llvm.func internal @coll_combine_mmp(
+// GPU-LABEL:  llvm.func internal @coll_reduce_elements_mmp(
 // GPU-NOT:      gpu.barrier
 // GPU:          scf.while
 // GPU:            scf.while
@@ -37,7 +37,7 @@ coll.topology @pair ranks = 2 {
 // CHECK-LABEL: @sum_rank1
 // CHECK:         arith.muli %{{.*}}, %c4_i32
 // HOST-LABEL:  llvm.func internal @coll_copy_pm(
-// HOST-LABEL:  llvm.func internal @coll_combine_mmp(
+// HOST-LABEL:  llvm.func internal @coll_reduce_elements_mmp(
 // HOST:          llvm.load {{.*}} atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
 // HOST:          llvm.call @sched_yield
 

@@ -39,10 +39,10 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NOT:   @bc_code
 // CHECK-LABEL: llvm.func internal @coll_copy
 // CHECK:         "llvm.intr.memcpy"
-// CHECK-NOT:   @coll_combine
+// CHECK-NOT:   @coll_reduce_elements
 // CHECK-LABEL: llvm.func internal @coll_signal
 // CHECK:         scf.for
-// CHECK-COUNT-4:   llvm.load {{.*}} -> i32
+// CHECK:           llvm.load {{.*}} -> vector<4xi32>
 // CHECK:           llvm.store {{.*}} atomic release {alignment = 8 : i64} : i64
 // CHECK-LABEL: llvm.func internal @coll_wait
 // CHECK:         scf.for

@@ -3,7 +3,7 @@
 usage: execute-helpers.py TARGET BLOCK-SIZE FILE.mlir [ELEMENT [REDUCTION]]
 
 Lowers the programs of FILE with the given options of convert-kernel-to-gpu, takes
-@coll_copy, @coll_transfer and, if there, @coll_combine, @coll_average and
+@coll_copy, @coll_transfer and, if there, @coll_reduce_elements, @coll_average and
 @coll_reduce, and compiles them for the CPU with the thread's number read from a
 variable. They have no barriers, so the threads of a block may run one after the
 other. What they write is compared with a plain copy, sum or average over the
@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 GUARD = 0xA5
-HELPERS = "coll_copy", "coll_combine", "coll_average", "coll_transfer", "coll_reduce"
+HELPERS = "coll_copy", "coll_reduce_elements", "coll_average", "coll_transfer", "coll_reduce"
 DIVISOR = 2
 
 
@@ -179,7 +179,7 @@ KINDS = {"f32": F32(), "i8": I8(), "f8e4m3": F8(3, 0x7F), "f8e5m2": F8(2, 0x7D)}
 
 
 def check_loops(machine, helpers, kind, source):
-    """@coll_copy and @coll_combine, or @coll_average."""
+    """@coll_copy and @coll_reduce_elements, or @coll_average."""
     tile = 16 * 8 * machine.block_size
     lengths = [0, 1, 3, 4, 15, 16, 17, 4100, tile - 1, tile, tile + 16, 2 * tile + 1237]
     for size, (a, b) in itertools.product(
@@ -191,7 +191,7 @@ def check_loops(machine, helpers, kind, source):
         machine.launch("coll_copy", dst, src, ctypes.c_int64(size))
         machine.expect(memory, start, data, f"coll_copy of {size} at {a}, {b}")
     for name, size, (a, b, c) in itertools.product(
-        [name for name in ("coll_combine", "coll_average") if name in helpers],
+        [name for name in ("coll_reduce_elements", "coll_average") if name in helpers],
         sorted({length // kind.size * kind.size for length in lengths}),
         [(0, 0, 0), (4, 20, 36), (12, 12, 12), (0, 4, 8), (8, 8, 0)],
     ):

@@ -5,7 +5,7 @@ usage: execute-ll.py TARGET BLOCK-SIZE FILE.mlir [ELEMENT]
 FILE holds a program whose helpers are @coll_transfer_pm, _pp and _mp and
 @coll_reduce_pmp and _ppp. Compiles them as execute-helpers.py does; chunks then go
 from plain memory to LL words, to other LL words and to plain memory again, and are
-combined on the way, for many sizes, alignments and numbers of blocks. What must not
+reduced on the way, for many sizes, alignments and numbers of blocks. What must not
 be touched is guarded. At last, a launch that is aborted leaves everything as it is.
 """
 import ctypes
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 ACTIONS = [("copy", "pm"), ("copy", "pp"), ("copy", "mp"),
-           ("combine", "pmp"), ("combine", "ppp")]
+           ("reduce_elements", "pmp"), ("reduce_elements", "ppp")]
 LAUNCH = 0xFEDCBA98
 
 
@@ -27,7 +27,7 @@ def load_base():
     spec = importlib.util.spec_from_file_location("helpers", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    geometry = {"copy": "transfer", "combine": "reduce"}
+    geometry = {"copy": "transfer", "reduce_elements": "reduce"}
     names = []
     for action, letters in ACTIONS:
         names += [f"coll_{action}_{letters}", f"coll_{geometry[action]}_{letters}"]
@@ -42,7 +42,7 @@ def packed(data):
 
 
 class Chain:
-    """All blocks together move or combine one run of chunks."""
+    """All blocks together move or reduce one run of chunks."""
 
     def __init__(self, machine, segment, chunks, position, count, blocks):
         self.machine, self.segment, self.chunks = machine, segment, chunks
@@ -76,7 +76,7 @@ class Chain:
 
 
 def check_chain(chain, kind, source, offset):
-    """Plain to LL words, to LL words, to plain, with a combine of both kinds."""
+    """Plain to LL words, to LL words, to plain, with a reduction of both kinds."""
     machine, size = chain.machine, chain.size
     what = f"{chain.count} of {chain.chunks} chunks of {chain.segment}, {{}}"
     left, right = (kind.draw(source, chain.segment // kind.size) for _ in range(2))
@@ -90,10 +90,10 @@ def check_chain(chain, kind, source, offset):
     chain.expect_ll(*other[:2], left[part], what.format("sent on"))
     once = kind.combine(left[part], right[part], 1)
     chain.launch("coll_reduce_pmp", third[2], (rhs, 0, chain.position), other[2])
-    chain.expect_ll(*third[:2], once, what.format("combined"))
+    chain.expect_ll(*third[:2], once, what.format("reduced"))
     twice = kind.combine(once, left[part], 1)
     chain.launch("coll_reduce_ppp", last[2], third[2], other[2])
-    chain.expect_ll(*last[:2], twice, what.format("combined again"))
+    chain.expect_ll(*last[:2], twice, what.format("reduced again"))
     memory, start, out = machine.buffer(chain.segment, offset)
     chain.launch("coll_transfer_mp", (out, 0, chain.position), last[2])
     expected = bytes([0xA5]) * chain.begin + twice

@@ -1,0 +1,41 @@
+//===- HelperNames.h - What generated code calls ----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one list of the helpers' names: for the conversion that emits them, the
+// audit that knows them by name, and utils/kernel-gates.py, which reads this
+// file. What they do stands in lib/Conversion/Common/Helpers.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_ABI_HELPERNAMES_H
+#define SCCL_ABI_HELPERNAMES_H
+
+namespace sccl::helper {
+
+/// What the names of all helpers begin with, and no kernel's does.
+inline constexpr const char *prefix = "coll_";
+
+// Chunks of a segment, and bytes or elements. With LL words the names end with
+// LLShape::suffix().
+inline constexpr const char *transfer = "coll_transfer";
+inline constexpr const char *reduce = "coll_reduce";
+inline constexpr const char *copy = "coll_copy";
+inline constexpr const char *reduceElements = "coll_reduce_elements";
+inline constexpr const char *average = "coll_average";
+
+// Flags and epochs.
+inline constexpr const char *signal = "coll_signal";
+inline constexpr const char *wait = "coll_wait";
+inline constexpr const char *begin = "coll_begin";
+inline constexpr const char *end = "coll_end";
+
+/// What the host's versions that bypass the cache have added to their names.
+inline constexpr const char *streamSuffix = "_stream";
+
+} // namespace sccl::helper
+
+#endif // SCCL_ABI_HELPERNAMES_H

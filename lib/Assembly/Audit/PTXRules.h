@@ -1,0 +1,26 @@
+//===- PTXRules.h - Rules for helpers in PTX ------------------ -*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ASSEMBLY_AUDIT_PTXRULES_H
+#define SCCL_LIB_ASSEMBLY_AUDIT_PTXRULES_H
+
+#include "AuditRules.h"
+
+namespace sccl::assembly {
+
+/// Rules for @coll_signal, @coll_wait, @coll_begin and @coll_end; there are
+/// none for other functions.
+void auditPTXFlags(const Function &function,
+                   std::vector<AuditFinding> &findings);
+
+/// Rules for copies and reductions of LL words, by their names.
+void auditPTXWords(const Function &function,
+                   std::vector<AuditFinding> &findings);
+
+} // namespace sccl::assembly
+
+#endif // SCCL_LIB_ASSEMBLY_AUDIT_PTXRULES_H
