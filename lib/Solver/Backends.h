@@ -36,6 +36,8 @@ inline Unknown gaveUp(const Deadline &deadline) {
 std::unique_ptr<SolverBackend> createFlowBackend();
 /// Breadth-first matching for all_gather.
 std::unique_ptr<SolverBackend> createMatchingBackend();
+/// Routes by column generation, for all_to_all on many ranks.
+std::unique_ptr<SolverBackend> createRoutesBackend();
 /// Integer flows for all_to_all. Only built with SCCL_HAVE_CBC.
 std::unique_ptr<SolverBackend> createMilpBackend();
 /// Clauses for everything that only moves chunks. Only built with

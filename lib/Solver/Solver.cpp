@@ -33,6 +33,7 @@ const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
     std::vector<std::unique_ptr<SolverBackend>> list;
     list.push_back(createFlowBackend());
     list.push_back(createMatchingBackend());
+    list.push_back(createRoutesBackend());
 #ifdef SCCL_HAVE_CBC
     list.push_back(createMilpBackend());
 #endif

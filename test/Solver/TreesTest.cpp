@@ -169,6 +169,28 @@ TEST(Trees, WithoutSymmetry) {
             found->schedule);
 }
 
+TEST(Routes, AllToAllOfManyRanks) {
+  const SolverBackend *engine = findEngine("routes");
+  ASSERT_TRUE(engine);
+  Topology topology = Boxes{9, 8, 9}.build();
+  // What a network card must send to other boxes.
+  for (unsigned steps : {2u, 3u}) {
+    Instance instance = instanceOn(topology, Kind::AllToAll, 72, steps, 64);
+    SynthesisResult result = synthesize(instance, {}, "routes");
+    EXPECT_TRUE(std::holds_alternative<Satisfied>(result.outcome))
+        << describe(result.outcome);
+  }
+  Instance twice = instanceOn(topology, Kind::AllToAll, 144, 3, 130);
+  EXPECT_TRUE(std::holds_alternative<Satisfied>(
+      synthesize(twice, {}, "routes").outcome));
+  Instance tooTight = instanceOn(topology, Kind::AllToAll, 72, 3, 63);
+  EXPECT_TRUE(
+      std::holds_alternative<Unknown>(engine->solve(tooTight, {}).outcome));
+  Instance small =
+      instanceOn(Boxes{2, 8, 9}.build(), Kind::AllToAll, 16, 3, 16);
+  EXPECT_FALSE(engine->whyNot(small).empty());
+}
+
 TEST(ExactVertex, ValuesAndMultipliers) {
   LinearProgram program;
   unsigned x = program.addColumn(1), y = program.addColumn(1),

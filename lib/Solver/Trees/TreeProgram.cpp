@@ -120,7 +120,8 @@ LinearProgram TreeProgram::build() const {
   for (size_t row = 0; row < rows.size(); ++row)
     program.addRow(row < numRows() ? LinearProgram::Sense::AtLeast
                                    : LinearProgram::Sense::Equal,
-                   row < numRows() ? 0 : 1, rows[row]);
+                   row < numRows() ? 0 : double(amounts[row - numRows()]),
+                   rows[row]);
   return program;
 }
 

@@ -76,7 +76,11 @@ public:
   TreeProgram(const Topology &topology, const LimitOrbits &orbits,
               unsigned steps, Rounds rounds, unsigned demands)
       : topology(topology), orbits(orbits), steps(steps), rounds(rounds),
-        demands(demands) {}
+        demands(demands), amounts(demands, 1) {}
+
+  /// Chunks of a demand where others have one.
+  void setAmount(unsigned demand, int64_t amount) { amounts[demand] = amount; }
+  int64_t amountOf(unsigned demand) const { return amounts[demand]; }
 
   /// False if there is one of the same loads already.
   bool add(unsigned demand, int64_t share, ChunkTree tree);
@@ -123,6 +127,7 @@ private:
   const unsigned steps;
   const Rounds rounds;
   const unsigned demands;
+  std::vector<int64_t> amounts;
   std::vector<Column> columns;
   std::set<std::pair<unsigned, std::vector<int64_t>>> known;
   LPSolution solution;

@@ -91,7 +91,9 @@ WholeCost WholeSearch::cost() const {
 
 /// A first distribution. False if there is none.
 bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
-  std::vector<int64_t> missing(demands, int64_t(chunks));
+  std::vector<int64_t> missing;
+  for (unsigned demand = 0; demand < demands; ++demand)
+    missing.push_back(int64_t(chunks) * program.amountOf(demand));
   for (size_t i = 0; i < counts.size(); ++i) {
     int64_t whole =
         int64_t(std::floor(program.usage(i) * double(chunks) + 1e-6));
