@@ -296,16 +296,45 @@ std::optional<unsigned> Collective::outputSlot(unsigned rank,
   return slotIn(after, rank, chunk);
 }
 
+namespace {
+/// The chunks that a rank has in both of its buffers.
+struct SharedChunks {
+  unsigned count = 0;
+  /// The slot in the receive buffer less that in the send buffer, if there are
+  /// such chunks and all agree.
+  std::optional<int64_t> offset;
+};
+} // namespace
+
+static SharedChunks sharedChunks(const Collective &collective, unsigned rank) {
+  std::vector<unsigned> inputs = collective.pre().chunksOf(rank),
+                        outputs = collective.post().chunksOf(rank);
+  SharedChunks shared;
+  bool agree = true;
+  for (size_t in = 0, out = 0; in < inputs.size() && out < outputs.size();) {
+    if (inputs[in] == outputs[out]) {
+      int64_t offset = int64_t(out) - int64_t(in);
+      agree &= shared.offset.value_or(offset) == offset;
+      shared.offset = offset;
+      ++shared.count;
+    }
+    if (inputs[in] <= outputs[out])
+      ++in;
+    else
+      ++out;
+  }
+  if (!agree)
+    shared.offset.reset();
+  return shared;
+}
+
 bool Collective::hasInPlaceLayout() const {
   for (unsigned rank = 0; rank < numRanks(); ++rank) {
-    if (inputSlots(rank) == 0 || outputSlots(rank) == 0)
-      continue;
-    if (!findInPlaceOffset(*this, rank))
-      return false;
-    unsigned shared = 0;
-    for (unsigned chunk : pre().chunksOf(rank))
-      shared += outputSlot(rank, chunk).has_value();
-    if (shared != std::min(inputSlots(rank), outputSlots(rank)))
+    unsigned least = std::min(inputSlots(rank), outputSlots(rank));
+    SharedChunks shared = sharedChunks(*this, rank);
+    if (shared.count != least ||
+        (least > 0 &&
+         (!shared.offset || *shared.offset % chunksPerSegment() != 0)))
       return false;
   }
   return true;
@@ -317,16 +346,8 @@ int64_t Collective::inPlaceOffset(unsigned rank) const {
 
 std::optional<int64_t> sccl::findInPlaceOffset(const Collective &collective,
                                                unsigned rank) {
-  std::optional<int64_t> offset;
-  for (unsigned chunk : collective.pre().chunksOf(rank)) {
-    std::optional<unsigned> output = collective.outputSlot(rank, chunk);
-    if (!output)
-      continue;
-    int64_t difference = int64_t(*output) - *collective.inputSlot(rank, chunk);
-    if (offset.value_or(difference) != difference ||
-        difference % collective.chunksPerSegment() != 0)
-      return std::nullopt;
-    offset = difference;
-  }
+  std::optional<int64_t> offset = sharedChunks(collective, rank).offset;
+  if (offset && *offset % collective.chunksPerSegment() != 0)
+    return std::nullopt;
   return offset;
 }

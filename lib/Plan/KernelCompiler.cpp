@@ -9,6 +9,7 @@
 
 #include "Codegen/HostObject.h"
 
+#include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 #include "sccl/Plan/PlanBuilder.h"
 
@@ -17,22 +18,19 @@
 using namespace mlir;
 using namespace sccl;
 
-FailureOr<ModuleOp> LoweredProgram::kernels(bool host) {
-  OwningOpRef<ModuleOp> &lowered = host ? forHost : forBlocks;
+FailureOr<Kernels *> LoweredProgram::kernels(bool host) {
+  std::optional<Kernels> &lowered = host ? forHost : forBlocks;
   if (lowered)
-    return *lowered;
-  OwningOpRef<ModuleOp> copy = program->clone();
-  if (failed(runPasses(*copy, [&](OpPassManager &manager) {
-        addKernelConversion(manager, options, host);
-      })))
+    return &*lowered;
+  FailureOr<Kernels> made = makeKernels(
+      *program->getOps<coll::ProgramOp>().begin(), options.codeShape, host);
+  if (failed(made))
     return failure();
   // The other one gets the same shape.
-  auto made = *copy->getOps<collk::ProgramOp>().begin();
-  bool hasTables = !made.getBody().getOps<collk::TableOp>().empty();
   options.codeShape =
-      hasTables ? CodeShapeChoice::Table : CodeShapeChoice::Unrolled;
-  lowered = std::move(copy);
-  return *lowered;
+      made->tables.empty() ? CodeShapeChoice::Unrolled : CodeShapeChoice::Table;
+  lowered = std::move(*made);
+  return &*lowered;
 }
 
 FailureOr<bool> LoweredProgram::hasTables() {
@@ -64,13 +62,14 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
                                                const LoweringOptions &options,
                                                plan::KernelInfo &kernel) {
   std::optional<std::string> cpu = findHostTarget(kernel.target);
-  FailureOr<ModuleOp> kernels = program.kernels(cpu.has_value());
-  if (failed(kernels))
+  FailureOr<Kernels *> made = program.kernels(cpu.has_value());
+  if (failed(made))
     return failure();
+  ModuleOp kernels = *(*made)->module;
   ModuleOp module = program.module();
   if (cpu) {
     kernel.format = "elf";
-    OwningOpRef<ModuleOp> copy = kernels->clone();
+    OwningOpRef<ModuleOp> copy = kernels.clone();
     if (failed(runPasses(*copy, [&](OpPassManager &manager) {
           addKernelToHost(manager, options);
         })))
@@ -87,15 +86,15 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
   OutputKind kind = !isNVIDIA  ? OutputKind::HSACO
                     : assemble ? OutputKind::Cubin
                                : OutputKind::PTX;
-  auto made = *kernels->getOps<collk::ProgramOp>().begin();
-  std::string key = describeKernels(made);
+  std::string key =
+      describeKernels(*kernels.getOps<collk::ProgramOp>().begin());
   bool isShared = !key.empty();
   key += kernel.target + " " + kernel.element + " " + kernel.reduction + " " +
          std::to_string(options.blockSize) + " " +
          std::to_string(options.virtualRanks);
   if (auto found = known.find(key); isShared && found != known.end())
     return found->second;
-  OwningOpRef<ModuleOp> copy = kernels->clone();
+  OwningOpRef<ModuleOp> copy = kernels.clone();
   FailureOr<std::string> code =
       compileKernels(*copy, *chip, kind, options, /*embedTables=*/false);
   if (succeeded(code) && isShared)

@@ -9,6 +9,7 @@
 #define SCCL_LIB_PLAN_KERNELCOMPILER_H
 
 #include "sccl/Codegen/Target.h"
+#include "sccl/Conversion/Kernels.h"
 #include "sccl/Plan/Plan.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,9 +30,9 @@ public:
       : program(std::move(program)), options(options) {}
 
   mlir::ModuleOp module() const { return *program; }
-  /// A module with the kernels, to be cloned. Emits an error and fails if the
-  /// program cannot be lowered.
-  mlir::FailureOr<mlir::ModuleOp> kernels(bool host);
+  /// The kernels, whose module is to be cloned, and tables. Emits an error and
+  /// fails if the program cannot be lowered.
+  mlir::FailureOr<Kernels *> kernels(bool host);
   /// Fails if the blocks of a rank may not all run at once on `chip` (D3).
   llvm::LogicalResult checkResidency(const Chip &chip) const;
   /// True if the ranks have tables; the same everywhere.
@@ -40,7 +41,7 @@ public:
 private:
   mlir::OwningOpRef<mlir::ModuleOp> program;
   LoweringOptions options;
-  mlir::OwningOpRef<mlir::ModuleOp> forBlocks, forHost;
+  std::optional<Kernels> forBlocks, forHost;
 };
 
 /// Compiles kernels, the same ones once: functions that read tables are the

@@ -9,13 +9,12 @@
 
 #include "KernelCompiler.h"
 #include "ProblemFacts.h"
+#include "ScheduleFacts.h"
 
-#include "sccl/ABI/KernelABI.h"
+#include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
-#include "sccl/Conversion/RankTables.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Dialect/CollKernel/CollKernelOps.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -132,19 +131,13 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
   return copy;
 }
 
-/// Fails if an earlier schedule has the same sends in each step; remembers this
-/// one.
-LogicalResult PlanBuilder::checkNew(coll::ScheduleOp op,
-                                    const Schedule &schedule, unsigned chunks) {
-  Schedule sorted = schedule;
-  for (Step &step : sorted.steps)
-    llvm::sort(step.sends);
-  for (unsigned i = 0; i < schedules.size(); ++i)
-    if (schedules[i] == sorted && result.manifest.schedules[i].chunks == chunks)
-      return op.emitOpError()
-             << "is the same as schedule " << i << " of the plan, "
-             << result.manifest.schedules[i].name;
-  schedules.push_back(std::move(sorted));
+/// Fails if an earlier schedule has the same sends in each step.
+LogicalResult PlanBuilder::checkNew(coll::ScheduleOp op, unsigned chunks,
+                                    const Digest &digest) const {
+  for (auto [i, known] : llvm::enumerate(result.manifest.schedules))
+    if (digests[i] == digest && known.chunks == chunks)
+      return op.emitOpError() << "is the same as schedule " << i
+                              << " of the plan, " << known.name;
   return success();
 }
 
@@ -182,18 +175,18 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   if (failed(problem) || failed(checkProblem(op, *problem)))
     return failure();
   const Collective &collective = problem->collective;
-  Schedule schedule = coll::importSchedule(op);
-  if (failed(checkNew(op, schedule, collective.chunks())))
+  ScheduleFacts facts = factsOf(op, collective);
+  if (failed(checkNew(op, collective.chunks(), facts.digest)))
     return failure();
-  Cost cost = costOf(schedule, collective);
-  costs.push_back(cost);
+  costs.push_back(facts.cost);
+  digests.push_back(facts.digest);
   OwningOpRef<ModuleOp> module = extract(op);
   auto copy = *module->getOps<coll::ScheduleOp>().begin();
   makeNameUnique(copy);
   result.manifest.schedules.push_back(
       {copy.getSymName().str(), collective.chunks(),
-       collective.chunksPerSegment(), cost.steps, schedule.rounds(),
-       cost.bandwidth.str()});
+       collective.chunksPerSegment(), facts.cost.steps, facts.rounds,
+       facts.cost.bandwidth.str()});
   for (const std::string &name : request.variants) {
     std::optional<PlanVariant> variant = findVariant(name);
     if (!variant)
@@ -291,11 +284,10 @@ LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
                                       plan::KernelInfo &kernel) {
   plan::Manifest &manifest = result.manifest;
   bool isHost = findHostTarget(kernel.target).has_value();
-  FailureOr<ModuleOp> module = program.kernels(isHost);
-  if (failed(module))
+  FailureOr<Kernels *> kernels = program.kernels(isHost);
+  if (failed(kernels))
     return failure();
-  plan::RankTableSet tables =
-      rankTables(*module->getOps<collk::ProgramOp>().begin());
+  const plan::RankTableSet &tables = (*kernels)->tables;
   std::string symbol = symbolOf(manifest.schedules.back().name);
   if (tables.empty()) {
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
@@ -306,7 +298,7 @@ LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
     auto known = llvm::find(result.rankTables, tables);
     kernel.rankTables = known - result.rankTables.begin();
     if (known == result.rankTables.end())
-      result.rankTables.push_back(std::move(tables));
+      result.rankTables.push_back(tables);
     manifest.rankTables = result.rankTables.size();
   }
   if (!isHost && options.virtualRanks)

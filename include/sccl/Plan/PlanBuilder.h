@@ -13,6 +13,7 @@
 #include "sccl/Model/Schedule.h"
 #include "sccl/Plan/Plan.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -89,11 +90,14 @@ public:
   plan::Plan finish();
 
 private:
+  /// Of what a schedule sends.
+  using Digest = std::array<uint64_t, 2>;
+
   llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
   llvm::LogicalResult checkProblem(mlir::Operation *op,
                                    const coll::Problem &problem);
-  llvm::LogicalResult checkNew(coll::ScheduleOp op, const Schedule &schedule,
-                               unsigned chunks);
+  llvm::LogicalResult checkNew(coll::ScheduleOp op, unsigned chunks,
+                               const Digest &digest) const;
   void makeNameUnique(coll::ScheduleOp schedule) const;
   llvm::LogicalResult addProgram(mlir::ModuleOp module,
                                  const LoweringOptions &options,
@@ -114,8 +118,8 @@ private:
   PlanRequest request;
   std::unique_ptr<KernelCompiler> compiler;
   plan::Plan result;
-  std::vector<Cost> costs;         ///< by schedule
-  std::vector<Schedule> schedules; ///< likewise, with sends in order
+  std::vector<Cost> costs;     ///< by schedule
+  std::vector<Digest> digests; ///< likewise
 };
 
 } // namespace sccl

@@ -17,6 +17,9 @@ ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
                                bool hasThreads)
     : program(program), collective(collective), hasThreads(hasThreads),
       flags(program) {
+  if (hasThreads && collective.hasInPlaceLayout())
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+      inPlaceOffsets.push_back(collective.inPlaceOffset(rank));
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     auto channels = rank.getBody().getOps<ChannelOp>();
     layouts.push_back(
@@ -39,9 +42,11 @@ ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
   Value chunks = constant(loc, context.collective.chunksPerSegment());
   part =
       collk::PartOp::create(builder, loc, body->getArgument(0), blocks, chunks);
-  views.emplace_back(context.program, context.collective, /*inPlace=*/false);
-  if (context.collective.hasInPlaceLayout())
-    views.emplace_back(context.program, context.collective, /*inPlace=*/true);
+  if (!context.hasThreads)
+    return;
+  views.emplace_back(context.program);
+  if (!context.inPlaceOffsets.empty())
+    views.emplace_back(context.program, context.inPlaceOffsets);
 }
 
 Value ChannelBuilder::constant(Location loc, int64_t value) {
@@ -102,13 +107,18 @@ void ChannelBuilder::flushFlags() {
   forgetAccesses();
 }
 
-Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
+Value ChannelBuilder::buffer(Location loc, const SlotRange &range) {
+  Value &known = buffers[{range.rank, unsigned(range.buffer)}];
   auto kind = collk::BufferKind(range.buffer);
-  Value buffer =
-      range.rank == rank
-          ? collk::OwnOp::create(builder, loc, kind).getResult()
-          : collk::PeerOp::create(builder, loc, constant(loc, range.rank), kind)
-                .getResult();
+  if (!known && range.rank == rank)
+    known = collk::OwnOp::create(builder, loc, kind);
+  else if (!known)
+    known =
+        collk::PeerOp::create(builder, loc, constant(loc, range.rank), kind);
+  return known;
+}
+
+Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
   bool isLL = holdsLL(context.program, range);
   Type type = isLL ? Type(collk::LLSlotType::get(builder.getContext()))
                    : Type(collk::SlotType::get(builder.getContext()));
@@ -127,9 +137,9 @@ Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
   }
   bool isRepeated = range.times != 1;
   return collk::SlotOp::create(
-      builder, loc, type, buffer, constant(loc, segment), constant(loc, chunk),
-      numberIf(odd != 0, loc, odd), odd != 0 ? launch : Value(),
-      numberIf(isRepeated, loc, segmentStep),
+      builder, loc, type, buffer(loc, range), constant(loc, segment),
+      constant(loc, chunk), numberIf(odd != 0, loc, odd),
+      odd != 0 ? launch : Value(), numberIf(isRepeated, loc, segmentStep),
       numberIf(isRepeated, loc, chunkStep));
 }
 
@@ -137,14 +147,19 @@ Value ChannelBuilder::numberIf(bool condition, Location loc, int64_t value) {
   return condition ? constant(loc, value) : Value();
 }
 
-void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
+/// Lets the threads join if they may be in each other's way.
+void ChannelBuilder::joinBefore(Location loc, const Transfer &transfer) {
   bool conflicts = llvm::any_of(views, [&](const Accesses &accesses) {
     return accesses.conflictWith(transfer);
   });
-  if (context.hasThreads && conflicts)
+  if (conflicts)
     join(loc);
   for (Accesses &accesses : views)
     accesses.add(transfer);
+}
+
+void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
+  joinBefore(loc, transfer);
   Value first = slot(loc, transfer.reads[0]);
   Value second =
       transfer.reads.size() == 2 ? slot(loc, transfer.reads[1]) : Value();
@@ -166,6 +181,13 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
                           times, divisor, part, launch);
 }
 
+/// True if threads need not join between the repetitions of `transfer`.
+bool ChannelBuilder::repeatsApart(const Transfer &transfer) const {
+  return llvm::none_of(views, [&](const Accesses &accesses) {
+    return accesses.conflictsWithItself(transfer);
+  });
+}
+
 void ChannelBuilder::add(Operation *op) {
   if (auto signal = dyn_cast<SignalOp>(op))
     return addFlag(op, /*isSignal=*/true, getFlag(signal), signal.getValue());
@@ -175,10 +197,7 @@ void ChannelBuilder::add(Operation *op) {
   if (!transfer || isDMA(op))
     return;
   flushFlags();
-  bool isApart = llvm::none_of(views, [&](const Accesses &accesses) {
-    return accesses.conflictsWithItself(*transfer);
-  });
-  if (isApart)
+  if (repeatsApart(*transfer))
     return addTransfer(op->getLoc(), *transfer);
   for (unsigned i = 0; i < transfer->times; ++i)
     addTransfer(op->getLoc(), transfer->repetition(i));

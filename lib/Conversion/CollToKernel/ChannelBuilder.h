@@ -27,6 +27,8 @@ struct ProgramContext {
   const Collective &collective;
   bool hasThreads; ///< many of them execute a channel
   FlagTable flags;
+  std::vector<int64_t>
+      inPlaceOffsets;                 ///< by rank; empty if nothing is in place
   std::vector<ControlLayout> layouts; ///< by rank
   std::vector<unsigned> oddChunks;    ///< by rank, see TableSlot
 };
@@ -49,8 +51,11 @@ public:
 
 private:
   mlir::Value constant(mlir::Location loc, int64_t value);
+  mlir::Value buffer(mlir::Location loc, const SlotRange &range);
   mlir::Value slot(mlir::Location loc, const SlotRange &range);
   mlir::Value numberIf(bool condition, mlir::Location loc, int64_t value);
+  bool repeatsApart(const Transfer &transfer) const;
+  void joinBefore(mlir::Location loc, const Transfer &transfer);
   void addTransfer(mlir::Location loc, const Transfer &transfer);
   void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
                unsigned value);
@@ -62,9 +67,11 @@ private:
   const ProgramContext &context;
   unsigned rank;
   collk::ChannelOp channel;
+  // Only looked up.
   llvm::DenseMap<int64_t, mlir::Value> constants;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> buffers;
   mlir::Value part, launch, epoch;
-  llvm::SmallVector<Accesses, 2> views;
+  llvm::SmallVector<Accesses, 2> views;   ///< none for one thread
   llvm::SmallVector<mlir::Value> pending; ///< flags of one op
   bool pendingSignals = false;
 };

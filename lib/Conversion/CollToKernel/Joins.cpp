@@ -48,9 +48,9 @@ std::pair<Buffer, Accesses::Access> Accesses::placeOf(const SlotRange &range,
                                                       bool hasLLBeside) const {
   Access access = {range.slot,   range.count, range.times,
                    range.stride, isWrite,     hasLLBeside};
-  if (!inPlace || range.buffer != Buffer::Input)
+  if (inPlaceOffsets.empty() || range.buffer != Buffer::Input)
     return {range.buffer, access};
-  access.slot += collective.inPlaceOffset(range.rank);
+  access.slot += inPlaceOffsets[range.rank];
   return {Buffer::Output, access};
 }
 

@@ -9,7 +9,6 @@
 #define SCCL_LIB_CONVERSION_COLLTOKERNEL_JOINS_H
 
 #include "sccl/Analysis/Program.h"
-#include "sccl/Model/Collective.h"
 
 #include <map>
 
@@ -25,8 +24,11 @@ namespace sccl::coll {
 /// that begin at the same slot, a thread handles the same bytes.
 class Accesses {
 public:
-  Accesses(ProgramOp program, const Collective &collective, bool inPlace)
-      : program(program), collective(collective), inPlace(inPlace) {}
+  /// In place if there are offsets: by rank, where its send buffer lies in its
+  /// receive buffer, in slots.
+  explicit Accesses(ProgramOp program,
+                    llvm::ArrayRef<int64_t> inPlaceOffsets = {})
+      : program(program), inPlaceOffsets(inPlaceOffsets) {}
 
   void add(const Transfer &transfer);
   void clear() { accesses.clear(); }
@@ -54,8 +56,7 @@ private:
   bool conflicts(const SlotRange &range, bool isWrite, bool hasLLBeside) const;
 
   ProgramOp program;
-  const Collective &collective;
-  bool inPlace;
+  llvm::ArrayRef<int64_t> inPlaceOffsets;
   std::map<std::pair<unsigned, Buffer>, std::vector<Access>> accesses;
 };
 

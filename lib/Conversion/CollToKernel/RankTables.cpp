@@ -7,10 +7,12 @@
 
 #include "sccl/Conversion/RankTables.h"
 
+#include "TableEncoder.h"
 #include "TableKernel.h"
 
 #include "sccl/Conversion/ProgramInfo.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -26,7 +28,12 @@ std::string sccl::tableSymbol(llvm::StringRef program, unsigned rank) {
 /// The number that `value` is, or `otherwise` if it is null. The verifier of
 /// tables has seen to it that it is one.
 static uint32_t numberOf(Value value, uint32_t otherwise = 0) {
-  return value ? uint32_t(*getConstantIntValue(value)) : otherwise;
+  if (!value)
+    return otherwise;
+  // What the conversion creates; asking all constants alike takes longer.
+  if (auto constant = value.getDefiningOp<arith::ConstantIntOp>())
+    return uint32_t(constant.value());
+  return uint32_t(*getConstantIntValue(value));
 }
 
 static TableSlot encodeSlot(Value value) {
@@ -51,36 +58,6 @@ static TableSlot encodeSlot(Value value) {
       numberOf(isScratch ? slot.getChunkStep() : slot.getSegmentStep());
   return result;
 }
-
-namespace {
-/// Encodes the table of one rank.
-class TableEncoder {
-public:
-  TableEncoder(ProgramOp program, const std::vector<uint32_t> &channelEnds)
-      : program(program), channelEnds(channelEnds) {}
-
-  /// Adds what the rank executes, or executes in the next step.
-  void add(TableOp table);
-  std::string bytes();
-
-private:
-  void addRow(Operation &op);
-  void addFlags(TableRow::Kind kind, ValueRange values);
-  template <typename Op>
-  void addTransfer(Op op, const LLShape &shape, TableRow::Kind plain,
-                   Value first, Value second);
-  template <typename T> static void append(std::string &bytes, const T &part) {
-    bytes.append(reinterpret_cast<const char *>(&part), sizeof(part));
-  }
-
-  ProgramOp program;
-  const std::vector<uint32_t> &channelEnds;
-  TableHeader header = {};
-  std::vector<TableChannel> entries; ///< their rows counted from 0
-  std::vector<TableRow> rows;        ///< their flags counted from 0
-  std::vector<TableFlag> flags;
-};
-} // namespace
 
 void TableEncoder::addFlags(TableRow::Kind kind, ValueRange values) {
   rows.push_back({kind,
@@ -149,6 +126,10 @@ void TableEncoder::add(TableOp table) {
   }
 }
 
+template <typename T> static void append(std::string &bytes, const T &part) {
+  bytes.append(reinterpret_cast<const char *>(&part), sizeof(part));
+}
+
 std::string TableEncoder::bytes() {
   constexpr uint32_t unit = tableUnitBytes, rowUnits = sizeof(TableRow) / unit;
   header.channelEnds = sizeof(TableHeader) / unit + entries.size();
@@ -156,6 +137,7 @@ std::string TableEncoder::bytes() {
   uint32_t firstRow = header.channelEnds + (endBytes + unit - 1) / unit;
   uint32_t firstFlag = firstRow + rows.size() * rowUnits;
   std::string result;
+  result.reserve((firstFlag + flags.size()) * size_t(unit));
   append(result, header);
   for (TableChannel entry : entries) {
     entry.firstRow = firstRow + entry.firstRow * rowUnits;

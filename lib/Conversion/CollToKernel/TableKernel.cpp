@@ -271,9 +271,9 @@ void TableKernelBuilder::transfers() {
   emit(emit, kinds);
 }
 
-KernelOp collk::createTableKernel(OpBuilder &builder, Location loc,
-                                  const TableFeatures &features,
-                                  std::optional<unsigned> step) {
+static void createTableKernel(OpBuilder &builder, Location loc,
+                              const TableFeatures &features,
+                              std::optional<unsigned> step) {
   std::string name = tableFunction;
   IntegerAttr number;
   if (step) {
@@ -284,5 +284,47 @@ KernelOp collk::createTableKernel(OpBuilder &builder, Location loc,
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&kernel.getBody());
   TableKernelBuilder(builder, loc, features, step).build();
-  return kernel;
+}
+
+void collk::createTableKernels(ProgramOp program, const TableFeatures &features,
+                               unsigned steps) {
+  auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
+  if (steps == 0)
+    createTableKernel(builder, program.getLoc(), features, std::nullopt);
+  for (unsigned step = 0; step < steps; ++step)
+    createTableKernel(builder, program.getLoc(), features, step);
+}
+
+TableOp collk::makeTable(KernelOp kernel) {
+  OpBuilder builder(kernel);
+  auto table = TableOp::create(builder, kernel.getLoc(), kernel.getRankAttr(),
+                               kernel.getStepAttr());
+  table.getBody().takeBody(kernel.getBody());
+  kernel.erase();
+  return table;
+}
+
+/// Kernels of programs for up to so many ranks, with up to so many rows each,
+/// stay code: on NVIDIA that takes 64 registers, where tables take 76.
+static constexpr unsigned ranksAsCode = 8, rowsAsCode = 512;
+
+/// The rows that a table of `kernel` would have.
+static unsigned countRows(KernelOp kernel) {
+  unsigned rows = 0;
+  kernel.walk([&](Operation *op) {
+    rows += isa<CopyOp, ReduceOp, SignalOp, WaitOp, JoinOp>(op);
+  });
+  return rows;
+}
+
+bool collk::isBetterAsTables(unsigned numRanks) {
+  return numRanks > ranksAsCode;
+}
+
+bool collk::isBetterAsTables(ProgramOp program) {
+  if (isBetterAsTables(program.getRanks()))
+    return true;
+  return llvm::any_of(
+      program.getBody().getOps<KernelOp>(),
+      [](KernelOp kernel) { return countRows(kernel) > rowsAsCode; });
 }

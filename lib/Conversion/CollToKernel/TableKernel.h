@@ -13,7 +13,6 @@
 
 #include "mlir/IR/Builders.h"
 
-#include <optional>
 #include <set>
 
 namespace sccl::collk {
@@ -31,11 +30,18 @@ struct TableFeatures {
 coll::LLShape shapeOf(CopyOp copy);
 coll::LLShape shapeOf(ReduceOp reduce);
 
-/// Creates the kernel for all ranks at the builder's insertion point. In one
-/// for step `step`, launches are not counted, and there are no flags.
-KernelOp createTableKernel(mlir::OpBuilder &builder, mlir::Location loc,
-                           const TableFeatures &features,
-                           std::optional<unsigned> step);
+/// True if tables are better for programs for so many ranks, however long.
+bool isBetterAsTables(unsigned numRanks);
+/// True if code for each rank would be longer than code for all of them.
+bool isBetterAsTables(ProgramOp program);
+
+/// Makes the kernel of one rank its table.
+TableOp makeTable(KernelOp kernel);
+
+/// Adds the kernel for all ranks to `program`. With `steps` there is one for
+/// each step, in which launches are not counted, and there are no flags.
+void createTableKernels(ProgramOp program, const TableFeatures &features,
+                        unsigned steps);
 
 } // namespace sccl::collk
 

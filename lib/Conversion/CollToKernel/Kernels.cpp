@@ -1,0 +1,96 @@
+//===- Kernels.cpp - The kernels and tables of a program
+//------------------===////
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Conversion/Kernels.h"
+
+#include "ProgramConverter.h"
+#include "TableEncoder.h"
+#include "TableKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace sccl;
+using coll::ProgramConverter;
+
+/// The numbers of channels of ranks 0 to r.
+static std::vector<uint32_t> channelEndsOf(const ProgramInfo &info, bool host) {
+  std::vector<uint32_t> ends;
+  for (const RankNeeds &rank : info.ranks)
+    ends.push_back((ends.empty() ? 0 : ends.back()) +
+                   (host ? 1 : rank.channels));
+  return ends;
+}
+
+namespace {
+/// Turns kernels into tables.
+class Tabulation {
+public:
+  Tabulation(collk::ProgramOp program, std::vector<uint32_t> channelEnds)
+      : program(program), channelEnds(std::move(channelEnds)) {}
+
+  /// Encodes and erases the kernels of `rank`. Ranks come in order.
+  void encode(unsigned rank) {
+    collk::TableEncoder encoder(program, channelEnds);
+    for (auto kernel : llvm::make_early_inc_range(
+             program.getBody().getOps<collk::KernelOp>())) {
+      if (kernel.getRank() != rank)
+        continue;
+      features.note(kernel);
+      collk::TableOp table = collk::makeTable(kernel);
+      assert(succeeded(verify(table)) && "the conversion makes what is wrong");
+      encoder.add(table);
+      table.erase();
+    }
+    tables.push_back(encoder.bytes());
+  }
+
+  std::vector<std::string> finish(unsigned steps) {
+    if (!tables.empty())
+      collk::createTableKernels(program, features, steps);
+    return std::move(tables);
+  }
+
+private:
+  collk::ProgramOp program;
+  std::vector<uint32_t> channelEnds;
+  collk::TableFeatures features;
+  std::vector<std::string> tables;
+};
+} // namespace
+
+FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
+                                     CodeShapeChoice shape, bool host) {
+  program.getContext()
+      ->loadDialect<arith::ArithDialect, scf::SCFDialect,
+                    collk::CollKernelDialect>();
+  FailureOr<std::unique_ptr<ProgramConverter>> converter =
+      ProgramConverter::make(program, host);
+  if (failed(converter))
+    return failure();
+  const ProgramInfo &info = (*converter)->info();
+  Kernels kernels;
+  kernels.module = ModuleOp::create(program.getLoc());
+  auto builder = OpBuilder::atBlockEnd(kernels.module->getBody());
+  collk::ProgramOp made = (*converter)->begin(builder);
+  Tabulation tabulation(made, channelEndsOf(info, host));
+  bool isAuto = shape == CodeShapeChoice::Auto;
+  bool isTable = shape == CodeShapeChoice::Table ||
+                 (isAuto && collk::isBetterAsTables(info.ranks.size()));
+  for (auto rank : program.getBody().getOps<coll::RankOp>()) {
+    (*converter)->emit(rank);
+    if (isTable)
+      tabulation.encode(rank.getRank());
+  }
+  if (!isTable && isAuto && collk::isBetterAsTables(made))
+    for (unsigned rank = 0; rank < info.ranks.size(); ++rank)
+      tabulation.encode(rank);
+  kernels.tables = tabulation.finish(info.steps);
+  return kernels;
+}

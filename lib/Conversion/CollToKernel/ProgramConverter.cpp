@@ -1,0 +1,127 @@
+//===- ProgramConverter.cpp - The kernels of one program
+//------------------===////
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramConverter.h"
+
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+/// Fails if `program` needs a copy engine but has no parts for the host to put
+/// the copies between.
+static LogicalResult requireParts(ProgramOp program) {
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      for (Operation &op : channel.getBody().getOps()) {
+        if (isa<BarrierOp>(op))
+          return success(); // all channels have them
+        if (isDMA(&op))
+          return op.emitOpError("needs a copy engine in a program without "
+                                "barriers; insert them first, with "
+                                "coll-insert-step-barriers");
+      }
+  return success();
+}
+
+ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
+                                   bool host)
+    : program(program), host(host), collective(std::move(collective)),
+      theInfo(describeProgram(program, this->collective)),
+      context(program, this->collective, /*hasThreads=*/!host) {}
+
+FailureOr<std::unique_ptr<ProgramConverter>>
+ProgramConverter::make(ProgramOp program, bool host) {
+  FailureOr<Problem> problem = importProblem(program);
+  if (failed(problem) || failed(requireParts(program)))
+    return failure();
+  if (host && program.getBlocks() != 1)
+    return program.emitOpError() << "has " << program.getBlocks()
+                                 << " blocks per channel, but the host runs "
+                                    "one thread per rank";
+  std::unique_ptr<ProgramConverter> converter(
+      new ProgramConverter(program, std::move(problem->collective), host));
+  if (host && failed(converter->orderForHost()))
+    return failure();
+  return converter;
+}
+
+/// Finds, by rank and part, an order in which one thread per rank can execute
+/// all channels.
+LogicalResult ProgramConverter::orderForHost() {
+  // Nothing is before the first barrier or after the last one.
+  order.assign(theInfo.ranks.size(), Parts(theInfo.steps + 2));
+  llvm::DenseMap<Operation *, unsigned> part; // looked up, not iterated
+  return walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
+    if (isa<BarrierOp>(op))
+      ++part[channel];
+    else
+      order[getRank(channel)][part[channel]].push_back(op);
+  });
+}
+
+/// What each channel of a kernel of `rank` executes.
+std::vector<ProgramConverter::Parts> ProgramConverter::partsOf(RankOp rank) {
+  std::vector<Parts> channels;
+  if (host) {
+    channels.push_back(std::move(order[rank.getRank()]));
+    return channels;
+  }
+  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+    Parts &parts = channels.emplace_back(1);
+    for (Operation &op : channel.getBody().getOps()) {
+      if (isa<BarrierOp>(op))
+        parts.emplace_back();
+      else
+        parts.back().push_back(&op);
+    }
+  }
+  return channels;
+}
+
+/// The chunks that the buffers of all ranks hold together, at least 1.
+uint64_t ProgramConverter::countSlots() const {
+  uint64_t slots = 1;
+  for (unsigned rank = 0; rank < theInfo.ranks.size(); ++rank)
+    slots += collective.inputSlots(rank) + collective.outputSlots(rank) +
+             theInfo.ranks[rank].scratchSlots;
+  return slots;
+}
+
+collk::ProgramOp ProgramConverter::begin(OpBuilder &builder) {
+  this->builder = &builder;
+  result = collk::ProgramOp::create(
+      builder, program.getLoc(), program.getSymName(), collective.numRanks(),
+      collective.chunksPerSegment(), theInfo.blocks, countSlots(), host);
+  builder.createBlock(&result.getBody());
+  return result;
+}
+
+void ProgramConverter::emit(RankOp rank) {
+  std::vector<Parts> channels = partsOf(rank);
+  builder->setInsertionPointToEnd(&result.getBody().front());
+  unsigned number = rank.getRank();
+  bool hasSteps = theInfo.steps != 0;
+  for (unsigned step = 0; step < std::max(theInfo.steps, 1u); ++step) {
+    auto kernel = collk::KernelOp::create(
+        *builder, rank.getLoc(),
+        functionName(program.getSymName(), theInfo, number, step),
+        builder->getI32IntegerAttr(number),
+        hasSteps ? builder->getI32IntegerAttr(step) : IntegerAttr());
+    builder->createBlock(&kernel.getBody());
+    for (auto [index, parts] : llvm::enumerate(channels)) {
+      ChannelBuilder channel(*builder, rank.getLoc(), context, number, index);
+      if (!hasSteps)
+        channel.begin();
+      for (Operation *op : parts[hasSteps ? step + 1 : 0])
+        channel.add(op);
+      channel.end();
+    }
+    builder->setInsertionPointAfter(kernel);
+  }
+}

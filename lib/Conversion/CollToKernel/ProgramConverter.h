@@ -1,0 +1,60 @@
+//===- ProgramConverter.h - The kernels of one program ----------*- C++
+//-*-===////
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_CONVERSION_COLLTOKERNEL_PROGRAMCONVERTER_H
+#define SCCL_LIB_CONVERSION_COLLTOKERNEL_PROGRAMCONVERTER_H
+
+#include "ChannelBuilder.h"
+
+#include "sccl/Conversion/ProgramInfo.h"
+#include "sccl/Model/Collective.h"
+
+#include <memory>
+
+namespace sccl::coll {
+
+/// Makes the kernels of one program, rank by rank.
+class ProgramConverter {
+public:
+  /// For a host, or for thread blocks. Emits an error and fails if the program
+  /// is not finished, with copies by engines but without barriers, or cannot be
+  /// for a host.
+  static mlir::FailureOr<std::unique_ptr<ProgramConverter>>
+  make(ProgramOp program, bool host);
+
+  const ProgramInfo &info() const { return theInfo; }
+
+  /// Creates the program that kernels go into, at the insertion point of
+  /// `builder`, which must live as long as this.
+  collk::ProgramOp begin(mlir::OpBuilder &builder);
+  /// Adds the kernel of `rank`, or one for each step.
+  void emit(RankOp rank);
+
+private:
+  /// What is executed one after the other, by part: parts are what barriers
+  /// divide a program into.
+  using Parts = std::vector<llvm::SmallVector<mlir::Operation *>>;
+
+  ProgramConverter(ProgramOp program, Collective collective, bool host);
+
+  llvm::LogicalResult orderForHost();
+  std::vector<Parts> partsOf(RankOp rank);
+  uint64_t countSlots() const;
+
+  ProgramOp program;
+  bool host;
+  Collective collective;
+  ProgramInfo theInfo;
+  ProgramContext context;
+  std::vector<Parts> order; ///< on a host, by rank: all channels
+  mlir::OpBuilder *builder = nullptr;
+  collk::ProgramOp result;
+};
+
+} // namespace sccl::coll
+
+#endif // SCCL_LIB_CONVERSION_COLLTOKERNEL_PROGRAMCONVERTER_H
