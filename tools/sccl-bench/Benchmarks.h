@@ -84,6 +84,7 @@ void registerScaling();
 void registerPipelined();
 /// Only with MLIR.
 void registerLowering();
+void registerPlans();
 
 } // namespace sccl::bench
 

@@ -140,6 +140,7 @@ int main(int argc, char **argv) {
   bench::registerPipelined();
 #ifdef SCCL_ENABLE_MLIR
   bench::registerLowering();
+  bench::registerPlans();
 #endif
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
