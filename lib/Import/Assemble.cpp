@@ -115,6 +115,9 @@ private:
   std::optional<Error> addPair(unsigned a, unsigned b, Quantity bandwidth,
                                std::string kind, unsigned lanes);
   bool isUsed(const DeviceReading &nic) const;
+  /// An assumed rate of PCIe is raised to that of the NICs: it must not decide
+  /// what a machine can do.
+  Quantity notBelowNics(Quantity rate) const;
 
   Machine &machine;
   const Reading &reading;
@@ -123,6 +126,19 @@ private:
   std::vector<unsigned> gpus, hosts;
 };
 } // namespace
+
+Quantity BoxAssembler::notBelowNics(Quantity rate) const {
+  if (numBoxes == 1 || !StringRef(rate.source).starts_with("assumed"))
+    return rate;
+  std::optional<Rational> fastest = options.nicGbps;
+  for (const DeviceReading &nic : reading.nics)
+    if (!options.nicGbps && nic.gbps && (!fastest || *fastest < *nic.gbps))
+      fastest = nic.gbps;
+  auto gigabytes = fastest ? quotient(*fastest, 8) : std::nullopt;
+  if (!gigabytes || *gigabytes <= rate.value)
+    return rate;
+  return {*gigabytes, "assumed: no narrower than the NICs"};
+}
 
 std::optional<Error> BoxAssembler::addPair(unsigned a, unsigned b,
                                            Quantity bandwidth, std::string kind,
@@ -142,7 +158,7 @@ std::optional<Error> BoxAssembler::addHosts() {
     if (!host.parent)
       continue;
     if (std::optional<Error> error =
-            addPair(hosts[*host.parent], *added, host.toParent,
+            addPair(hosts[*host.parent], *added, notBelowNics(host.toParent),
                     host.kindToParent, host.lanes))
       return error;
   }
@@ -153,8 +169,8 @@ std::optional<Error> BoxAssembler::join(unsigned vertex,
                                         const DeviceReading &device) {
   if (!device.host || !device.toHost)
     return std::nullopt;
-  return addPair(vertex, hosts[*device.host], *device.toHost, device.kindToHost,
-                 device.lanes);
+  return addPair(vertex, hosts[*device.host], notBelowNics(*device.toHost),
+                 device.kindToHost, device.lanes);
 }
 
 std::optional<Error> BoxAssembler::addGpus() {

@@ -44,6 +44,7 @@ namespace {
 struct Pci {
   pugi::xml_node node;
   std::optional<unsigned> host; ///< index in `Reading::hosts`
+  unsigned depth = 0;
 };
 
 class NcclReader {
@@ -207,6 +208,12 @@ std::optional<Error> NcclReader::addPciDevice(const Pci &pci) {
 std::optional<Error> NcclReader::visit(const Pci &at, std::vector<Pci> &stack) {
   StringRef name = at.node.name();
   Pci below = at;
+  constexpr unsigned maxDepth = 32;
+  if (at.depth > maxDepth)
+    return xml.error(at.node, "nested deeper than " + llvm::Twine(maxDepth) +
+                                  " levels, which no PCI tree is");
+  if (reading.hosts.size() > 4 * maxGpusOfHost)
+    return xml.error(at.node, "too many PCI bridges for one host");
   if (name == "cpu") {
     below.host = reading.hosts.size();
     std::string numa = at.node.attribute("numaid").value();
@@ -237,7 +244,8 @@ std::optional<Error> NcclReader::visit(const Pci &at, std::vector<Pci> &stack) {
   for (pugi::xml_node child : at.node.children()) {
     StringRef kind = child.name();
     if (kind == "cpu" || kind == "pci" || kind == "nic")
-      stack.push_back({child, kind == "nic" ? at.host : below.host});
+      stack.push_back(
+          {child, kind == "nic" ? at.host : below.host, at.depth + 1});
     if (kind == "nic")
       for (pugi::xml_node net : child.children("net"))
         if (std::optional<Error> error = addNet(net, at))

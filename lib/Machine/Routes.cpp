@@ -117,7 +117,12 @@ private:
   /// Joins the ends of the routes from number `first` on.
   void join(size_t first);
 
+  /// Bounds the memory that routes take; those of 4,000,000 links over a core
+  /// need half of it.
+  static constexpr size_t maxShares = size_t(1) << 25;
+
   const Machine &machine;
+  size_t numShares = 0;
   std::vector<unsigned> group; ///< ranks that are joined have one root
   std::vector<unsigned> rankOf;
   Paths paths; ///< of the latest search
@@ -208,6 +213,18 @@ std::vector<unsigned> RouteFinder::reachedRanks() const {
 bool RouteFinder::split(
     unsigned vertex, const Rational &part, std::vector<Share> &shares,
     std::vector<std::pair<unsigned, Rational>> &begun) const {
+  // Most are the only ones of their cost.
+  std::vector<unsigned> path = onePath(vertex);
+  auto isOnly = [&](unsigned edge) {
+    return paths.last[machine.edges()[edge].dst].size() == 1;
+  };
+  if (std::all_of(path.begin(), path.end(), isOnly)) {
+    for (unsigned edge : path)
+      shares.push_back({edge, part});
+    begun.emplace_back(
+        path.empty() ? vertex : machine.edges()[path.front()].src, part);
+    return true;
+  }
   // From the end back: all that passes a vertex has come together there before
   // it is split again.
   std::map<std::pair<Cost, unsigned>, Rational, std::greater<>> pending;
@@ -268,7 +285,11 @@ std::optional<Error> RouteFinder::add(Route route) {
     merged.back().part = *total;
   }
   route.shares = std::move(merged);
+  numShares += route.shares.size();
   routes.push_back(std::move(route));
+  if (numShares > maxShares)
+    return Error{"machine '" + machine.name() + "' has routes over more than " +
+                 std::to_string(maxShares) + " edges in all"};
   if (routes.size() <= Topology::maxLinks)
     return std::nullopt;
   return Error{"machine '" + machine.name() + "' needs more than " +
