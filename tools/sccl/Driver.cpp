@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "MachineFlags.h"
 
+#include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Machine/Derivation.h"
 #include "sccl/Machine/Presets.h"
 #include "sccl/Pipelines/Nesting.h"
 #include "sccl/Pipelines/Pipelines.h"
@@ -131,6 +134,47 @@ static bool looksLikeFile(llvm::StringRef spec) {
   return spec.ends_with(".mlir") || spec.contains('/') || spec == "-";
 }
 
+static std::optional<coll::MachineOp> onlyMachine(mlir::ModuleOp module) {
+  auto machines = module.getOps<coll::MachineOp>();
+  if (std::distance(machines.begin(), machines.end()) != 1)
+    return std::nullopt;
+  return *machines.begin();
+}
+
+static std::optional<Topology> topologyOfMachine(coll::MachineOp op) {
+  mlir::FailureOr<Machine> machine = coll::importMachine(op);
+  if (failed(machine))
+    return std::nullopt;
+  Result<Derivation> derivation = deriveTopology(*machine);
+  if (derivation)
+    return std::move(derivation->topology);
+  op.emitError("has no topology: ") << derivation.error();
+  return std::nullopt;
+}
+
+std::optional<Machine> driver::loadMachine(llvm::StringRef spec) {
+  if (!looksLikeFile(spec)) {
+    Result<Machine> machine = makeMachinePreset(spec.str());
+    if (machine)
+      return std::move(*machine);
+    fail(machine.error());
+    return std::nullopt;
+  }
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
+  if (!module)
+    return std::nullopt;
+  std::optional<coll::MachineOp> op = onlyMachine(*module);
+  if (!op) {
+    fail(spec + " does not hold one machine");
+    return std::nullopt;
+  }
+  mlir::FailureOr<Machine> machine = coll::importMachine(*op);
+  if (failed(machine))
+    return std::nullopt;
+  return std::move(*machine);
+}
+
 std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
                                              std::string *where) {
   if (!looksLikeFile(spec)) {
@@ -147,6 +191,9 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
     return std::nullopt;
   auto topologies = module->getOps<coll::TopologyOp>();
   size_t count = std::distance(topologies.begin(), topologies.end());
+  if (count == 0)
+    if (std::optional<coll::MachineOp> machine = onlyMachine(*module))
+      return topologyOfMachine(*machine);
   if (count != 1) {
     fail(spec + " holds " + llvm::Twine(count) + " topologies, expected one");
     return std::nullopt;

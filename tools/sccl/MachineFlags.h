@@ -14,6 +14,10 @@
 
 namespace sccl::driver {
 
+/// The machine of a preset's name, or of an .mlir file that holds one. Prints
+/// an error and returns nothing on failure.
+std::optional<Machine> loadMachine(llvm::StringRef spec);
+
 /// What was read, and the machine made of it.
 struct Imported {
   std::vector<Reading> readings;

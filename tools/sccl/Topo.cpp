@@ -7,6 +7,7 @@
 
 #include "TopoImport.h"
 
+#include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Machine/Faults.h"
@@ -53,6 +54,10 @@ static cl::opt<std::string>
             cl::desc("What is left of the bandwidth of such items, as in "
                      "link:3-5=0.5"),
             cl::value_desc("ITEM=PART,..."), cl::sub(topoCommand()));
+static cl::opt<bool>
+    asMachine("machine",
+              cl::desc("Print a coll.machine in place of its topology"),
+              cl::sub(topoCommand()));
 static cl::opt<bool> json("json", cl::desc("Print what was imported as JSON"),
                           cl::sub(topoCommand()));
 
@@ -70,7 +75,9 @@ static void listNames() {
                  << " [" << preset.source << "]\n";
 }
 
-static std::string topologyText(const Topology &topology) {
+/// What `make` adds to a module, as text.
+static std::string
+textOf(llvm::function_ref<mlir::Operation *(mlir::OpBuilder &)> make) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<coll::CollDialect>();
   mlir::OpBuilder builder(&context);
@@ -79,10 +86,21 @@ static std::string topologyText(const Topology &topology) {
   builder.setInsertionPointToEnd(module->getBody());
   std::string text;
   llvm::raw_string_ostream stream(text);
-  coll::exportTopology(builder, builder.getUnknownLoc(), topology)
-      .print(stream);
+  make(builder)->print(stream);
   stream << '\n';
   return text;
+}
+
+static std::string topologyText(const Topology &topology) {
+  return textOf([&](mlir::OpBuilder &builder) {
+    return coll::exportTopology(builder, builder.getUnknownLoc(), topology);
+  });
+}
+
+static std::string machineText(const Machine &machine) {
+  return textOf([&](mlir::OpBuilder &builder) {
+    return coll::exportMachine(builder, builder.getUnknownLoc(), machine);
+  });
 }
 
 /// Each line as a comment of MLIR, so that what is printed can be read.
@@ -163,7 +181,7 @@ static int printMachine(Machine machine) {
     return BadInput;
   std::string text =
       asComment(describe(machine) + derivationText(*derivation)) +
-      topologyText(derivation->topology);
+      (asMachine ? machineText(machine) : topologyText(derivation->topology));
   return writeFile(output, text) ? Done : BadInput;
 }
 
@@ -194,15 +212,19 @@ int driver::topoMain() {
     listNames();
     return Done;
   }
-  if (isMachinePreset(name)) {
-    Result<Machine> machine = makeMachinePreset(name);
-    return machine ? printMachine(*machine) : fail(machine.error());
-  }
+  bool hasMachineOption = asMachine;
   for (const cl::opt<std::string> *option :
        {&quantumText, &toleranceText, &without, &degrade})
-    if (option->getNumOccurrences())
-      return fail("--" + option->ArgStr + " is for machines, and '" + name +
-                  "' is a topology");
+    hasMachineOption |= option->getNumOccurrences() > 0;
+  bool isTopology = !isMachinePreset(name) && makeBuiltinTopology(name);
+  if (hasMachineOption && isTopology)
+    return fail("'" + name +
+                "' is a topology, and the options are for "
+                "machines");
+  if (isMachinePreset(name) || hasMachineOption) {
+    std::optional<Machine> machine = loadMachine(name);
+    return machine ? printMachine(std::move(*machine)) : BadInput;
+  }
   std::optional<Topology> topology = loadTopology(name);
   if (!topology)
     return BadInput;

@@ -10,6 +10,28 @@
 
 include "sccl/Options/LoweringOptions.td"
 
+def DeriveTopology : Pass<"coll-derive-topology", "::mlir::ModuleOp"> {
+  let summary = "Derive a coll.topology of each coll.machine";
+  let description = [{
+    Puts a `coll.topology` behind each `coll.machine`, with its name and
+    `_topology`: a rank for each GPU, a link for each route between two of them,
+    and a limit for each edge on the links routed through it. One chunk per round
+    is `quantum` GB/s, by default the largest of which all limits are multiples.
+    Remarks say which, and what was approximated. The machine stays.
+
+    Routes, limits and the quantum: docs/Machines.md.
+
+    Example: test/Transforms/derive-topology.mlir.
+  }];
+  let options = [
+    Option<"quantum", "quantum", "std::string", "",
+           "GB/s of one chunk per round">,
+    Option<"tolerance", "tolerance", "std::string", "\"0\"",
+           "Relative error that bandwidths may have, for smaller numbers">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
 def SynthesizeSchedule
     : Pass<"coll-synthesize-schedule", "::mlir::ModuleOp"> {
   let summary = "Replace each coll.synthesize by a schedule";

@@ -7,6 +7,7 @@
 
 #include "sccl/Dialect/Coll/CollDialect.h"
 
+#include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 
 #include "mlir/IR/Builders.h"
@@ -31,5 +32,9 @@ void CollDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "sccl/Dialect/Coll/CollOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "sccl/Dialect/Coll/CollMachineOps.cpp.inc"
       >();
 }
