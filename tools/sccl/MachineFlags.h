@@ -1,12 +1,12 @@
-//===- TopoImport.h - sccl topo --import ------------------------*- C++ -*-===//
+//===- MachineFlags.h - sccl topo --import ----------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_TOOLS_SCCL_TOPOIMPORT_H
-#define SCCL_TOOLS_SCCL_TOPOIMPORT_H
+#ifndef SCCL_TOOLS_SCCL_MACHINEFLAGS_H
+#define SCCL_TOOLS_SCCL_MACHINEFLAGS_H
 
 #include "Driver.h"
 
@@ -44,4 +44,4 @@ llvm::json::Object importedToJson(const Imported &imported);
 
 } // namespace sccl::driver
 
-#endif // SCCL_TOOLS_SCCL_TOPOIMPORT_H
+#endif // SCCL_TOOLS_SCCL_MACHINEFLAGS_H

@@ -1,11 +1,11 @@
-//===- TopoImport.cpp - sccl topo --import --------------------------------===//
+//===- MachineImport.cpp - sccl topo --import -----------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "TopoImport.h"
+#include "MachineFlags.h"
 
 #include "sccl/Machine/Units.h"
 

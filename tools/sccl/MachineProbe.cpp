@@ -1,4 +1,4 @@
-//===- TopoProbe.cpp - sccl topo --probe ----------------------------------===//
+//===- MachineProbe.cpp - sccl topo --probe -------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TopoImport.h"
+#include "MachineFlags.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"

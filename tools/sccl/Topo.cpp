@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TopoImport.h"
+#include "MachineFlags.h"
 
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
