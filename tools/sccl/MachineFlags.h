@@ -1,4 +1,4 @@
-//===- MachineFlags.h - sccl topo --import ----------------------*- C++ -*-===//
+//===- MachineFlags.h - Options that give a machine -------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,6 +11,7 @@
 #include "Driver.h"
 
 #include "sccl/Import/Import.h"
+#include "sccl/Machine/Derivation.h"
 
 namespace sccl::driver {
 
@@ -25,8 +26,9 @@ struct Imported {
   std::string problem;            ///< why not
 };
 
-/// The subcommand, for options in several files.
+/// The subcommands that take these options.
 llvm::cl::SubCommand &topoCommand();
+llvm::cl::SubCommand &planCommand();
 
 /// True if --import or --probe was given.
 bool isImport();
@@ -38,6 +40,20 @@ std::vector<ImportFile> probeHost();
 /// Reads the files of --import, or what --probe finds, with the options beside
 /// it. Prints an error and returns nothing on failure.
 std::optional<Imported> importFiles();
+
+/// True if --without or --degrade was given.
+bool hasFaults();
+/// Takes out of `machine` what they say. Prints an error and returns false if
+/// it cannot.
+bool applyFaults(Machine &machine);
+
+/// "--NAME" for the first of these options, or those of the derivation, that
+/// was given; empty if none was.
+std::string findMachineOption();
+
+/// The topology of a machine by --quantum and --tolerance. Prints an error and
+/// returns nothing if there is none.
+std::optional<Derivation> derive(const Machine &machine);
 
 /// The readings, and the machine; null if there is none.
 llvm::json::Object importedToJson(const Imported &imported);

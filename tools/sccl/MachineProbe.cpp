@@ -1,4 +1,4 @@
-//===- MachineProbe.cpp - sccl topo --probe -------------------------------===//
+//===- MachineProbe.cpp - The machine that this host is -------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

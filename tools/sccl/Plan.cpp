@@ -8,11 +8,11 @@
 #include "Driver.h"
 #include "Interrupt.h"
 #include "LoweringFlags.h"
+#include "MachineFlags.h"
 #include "Progress.h"
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Advice/MachineTiming.h"
-#include "sccl/Machine/Presets.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -26,51 +26,57 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    command("plan", "Find the best schedule of a collective for each size");
+llvm::cl::SubCommand &driver::planCommand() {
+  static cl::SubCommand command(
+      "plan", "Find the best schedule of a collective for each size");
+  return command;
+}
 static cl::opt<std::string>
-    machineName("machine", cl::desc("A machine that sccl topo lists"),
-                cl::value_desc("NAME"), cl::sub(command));
+    machineName("machine",
+                cl::desc("A machine that sccl topo lists, or an .mlir file "
+                         "with one"),
+                cl::value_desc("NAME|FILE"), cl::sub(planCommand()));
 static cl::opt<std::string>
     topologyName("topology",
                  cl::desc("In place of a machine: built-in topology or .mlir "
                           "file"),
-                 cl::sub(command));
+                 cl::sub(planCommand()));
 static cl::opt<std::string> collectiveSpelling("collective",
                                                cl::desc("all_gather, ..."),
-                                               cl::Required, cl::sub(command));
+                                               cl::Required,
+                                               cl::sub(planCommand()));
 static cl::opt<unsigned> root("root", cl::desc("Root rank"), cl::init(0),
-                              cl::sub(command));
+                              cl::sub(planCommand()));
 static cl::list<std::string> latencies(
     "latency", cl::desc("Microseconds of an edge, for all or one kind of them"),
-    cl::value_desc("[KIND=]US"), cl::CommaSeparated, cl::sub(command));
+    cl::value_desc("[KIND=]US"), cl::CommaSeparated, cl::sub(planCommand()));
 static cl::opt<double>
     bandwidth("bandwidth",
               cl::desc("With --topology: GB/s of a link of bandwidth 1"),
-              cl::init(25), cl::sub(command));
+              cl::init(25), cl::sub(planCommand()));
 static cl::opt<double>
     copyBandwidth("copy-bandwidth",
                   cl::desc("GB/s of copies within a rank; 0 means that they "
                            "take no time"),
-                  cl::init(1000), cl::sub(command));
+                  cl::init(1000), cl::sub(planCommand()));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("1KiB"), cl::sub(command));
+                                 cl::init("1KiB"), cl::sub(planCommand()));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("1GiB"), cl::sub(command));
+                                 cl::init("1GiB"), cl::sub(planCommand()));
 static cl::opt<unsigned> maxSteps("max-steps",
                                   cl::desc("Largest S (default: 8)"),
-                                  cl::init(8), cl::sub(command));
+                                  cl::init(8), cl::sub(planCommand()));
 static cl::opt<double> timeout("timeout",
                                cl::desc("Limit of the search in seconds"),
-                               cl::sub(command));
-static LoweringFlags lowering(command, {OptionGroup::Data});
+                               cl::sub(planCommand()));
+static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
-                          cl::sub(command));
+                          cl::sub(planCommand()));
 static cl::opt<std::string>
     directory("o", cl::desc("Write the schedules and certificates here"),
-              cl::value_desc("DIR"), cl::sub(command));
+              cl::value_desc("DIR"), cl::sub(planCommand()));
 
-bool driver::planChosen() { return bool(command); }
+bool driver::planChosen() { return bool(planCommand()); }
 
 namespace {
 struct NamedFabric {
@@ -97,17 +103,22 @@ static std::optional<LatencyByKind> readLatencies() {
   return result;
 }
 
-static std::optional<NamedFabric> loadMachine(const LatencyByKind &given) {
-  Result<Machine> machine = makeMachinePreset(machineName);
-  if (!machine) {
-    fail(machine.error());
+/// The machine that the options give; prints an error and returns nothing if
+/// there is none.
+static std::optional<Machine> givenMachine() {
+  if (!isImport())
+    return loadMachine(machineName);
+  std::optional<Imported> imported = importFiles();
+  if (imported && !imported->machine)
+    fail(imported->problem);
+  return imported ? std::move(imported->machine) : std::nullopt;
+}
+
+static std::optional<NamedFabric> fabricOf(const Machine &machine,
+                                           const LatencyByKind &given) {
+  std::optional<Derivation> derivation = derive(machine);
+  if (!derivation)
     return std::nullopt;
-  }
-  Result<Derivation> derivation = deriveTopology(*machine);
-  if (!derivation) {
-    fail(derivation.error());
-    return std::nullopt;
-  }
   MachineTiming timing = timingOf(*derivation, given);
   return NamedFabric{{derivation->topology, std::move(timing.timing),
                       1 / (derivation->quantum.toDouble() * 1e3)},
@@ -136,32 +147,69 @@ loadPlainTopology(const LatencyByKind &given) {
   return result;
 }
 
-static std::optional<NamedFabric> loadFabric() {
+/// What is wrong with the options that say how fast what machine is, or
+/// nothing.
+static std::optional<std::string> findMistake() {
+  if (isImport() + !machineName.empty() + !topologyName.empty() != 1)
+    return "expected one of --machine, --import, --probe and --topology";
+  if (topologyName.empty() && bandwidth.getNumOccurrences())
+    return "--bandwidth is for topologies; machines have GB/s of their own";
+  if (std::string option = findMachineOption();
+      !topologyName.empty() && !option.empty())
+    return option + " is for machines, and '" + topologyName +
+           "' is a topology";
+  if (!(copyBandwidth >= 0) || !std::isfinite(copyBandwidth))
+    return "--copy-bandwidth must be at least 0, and finite";
+  return std::nullopt;
+}
+
+/// The fabrics of the machine that the options give: the intact one first if
+/// they say what is lost. Prints an error and returns nothing on failure.
+static std::optional<std::vector<NamedFabric>>
+loadMachines(const LatencyByKind &given) {
+  std::optional<Machine> machine = givenMachine();
+  if (!machine)
+    return std::nullopt;
+  std::vector<Machine> machines;
+  if (hasFaults())
+    machines.push_back(*machine);
+  if (!applyFaults(*machine))
+    return std::nullopt;
+  machines.push_back(std::move(*machine));
+  std::vector<NamedFabric> fabrics;
+  for (const Machine &one : machines) {
+    std::optional<NamedFabric> named = fabricOf(one, given);
+    if (!named)
+      return std::nullopt;
+    fabrics.push_back(std::move(*named));
+  }
+  return fabrics;
+}
+
+/// What to plan for: see loadMachines.
+static std::optional<std::vector<NamedFabric>> loadFabrics() {
+  if (std::optional<std::string> mistake = findMistake()) {
+    fail(*mistake);
+    return std::nullopt;
+  }
   std::optional<LatencyByKind> given = readLatencies();
   if (!given)
     return std::nullopt;
-  if (machineName.empty() == topologyName.empty()) {
-    fail("expected one of --machine and --topology");
+  std::optional<std::vector<NamedFabric>> fabrics;
+  if (topologyName.empty())
+    fabrics = loadMachines(*given);
+  else if (std::optional<NamedFabric> plain = loadPlainTopology(*given))
+    fabrics = {std::move(*plain)};
+  if (!fabrics)
     return std::nullopt;
+  for (NamedFabric &named : *fabrics) {
+    named.fabric.timing.copyRate = copyBandwidth * 1e3;
+    if (!copyBandwidth.getNumOccurrences())
+      named.assumptions.push_back(
+          llvm::formatv("copies within a rank at {0} GB/s (assumed)",
+                        copyBandwidth.getValue()));
   }
-  if (!machineName.empty() && bandwidth.getNumOccurrences()) {
-    fail("--bandwidth is for topologies; machines have GB/s of their own");
-    return std::nullopt;
-  }
-  if (!(copyBandwidth >= 0) || !std::isfinite(copyBandwidth)) {
-    fail("--copy-bandwidth must be at least 0, and finite");
-    return std::nullopt;
-  }
-  std::optional<NamedFabric> named =
-      machineName.empty() ? loadPlainTopology(*given) : loadMachine(*given);
-  if (!named)
-    return std::nullopt;
-  named->fabric.timing.copyRate = copyBandwidth * 1e3;
-  if (!copyBandwidth.getNumOccurrences())
-    named->assumptions.push_back(
-        llvm::formatv("copies within a rank at {0} GB/s (assumed)",
-                      copyBandwidth.getValue()));
-  return named;
+  return fabrics;
 }
 
 static std::string nameOf(const FrontierPoint &point) {
@@ -169,43 +217,61 @@ static std::string nameOf(const FrontierPoint &point) {
                        point.rounds);
 }
 
-static void printTable(const Advice &advice) {
-  llvm::outs() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}   {4}\n", "size", "us",
-                                "bound us", "gap", "schedule");
-  for (const SizeAdvice &size : advice.sizes)
-    llvm::outs() << llvm::formatv(
-        "{0,12}{1,14:f1}{2,14:f1}{3,8:P0}   {4}, {5}\n",
-        formatBytes(size.bytes), size.microseconds, size.bound, size.gap(),
-        nameOf(advice.frontier.points[size.point]), size.way);
-}
-
-static void printJson(const Advice &advice) {
-  for (const SizeAdvice &size : advice.sizes) {
-    const FrontierPoint &point = advice.frontier.points[size.point];
-    llvm::outs() << llvm::json::Value(
-                        llvm::json::Object{{"bytes", size.bytes},
-                                           {"microseconds", size.microseconds},
-                                           {"bound_microseconds", size.bound},
-                                           {"gap", size.gap()},
-                                           {"chunks", point.chunks},
-                                           {"steps", point.steps},
-                                           {"rounds", point.rounds},
-                                           {"cost", point.bandwidth().str()},
-                                           {"lowering", size.way}})
-                 << '\n';
+static void printTable(const Advice &advice, const Advice *intact) {
+  llvm::outs() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us",
+                                "bound us", "gap");
+  if (intact)
+    llvm::outs() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us",
+                                  "its bound us", "loss");
+  llvm::outs() << "   schedule\n";
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    const SizeAdvice &size = advice.sizes[i];
+    llvm::outs() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}{3,8:P0}",
+                                  formatBytes(size.bytes), size.microseconds,
+                                  size.bound, size.gap());
+    if (intact) {
+      const SizeAdvice &before = intact->sizes[i];
+      llvm::outs() << llvm::formatv(
+          "{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds, before.bound,
+          size.microseconds / before.microseconds - 1);
+    }
+    llvm::outs() << "   " << nameOf(advice.frontier.points[size.point]) << ", "
+                 << size.way << '\n';
   }
 }
 
+static void printJson(const Advice &advice, const Advice *intact) {
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    const SizeAdvice &size = advice.sizes[i];
+    const FrontierPoint &point = advice.frontier.points[size.point];
+    llvm::json::Object object{{"bytes", size.bytes},
+                              {"microseconds", size.microseconds},
+                              {"bound_microseconds", size.bound},
+                              {"gap", size.gap()},
+                              {"chunks", point.chunks},
+                              {"steps", point.steps},
+                              {"rounds", point.rounds},
+                              {"cost", point.bandwidth().str()},
+                              {"lowering", size.way}};
+    if (intact) {
+      object["intact_microseconds"] = intact->sizes[i].microseconds;
+      object["intact_bound_microseconds"] = intact->sizes[i].bound;
+    }
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+  }
+}
+
+/// With what the intact machine takes, if parts are lost.
 static void print(const NamedFabric &named, const CollectiveFamily &family,
-                  const Advice &advice) {
+                  const Advice &advice, const Advice *intact) {
   if (json)
-    return printJson(advice);
+    return printJson(advice, intact);
   llvm::outs() << collectiveName(family.kind) << " on "
                << named.fabric.topology.name() << ", "
                << named.fabric.topology.numRanks() << " ranks\n";
   for (const std::string &line : named.assumptions)
     llvm::outs() << "  " << line << '\n';
-  printTable(advice);
+  printTable(advice, intact);
   llvm::outs() << "frontier "
                << (advice.frontier.complete ? "complete: " : "incomplete: ")
                << advice.frontier.why << '\n';
@@ -250,27 +316,30 @@ int driver::planMain() {
   std::optional<CollectiveKind> kind = parseCollective(collectiveSpelling);
   if (!kind)
     return BadInput;
-  std::optional<NamedFabric> named = loadFabric();
-  if (!named)
+  std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
+  if (!fabrics)
     return BadInput;
   InterruptScope interrupt;
   FrontierOptions options;
   options.maxSteps = maxSteps;
-  options.timeoutSeconds = timeout;
+  options.timeoutSeconds = timeout / double(fabrics->size());
   options.solver.interrupt = interrupt.flag();
   CollectiveFamily family{*kind, root};
   Session session;
-  Result<Advice> advice = Error{};
-  {
-    Progress progress("plan");
-    advice = advise(session.context(), named->fabric, family, *sizes, options,
-                    usualWays(lowering.get()));
+  std::vector<Advice> advices;
+  for (const NamedFabric &named : *fabrics) {
+    Progress progress("plan for " + named.fabric.topology.name());
+    Result<Advice> advice = advise(session.context(), named.fabric, family,
+                                   *sizes, options, usualWays(lowering.get()));
+    if (!advice)
+      return fail(advice.error());
+    advices.push_back(std::move(*advice));
   }
-  if (!advice)
-    return fail(advice.error());
-  print(*named, family, *advice);
+  const Advice &advice = advices.back();
+  print(fabrics->back(), family, advice,
+        advices.size() > 1 ? &advices.front() : nullptr);
   if (!directory.empty() &&
-      !writeSchedules(named->fabric.topology, family, *advice))
+      !writeSchedules(fabrics->back().fabric.topology, family, advice))
     return BadInput;
-  return advice->frontier.stopped ? NotKnown : Done;
+  return advice.frontier.stopped ? NotKnown : Done;
 }

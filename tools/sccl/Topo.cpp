@@ -10,7 +10,6 @@
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Machine/Faults.h"
 #include "sccl/Machine/Presets.h"
 #include "sccl/Machine/Units.h"
 
@@ -31,29 +30,10 @@ llvm::cl::SubCommand &driver::topoCommand() {
 }
 static cl::opt<std::string> name(cl::Positional, cl::desc("[NAME|FILE]"),
                                  cl::sub(topoCommand()));
-static cl::opt<std::string> quantumText("quantum",
-                                        cl::desc("GB/s of one chunk per round"),
-                                        cl::value_desc("GB/S"),
-                                        cl::sub(topoCommand()));
-static cl::opt<std::string>
-    toleranceText("tolerance",
-                  cl::desc("Relative error that bandwidths may have, such as "
-                           "0.05, for smaller numbers (default: 0)"),
-                  cl::value_desc("X"), cl::sub(topoCommand()));
 static cl::opt<std::string> output("o", cl::desc("Write the topology here"),
                                    cl::value_desc("FILE"), cl::init("-"),
                                    cl::sub(topoCommand()));
 
-static cl::opt<std::string>
-    without("without",
-            cl::desc("Leave out link:A-B, gpu:RANK, nic:BOX:NUMBER or "
-                     "vertex:NAME"),
-            cl::value_desc("ITEM,..."), cl::sub(topoCommand()));
-static cl::opt<std::string>
-    degrade("degrade",
-            cl::desc("What is left of the bandwidth of such items, as in "
-                     "link:3-5=0.5"),
-            cl::value_desc("ITEM=PART,..."), cl::sub(topoCommand()));
 static cl::opt<bool>
     asMachine("machine",
               cl::desc("Print a coll.machine in place of its topology"),
@@ -124,55 +104,6 @@ static std::string derivationText(const Derivation &derivation) {
   return text;
 }
 
-/// Reads a number of an option that was given.
-static bool readNumber(const cl::opt<std::string> &option,
-                       std::optional<Rational> &value) {
-  if (!option.getNumOccurrences())
-    return true;
-  Result<Rational> number = parseDecimal(option.getValue());
-  if (!number) {
-    fail("--" + option.ArgStr + ": " + number.error());
-    return false;
-  }
-  value = *number;
-  return true;
-}
-
-/// The topology of a machine by the options given; prints an error if there is
-/// none.
-static std::optional<Derivation> derive(const Machine &machine) {
-  DerivationOptions options;
-  std::optional<Rational> tolerance;
-  if (!readNumber(quantumText, options.quantum) ||
-      !readNumber(toleranceText, tolerance))
-    return std::nullopt;
-  options.tolerance = tolerance.value_or(0);
-  Result<Derivation> derivation = deriveTopology(machine, options);
-  if (derivation)
-    return std::move(*derivation);
-  fail(derivation.error());
-  return std::nullopt;
-}
-
-/// Takes out of `machine` what the options say; prints an error if it cannot.
-static bool applyFaults(Machine &machine) {
-  using Apply = Result<Machine> (*)(const Machine &, std::string_view);
-  // Slower parts first: they are named by the ranks of the whole machine.
-  for (auto [option, apply] :
-       {std::pair<cl::opt<std::string> *, Apply>(&degrade, withSlowerParts),
-        {&without, withoutParts}}) {
-    if (!option->getNumOccurrences())
-      continue;
-    Result<Machine> left = apply(machine, option->getValue());
-    if (!left) {
-      fail("--" + option->ArgStr + ": " + left.error());
-      return false;
-    }
-    machine = std::move(*left);
-  }
-  return true;
-}
-
 static int printMachine(Machine machine) {
   if (!applyFaults(machine))
     return BadInput;
@@ -212,10 +143,7 @@ int driver::topoMain() {
     listNames();
     return Done;
   }
-  bool hasMachineOption = asMachine;
-  for (const cl::opt<std::string> *option :
-       {&quantumText, &toleranceText, &without, &degrade})
-    hasMachineOption |= option->getNumOccurrences() > 0;
+  bool hasMachineOption = asMachine || !findMachineOption().empty();
   bool isTopology = !isMachinePreset(name) && makeBuiltinTopology(name);
   if (hasMachineOption && isTopology)
     return fail("'" + name +
