@@ -176,8 +176,10 @@ bool Simulation::execute(unsigned channel, const Action &action) {
   case Kind::Copy:
     return startTransfer(channel, action);
   case Kind::Signal:
-    post(now + timing.latencies[action.link], Event::What::FlagArrives,
-         action.flag, valueOf(action, cursors[channel]));
+    post(action.link == Action::noLink ? now
+                                       : now + timing.latencies[action.link],
+         Event::What::FlagArrives, action.flag,
+         valueOf(action, cursors[channel]));
     return true;
   case Kind::Wait:
     return waitFor(channel, action);

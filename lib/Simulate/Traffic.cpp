@@ -48,9 +48,12 @@ private:
 };
 } // namespace
 
-/// A signal to a rank that is pulled from goes against the link.
+/// A signal to a rank that is pulled from goes against the link; one between
+/// channels of a rank takes none.
 FailureOr<unsigned> TrafficBuilder::linkOf(unsigned src, unsigned dst,
                                            Operation &op) const {
+  if (src == dst)
+    return Action::noLink;
   if (std::optional<unsigned> link = topology.findLink(src, dst))
     return *link;
   if (std::optional<unsigned> link = topology.findLink(dst, src))

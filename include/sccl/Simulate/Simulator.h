@@ -51,8 +51,11 @@ struct Action {
     Wait,    ///< until `flag` is at least `value`
     Barrier, ///< until all channels are at this barrier
   };
+  /// Of a signal between channels of one rank: it arrives at once.
+  static constexpr unsigned noLink = ~0u;
+
   Kind kind;
-  unsigned link = 0;
+  unsigned link = noLink;
   unsigned flag = 0;
   unsigned value = 0;
   double bytes = 0;
