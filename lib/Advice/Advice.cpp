@@ -54,12 +54,23 @@ private:
 };
 } // namespace
 
+/// True if its programs are small enough to be lowered in several ways and
+/// simulated in seconds.
+static bool isShort(const FrontierPoint &point) {
+  constexpr size_t maxSends = 1u << 14;
+  size_t sends = 0;
+  for (const Step &step : point.schedule.steps)
+    sends += step.sends.size();
+  return sends <= maxSends;
+}
+
 /// The points that are best for one of `sizes` if each step takes the least, or
 /// the most, latency of a link.
 std::vector<size_t>
 Adviser::worthLowering(const std::vector<uint64_t> &sizes) const {
   std::vector<Cost> costs;
-  for (const FrontierPoint &point : advice.frontier.points)
+  const std::vector<FrontierPoint> &points = advice.frontier.points;
+  for (const FrontierPoint &point : points)
     costs.push_back({point.steps, point.bandwidth()});
   const std::vector<double> &latencies = fabric.timing.latencies;
   auto [least, most] = std::ranges::minmax(latencies);
@@ -146,8 +157,11 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
                             advice.bound.microseconds(double(bytes))});
   Adviser adviser(context, fabric, family, advice);
   for (size_t number : adviser.worthLowering(sizes))
-    for (const LoweringWay &way : ways)
+    for (const LoweringWay &way : ways) {
       if (std::optional<Error> error = adviser.tryPoint(number, way))
         return *error;
+      if (!isShort(advice.frontier.points[number]))
+        break;
+    }
   return advice;
 }

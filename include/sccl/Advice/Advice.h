@@ -60,7 +60,8 @@ struct Advice {
 /// Which schedule is the fastest for each of `sizes` (bytes of a send buffer),
 /// by simulation of the programs that its lowering gives. Searches the frontier
 /// first. Schedules that the cost model finds best for no size under any of the
-/// machine's latencies are not lowered. Fails where searchFrontier does, if no
+/// machine's latencies are not lowered, and those of more than 16384 sends are
+/// lowered in the first way only. Fails where searchFrontier does, if no
 /// schedule was found, or if one cannot be lowered.
 Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const CollectiveFamily &family,
