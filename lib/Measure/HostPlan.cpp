@@ -62,8 +62,6 @@ Result<Measurement> sccl::measureOnThreads(const HostPlan &plan,
   config.timeoutSeconds = timeoutSeconds;
   std::optional<Result<Measurement>> result;
   runRanks(plan.manifest.ranks, RanksAs::Threads, [&](const RankEnd &end) {
-    Result<std::unique_ptr<PlanRank>> rank =
-        PlanRank::create(plan.bytes, plan.manifest, end, config);
     Result<Measurement> measured = measureOnce(plan, request, config, end);
     if (end.rank == 0)
       result.emplace(std::move(measured));

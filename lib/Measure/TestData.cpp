@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
 #include <vector>
 
 using namespace sccl;
@@ -84,6 +85,14 @@ uint64_t TestData::reduction(llvm::ArrayRef<unsigned> contributors,
   return values.reduce(inputs);
 }
 
+template <typename Word, typename Value>
+std::vector<Word> TestData::patternOf(Value valueAt) const {
+  std::vector<Word> pattern(std::min(segmentElements, period));
+  for (uint64_t i = 0; i < pattern.size(); ++i)
+    pattern[i] = Word(valueAt(i));
+  return pattern;
+}
+
 void TestData::fillInput(unsigned rank, unsigned launch, void *input) const {
   std::vector<uint64_t> segments = segmentsOf(collective.pre().chunksOf(rank),
                                               collective.chunksPerSegment());
@@ -92,26 +101,34 @@ void TestData::fillInput(unsigned rank, unsigned launch, void *input) const {
     Word *out = static_cast<Word *>(input);
     for (uint64_t segment : segments) {
       uint64_t key = segmentKey(0, segment, launch);
-      for (uint64_t i = 0; i < segmentElements; ++i)
-        *out++ =
-            Word(collective.combining() ? contribution(rank, segment, launch, i)
-                                        : copiedBits(element, key, i));
+      std::vector<Word> pattern = patternOf<Word>([&](uint64_t i) {
+        return collective.combining() ? contribution(rank, segment, launch, i)
+                                      : copiedBits(element, key, i);
+      });
+      for (uint64_t i = 0; i < segmentElements; i += period)
+        std::copy_n(pattern.begin(), std::min(period, segmentElements - i),
+                    out + i);
+      out += segmentElements;
     }
   });
 }
 
 template <typename Word>
 void TestData::compareSegment(const Word *out, uint64_t base,
-                              llvm::function_ref<uint64_t(uint64_t)> expect,
+                              const std::vector<Word> &pattern,
                               OutputComparison &result) const {
-  for (uint64_t i = 0; i < segmentElements; ++i) {
-    ++result.elements;
-    Word expected = Word(expect(i));
-    if (out[i] == expected || result.wrong++ != 0)
+  result.elements += segmentElements;
+  for (uint64_t begin = 0; begin < segmentElements; begin += period) {
+    uint64_t count = std::min(period, segmentElements - begin);
+    if (std::equal(out + begin, out + begin + count, pattern.begin()))
       continue;
-    result.first = "output element " + std::to_string(base + i) + " is " +
-                   values.toString(out[i]) + ", expected " +
-                   values.toString(expected);
+    for (uint64_t i = 0; i < count; ++i) {
+      if (out[begin + i] == pattern[i] || result.wrong++ != 0)
+        continue;
+      result.first = "output element " + std::to_string(base + begin + i) +
+                     " is " + values.toString(out[begin + i]) + ", expected " +
+                     values.toString(pattern[i]);
+    }
   }
 }
 
@@ -127,14 +144,14 @@ OutputComparison TestData::compareOutput(unsigned rank, unsigned launch,
         collective.pre().ranksOf(chunks[position * perSegment]);
     uint64_t key = segmentKey(0, segment, launch);
     withElementWord(element, [&](auto type) {
-      compareSegment(
-          static_cast<const decltype(type) *>(output) + base, base,
-          [&](uint64_t i) {
-            return collective.combining()
-                       ? reduction(contributors, segment, launch, i)
-                       : copiedBits(element, key, i);
-          },
-          result);
+      using Word = decltype(type);
+      std::vector<Word> pattern = patternOf<Word>([&](uint64_t i) {
+        return collective.combining()
+                   ? reduction(contributors, segment, launch, i)
+                   : copiedBits(element, key, i);
+      });
+      compareSegment(static_cast<const Word *>(output) + base, base, pattern,
+                     result);
     });
   }
   return result;

@@ -18,10 +18,9 @@
 
 #include "sccl/Model/Collective.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sccl {
 
@@ -43,15 +42,23 @@ public:
                                  const void *output) const;
 
 private:
+  /// The elements of a segment repeat after this many: reductions by their
+  /// definition take long. A prime, so that data which arrives in the wrong
+  /// place of a block, a tile or a chunk is not what is expected there.
+  static constexpr uint64_t period = 65521;
+
   /// What a contribution, or the result of some, is at an index of a segment.
   uint64_t contribution(unsigned rank, uint64_t segment, unsigned launch,
                         uint64_t index) const;
   uint64_t reduction(llvm::ArrayRef<unsigned> contributors, uint64_t segment,
                      unsigned launch, uint64_t index) const;
+  /// The first elements of a segment, one period at most.
+  template <typename Word, typename Value>
+  std::vector<Word> patternOf(Value valueAt) const;
   /// Compares a segment of an output, which begins with element `base` of it.
   template <typename Word>
   void compareSegment(const Word *out, uint64_t base,
-                      llvm::function_ref<uint64_t(uint64_t)> expect,
+                      const std::vector<Word> &pattern,
                       OutputComparison &result) const;
 
   const Collective &collective;
