@@ -61,7 +61,7 @@ RankSymmetry bounds::findRankSymmetry(const Topology &topology) {
 namespace {
 class CellModel {
 public:
-  CellModel(const Topology &topology, unsigned steps,
+  CellModel(const Topology &topology, const CellQuestion &question,
             const RankSymmetry &symmetry);
 
   /// Columns, before any is left out.
@@ -74,6 +74,8 @@ private:
   void addColumns(CellTree &tree);
   void addArrivalRows(CellTree &tree);
   void addRelayRows(CellTree &tree);
+  void addLoads(unsigned limitClass, unsigned step,
+                std::vector<Term> &terms) const;
   void addCapacityRows();
   std::pair<unsigned, unsigned> cellsOf(const CellTree &tree,
                                         unsigned cls) const;
@@ -89,13 +91,14 @@ private:
 
   const Topology &topology;
   const unsigned steps;
+  const unsigned slots; ///< steps with rounds of their own
   const RankSymmetry &symmetry;
   Classes limits;
   std::vector<std::vector<unsigned>> limitClassesOf; ///< per link
   std::vector<CellTree> trees;
   std::vector<std::vector<CellPaths>> paths; ///< of each tree
   LinearProgram program;
-  std::vector<std::vector<unsigned>> capacityRows; ///< by limit class, step
+  std::vector<std::vector<unsigned>> capacityRows; ///< by limit class, slot
 };
 } // namespace
 
@@ -103,9 +106,10 @@ private:
 // The program
 //===----------------------------------------------------------------------===//
 
-CellModel::CellModel(const Topology &topology, unsigned steps,
+CellModel::CellModel(const Topology &topology, const CellQuestion &question,
                      const RankSymmetry &symmetry)
-    : topology(topology), steps(steps), symmetry(symmetry),
+    : topology(topology), steps(question.steps),
+      slots(question.pipelined ? 1 : steps), symmetry(symmetry),
       limitClassesOf(topology.links().size()) {
   std::vector<uint64_t> keys(symmetry.firsts.begin(), symmetry.firsts.end());
   limits = refine(topology, keys).limits;
@@ -198,27 +202,33 @@ void CellModel::addRelayRows(CellTree &tree) {
   }
 }
 
-/// All limits of a class together. Columns 0 .. steps - 1 are the rounds.
+/// What all limits of a class carry in a step.
+void CellModel::addLoads(unsigned limitClass, unsigned step,
+                         std::vector<Term> &terms) const {
+  for (const CellTree &tree : trees)
+    for (unsigned links = 0; links < tree.columns.size(); ++links)
+      if (unsigned column = tree.columns[links][step]; column != none)
+        for (unsigned limit : limitClassesOf[tree.cells.links.firsts[links]])
+          if (limit == limitClass)
+            terms.emplace_back(column, -double(tree.sources));
+}
+
+/// All limits of a class together. Columns 0 .. slots - 1 are the rounds.
 void CellModel::addCapacityRows() {
   for (unsigned cls = 0; cls < limits.count(); ++cls) {
     double bandwidth = topology.limits()[limits.firsts[cls]].bandwidth;
     std::vector<unsigned> &rows = capacityRows.emplace_back();
-    for (unsigned step = 0; step < steps; ++step) {
-      std::vector<Term> terms = {{step, bandwidth * limits.sizes[cls]}};
-      for (const CellTree &tree : trees)
-        for (unsigned links = 0; links < tree.columns.size(); ++links)
-          if (unsigned column = tree.columns[links][step]; column != none)
-            for (unsigned limit :
-                 limitClassesOf[tree.cells.links.firsts[links]])
-              if (limit == cls)
-                terms.emplace_back(column, -double(tree.sources));
+    for (unsigned slot = 0; slot < slots; ++slot) {
+      std::vector<Term> terms = {{slot, bandwidth * limits.sizes[cls]}};
+      for (unsigned step = slot; step < steps; step += slots)
+        addLoads(cls, step, terms);
       rows.push_back(program.addRow(Sense::AtLeast, 0, terms));
     }
   }
 }
 
 void CellModel::build(bool withPaths) {
-  for (unsigned step = 0; step < steps; ++step)
+  for (unsigned slot = 0; slot < slots; ++slot)
     program.addColumn(1);
   for (CellTree &tree : trees) {
     addColumns(tree);
@@ -308,8 +318,9 @@ CellModel::writeProof(const std::vector<int64_t> &duals, int64_t common,
   PriceProof proof;
   for (unsigned i = 0; i < topology.limits().size(); ++i) {
     StepValues values;
-    for (unsigned row : capacityRows[limits.classOf[i]])
-      values.push_back(duals[row] * common);
+    const std::vector<unsigned> &rows = capacityRows[limits.classOf[i]];
+    for (unsigned step = 0; step < steps; ++step)
+      values.push_back(duals[rows[step % slots]] * common);
     if (std::ranges::all_of(values, [](int64_t value) { return value == 0; }))
       continue;
     std::vector<Link> links;
@@ -394,26 +405,26 @@ static bool hasEqualLimits(const Topology &topology) {
   return std::ranges::adjacent_find(sets) != sets.end();
 }
 
-std::optional<PriceProof>
-bounds::proveByCells(const Topology &topology, const Collective &collective,
-                     unsigned steps, const RankSymmetry &symmetry,
-                     bool withPaths, size_t maxColumns,
-                     const Deadline &deadline) {
+std::optional<PriceProof> bounds::proveByCells(const Topology &topology,
+                                               const Collective &collective,
+                                               const CellQuestion &question,
+                                               const RankSymmetry &symmetry,
+                                               const Deadline &deadline) {
   // Fractions get longer with every elimination, and the checker looks at all
   // links for each target.
   constexpr size_t largest = 1500;
   constexpr uint64_t maxChecked = uint64_t(1) << 26;
   uint64_t checked = uint64_t(topology.links().size()) * topology.numRanks();
-  if (withPaths && checked * steps > maxChecked)
+  if (question.withPaths && checked * question.steps > maxChecked)
     return std::nullopt;
   if (!hasCellModel(collective) || hasEqualLimits(topology))
     return std::nullopt;
   bool backward = collective.combining();
   const Topology reversed = topology.reversed();
-  CellModel model(backward ? reversed : topology, steps, symmetry);
+  CellModel model(backward ? reversed : topology, question, symmetry);
   if (model.countColumns() >
-      std::min(withPaths ? largest / 8 : largest, maxColumns))
+      std::min(question.withPaths ? largest / 8 : largest, question.maxColumns))
     return std::nullopt;
-  model.build(withPaths);
+  model.build(question.withPaths);
   return model.solve(backward, deadline);
 }

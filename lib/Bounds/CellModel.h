@@ -39,14 +39,22 @@ RankSymmetry findRankSymmetry(const Topology &topology);
 /// True for all_gather and reduce_scatter.
 bool hasCellModel(const Collective &collective);
 
-/// A proof of the optimum of the program, with or without rule (iii) of
-/// Certificate.h. Nothing if the program has more than `maxColumns` columns,
-/// not counting paths, or is too large to be solved in fractions, its numbers
-/// are too large for a certificate, or limits stop it.
-std::optional<PriceProof>
-proveByCells(const Topology &topology, const Collective &collective,
-             unsigned steps, const RankSymmetry &symmetry, bool withPaths,
-             size_t maxColumns, const Deadline &deadline);
+/// What to ask of a program of cells.
+struct CellQuestion {
+  unsigned steps;
+  bool pipelined; ///< all steps share what a limit lets through
+  bool withPaths; ///< rule (iii) of Certificate.h, too
+  size_t maxColumns;
+};
+
+/// A proof of the optimum of the program. Nothing if the program has more than
+/// `maxColumns` columns, not counting paths, or is too large to be solved in
+/// fractions, its numbers are too large for a certificate, or limits stop it.
+std::optional<PriceProof> proveByCells(const Topology &topology,
+                                       const Collective &collective,
+                                       const CellQuestion &question,
+                                       const RankSymmetry &symmetry,
+                                       const Deadline &deadline);
 
 } // namespace sccl::bounds
 

@@ -62,8 +62,7 @@ struct LowerBounds::State {
   const Collective &collective;
   std::optional<RankSymmetry> symmetry;
 
-  std::optional<LowerBound> byCells(unsigned steps, bool withPaths,
-                                    size_t maxColumns,
+  std::optional<LowerBound> byCells(const CellQuestion &question,
                                     const Deadline &deadline);
 };
 
@@ -74,17 +73,18 @@ LowerBounds::~LowerBounds() = default;
 
 /// The bound of the smallest program, where that is exact.
 std::optional<LowerBound>
-LowerBounds::State::byCells(unsigned steps, bool withPaths, size_t maxColumns,
+LowerBounds::State::byCells(const CellQuestion &question,
                             const Deadline &deadline) {
   if (!hasCellModel(collective))
     return std::nullopt;
   if (!symmetry)
     symmetry = findRankSymmetry(topology);
-  auto proof = proveByCells(topology, collective, steps, *symmetry, withPaths,
-                            maxColumns, deadline);
+  auto proof =
+      proveByCells(topology, collective, question, *symmetry, deadline);
   if (!proof)
     return std::nullopt;
-  Certificate certificate = makeClaim(topology, collective, steps);
+  Certificate certificate = makeClaim(topology, collective, question.steps);
+  certificate.pipelined = question.pipelined;
   certificate.proof = std::move(*proof);
   Result<LowerBound> bound =
       finish(std::move(certificate), topology, collective);
@@ -116,15 +116,12 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   auto isWanted = [&](const std::optional<LowerBound> &bound) {
     return bound && options.target && *bound->value < *options.target;
   };
-  std::optional<LowerBound> best;
-  // The program of cells has prices for each step.
-  if (!options.pipelined)
-    best = state->byCells(steps, /*withPaths=*/false, options.maxColumns,
-                          deadline);
+  CellQuestion question{steps, options.pipelined, /*withPaths=*/false,
+                        options.maxColumns};
+  std::optional<LowerBound> best = state->byCells(question, deadline);
   if (isWanted(best)) {
-    auto withPaths =
-        state->byCells(steps, /*withPaths=*/true, options.maxColumns, deadline);
-    if (withPaths)
+    question.withPaths = true;
+    if (auto withPaths = state->byCells(question, deadline))
       return std::move(*withPaths);
   }
   // The paths of all trees would be too many parts to tell apart.

@@ -47,6 +47,15 @@ TEST(LowerBound, LoadsOfPipelinedSchedules) {
   EXPECT_EQ(loadOf("line:4", Kind::Broadcast, 3), Rational(1));
 }
 
+/// Ranks that look alike share prices there, too.
+TEST(LowerBound, LoadsOfManyRanks) {
+  EXPECT_EQ(boundOf("ring:64", Kind::AllGather, 32, true), Rational(63, 2));
+  EXPECT_EQ(boundOf("torus:16x16", Kind::AllGather, 16, true),
+            Rational(255, 4));
+  EXPECT_EQ(boundOf("hypercube:8", Kind::ReduceScatter, 8, true),
+            Rational(255, 2048));
+}
+
 TEST(LowerBound, LoadsOfAnyDepth) {
   LowerBoundOptions options;
   options.pipelined = true;
