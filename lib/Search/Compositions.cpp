@@ -7,11 +7,11 @@
 
 #include "Compositions.h"
 
-#include "Scaling.h"
 #include "Solver/Quotient.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
+#include "sccl/Model/Scaling.h"
 
 #include <algorithm>
 #include <numeric>

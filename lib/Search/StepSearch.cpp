@@ -7,10 +7,10 @@
 
 #include "StepSearch.h"
 
-#include "Scaling.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
+#include "sccl/Model/Scaling.h"
 
 #include <algorithm>
 #include <utility>

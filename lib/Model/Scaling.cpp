@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Scaling.h"
+#include "sccl/Model/Scaling.h"
 
 #include <numeric>
 
@@ -35,6 +35,7 @@ Schedule sccl::cutChunks(const Schedule &schedule, unsigned pieces,
   if (pieces == 1 && roundsFactor == 1)
     return schedule;
   Schedule result;
+  result.period = schedule.period * roundsFactor;
   for (const Step &step : schedule.steps) {
     Step &copy = result.steps.emplace_back();
     copy.rounds = step.rounds * roundsFactor;

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_SEARCH_SCALING_H
-#define SCCL_LIB_SEARCH_SCALING_H
+#ifndef SCCL_MODEL_SCALING_H
+#define SCCL_MODEL_SCALING_H
 
 #include "sccl/Model/Schedule.h"
 #include "sccl/Model/Topology.h"
@@ -27,12 +27,12 @@ unsigned commonBandwidth(const Topology &topology);
 Topology dividedBy(const Topology &topology, unsigned divisor);
 
 /// Each chunk of `schedule` cut into `pieces` that go the same way, with
-/// `roundsFactor` times the rounds. A schedule for `pieces` times the chunks:
-/// of the same topology if both factors are the same; of `pieces` times the
-/// bandwidth if `roundsFactor` is 1.
+/// `roundsFactor` times the rounds and the period. A schedule for `pieces`
+/// times the chunks: of the same topology if both factors are the same; of
+/// `pieces` times the bandwidth if `roundsFactor` is 1.
 Schedule cutChunks(const Schedule &schedule, unsigned pieces,
                    unsigned roundsFactor);
 
 } // namespace sccl
 
-#endif // SCCL_LIB_SEARCH_SCALING_H
+#endif // SCCL_MODEL_SCALING_H
