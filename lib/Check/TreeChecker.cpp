@@ -191,6 +191,7 @@ private:
   Failure checkTree(const ChunkTree &tree);
   Failure checkCounts() const;
   Failure checkLoads();
+  std::string limitText(const BandwidthLimit &limit) const;
 
   const Topology &topology;
   const TreeSchedule &schedule;
@@ -209,8 +210,8 @@ Failure TreeChecker::checkShape() {
     return "trees are no schedule of '" +
            std::string(collectiveName(schedule.kind)) + "'";
   constexpr uint64_t most = uint64_t(1) << 62;
-  if (schedule.chunks == 0 || schedule.chunks > most)
-    return "the number of chunks is out of range";
+  if (schedule.chunks == 0 || schedule.chunks > most || schedule.period > most)
+    return "the number of chunks, or the period, is out of range";
   uint64_t sum = 0;
   for (uint64_t rounds : schedule.rounds)
     if (rounds == 0)
@@ -292,6 +293,13 @@ Failure TreeChecker::checkCounts() const {
   return std::nullopt;
 }
 
+/// Ready for where it is exceeded.
+std::string TreeChecker::limitText(const BandwidthLimit &limit) const {
+  const Link &link = topology.links()[limit.links.front()];
+  return "the limit on link " + linkText(link.src, link.dst) + " and " +
+         std::to_string(limit.links.size() - 1) + " others is exceeded in ";
+}
+
 Failure TreeChecker::checkLoads() {
   size_t steps = schedule.rounds.size();
   for (const BandwidthLimit &limit : topology.limits()) {
@@ -302,12 +310,11 @@ Failure TreeChecker::checkLoads() {
         load[step] += loads[first * steps + step];
     }
     for (size_t step = 0; step < steps; ++step)
-      if (load[step] > Wide(limit.bandwidth) * schedule.rounds[step]) {
-        const Link &link = topology.links()[limit.links.front()];
-        return "the limit on link " + linkText(link.src, link.dst) + " and " +
-               std::to_string(limit.links.size() - 1) +
-               " others is exceeded in step " + std::to_string(step + 1);
-      }
+      if (load[step] > Wide(limit.bandwidth) * schedule.rounds[step])
+        return limitText(limit) + "step " + std::to_string(step + 1);
+    Wide all = std::accumulate(load.begin(), load.end(), Wide(0));
+    if (schedule.period > 0 && all > Wide(limit.bandwidth) * schedule.period)
+      return limitText(limit) + "all steps together";
   }
   return std::nullopt;
 }

@@ -51,6 +51,7 @@ Result<Schedule> sccl::expand(const TreeSchedule &schedule,
   for (unsigned rank = 0; isPerOrigin && rank < ranks; ++rank)
     next[rank] = rank * schedule.chunks;
   Schedule result;
+  result.period = unsigned(schedule.period);
   for (uint64_t rounds : schedule.rounds)
     result.steps.push_back({unsigned(rounds), {}});
   for (const ChunkTree &tree : schedule.trees)

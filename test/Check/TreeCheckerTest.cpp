@@ -165,6 +165,20 @@ TEST(TreeChecker, Numbers) {
   expectFault(schedule, 4, "no schedule of 'gather'");
 }
 
+TEST(TreeChecker, Periods) {
+  TreeSchedule schedule = allGather();
+  uint64_t rounds = schedule.totalRounds();
+  schedule.period = rounds;
+  EXPECT_EQ(check(schedule, 4), "");
+  Collective collective =
+      *Collective::make(schedule.kind, 4, unsigned(schedule.chunks));
+  EXPECT_EQ(expand(schedule, collective)->period, rounds);
+  schedule.period = 1;
+  expectFault(schedule, 4, "is exceeded in all steps together");
+  schedule.period = ~uint64_t(0);
+  expectFault(schedule, 4, "the period, is out of range");
+}
+
 TEST(TreeChecker, ExpandRefusesWhatIsTooLong) {
   TreeSchedule schedule = allGather();
   Collective collective = *Collective::make(CollectiveKind::AllGather, 4, 3);

@@ -48,6 +48,8 @@ struct TreeSchedule {
   std::vector<uint64_t> rounds; ///< for each step
   std::vector<Permutation> generators;
   std::vector<ChunkTree> trees;
+  /// Of a pipelined schedule (Schedule.h); 0 for others.
+  uint64_t period = 0;
 
   /// Elements that a group may have.
   static constexpr size_t maxElements = size_t(1) << 14;
@@ -55,6 +57,8 @@ struct TreeSchedule {
   uint64_t totalRounds() const;
   /// R/C.
   Rational bandwidth() const;
+  /// The rounds that count: the period of a pipelined schedule, else R.
+  uint64_t costRounds() const { return period > 0 ? period : totalRounds(); }
 };
 
 /// The same with a list of sends for each chunk. Fails if `collective` is not
