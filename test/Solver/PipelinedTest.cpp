@@ -322,6 +322,87 @@ TEST(Pipelined, ScalesWithTheUnit) {
             Rational(load.numerator(), 35 * load.denominator()));
 }
 
+//===----------------------------------------------------------------------===//
+// Depths
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The load for `steps` steps, which must be optimal.
+Rational loadAt(const Topology &topology, Kind kind, unsigned steps,
+                unsigned root = 0) {
+  DepthAnswer answer = PipelinedDepths(topology, kind, root).at(steps);
+  EXPECT_TRUE(answer.schedule) << answer.schedule.error();
+  if (!answer.schedule)
+    return Rational(0);
+  const auto &[collective, schedule] = answer.schedule->implementation;
+  EXPECT_EQ(collective.kind(), kind);
+  EXPECT_LE(schedule.steps.size(), steps);
+  EXPECT_FALSE(checkSchedule(topology, collective, schedule));
+  EXPECT_TRUE(answer.schedule->optimal);
+  EXPECT_FALSE(checkCertificate(answer.schedule->bound->certificate, topology,
+                                collective));
+  return answer.schedule->cost().load;
+}
+} // namespace
+
+TEST(PipelinedDepths, MeetTheBoundOfTheirDepth) {
+  Topology dgx1 = *makeBuiltinTopology("dgx1");
+  EXPECT_EQ(loadAt(dgx1, Kind::AllGather, 2), Rational(7, 6));
+  EXPECT_EQ(loadAt(dgx1, Kind::ReduceScatter, 2), Rational(7, 48));
+  EXPECT_EQ(loadAt(dgx1, Kind::AllReduce, 4), Rational(7, 24));
+  EXPECT_EQ(loadAt(dgx1, Kind::Broadcast, 2), Rational(1));
+  EXPECT_EQ(loadAt(dgx1, Kind::Reduce, 3, 5), Rational(1, 4));
+  Topology ring = *makeBuiltinTopology("ring:8");
+  EXPECT_EQ(loadAt(ring, Kind::AllGather, 4), Rational(7, 2));
+}
+
+TEST(PipelinedDepths, MeetTheBoundOnBoxes) {
+  for (auto [boxes, load] :
+       {std::pair(2u, Rational(3, 2)), std::pair(4u, Rational(31, 10)),
+        std::pair(8u, Rational(7))}) {
+    Topology topology = boxTopology(boxes, 8, 9, 1, true);
+    EXPECT_EQ(loadAt(topology, Kind::AllGather, 2), load);
+  }
+  EXPECT_EQ(loadAt(boxTopology(4, 8, 9, 1, true), Kind::AllReduce, 4),
+            Rational(31, 160));
+}
+
+/// Nothing is symmetric there, so that each rank has trees of its own.
+TEST(PipelinedDepths, NeedNoSymmetry) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    Topology topology = randomTopology(seed, 4 + seed % 4, 1 + seed % 3);
+    PipelinedDepths depths(topology, Kind::AllGather, 0);
+    std::optional<Rational> last;
+    for (unsigned steps = 1; steps < 8; ++steps) {
+      DepthAnswer answer = depths.at(steps);
+      EXPECT_EQ(bool(answer.schedule), !answer.impossible);
+      if (!answer.schedule)
+        continue;
+      Rational load = answer.schedule->cost().load;
+      EXPECT_LE(*answer.schedule->bound->value, load);
+      EXPECT_TRUE(answer.schedule->optimal)
+          << "seed " << seed << ", " << steps << " steps: " << load.str()
+          << ", bound " << answer.schedule->bound->value->str();
+      EXPECT_TRUE(!last || load <= *last);
+      last = load;
+    }
+    EXPECT_EQ(last, loadOf(topology, Kind::AllGather));
+  }
+}
+
+TEST(PipelinedDepths, SayWhatTheyLack) {
+  Topology dgx1 = *makeBuiltinTopology("dgx1");
+  PipelinedDepths depths(dgx1, Kind::AllGather, 0);
+  DepthAnswer one = depths.at(1);
+  EXPECT_EQ(one.schedule.error(), "there is no schedule of 1 step");
+  ASSERT_TRUE(one.impossible);
+  EXPECT_FALSE(one.impossible->value);
+  EXPECT_EQ(depths.at(0).schedule.error().substr(0, 23),
+            "steps must be between 1");
+  EXPECT_EQ(PipelinedDepths(dgx1, Kind::AllToAll, 0).at(2).schedule.error(),
+            "there are no pipelined schedules of all_to_all yet");
+}
+
 TEST(Pipelined, RefusesWhatItDoesNotKnow) {
   Topology dgx1 = *makeBuiltinTopology("dgx1");
   EXPECT_EQ(synthesizePipelined(dgx1, Kind::AllToAll, 0).error(),

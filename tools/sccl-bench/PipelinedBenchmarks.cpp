@@ -30,19 +30,25 @@ struct Row {
 };
 } // namespace
 
+/// What is wrong with `result`, which has passed the checker.
+static std::string judge(const PipelinedSchedule &result,
+                         const Topology &topology,
+                         std::optional<Rational> expected) {
+  if (!result.bound)
+    return "no bound";
+  if (expected && (!result.optimal || result.cost().load != *expected))
+    return "the load is " + result.cost().load.str() + ", the least is " +
+           expected->str();
+  return checkText(printCertificate(result.bound->certificate), topology,
+                   result.implementation.collective);
+}
+
 static std::string synthesizeAndProve(const Topology &topology, Kind kind,
                                       std::optional<Rational> expected) {
   Result<PipelinedSchedule> result = synthesizePipelined(topology, kind, 0);
   if (!result)
     return result.error();
-  // The schedule has passed the checker.
-  if (!result->bound)
-    return "no bound";
-  if (expected && (!result->optimal || result->cost().load != *expected))
-    return "the load is " + result->cost().load.str() + ", the least is " +
-           expected->str();
-  return checkText(printCertificate(result->bound->certificate), topology,
-                   result->implementation.collective);
+  return judge(*result, topology, expected);
 }
 
 static void addMachine(const Row &row, Kind kind,
@@ -56,7 +62,28 @@ static void addMachine(const Row &row, Kind kind,
   });
 }
 
+/// The least load of two steps, which is that of any number there.
+static void addTwoSteps(const Row &row) {
+  addPrepared(std::string("pipelined/") + row.machine + "/two_steps",
+              [=]() -> Body {
+                auto topology = std::make_shared<const Topology>(
+                    unwrap(makeNamedTopology(row.machine)));
+                return [=]() -> std::string {
+                  DepthAnswer answer =
+                      PipelinedDepths(*topology, Kind::AllGather, 0).at(2);
+                  if (!answer.schedule)
+                    return answer.schedule.error();
+                  return judge(*answer.schedule, *topology, row.allGather);
+                };
+              });
+}
+
 void bench::registerPipelined() {
+  for (const Row &row :
+       {Row{"dgx1", {7, 6}}, Row{"h100:boxes=2", {3, 2}},
+        Row{"h100:boxes=4", {31, 10}}, Row{"h100:boxes=8", {7, 1}},
+        Row{"h100:boxes=16", {15, 1}}, Row{"h100:boxes=128", {127, 1}}})
+    addTwoSteps(row);
   // From opt_ag, the cut formula: ranks / (load in seconds per byte of a rank).
   const Row rows[] = {
       {"dgx1", {7, 6}},

@@ -121,7 +121,8 @@ struct SynthesisRequest {
 };
 int synthesizeSchedule(const SynthesisRequest &request);
 /// The pipelined schedule of the least load; of `request` the topology, the
-/// collective, its root, the time limit and what is to be written count.
+/// collective, its root, the steps if not 0, the time limit and what is to be
+/// written count.
 int synthesizePipelinedSchedule(const SynthesisRequest &request);
 /// A pipelined schedule as JSON, and as a line without its end.
 llvm::json::Object pipelinedObject(const Topology &topology,

@@ -63,8 +63,9 @@ static cl::opt<bool>
              cl::sub(command));
 static cl::opt<bool>
     pipelined("pipelined",
-              cl::desc("List the schedule of the least load, too, whose pieces "
-                       "follow each other"),
+              cl::desc("List the schedules of the least load, too, whose "
+                       "pieces follow each other: for each S, and at last for "
+                       "any"),
               cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
@@ -160,8 +161,8 @@ public:
     llvm::outs() << llvm::json::Value(std::move(result)) << '\n';
   }
 
-  /// What the frontier comes down to when pieces follow each other.
-  void limit(const PipelinedSchedule &result, double seconds) {
+  /// What a depth comes down to when pieces follow each other.
+  void point(const PipelinedSchedule &result, double seconds) {
     header();
     if (json)
       llvm::outs() << llvm::json::Value(
@@ -300,34 +301,77 @@ static std::string describe(const FrontierActivity &activity) {
          ", R = " + std::to_string(activity.rounds);
 }
 
-/// Lists what --pipelined asks for, if the collective has it.
-static void reportLimit(FrontierReport &report, const Topology &topology,
-                        const CollectiveFamily &family,
-                        const FrontierOptions &options) {
-  if (!hasPipelinedSchedules(family.kind))
-    return;
-  auto begin = std::chrono::steady_clock::now();
-  SearchLimits limits;
-  limits.timeoutSeconds = options.timeoutSeconds;
-  limits.interrupt = options.solver.interrupt;
-  Result<PipelinedSchedule> result = Error{};
-  {
-    Progress progress("pipelining " + describe(topology, family));
-    result = synthesizePipelined(topology, family.kind, family.root, limits);
+namespace {
+/// Lists what --pipelined asks for: what each depth has over those before, and
+/// at last what is to be had at any.
+class DepthList {
+public:
+  DepthList(FrontierReport &report, const Topology &topology,
+            const CollectiveFamily &family, const FrontierOptions &options)
+      : report(report), topology(topology), family(family),
+        maxSteps(options.maxSteps),
+        limits{options.timeoutSeconds, 0, options.solver.interrupt},
+        deadline(limits), progress("pipelining " + describe(topology, family)) {
   }
-  std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-  if (result)
-    report.limit(*result, time.count());
-  else
-    llvm::errs() << "no pipelined schedule: " << result.error() << '\n';
-}
+
+  void print() {
+    PipelinedDepths depths(topology, family.kind, family.root);
+    for (unsigned steps = 1; steps <= maxSteps; ++steps) {
+      if (deadline.isOver() ||
+          isLeast([&] { return depths.at(steps, limits).schedule; }))
+        break;
+      progress.setDetail("S = " + std::to_string(steps + 1));
+    }
+    if (isDone)
+      return;
+    progress.setDetail("any S");
+    known.reset();
+    isLeast([&] {
+      return synthesizePipelined(topology, family.kind, family.root, limits);
+    });
+    if (!known) {
+      auto paused = progress.pause();
+      llvm::errs() << "no pipelined schedule: " << error << '\n';
+    }
+  }
+
+private:
+  /// Prints what `search` finds, if that is better than what is known. Returns
+  /// whether nothing of any depth is better still.
+  bool isLeast(const std::function<Result<PipelinedSchedule>()> &search) {
+    limits.timeoutSeconds = deadline.remainingLimit();
+    auto begin = std::chrono::steady_clock::now();
+    Result<PipelinedSchedule> found = search();
+    std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
+    error = found.error();
+    if (!found || (known && *known <= found->cost().load))
+      return false;
+    known = found->cost().load;
+    auto paused = progress.pause();
+    report.point(*found, time.count());
+    return isDone = found->optimal && found->holdsForAnyDepth();
+  }
+
+  FrontierReport &report;
+  const Topology &topology;
+  const CollectiveFamily &family;
+  const unsigned maxSteps;
+  SearchLimits limits;
+  const Deadline deadline;
+  Progress progress;
+  std::optional<Rational> known; ///< the least load so far
+  bool isDone = false;
+  std::string error;
+};
+} // namespace
 
 /// The frontier of one root, printed. Returns the exit code.
 static int searchRoot(const Topology &topology, const CollectiveFamily &family,
                       FrontierOptions options, llvm::StringRef where) {
   FrontierReport report(topology, family);
-  if (pipelined)
-    reportLimit(report, topology, family, options);
+  if (pipelined && hasPipelinedSchedules(family.kind))
+    DepthList(report, topology, family, options).print();
   Result<Frontier> frontier = Error{};
   {
     Progress progress(describe(topology, family));

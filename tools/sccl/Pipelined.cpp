@@ -73,11 +73,41 @@ std::string driver::pipelinedText(const PipelinedSchedule &result) {
       result.implementation.collective.chunks(), result.cost().steps,
       result.implementation.schedule.period, result.cost().load.str());
   if (result.optimal)
-    return text + "optimal, certified";
+    return text + (result.holdsForAnyDepth() ? "optimal, certified"
+                                             : "optimal for S, certified");
   text += "not proven optimal";
   if (result.bound && result.bound->value)
     text += ", bound " + result.bound->value->str();
   return text;
+}
+
+/// Of `request.steps` steps, or of any number.
+static DepthAnswer answerTo(const Topology &topology, CollectiveKind kind,
+                            const SynthesisRequest &request,
+                            const SearchLimits &limits) {
+  unsigned root = request.root.value_or(0);
+  if (request.steps == 0)
+    return {synthesizePipelined(topology, kind, root, limits)};
+  return PipelinedDepths(topology, kind, root).at(request.steps, limits);
+}
+
+/// Says, and writes if asked to, that there is no schedule of so few steps.
+static int reportImpossible(const SynthesisRequest &request,
+                            const LowerBound &proof) {
+  std::string claim = claimText(proof.certificate);
+  if (!request.certificate.empty() &&
+      !writeFile(request.certificate, printCertificate(proof.certificate)))
+    return BadInput;
+  if (request.json)
+    llvm::outs() << llvm::json::Value(
+                        llvm::json::Object{{"pipelined", true},
+                                           {"steps", request.steps},
+                                           {"status", "unsatisfiable"},
+                                           {"claim", claim}})
+                 << '\n';
+  else
+    llvm::errs() << "unsatisfiable: " << claim << '\n';
+  return ProvedUnsatisfiable;
 }
 
 int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
@@ -94,7 +124,7 @@ int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
   if (request.root && !isRooted(*kind))
     return fail(name + " has no root");
   auto begin = std::chrono::steady_clock::now();
-  Result<PipelinedSchedule> result = Error{};
+  DepthAnswer answer{Error{}};
   bool isStopped = false;
   {
     InterruptScope interrupt;
@@ -103,14 +133,16 @@ int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
     limits.timeoutSeconds = request.timeoutSeconds;
     limits.interrupt = interrupt.flag();
     Deadline deadline(limits);
-    result =
-        synthesizePipelined(*topology, *kind, request.root.value_or(0), limits);
+    answer = answerTo(*topology, *kind, request, limits);
     isStopped = deadline.isOver();
   }
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  Result<PipelinedSchedule> &result = answer.schedule;
+  if (answer.impossible)
+    return reportImpossible(request, *answer.impossible);
   if (!result) {
     fail(where + result.error());
-    return isStopped ? NotKnown : BadInput;
+    return isStopped || request.steps > 0 ? NotKnown : BadInput;
   }
   const auto &[collective, schedule] = result->implementation;
   Result<Instance> instance = Instance::make(

@@ -54,7 +54,8 @@ static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
 static cl::opt<bool>
     pipelined("pipelined",
               cl::desc("The schedule of the least load whose pieces follow "
-                       "each other; C, S and R are what it takes"),
+                       "each other, with --steps of no more steps; C and R "
+                       "are what it takes"),
               cl::sub(command));
 static cl::opt<std::string>
     certificate("certificate",
@@ -67,6 +68,10 @@ bool driver::synthChosen() { return bool(command); }
 
 /// The same for a pipelined schedule, which needs less and takes less.
 static bool checkPipelinedOptions() {
+  if (steps.getNumOccurrences() && steps == 0) {
+    fail("--steps must be at least 1");
+    return false;
+  }
   for (const cl::Option *option :
        std::initializer_list<const cl::Option *>{&topology, &collective})
     if (option->getNumOccurrences() == 0) {
@@ -74,8 +79,7 @@ static bool checkPipelinedOptions() {
       return false;
     }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           std::addressof(chunks), &steps, &rounds, &engine, &encoding, &seed,
-           &memory})
+           std::addressof(chunks), &rounds, &engine, &encoding, &seed, &memory})
     if (option->getNumOccurrences()) {
       fail("--" + option->ArgStr + " is not for --pipelined");
       return false;

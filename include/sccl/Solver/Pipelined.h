@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pipelined schedules (Schedule.h) of the least load: no depth limits them but
-// that of the trees they need.
+// Pipelined schedules (Schedule.h) of the least load: of any depth, limited by
+// nothing but the trees they need, and of a given depth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "sccl/Model/Inversion.h"
 #include "sccl/Optimize/Deadline.h"
 
+#include <memory>
 #include <optional>
 
 namespace sccl {
@@ -24,12 +25,14 @@ namespace sccl {
 /// A pipelined schedule, which the checker has accepted.
 struct PipelinedSchedule {
   Implementation implementation;
-  /// What was proved about the load of all schedules of any depth, if
-  /// something was.
+  /// What was proved about the load of all schedules of any depth, or of the
+  /// depth asked for, if something was.
   std::optional<LowerBound> bound;
   /// True if the bound says that no load is less.
   bool optimal;
 
+  /// True if what was proved is not about one depth only.
+  bool holdsForAnyDepth() const { return bound && !bound->certificate.steps; }
   PipelinedCost cost() const {
     return pipelinedCostOf(implementation.schedule, implementation.collective);
   }
@@ -50,6 +53,37 @@ Result<PipelinedSchedule> synthesizePipelined(const Topology &topology,
                                               CollectiveKind kind,
                                               unsigned root,
                                               const SearchLimits &limits = {});
+
+/// What is known about schedules of one depth.
+struct DepthAnswer {
+  /// Of the depth asked for or less; or why there is none to be had.
+  Result<PipelinedSchedule> schedule;
+  /// A proof that there is no schedule at all, if there is one.
+  std::optional<LowerBound> impossible = std::nullopt;
+};
+
+/// Pipelined schedules of bounded depth for one collective on one topology, and
+/// what they have in common: the symmetries, and the bound for any depth. Used
+/// by one thread.
+class PipelinedDepths {
+public:
+  /// Takes the kinds that `hasPipelinedSchedules` names. Looks for the
+  /// symmetries of the topology, which takes up to a second. `topology` must
+  /// outlive this.
+  PipelinedDepths(const Topology &topology, CollectiveKind kind, unsigned root);
+  ~PipelinedDepths();
+
+  /// A schedule of up to `steps` steps, packed of trees by a linear program,
+  /// and a bound on the load of all schedules of as many. Optimal if the trees
+  /// that matter were found; an all_reduce may join contributions in ways that
+  /// are no trees. Fails for arguments that `synthesizePipelined` refuses, when
+  /// time is over, and if not even trees for one chunk are found or fit.
+  DepthAnswer at(unsigned steps, const SearchLimits &limits = {});
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 } // namespace sccl
 

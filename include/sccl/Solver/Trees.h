@@ -46,8 +46,10 @@ public:
     /// Chunks (C) that what the linear program says exactly may have.
     unsigned maxExactChunks;
     uint64_t maxSends; ///< of the schedule
-    /// Only what is cheaper than this R/C.
-    std::optional<Rational> below;
+    /// Only what is cheaper than this R/C, or load.
+    std::optional<Rational> below = std::nullopt;
+    /// Pieces are to follow each other (Schedule.h): what counts is the load.
+    bool pipelined = false;
   };
   /// The cheapest schedule of up to `wanted.steps` steps that was found, with
   /// the fewest chunks of equally cheap ones. It has not been checked.

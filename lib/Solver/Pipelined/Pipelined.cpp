@@ -8,6 +8,7 @@
 #include "sccl/Solver/Pipelined.h"
 
 #include "Allocation.h"
+#include "Question.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
@@ -20,6 +21,20 @@
 #include <numeric>
 
 using namespace sccl;
+
+std::optional<Error> pipelined::checkQuestion(const Topology &topology,
+                                              CollectiveKind kind,
+                                              unsigned root) {
+  if (topology.numRanks() < 2)
+    return Error{"a single rank has nothing to send"};
+  if (isRooted(kind) && root >= topology.numRanks())
+    return Error{"the root " + std::to_string(root) + " is out of range for " +
+                 std::to_string(topology.numRanks()) + " ranks"};
+  if (!hasPipelinedSchedules(kind))
+    return Error{"there are no pipelined schedules of " +
+                 std::string(collectiveName(kind)) + " yet"};
+  return std::nullopt;
+}
 
 bool sccl::hasPipelinedSchedules(CollectiveKind kind) {
   switch (kind) {
@@ -210,19 +225,16 @@ static Result<Implementation> implement(const Topology &topology,
   case CollectiveKind::AllReduce:
     return reduceAndSpread(topology, deadline);
   default:
-    return Error{"there are no pipelined schedules of " +
-                 std::string(collectiveName(kind)) + " yet"};
+    return Error{"not a kind that `checkQuestion` accepts"};
   }
 }
 
 Result<PipelinedSchedule>
 sccl::synthesizePipelined(const Topology &topology, CollectiveKind kind,
                           unsigned root, const SearchLimits &limits) {
-  if (topology.numRanks() < 2)
-    return Error{"a single rank has nothing to send"};
-  if (isRooted(kind) && root >= topology.numRanks())
-    return Error{"the root " + std::to_string(root) + " is out of range for " +
-                 std::to_string(topology.numRanks()) + " ranks"};
+  if (std::optional<Error> error =
+          pipelined::checkQuestion(topology, kind, root))
+    return *error;
   Deadline deadline(limits);
   Result<Implementation> found = implement(topology, kind, root, deadline);
   if (!found)

@@ -279,19 +279,6 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
 // Schedules
 //===----------------------------------------------------------------------===//
 
-TreeSchedule
-TreePacking::makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
-                          const std::vector<int64_t> &counts) const {
-  TreeSchedule schedule{
-      problem.kind, chunks, std::move(rounds), problem.generators, {}};
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 0) {
-      schedule.trees.push_back(program->tree(i));
-      schedule.trees.back().count = uint64_t(counts[i]);
-    }
-  return schedule;
-}
-
 /// Leaves out steps that nothing happens in.
 static void dropIdleSteps(TreeSchedule &schedule) {
   std::vector<bool> isUsed(schedule.rounds.size());
@@ -311,14 +298,53 @@ static void dropIdleSteps(TreeSchedule &schedule) {
       send.step = number[send.step];
 }
 
+/// What the fullest limit takes in each step, if steps wait for one another.
+std::vector<uint64_t>
+TreePacking::roundsPerStep(const std::vector<ChunkTree> &trees) const {
+  std::vector<uint64_t> rounds(problem.steps, 1);
+  std::vector<unsigned __int128> loads(orbits.count() * problem.steps);
+  for (const ChunkTree &tree : trees)
+    for (const TreeSend &send : tree.sends)
+      orbits.visit(*problem.topology.findLink(send.src, send.dst),
+                   [&](unsigned orbit) {
+                     loads[orbit * problem.steps + send.step] += tree.count;
+                   });
+  for (size_t i = 0; i < loads.size(); ++i) {
+    uint64_t bandwidth = program->bandwidth(i / problem.steps);
+    uint64_t &most = rounds[i % problem.steps];
+    unsigned __int128 all = loads[i] * program->imagesPerSend();
+    most = std::max(most, uint64_t((all + bandwidth - 1) / bandwidth));
+  }
+  return rounds;
+}
+
+/// Of `rounds` for each slot of the program.
+TreeSchedule
+TreePacking::makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
+                          const std::vector<int64_t> &counts) const {
+  TreeSchedule schedule{
+      problem.kind, chunks, std::move(rounds), problem.generators, {}};
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) {
+      schedule.trees.push_back(program->tree(i));
+      schedule.trees.back().count = uint64_t(counts[i]);
+    }
+  if (problem.rounds == Rounds::InAll) {
+    schedule.period = schedule.rounds.front();
+    schedule.rounds = roundsPerStep(schedule.trees);
+    dropIdleSteps(schedule);
+  }
+  return schedule;
+}
+
 std::optional<TreeSchedule> TreePacking::exact(const Deadline &deadline) const {
-  if (!value || problem.rounds != Rounds::PerStep)
+  if (!value)
     return std::nullopt;
   std::optional<FractionList> fractions = program->exact(deadline);
   if (!fractions)
     return std::nullopt;
   // The denominator makes all rounds and counts whole.
-  auto counts = fractions->numerators.begin() + problem.steps;
+  auto counts = fractions->numerators.begin() + program->numSlots();
   TreeSchedule schedule = makeSchedule(uint64_t(fractions->denominator),
                                        {fractions->numerators.begin(), counts},
                                        {counts, fractions->numerators.end()});
@@ -328,7 +354,7 @@ std::optional<TreeSchedule> TreePacking::exact(const Deadline &deadline) const {
 
 std::optional<TreeSchedule> TreePacking::round(uint64_t chunks,
                                                const Deadline &deadline) const {
-  if (!value || problem.rounds != Rounds::PerStep)
+  if (!value)
     return std::nullopt;
   std::optional<WholeSolution> whole =
       wholeChunks(*program, program->numDemands(), chunks, deadline);

@@ -75,6 +75,8 @@ private:
   void append(const TreeSearch &search, const CellTree &tree,
               const EdgePrices &prices, unsigned first, unsigned count,
               std::vector<TreeSend> &sends) const;
+  std::vector<uint64_t>
+  roundsPerStep(const std::vector<ChunkTree> &trees) const;
   TreeSchedule makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
                             const std::vector<int64_t> &counts) const;
 

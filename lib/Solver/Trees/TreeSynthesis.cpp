@@ -37,9 +37,10 @@ struct TreeSynthesis::State {
         problem{topology, packedKind(kind), root, 1} {
     chooseGroup(problem);
   }
-  PackingProblem problemWith(unsigned steps) const {
+  PackingProblem problemWith(unsigned steps, bool pipelined) const {
     PackingProblem result = problem;
     result.steps = steps;
+    result.rounds = pipelined ? Rounds::InAll : Rounds::PerStep;
     return result;
   }
   std::optional<Implementation> finish(const TreeSchedule &trees) const;
@@ -94,7 +95,7 @@ public:
     constexpr double tolerance = 1e-12;
     if (!schedule || !fits(schedule->kind, schedule->chunks))
       return;
-    double cost = double(schedule->totalRounds()) / double(schedule->chunks);
+    double cost = double(schedule->costRounds()) / double(schedule->chunks);
     if (least && cost >= *least * (1 - tolerance))
       return;
     least = cost;
@@ -128,7 +129,7 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   std::optional<double> below;
   if (wanted.below)
     below = packedCost(state->kind, *wanted.below, ranks);
-  TreePacking packing(state->problemWith(wanted.steps));
+  TreePacking packing(state->problemWith(wanted.steps, wanted.pipelined));
   std::optional<double> value = packing.generate(std::nullopt, deadline);
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
@@ -157,7 +158,7 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
 std::optional<TreeSchedule>
 TreeSynthesis::exact(unsigned steps, const SearchLimits &limits) const {
   Deadline deadline(limits);
-  TreePacking packing(state->problemWith(steps));
+  TreePacking packing(state->problemWith(steps, /*pipelined=*/false));
   if (!packing.generate(std::nullopt, deadline))
     return std::nullopt;
   return packing.exact(deadline);

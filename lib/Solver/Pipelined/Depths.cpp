@@ -1,0 +1,292 @@
+//===- Depths.cpp - Pipelined schedules of bounded depth ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The linear program over trees of TreePacking.h with one price for each limit,
+// since pieces follow each other and all steps are under way at once. Where it
+// finds no optimal trees, those of SpanningTrees.h may be shallow enough.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Solver/Pipelined.h"
+
+#include "Question.h"
+#include "Solver/Quotient.h"
+
+#include "sccl/Check/ScheduleChecker.h"
+#include "sccl/Model/Composition.h"
+#include "sccl/Model/Instance.h"
+#include "sccl/Model/Scaling.h"
+#include "sccl/Solver/Trees.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+using namespace sccl;
+
+/// The collective with the smallest C; loads do not depend on it.
+static Result<Collective> smallestOf(CollectiveKind kind, unsigned ranks,
+                                     unsigned root) {
+  return Collective::make(kind, ranks, sendsOneSegmentPerRank(kind) ? ranks : 1,
+                          root);
+}
+
+namespace {
+/// An all_reduce from a reduce_scatter and an all_gather, of which each may
+/// take any share of the steps.
+class Compositions {
+public:
+  explicit Compositions(const Topology &topology);
+  std::optional<Implementation> at(unsigned steps, const SearchLimits &limits);
+
+private:
+  using Parts = std::map<unsigned, std::optional<Implementation>>;
+  const std::optional<Implementation> &partOf(unsigned steps, bool isFirst,
+                                              const SearchLimits &limits);
+  std::optional<Implementation> join(const Implementation &first,
+                                     const Implementation &second) const;
+
+  const Topology &topology;
+  const Topology reversed;
+  const bool isSymmetric;
+  TreeSynthesis forth, back;
+  Parts allGathers, onReversed; ///< by steps
+};
+} // namespace
+
+struct PipelinedDepths::State {
+  State(const Topology &topology, CollectiveKind kind, unsigned root)
+      : topology(topology), kind(kind), root(root),
+        error(pipelined::checkQuestion(topology, kind, root)) {
+    if (error)
+      return;
+    Result<Collective> made = smallestOf(kind, topology.numRanks(), root);
+    if (!made) {
+      error = Error{made.error()};
+      return;
+    }
+    smallest = std::move(*made);
+    trees = std::make_unique<TreeSynthesis>(topology, kind, root);
+    if (kind == CollectiveKind::AllReduce)
+      compositions = std::make_unique<Compositions>(topology);
+    bounds = std::make_unique<LowerBounds>(topology, *smallest);
+  }
+
+  DepthAnswer answer(unsigned steps, const SearchLimits &limits);
+  void offer(std::optional<PipelinedSchedule> &best,
+             std::optional<Implementation> found) const;
+  const Result<PipelinedSchedule> &anyDepth(const SearchLimits &limits);
+  const std::optional<LowerBound> &
+  boundForAnyDepth(std::optional<Rational> target, const SearchLimits &limits);
+  std::optional<LowerBound> boundAt(unsigned steps,
+                                    std::optional<Rational> target,
+                                    const SearchLimits &limits);
+
+  const Topology &topology;
+  const CollectiveKind kind;
+  const unsigned root;
+  std::optional<Error> error;
+  std::optional<Collective> smallest;
+  std::unique_ptr<TreeSynthesis> trees;
+  std::unique_ptr<LowerBounds> bounds;
+  std::optional<LowerBound> throughput; ///< the best bound for any depth
+  std::optional<Result<PipelinedSchedule>> limit;
+  std::unique_ptr<Compositions> compositions; ///< of an all_reduce
+};
+
+PipelinedDepths::PipelinedDepths(const Topology &topology, CollectiveKind kind,
+                                 unsigned root)
+    : state(std::make_unique<State>(topology, kind, root)) {}
+
+PipelinedDepths::~PipelinedDepths() = default;
+
+/// What trees of `steps` steps give.
+static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
+                                               unsigned steps,
+                                               const SearchLimits &limits) {
+  constexpr unsigned maxChunks = 96, maxExactChunks = 4096;
+  constexpr uint64_t maxSends = uint64_t(1) << 22;
+  // Deeper trees are a matter of SpanningTrees.h.
+  constexpr unsigned deepest = 64;
+  TreeSynthesis::Wanted wanted{std::min(steps, deepest), maxChunks,
+                               maxExactChunks, maxSends};
+  wanted.pipelined = true;
+  return trees.best(wanted, limits);
+}
+
+static Rational loadOf(const Implementation &found) {
+  return pipelinedCostOf(found.schedule, found.collective).load;
+}
+
+//===----------------------------------------------------------------------===//
+// Compositions
+//===----------------------------------------------------------------------===//
+
+Compositions::Compositions(const Topology &topology)
+    : topology(topology), reversed(topology.reversed()),
+      isSymmetric(isOwnReverse(topology)),
+      forth(topology, CollectiveKind::AllGather),
+      back(reversed, CollectiveKind::AllGather) {}
+
+const std::optional<Implementation> &
+Compositions::partOf(unsigned steps, bool isFirst, const SearchLimits &limits) {
+  bool isBack = isFirst && !isSymmetric;
+  auto [at, isNew] = (isBack ? onReversed : allGathers).try_emplace(steps);
+  if (isNew)
+    at->second = packTrees(isBack ? back : forth, steps, limits);
+  return at->second;
+}
+
+std::optional<Implementation>
+Compositions::join(const Implementation &first,
+                   const Implementation &second) const {
+  unsigned ranks = topology.numRanks();
+  uint64_t chunks =
+      std::lcm(uint64_t(first.collective.chunks()), second.collective.chunks());
+  if (chunks * 2 * ranks * (ranks - 1) > Schedule::maxSends)
+    return std::nullopt;
+  auto scaled = [&](const Implementation &part) -> Result<Implementation> {
+    unsigned factor = unsigned(chunks) / part.collective.chunks();
+    Result<Collective> collective =
+        Collective::make(CollectiveKind::AllGather, ranks, unsigned(chunks));
+    if (!collective)
+      return Error{collective.error()};
+    return Implementation{std::move(*collective),
+                          cutChunks(part.schedule, factor, factor)};
+  };
+  Result<Implementation> before = scaled(first), after = scaled(second);
+  if (!before || !after)
+    return std::nullopt;
+  Result<Implementation> joined = composeAllReduce(*before, *after);
+  if (!joined)
+    return std::nullopt;
+  joined->schedule.period = leastPeriod(joined->schedule, topology);
+  return std::move(*joined);
+}
+
+/// The best split of `steps`; loads add up.
+std::optional<Implementation> Compositions::at(unsigned steps,
+                                               const SearchLimits &limits) {
+  const Implementation *first = nullptr, *second = nullptr;
+  auto cost = [](const Implementation &a, const Implementation &b) {
+    return std::pair(loadOf(a).toDouble() + loadOf(b).toDouble(),
+                     std::lcm(uint64_t(a.collective.chunks()),
+                              uint64_t(b.collective.chunks())));
+  };
+  for (unsigned before = 1; before < steps; ++before) {
+    const auto &a = partOf(before, /*isFirst=*/true, limits);
+    const auto &b = partOf(steps - before, /*isFirst=*/false, limits);
+    if (a && b && (!first || cost(*a, *b) < cost(*first, *second))) {
+      first = &*a;
+      second = &*b;
+    }
+  }
+  return first ? join(*first, *second) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Depths
+//===----------------------------------------------------------------------===//
+
+/// The schedule that no depth limits.
+const Result<PipelinedSchedule> &
+PipelinedDepths::State::anyDepth(const SearchLimits &limits) {
+  if (!limit)
+    limit = synthesizePipelined(topology, kind, root, limits);
+  return *limit;
+}
+
+static LowerBoundOptions boundOptions(std::optional<Rational> target,
+                                      const SearchLimits &limits) {
+  LowerBoundOptions options;
+  static_cast<SearchLimits &>(options) = limits;
+  options.target = target;
+  options.pipelined = true;
+  return options;
+}
+
+/// What met one target need not be asked about a lower one.
+const std::optional<LowerBound> &
+PipelinedDepths::State::boundForAnyDepth(std::optional<Rational> target,
+                                         const SearchLimits &limits) {
+  if (!throughput)
+    if (auto bound =
+            throughputBound(topology, *smallest, boundOptions(target, limits)))
+      throughput = std::move(*bound);
+  return throughput;
+}
+
+/// The best bound on the load of `steps` steps, or one that reaches `target`.
+std::optional<LowerBound>
+PipelinedDepths::State::boundAt(unsigned steps, std::optional<Rational> target,
+                                const SearchLimits &limits) {
+  boundForAnyDepth(target, limits);
+  if (throughput && target && *throughput->value >= *target)
+    return throughput;
+  Result<LowerBound> bound = bounds->at(steps, boundOptions(target, limits));
+  if (bound &&
+      (!bound->value || !throughput || *bound->value >= *throughput->value))
+    return std::move(*bound);
+  return throughput;
+}
+
+/// The cheapest so far, if the checker accepts it.
+void PipelinedDepths::State::offer(std::optional<PipelinedSchedule> &best,
+                                   std::optional<Implementation> found) const {
+  if (!found || (best && best->cost().load <= loadOf(*found)) ||
+      checkSchedule(topology, found->collective, found->schedule))
+    return;
+  best = PipelinedSchedule{std::move(*found), std::nullopt, false};
+}
+
+/// From what is there at once to what takes longest, until a bound is met.
+DepthAnswer PipelinedDepths::State::answer(unsigned steps,
+                                           const SearchLimits &limits) {
+  Deadline deadline(limits);
+  auto left = [&] {
+    SearchLimits rest = limits;
+    rest.timeoutSeconds = deadline.remainingLimit();
+    return rest;
+  };
+  std::optional<PipelinedSchedule> best;
+  if (compositions)
+    offer(best, compositions->at(steps, left()));
+  auto meets = [&](const std::optional<LowerBound> &bound) {
+    return best && bound && bound->value == best->cost().load;
+  };
+  if (!best || !meets(boundForAnyDepth(best->cost().load, left())))
+    offer(best, packTrees(*trees, steps, left()));
+  std::optional<Rational> load;
+  if (best)
+    load = best->cost().load;
+  std::optional<LowerBound> bound = boundAt(steps, load, left());
+  if (bound && !bound->value)
+    return {Error{"there is no schedule of " + std::to_string(steps) +
+                  (steps == 1 ? " step" : " steps")},
+            std::move(bound)};
+  if (!meets(bound) && !deadline.isOver()) {
+    const Result<PipelinedSchedule> &other = anyDepth(left());
+    if (other && other->cost().steps <= steps)
+      offer(best, other->implementation);
+  }
+  if (!best)
+    return {Error{deadline.isOver() ? deadline.reason()
+                                    : "no packing of trees was found"}};
+  best->optimal = meets(bound);
+  best->bound = std::move(bound);
+  return {std::move(*best)};
+}
+
+DepthAnswer PipelinedDepths::at(unsigned steps, const SearchLimits &limits) {
+  if (state->error)
+    return {*state->error};
+  if (steps < 1 || steps > Instance::maxRounds)
+    return {Error{"steps must be between 1 and " +
+                  std::to_string(Instance::maxRounds) + ", got " +
+                  std::to_string(steps)}};
+  return state->answer(steps, limits);
+}
