@@ -14,6 +14,8 @@
 
 #include "Problem.h"
 
+#include "sccl/Model/RanksByChunk.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -38,9 +40,9 @@ std::vector<unsigned> Problem::hopsTo(const RankList &ranks) const {
 static std::map<std::pair<RankList, RankList>, unsigned>
 groupChunks(const Collective &collective) {
   std::map<std::pair<RankList, RankList>, unsigned> counts;
+  RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
-    ++counts[{collective.pre().ranksOf(chunk),
-              collective.post().ranksOf(chunk)}];
+    ++counts[{before[chunk], after[chunk]}];
   return counts;
 }
 

@@ -14,6 +14,8 @@
 
 #include "CertificateGraph.h"
 
+#include "sccl/Model/RanksByChunk.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -150,9 +152,9 @@ private:
 } // namespace
 
 void PriceChecker::groupChunks() {
+  RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    Route route(collective.pre().ranksOf(chunk),
-                collective.post().ranksOf(chunk));
+    Route route(before[chunk], after[chunk]);
     Commodity &commodity = commodities[route];
     if (commodity.count++ == 0)
       std::tie(commodity.pre, commodity.post) = std::move(route);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/Instance.h"
+#include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
 #include <numeric>
@@ -73,14 +74,16 @@ static std::optional<Error> checkCopies(const Topology &topology,
                                         const Collective &collective) {
   std::vector<unsigned> lastSources;
   std::vector<bool> reached(topology.numRanks());
+  RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    std::vector<unsigned> sources = collective.pre().ranksOf(chunk);
+    const std::vector<unsigned> &sources = before[chunk];
     if (sources != lastSources)
       reached = reachableFrom(topology, sources, Direction::Forward);
-    for (unsigned rank : collective.post().ranksOf(chunk))
+    for (unsigned rank : after[chunk])
       if (!reached[rank])
         return unreachableError(chunk, rank, sources);
-    lastSources = std::move(sources);
+    if (sources != lastSources)
+      lastSources = sources;
   }
   return std::nullopt;
 }
@@ -91,9 +94,10 @@ static std::optional<Error> checkReductions(const Topology &topology,
                                             const Collective &collective) {
   std::vector<std::vector<bool>> reaches(topology.numRanks());
   std::vector<unsigned> lastSources, lastDestinations;
+  RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    std::vector<unsigned> sources = collective.pre().ranksOf(chunk);
-    std::vector<unsigned> destinations = collective.post().ranksOf(chunk);
+    const std::vector<unsigned> &sources = before[chunk];
+    const std::vector<unsigned> &destinations = after[chunk];
     if (sources == lastSources && destinations == lastDestinations)
       continue;
     for (unsigned rank : destinations) {
@@ -103,8 +107,8 @@ static std::optional<Error> checkReductions(const Topology &topology,
         if (!reaches[rank][source])
           return unreachableError(chunk, rank, {source});
     }
-    lastSources = std::move(sources);
-    lastDestinations = std::move(destinations);
+    lastSources = sources;
+    lastDestinations = destinations;
   }
   return std::nullopt;
 }

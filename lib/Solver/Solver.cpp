@@ -11,6 +11,7 @@
 #include "Portfolio.h"
 #include "Windows.h"
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
 
@@ -133,13 +134,12 @@ static std::optional<Unsatisfiable> refuteByDistance(const Instance &instance) {
   const Collective &collective = instance.collective;
   HopDistances distances(instance.topology);
   std::vector<unsigned> sources, destinations;
+  RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    std::vector<unsigned> before = collective.pre().ranksOf(chunk);
-    std::vector<unsigned> after = collective.post().ranksOf(chunk);
-    if (before == sources && after == destinations)
+    if (before[chunk] == sources && after[chunk] == destinations)
       continue; // as the previous chunk
-    sources = std::move(before);
-    destinations = std::move(after);
+    sources = before[chunk];
+    destinations = after[chunk];
     std::vector<unsigned> needed(collective.numRanks(), 0);
     auto raise = [&](const std::vector<unsigned> &origin) {
       const std::vector<unsigned> &hops = distances.from(origin);

@@ -12,6 +12,8 @@
 
 #include "sccl/Model/Collective.h"
 
+#include "sccl/Model/RanksByChunk.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -107,6 +109,20 @@ TEST(RankChunkSet, FullWords) {
     set.insert(2, chunk);
   EXPECT_EQ(set.count(2), 128u);
   EXPECT_EQ(set.ranksOf(127), Chunks{2});
+}
+
+/// Few pairs are listed, many looked up one by one.
+TEST(RankChunkSet, RanksByChunk) {
+  for (unsigned chunks : {70u, 1u << 18}) {
+    RankChunkSet set(24, chunks);
+    for (unsigned rank = 0; rank < 24; ++rank)
+      for (unsigned chunk = 0; chunk < chunks; ++chunk)
+        if ((rank * 7 + chunk) % 5 != 0)
+          set.insert(rank, chunk);
+    RanksByChunk ranks(set);
+    for (unsigned chunk = 0; chunk < chunks; chunk += 1 + chunks / 50)
+      EXPECT_EQ(ranks[chunk], set.ranksOf(chunk));
+  }
 }
 
 TEST(RankChunkSet, Equality) {

@@ -1,0 +1,40 @@
+//===- RanksByChunk.h - Who has which chunk, chunk by chunk -----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_RANKSBYCHUNK_H
+#define SCCL_MODEL_RANKSBYCHUNK_H
+
+#include "sccl/Model/Collective.h"
+
+#include <vector>
+
+namespace sccl {
+
+/// `RankChunkSet::ranksOf` for all chunks. Where the set is not too large, its
+/// rows are read once, which is faster by the number of ranks that do not have
+/// a chunk.
+class RanksByChunk {
+public:
+  /// `set` must outlive this, and not change.
+  explicit RanksByChunk(const RankChunkSet &set);
+  /// Ascending; good until the next call.
+  const std::vector<unsigned> &operator[](unsigned chunk) const {
+    if (!isListed)
+      single = set.ranksOf(chunk);
+    return isListed ? lists[chunk] : single;
+  }
+
+private:
+  const RankChunkSet &set;
+  bool isListed;
+  std::vector<std::vector<unsigned>> lists;
+  mutable std::vector<unsigned> single;
+};
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_RANKSBYCHUNK_H

@@ -1,0 +1,24 @@
+//===- RanksByChunk.cpp - Who has which chunk, chunk by chunk -------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/RanksByChunk.h"
+
+using namespace sccl;
+
+RanksByChunk::RanksByChunk(const RankChunkSet &set) : set(set) {
+  constexpr uint64_t mostPairs = uint64_t(1) << 22;
+  uint64_t pairs = set.numChunks();
+  for (unsigned rank = 0; rank < set.numRanks(); ++rank)
+    pairs += set.count(rank);
+  isListed = pairs <= mostPairs;
+  if (!isListed)
+    return;
+  lists.resize(set.numChunks());
+  for (unsigned rank = 0; rank < set.numRanks(); ++rank)
+    for (unsigned chunk : set.chunksOf(rank))
+      lists[chunk].push_back(rank);
+}
