@@ -395,9 +395,7 @@ std::optional<PriceProof> CellModel::solve(bool backward,
   return writeProof(duals->numerators, common, backward);
 }
 
-/// Two limits on the same links, of which a certificate knows the tightest
-/// only.
-static bool hasEqualLimits(const Topology &topology) {
+bool bounds::hasEqualLimits(const Topology &topology) {
   std::vector<std::vector<unsigned>> sets;
   for (const BandwidthLimit &limit : topology.limits())
     sets.push_back(limit.links);

@@ -36,6 +36,10 @@ struct RankSymmetry {
 /// there are such.
 RankSymmetry findRankSymmetry(const Topology &topology);
 
+/// Two limits on the same links, of which a certificate knows the tightest
+/// only.
+bool hasEqualLimits(const Topology &topology);
+
 /// True for all_gather and reduce_scatter.
 bool hasCellModel(const Collective &collective);
 

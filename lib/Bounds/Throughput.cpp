@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CellModel.h"
 #include "Certify.h"
 #include "Cuts.h"
 #include "PriceList.h"
@@ -21,11 +22,13 @@
 #include "Problem.h"
 
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Model/Refinement.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <queue>
 #include <set>
 
 using namespace sccl;
@@ -266,6 +269,55 @@ static std::optional<PriceProof> gossipOfBoxes(const Topology &topology,
   return proof;
 }
 
+/// What the links of all shortest ways between pairs of ranks cost, if each
+/// limit in `limits` costs 1, over what these limits let pass in a round.
+static double valueOfPairs(const Topology &topology, const Refinement &classes,
+                           const std::vector<unsigned> &limits) {
+  std::vector<unsigned> prices(topology.links().size());
+  double scale = 0, sum = 0;
+  for (unsigned limit : limits) {
+    scale += topology.limits()[limit].bandwidth;
+    for (unsigned link : topology.limits()[limit].links)
+      ++prices[link];
+  }
+  using Entry = std::pair<unsigned, unsigned>; // price, rank
+  for (unsigned cls = 0; cls < classes.ranks.count(); ++cls) {
+    std::vector<bool> done(topology.numRanks());
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    queue.emplace(0, classes.ranks.firsts[cls]);
+    while (!queue.empty()) {
+      auto [price, rank] = queue.top();
+      queue.pop();
+      if (done[rank])
+        continue;
+      done[rank] = true;
+      sum += double(price) * classes.ranks.sizes[cls];
+      for (unsigned link : topology.outLinks(rank))
+        if (unsigned dst = topology.links()[link].dst; !done[dst])
+          queue.emplace(price + prices[link], dst);
+    }
+  }
+  return sum / scale;
+}
+
+/// A price of 1 on limits that look alike, as on all network cards: on those
+/// that make the ways between all pairs of ranks dearest.
+static PriceProof pricesOnOneClass(const Topology &topology) {
+  Refinement classes =
+      refine(topology, std::vector<uint64_t>(topology.numRanks()));
+  std::vector<std::vector<unsigned>> members(classes.limits.count());
+  for (unsigned limit = 0; limit < topology.limits().size(); ++limit)
+    members[classes.limits.classOf[limit]].push_back(limit);
+  auto dearest = std::ranges::max_element(members, {}, [&](const auto &limits) {
+    return valueOfPairs(topology, classes, limits);
+  });
+  PriceProof proof;
+  for (unsigned limit : *dearest)
+    proof.prices.push_back(pricesOn(topology, topology.limits()[limit], {1}));
+  sortByLinks(proof.prices);
+  return proof;
+}
+
 static void addGossipOfBoxes(BestBound &best) {
   const Topology &topology = best.topology;
   std::set<unsigned> bandwidths;
@@ -337,6 +389,10 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
       !isDecidedByCuts(topology, collective.kind())) {
     if (collective.kind() == CollectiveKind::AllReduce)
       addGossipOfBoxes(best);
+    // Of hundreds of ranks; of few, the program says more.
+    if (collective.kind() == CollectiveKind::AllToAll &&
+        isTooLarge(topology, topology.numRanks()) && !hasEqualLimits(topology))
+      best.add(pricesOnOneClass(topology));
     if (!best.hasValue() || !isTooLarge(topology, countCommodities(collective)))
       best.add(equalPrices(topology, collective));
     // It has paths to each rank, whatever the commodities are.
