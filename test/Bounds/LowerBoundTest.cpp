@@ -78,21 +78,6 @@ TEST(LowerBound, Dgx1Broadcast) {
   }
 }
 
-TEST(LowerBound, ReduceTakesTheProgramOfABroadcast) {
-  // Not the larger one of reductions to several ranks.
-  Topology dgx1 = builtin("dgx1");
-  auto fits = [&](Kind kind, size_t columns) {
-    LowerBoundOptions options;
-    options.maxColumns = columns;
-    return bool(lowerBound(dgx1, *Collective::make(kind, 8, 1, 0), 4, options));
-  };
-  size_t columns = 1;
-  while (!fits(Kind::Broadcast, columns))
-    columns *= 2;
-  EXPECT_GT(columns, 1u);
-  EXPECT_TRUE(fits(Kind::Reduce, columns));
-}
-
 TEST(LowerBound, Dgx1RootsOfTheOtherOrbitAreBetter) {
   Topology dgx1 = builtin("dgx1");
   for (unsigned root : {0u, 3u, 5u, 6u}) {
