@@ -62,7 +62,7 @@ namespace {
 class CellModel {
 public:
   CellModel(const Topology &topology, const CellQuestion &question,
-            const RankSymmetry &symmetry);
+            RankSymmetry &symmetry);
 
   /// Columns, before any is left out.
   size_t countColumns() const;
@@ -92,7 +92,7 @@ private:
   const Topology &topology;
   const unsigned steps;
   const unsigned slots; ///< steps with rounds of their own
-  const RankSymmetry &symmetry;
+  RankSymmetry &symmetry;
   Classes limits;
   std::vector<std::vector<unsigned>> limitClassesOf; ///< per link
   std::vector<CellTree> trees;
@@ -107,7 +107,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 CellModel::CellModel(const Topology &topology, const CellQuestion &question,
-                     const RankSymmetry &symmetry)
+                     RankSymmetry &symmetry)
     : topology(topology), steps(question.steps),
       slots(question.pipelined ? 1 : steps), symmetry(symmetry),
       limitClassesOf(topology.links().size()) {
@@ -292,12 +292,13 @@ bool CellModel::writePaths(size_t i, const std::vector<int64_t> &duals,
   if (paths[i].empty())
     return true;
   const CellTree &tree = trees[i];
-  std::vector<Permutation> fixing =
-      automorphismGenerators(topology, tree.source);
+  auto [fixing, isNew] = symmetry.keeping.try_emplace(tree.source);
+  if (isNew)
+    fixing->second = automorphismGenerators(topology, tree.source);
   for (const CellPaths &toCell : paths[i]) {
     int64_t parts = tree.sources * toCell.targets;
     auto lists =
-        pricesToTargets(topology, toCell, duals, factor, parts, fixing);
+        pricesToTargets(topology, toCell, duals, factor, parts, fixing->second);
     if (!lists)
       return false;
     for (unsigned target = 0; target < lists->size(); ++target)
@@ -406,12 +407,12 @@ bool bounds::hasEqualLimits(const Topology &topology) {
 std::optional<PriceProof> bounds::proveByCells(const Topology &topology,
                                                const Collective &collective,
                                                const CellQuestion &question,
-                                               const RankSymmetry &symmetry,
+                                               RankSymmetry &symmetry,
                                                const Deadline &deadline) {
-  // Fractions get longer with every elimination, and the checker looks at all
-  // links for each target.
+  // Fractions get longer with every elimination, and the checker may look at
+  // all links for each target, though rarely at many.
   constexpr size_t largest = 1500;
-  constexpr uint64_t maxChecked = uint64_t(1) << 26;
+  constexpr uint64_t maxChecked = uint64_t(1) << 30;
   uint64_t checked = uint64_t(topology.links().size()) * topology.numRanks();
   if (question.withPaths && checked * question.steps > maxChecked)
     return std::nullopt;

@@ -21,6 +21,7 @@
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Optimize/Deadline.h"
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,8 @@ namespace sccl::bounds {
 struct RankSymmetry {
   std::vector<Permutation> generators;
   std::vector<unsigned> firsts; ///< of each rank, the smallest of its orbit
+  /// Generators of the symmetries that keep a rank, as far as they were needed.
+  std::map<unsigned, std::vector<Permutation>> keeping = {};
 };
 
 /// Few generators with the orbits of all symmetries of `topology`, as far as
@@ -57,7 +60,7 @@ struct CellQuestion {
 std::optional<PriceProof> proveByCells(const Topology &topology,
                                        const Collective &collective,
                                        const CellQuestion &question,
-                                       const RankSymmetry &symmetry,
+                                       RankSymmetry &symmetry,
                                        const Deadline &deadline);
 
 } // namespace sccl::bounds

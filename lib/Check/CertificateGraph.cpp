@@ -137,6 +137,61 @@ std::vector<bool> certificate::toFlags(const std::vector<unsigned> &list,
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Cheapest paths to one target after the other, at prices of its own. Most of
+/// them are 0, and so are most paths: a rank whose path costs nothing is not
+/// looked at any more. In the last step only the target is.
+class PathSearch {
+public:
+  PathSearch(const Graph &graph, const std::vector<unsigned> &roots)
+      : graph(graph), roots(roots), in(graph.ranks) {
+    for (size_t link = 0; link < graph.links.size(); ++link)
+      in[graph.links[link].dst].push_back(link);
+  }
+  /// At the prices of `priced`, whose links are those of the graph; none is
+  /// negative.
+  Wide cheapest(const Graph &priced, unsigned target) const;
+
+private:
+  Wide extended(const Graph &priced, unsigned rank, unsigned column,
+                const std::vector<Wide> &cost) const;
+
+  const Graph &graph;
+  const std::vector<unsigned> &roots;
+  std::vector<std::vector<size_t>> in; ///< links into each rank
+};
+} // namespace
+
+/// The cheapest path to `rank` by the end of step `column`, if paths before it
+/// are `cost`.
+Wide PathSearch::extended(const Graph &priced, unsigned rank, unsigned column,
+                          const std::vector<Wide> &cost) const {
+  Wide least = cost[rank];
+  for (size_t i = 0; least > 0 && i < in[rank].size(); ++i) {
+    size_t link = in[rank][i];
+    Wide before = cost[graph.links[link].src];
+    if (before < least)
+      least = std::min(least, before + priced.prices[graph.at(link, column)]);
+  }
+  return least;
+}
+
+Wide PathSearch::cheapest(const Graph &priced, unsigned target) const {
+  if (graph.anySteps)
+    return cheapestPaths(priced, roots)[target];
+  std::vector<Wide> cost(graph.ranks, outOfReach);
+  for (unsigned root : roots)
+    cost[root] = 0;
+  const unsigned last = graph.columns - 1;
+  for (unsigned column = 0; column < last; ++column) {
+    std::vector<Wide> next(graph.ranks);
+    for (unsigned rank = 0; rank < graph.ranks; ++rank)
+      next[rank] = extended(priced, rank, column, cost);
+    cost = std::move(next);
+  }
+  return extended(priced, target, last, cost);
+}
+
+namespace {
 /// Adds up what the trees of one commodity establish.
 class TreeChecker {
 public:
@@ -157,7 +212,7 @@ private:
   Failure addArrivals(Wide &value);
   Failure addRelays();
   Failure addPaths(Wide &value);
-  Failure addPathsTo(unsigned target, Graph &priced, Wide &value);
+  void takeOver(std::vector<size_t> &lines, Graph &priced);
   /// The values of a line in the direction of the tree, with its link.
   Result<size_t> load(const Link &link, const StepValues &values,
                       std::vector<Wide> &oriented, const std::string &what);
@@ -239,7 +294,11 @@ Failure TreeChecker::addRelays() {
 /// where they are not, each group counts as a path of its own, which takes no
 /// more than all of them together would give.
 Failure TreeChecker::addPaths(Wide &value) {
+  if (tree.paths.empty())
+    return std::nullopt;
   Graph priced = graph.withPrices(std::vector<Wide>(graph.prices.size()));
+  const PathSearch search(graph, tree.roots);
+  std::vector<size_t> lines; // links of the target's lines
   std::vector<Wide> values;
   for (size_t i = 0; i < tree.paths.size(); ++i) {
     const PathPrices &path = tree.paths[i];
@@ -251,27 +310,30 @@ Failure TreeChecker::addPaths(Wide &value) {
       return link.error();
     for (unsigned column = 0; column < graph.columns; ++column)
       priced.prices[graph.at(*link, column)] += values[column];
+    lines.push_back(*link);
     bool isLast =
         i + 1 == tree.paths.size() || tree.paths[i + 1].target != path.target;
     if (!isLast)
       continue;
-    if (Failure failure = addPathsTo(path.target, priced, value))
-      return failure;
+    Wide cheapest = search.cheapest(priced, path.target);
+    if (cheapest == outOfReach)
+      return "rank " + std::to_string(path.target) +
+             " is out of reach of the roots";
+    value += cheapest;
+    takeOver(lines, priced);
   }
   return std::nullopt;
 }
 
-/// Takes the prices of one target over into the weights, and clears them.
-Failure TreeChecker::addPathsTo(unsigned target, Graph &priced, Wide &value) {
-  Wide cheapest = cheapestPaths(priced, tree.roots)[target];
-  if (cheapest == outOfReach)
-    return "rank " + std::to_string(target) + " is out of reach of the roots";
-  value += cheapest;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    weights[i] += priced.prices[i];
-    priced.prices[i] = 0;
-  }
-  return std::nullopt;
+/// Moves the prices on `lines` into the weights.
+void TreeChecker::takeOver(std::vector<size_t> &lines, Graph &priced) {
+  for (size_t link : lines)
+    for (unsigned column = 0; column < graph.columns; ++column) {
+      Wide &price = priced.prices[graph.at(link, column)];
+      weights[graph.at(link, column)] += price;
+      price = 0;
+    }
+  lines.clear();
 }
 
 Failure TreeChecker::run(std::vector<Wide> &load, Wide &value) {
