@@ -87,6 +87,14 @@ public:
       for (unsigned limit : limitsOf[*topology.findLink(send.src, send.dst)])
         ++loads[limit];
   }
+  /// The rounds that the fullest limit needs, in fractions.
+  double fullest() const {
+    double rounds = 0;
+    for (unsigned i = 0; i < loads.size(); ++i)
+      rounds = std::max(rounds, double(loads[i]) /
+                                    double(topology.limits()[i].bandwidth));
+    return rounds;
+  }
   /// The rounds that they need; forgets them.
   unsigned takeRounds() {
     uint64_t rounds = 1;
@@ -110,6 +118,13 @@ unsigned sccl::leastPeriod(const Schedule &schedule, const Topology &topology) {
   for (const Step &step : schedule.steps)
     loads.add(step);
   return loads.takeRounds();
+}
+
+double sccl::exactPeriod(const Schedule &schedule, const Topology &topology) {
+  LimitLoads loads(topology);
+  for (const Step &step : schedule.steps)
+    loads.add(step);
+  return loads.fullest();
 }
 
 void sccl::fitRounds(Schedule &schedule, const Topology &topology) {

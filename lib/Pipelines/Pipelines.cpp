@@ -29,6 +29,10 @@ static TransportChoice transportFor(const LoweringOptions &options) {
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
   bool steps = runsBySteps(options);
   manager.addPass(coll::createCheckSchedule());
+  if (options.pieces != 1) {
+    manager.addPass(coll::createCutIntoPieces({.pieces = options.pieces}));
+    manager.addPass(coll::createCheckSchedule());
+  }
   manager.addPass(
       coll::createChooseTransport({.transport = transportFor(options),
                                    .links = options.links,

@@ -81,6 +81,26 @@ LogicalResult PlanBuilder::checkProblem(Operation *op,
   return success();
 }
 
+/// `module` with only one of its schedules.
+static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(schedule->getParentOp()).clone();
+  for (auto other :
+       llvm::make_early_inc_range(copy->getOps<coll::ScheduleOp>()))
+    if (other.getSymName() != schedule.getSymName())
+      other.erase();
+  return copy;
+}
+
+/// Lets pieces of chunks follow each other in the schedules of `module`.
+static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces) {
+  if (pieces == 1)
+    return success();
+  return runPasses(module, [&](OpPassManager &manager) {
+    manager.addPass(coll::createCheckSchedule());
+    manager.addPass(coll::createCutIntoPieces({.pieces = pieces}));
+  });
+}
+
 LogicalResult PlanBuilder::add(ModuleOp module) {
   auto programs = module.getOps<coll::ProgramOp>();
   auto schedules = module.getOps<coll::ScheduleOp>();
@@ -90,9 +110,23 @@ LogicalResult PlanBuilder::add(ModuleOp module) {
            << " of them and " << std::distance(programs.begin(), programs.end())
            << " programs";
   for (coll::ScheduleOp schedule : schedules)
-    if (failed(addSchedule(schedule)))
-      return failure();
+    for (unsigned pieces : request.pieces)
+      if (failed(addInPieces(schedule, pieces)))
+        return failure();
   return success();
+}
+
+LogicalResult PlanBuilder::addInPieces(coll::ScheduleOp schedule,
+                                       unsigned pieces) {
+  if (pieces == 1)
+    return addSchedule(schedule);
+  OwningOpRef<ModuleOp> copy = extract(schedule);
+  if (failed(cutIntoPieces(*copy, pieces)))
+    return failure();
+  auto cut = *copy->getOps<coll::ScheduleOp>().begin();
+  cut.setSymName(
+      (cut.getSymName() + "_" + llvm::Twine(pieces) + "_pieces").str());
+  return addSchedule(cut);
 }
 
 LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
@@ -103,6 +137,9 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
   if (count != 1)
     return module.emitError()
            << "holds " << count << " schedules and programs, expected one";
+  LoweringOptions options = request.lowering;
+  if (failed(cutIntoPieces(module, std::exchange(options.pieces, 1))))
+    return failure();
   Operation &op = *llvm::find_if(module.getOps(), isPlannable);
   auto schedule = dyn_cast<coll::ScheduleOp>(op);
   FailureOr<coll::Problem> problem =
@@ -116,19 +153,8 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
   result.manifest.schedules.push_back(
       {SymbolTable::getSymbolName(&op).str(), collective.chunks(),
        collective.chunksPerSegment(), 0, 0, "0"});
-  LoweringOptions options = request.lowering;
   options.codeShape = request.shapes.front();
   return addProgram(module, options, "given", collective);
-}
-
-/// `module` with only one of its schedules.
-static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
-  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(schedule->getParentOp()).clone();
-  for (auto other :
-       llvm::make_early_inc_range(copy->getOps<coll::ScheduleOp>()))
-    if (other.getSymName() != schedule.getSymName())
-      other.erase();
-  return copy;
 }
 
 /// Fails if an earlier schedule has the same sends in each step.

@@ -44,14 +44,13 @@ struct Event {
 class Simulation {
 public:
   Simulation(const Topology &topology, const Traffic &traffic,
-             const Timing &timing, unsigned pieces);
+             const Timing &timing);
   Result<SimulationResult> run();
 
 private:
   /// Where a channel is, and the flow of its present transfer.
   struct Cursor {
     size_t next = 0;
-    unsigned piece = 0;
     double bytes = 0;     ///< left of the flow
     double since = 0;     ///< when that was true
     double rate = 0;      ///< since then
@@ -78,9 +77,6 @@ private:
   void runReady();
   Error describeStuck() const;
 
-  uint64_t valueOf(const Action &action, const Cursor &cursor) const {
-    return uint64_t(cursor.piece) * signals[action.flag] + action.value;
-  }
   const std::vector<unsigned> &limitsOf(unsigned channel,
                                         const Action &action) const {
     return action.kind == Kind::Copy
@@ -95,12 +91,10 @@ private:
 
   const Traffic &traffic;
   const Timing &timing;
-  unsigned pieces;
   std::vector<std::vector<unsigned>> limitsOfLink, limitOfCopies;
   FairShare shares;
   std::vector<Cursor> cursors;
-  std::vector<uint64_t> signals; ///< of each flag in one piece
-  std::vector<uint64_t> values;  ///< of flags
+  std::vector<uint64_t> values; ///< of flags
   std::vector<std::vector<Waiter>> waiters;
   std::vector<unsigned> atBarrier;
   std::vector<unsigned> ready; ///< channels that can go on
@@ -120,23 +114,17 @@ std::vector<double> Simulation::ratesOf(const Topology &topology,
 }
 
 Simulation::Simulation(const Topology &topology, const Traffic &traffic,
-                       const Timing &timing, unsigned pieces)
-    : traffic(traffic), timing(timing), pieces(pieces),
-      limitsOfLink(topology.links().size()),
+                       const Timing &timing)
+    : traffic(traffic), timing(timing), limitsOfLink(topology.links().size()),
       shares(ratesOf(topology, timing), unsigned(traffic.channels.size())),
-      cursors(traffic.channels.size()), signals(traffic.numFlags),
-      values(traffic.numFlags), waiters(traffic.numFlags) {
+      cursors(traffic.channels.size()), values(traffic.numFlags),
+      waiters(traffic.numFlags) {
   const std::vector<BandwidthLimit> &limits = topology.limits();
   for (unsigned number = 0; number < limits.size(); ++number)
     for (unsigned link : limits[number].links)
       limitsOfLink[link].push_back(number);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
     limitOfCopies.push_back({unsigned(limits.size()) + rank});
-  for (const Traffic::Channel &channel : traffic.channels)
-    for (const Action &action : channel.actions)
-      if (action.kind == Kind::Signal)
-        signals[action.flag] =
-            std::max<uint64_t>(signals[action.flag], action.value);
   result.bytesOfLimit.resize(limits.size());
 }
 
@@ -151,14 +139,7 @@ const Action *Simulation::actionOf(unsigned channel) const {
   return cursor.next < actions.size() ? &actions[cursor.next] : nullptr;
 }
 
-void Simulation::advance(unsigned channel) {
-  Cursor &cursor = cursors[channel];
-  if (++cursor.next == traffic.channels[channel].actions.size() &&
-      cursor.piece + 1 < pieces) {
-    cursor.next = 0;
-    ++cursor.piece;
-  }
-}
+void Simulation::advance(unsigned channel) { ++cursors[channel].next; }
 
 void Simulation::runChannel(unsigned channel) {
   while (const Action *action = actionOf(channel)) {
@@ -178,8 +159,7 @@ bool Simulation::execute(unsigned channel, const Action &action) {
   case Kind::Signal:
     post(action.link == Action::noLink ? now
                                        : now + timing.latencies[action.link],
-         Event::What::FlagArrives, action.flag,
-         valueOf(action, cursors[channel]));
+         Event::What::FlagArrives, action.flag, action.value);
     return true;
   case Kind::Wait:
     return waitFor(channel, action);
@@ -204,10 +184,9 @@ bool Simulation::startTransfer(unsigned channel, const Action &action) {
 }
 
 bool Simulation::waitFor(unsigned channel, const Action &action) {
-  uint64_t value = valueOf(action, cursors[channel]);
-  if (values[action.flag] >= value)
+  if (values[action.flag] >= action.value)
     return true;
-  waiters[action.flag].push_back({channel, value});
+  waiters[action.flag].push_back({channel, action.value});
   return false;
 }
 
@@ -234,7 +213,7 @@ void Simulation::endBarrier() {
 void Simulation::beginFlow(unsigned channel) {
   const Action &action = *actionOf(channel);
   Cursor &cursor = cursors[channel];
-  cursor.bytes = action.bytes / pieces;
+  cursor.bytes = action.bytes;
   cursor.since = now;
   cursor.rate = 0;
   const std::vector<unsigned> &through = limitsOf(channel, action);
@@ -346,6 +325,6 @@ Result<SimulationResult> Simulation::run() {
 
 Result<SimulationResult> sccl::simulate(const Topology &topology,
                                         const Traffic &traffic,
-                                        const Timing &timing, unsigned pieces) {
-  return Simulation(topology, traffic, timing, pieces).run();
+                                        const Timing &timing) {
+  return Simulation(topology, traffic, timing).run();
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/Composition.h"
+#include "sccl/Model/Pieces.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 
@@ -386,4 +387,81 @@ TEST(ComposeAllReduce, TakesAllGathersOnly) {
   EXPECT_EQ(composeAllReduce(broadcast, broadcast).error(),
             "all_reduce is composed of two all_gather schedules, got "
             "'broadcast'");
+}
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+TEST(Pieces, RandomSchedulesOfAllKinds) {
+  std::mt19937 random(7);
+  Topology topology = oneWay(6);
+  for (CollectiveKind kind : allCollectiveKinds())
+    for (unsigned pieces : {1u, 2u, 5u}) {
+      if (isCombining(kind))
+        continue; // flood does not reduce
+      unsigned distance = 1 + random() % 3;
+      Implementation whole = flood(random, topology, make(kind, 6, 6, 2));
+      auto cut = cutIntoPieces(whole, topology, pieces, distance);
+      ASSERT_TRUE(cut) << cut.error();
+      expectValid(topology, *cut);
+      EXPECT_EQ(cut->collective.kind(), kind);
+      EXPECT_EQ(cut->collective.chunks(), 6 * pieces);
+      EXPECT_LE(cut->schedule.steps.size(),
+                (whole.schedule.steps.size() - 1) * distance + pieces);
+      EXPECT_EQ(cut->schedule.numSends(), whole.schedule.numSends() * pieces);
+    }
+}
+
+TEST(Pieces, OfReductionsAndOfCustomCollectives) {
+  std::mt19937 random(8);
+  Topology topology = oneWay(5);
+  auto inverse =
+      invert(flood(random, topology, make(CollectiveKind::AllGather, 5, 2)));
+  ASSERT_TRUE(inverse) << inverse.error();
+  auto cut = cutIntoPieces(*inverse, topology.reversed(), 3);
+  ASSERT_TRUE(cut) << cut.error();
+  expectValid(topology.reversed(), *cut);
+
+  RankChunkSet pre(5, 2), post(5, 2);
+  pre.insert(0, 0);
+  pre.insert(3, 1);
+  post.insert(4, 0);
+  post.insert(1, 1);
+  auto custom = Collective::makeCustom("cross", 1, false, pre, post);
+  ASSERT_TRUE(custom) << custom.error();
+  auto crossed = cutIntoPieces(flood(random, topology, *custom), topology, 4);
+  ASSERT_TRUE(crossed) << crossed.error();
+  expectValid(topology, *crossed);
+  EXPECT_EQ(crossed->collective.name(), "cross");
+  EXPECT_EQ(crossed->collective.numChunks(), 8u);
+}
+
+TEST(Pieces, AllStepsAreUnderWayAtOnce) {
+  // Two hops of one chunk: m pieces take m + 1 steps of one round each.
+  Topology line("line", 3);
+  ASSERT_TRUE(line.addLink(0, 1, 1));
+  ASSERT_TRUE(line.addLink(1, 2, 1));
+  Schedule schedule;
+  schedule.steps = {{1, {{0, 0, 1}}}, {1, {{0, 1, 2}}}};
+  auto cut = cutIntoPieces({make(CollectiveKind::Broadcast, 3, 1), schedule},
+                           line, 10, /*distance=*/1);
+  ASSERT_TRUE(cut) << cut.error();
+  expectValid(line, *cut);
+  EXPECT_EQ(cut->schedule.rounds(), 11u);
+}
+
+TEST(Pieces, WhatCannotBeCut) {
+  Topology line("line", 2);
+  ASSERT_TRUE(line.addLink(0, 1, 1));
+  Schedule schedule;
+  schedule.steps = {{1, {{0, 0, 1}}}};
+  Implementation whole{make(CollectiveKind::Broadcast, 2, 1), schedule};
+  EXPECT_EQ(cutIntoPieces(whole, line, 0).error(),
+            "a chunk cannot be cut into 0 pieces");
+  EXPECT_EQ(cutIntoPieces(whole, line, 2, 0).error(),
+            "the steps of a piece cannot be at a distance of 0");
+  EXPECT_FALSE(cutIntoPieces(whole, line, ~0u));
+  EXPECT_EQ(cutIntoPieces(whole, Topology("none", 2), 2).error(),
+            "a send from 0 to 1 has no link");
 }

@@ -30,8 +30,8 @@ Action wait(unsigned flag, unsigned value) {
 }
 
 double timeOf(const Topology &topology, const Traffic &traffic,
-              const Timing &timing, unsigned pieces = 1) {
-  Result<SimulationResult> result = simulate(topology, traffic, timing, pieces);
+              const Timing &timing) {
+  Result<SimulationResult> result = simulate(topology, traffic, timing);
   if (!result) {
     ADD_FAILURE() << result.error();
     return -1;
@@ -66,15 +66,6 @@ TEST(Simulator, LatencyAndBandwidthOfARelay) {
   EXPECT_DOUBLE_EQ(timeOf(line.topology, line.relay(100), timing),
                    2 * (3 + 10 + 0.5));
   EXPECT_DOUBLE_EQ(timeOf(line.topology, line.relay(0), timing), 2 * 3.5);
-}
-
-TEST(Simulator, PiecesFollowEachOther) {
-  Line line;
-  Timing timing = Timing::uniform(line.topology, 3, 10);
-  // m + 1 pieces of 100 / m bytes one after the other, and two latencies.
-  for (unsigned pieces : {2u, 5u, 100u})
-    EXPECT_NEAR(timeOf(line.topology, line.relay(100), timing, pieces),
-                10.0 * (pieces + 1) / pieces + 6, 1e-9);
 }
 
 TEST(Simulator, FlowsShareALimit) {

@@ -146,7 +146,9 @@ static int compilePlan() {
   request.plan.shapes = lowering.values(&LoweringOptions::codeShape);
   request.plan.blocks = lowering.values(&LoweringOptions::blocksPerLink);
   request.plan.assemble = assemble;
+  request.plan.pieces = lowering.values(&LoweringOptions::pieces);
   request.plan.lowering = lowering.get();
+  request.plan.lowering.pieces = 1;
   if (runsBySteps(request.plan.lowering))
     return fail("plans have variants in place of dma for single links");
   if (std::optional<std::string> mistake = findMistake(request.plan))

@@ -11,6 +11,7 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/CostModel.h"
+#include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Simulate/Traffic.h"
 
@@ -43,9 +44,6 @@ static cl::opt<double>
     startTime("start-time",
               cl::desc("Microseconds from a transfer's turn to its first byte"),
               cl::init(0), cl::sub(command));
-static cl::opt<unsigned>
-    pieces("pieces", cl::desc("Parts of each chunk that follow each other"),
-           cl::init(1), cl::sub(command));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
@@ -74,15 +72,22 @@ struct Prediction {
 using ScheduleCosts = std::map<std::string, Cost>;
 } // namespace
 
-/// The costs of the schedules in `module`, which lowering removes.
+/// The costs of the schedules in `module`, in pieces, which lowering removes.
 static std::optional<ScheduleCosts> costsOf(mlir::ModuleOp module) {
   ScheduleCosts costs;
   for (auto op : module.getOps<coll::ScheduleOp>()) {
     mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
     if (failed(problem))
       return std::nullopt;
+    Implementation whole{problem->collective, coll::importSchedule(op)};
+    Result<Implementation> inPieces =
+        cutIntoPieces(whole, problem->topology, lowering.get().pieces);
+    if (!inPieces) {
+      op.emitOpError(inPieces.error());
+      return std::nullopt;
+    }
     costs.emplace(op.getSymName().str(),
-                  costOf(coll::importSchedule(op), problem->collective));
+                  costOf(inPieces->schedule, inPieces->collective));
   }
   return costs;
 }
@@ -109,7 +114,7 @@ static std::optional<Prediction> predict(coll::ProgramOp program,
   if (failed(traffic))
     return std::nullopt;
   Result<SimulationResult> result =
-      simulate(problem.topology, *traffic, timing, pieces);
+      simulate(problem.topology, *traffic, timing);
   if (!result) {
     program.emitOpError() << result.error();
     return std::nullopt;
@@ -165,7 +170,6 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
     return false;
   if (!json)
     llvm::outs() << program.getSymName() << " on " << problem->topology.name()
-                 << ", " << pieces << " piece" << (pieces == 1 ? "" : "s")
                  << '\n'
                  << llvm::formatv("{0,12}{1,14}{2,14}   {3}\n", "size",
                                   "simulated us", "model us", "busiest");
@@ -191,9 +195,6 @@ static std::optional<std::string> findMistake() {
       return ("--" + option->ArgStr + " must be at least 0, and finite").str();
   if (!(bandwidth > 0) || !std::isfinite(bandwidth))
     return "--bandwidth must be more than 0, and finite";
-  constexpr unsigned maxPieces = 1u << 16;
-  if (pieces < 1 || pieces > maxPieces)
-    return "--pieces must be between 1 and " + std::to_string(maxPieces);
   return std::nullopt;
 }
 

@@ -130,6 +130,10 @@ struct PipelinedCost {
 /// a link of the topology.
 unsigned leastPeriod(const Schedule &schedule, const Topology &topology);
 
+/// The same, but not rounded up to whole rounds: what counts where pieces are
+/// bytes.
+double exactPeriod(const Schedule &schedule, const Topology &topology);
+
 /// Gives each step the fewest rounds, at least 1, that the limits allow. Every
 /// send must be over a link of the topology.
 void fitRounds(Schedule &schedule, const Topology &topology);

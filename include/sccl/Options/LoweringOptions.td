@@ -33,6 +33,12 @@ class LoweringOption<string varName, string word, string valueType,
 
 // Of programs: who moves what through what memory, and how it is synchronized.
 
+def Lowering_pieces
+    : LoweringOption<"pieces", "pieces", "unsigned", "1", "Program",
+                     "Pieces of each chunk that follow each other through the "
+                     "steps, for large messages"> {
+  let isRepeatable = true;
+}
 def Lowering_transport
     : LoweringOption<"transport", "transport", "::sccl::TransportChoice",
                      "::sccl::TransportChoice::Given", "Program",
@@ -135,7 +141,7 @@ def Lowering_cacheBytes
                      "whose buffers take more bypass it">;
 
 defvar Lowering_all = [
-  Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
+  Lowering_pieces, Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
   Lowering_doubleBuffer, Lowering_ll, Lowering_identical,
   Lowering_blocksPerLink, Lowering_element, Lowering_reduction,

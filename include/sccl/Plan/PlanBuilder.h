@@ -39,6 +39,7 @@ struct PlanRequest {
   std::vector<Element> elements;      ///< of combining collectives
   std::vector<Reduction> reductions;  ///< each with each element
   std::vector<unsigned> blocks = {1}; ///< per channel; CPUs have one
+  std::vector<unsigned> pieces = {1}; ///< of each chunk, for each schedule
   std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
   std::vector<CodeShapeChoice> shapes = {CodeShapeChoice::Auto};
   LoweringOptions lowering; ///< all that is not said here
@@ -93,6 +94,7 @@ private:
   /// Of what a schedule sends.
   using Digest = std::array<uint64_t, 2>;
 
+  mlir::LogicalResult addInPieces(coll::ScheduleOp schedule, unsigned pieces);
   llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
   llvm::LogicalResult checkProblem(mlir::Operation *op,
                                    const coll::Problem &problem);

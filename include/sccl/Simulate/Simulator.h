@@ -81,13 +81,11 @@ struct SimulationResult {
   uint64_t events = 0;
 };
 
-/// Runs `traffic` once on `topology`. With `pieces`, each channel does all it
-/// does so many times, for as large a part of its bytes; flags go on counting.
-/// Fails if the channels get stuck. Linear in the actions times `pieces`, but
-/// for the flows that share limits with one that begins or ends.
+/// Runs `traffic` once on `topology`. Fails if the channels get stuck. Linear
+/// in the actions, but for the flows that share limits with one that begins or
+/// ends.
 Result<SimulationResult> simulate(const Topology &topology,
-                                  const Traffic &traffic, const Timing &timing,
-                                  unsigned pieces = 1);
+                                  const Traffic &traffic, const Timing &timing);
 
 } // namespace sccl
 

@@ -110,6 +110,34 @@ def Invert : Pass<"coll-invert", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
+def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
+  let summary = "Let pieces of chunks follow each other through schedules";
+  let description = [{
+    Every chunk becomes `pieces` chunks, and piece p is in step s of the original
+    in step `distance` * s + p. So all steps of the original are under way at
+    once, each for another piece: what takes time is then the load of the fullest
+    limit, not the sum of the steps. For large messages. At a distance of 2 flags
+    and reductions have a piece's time, too; 1 makes fewer steps.
+
+    A pipelined schedule (one with a `period`) says what one piece does, and is
+    made for this; others may be cut as well. What comes out is a schedule like
+    others, step by step, of the same collective with so many times the chunks.
+    User-defined collectives are declared anew.
+
+    The schedule must be right: run `coll-check-schedule` first. Fails if there
+    would be too many chunks or sends. With 1 piece nothing changes.
+
+    Example: test/Transforms/cut-into-pieces.mlir. Rationale:
+    docs/Rationale/Pipelining.md.
+  }];
+  let options = [
+    Lowering_pieces,
+    Option<"distance", "distance", "unsigned", "2",
+           "Steps from one step of a piece to its next">,
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
 def Compose : Pass<"coll-compose", "::mlir::ModuleOp"> {
   let summary = "Join two schedules into one that does both";
   let description = [{

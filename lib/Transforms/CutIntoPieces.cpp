@@ -1,0 +1,59 @@
+//===- CutIntoPieces.cpp - coll-cut-into-pieces ---------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Transforms/Passes.h"
+
+#include "Declare.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/Pieces.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_CUTINTOPIECES
+#include "sccl/Transforms/Passes.h.inc"
+} // namespace sccl::coll
+
+namespace {
+struct CutIntoPiecesPass : coll::impl::CutIntoPiecesBase<CutIntoPiecesPass> {
+  using CutIntoPiecesBase::CutIntoPiecesBase;
+
+  void runOnOperation() override {
+    if (pieces == 1)
+      return;
+    SmallVector<ScheduleOp> schedules(getOperation().getOps<ScheduleOp>());
+    for (ScheduleOp op : schedules)
+      if (failed(cut(op)))
+        return signalPassFailure();
+  }
+
+  LogicalResult cut(ScheduleOp op) {
+    FailureOr<Problem> problem = importProblem(op);
+    if (failed(problem))
+      return failure();
+    Result<Implementation> result =
+        cutIntoPieces({problem->collective, importSchedule(op)},
+                      problem->topology, pieces, distance);
+    if (!result)
+      return op.emitOpError(result.error());
+    OpBuilder builder(op);
+    StringRef name = op.getSymName();
+    Collective collective =
+        declareCollective(builder, op, result->collective, name);
+    exportSchedule(builder, op.getLoc(), name, op.getTopology(), collective,
+                   result->schedule);
+    op.erase();
+    return success();
+  }
+};
+} // namespace
