@@ -20,7 +20,7 @@
 #include "llvm/Support/Path.h"
 
 #include <cmath>
-#include <set>
+#include <map>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -212,9 +212,15 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   return fabrics;
 }
 
-static std::string nameOf(const FrontierPoint &point) {
-  return llvm::formatv("C = {0}, S = {1}, R = {2}", point.chunks, point.steps,
-                       point.rounds);
+static std::string nameOf(const Candidate &candidate) {
+  const auto &[collective, schedule] = candidate.implementation;
+  if (candidate.isPipelined())
+    return llvm::formatv("C = {0}, S = {1}, P = {2}, {3} piece{4}",
+                         collective.chunks(), schedule.steps.size(),
+                         schedule.period, candidate.pieces,
+                         candidate.pieces == 1 ? "" : "s");
+  return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
+                       schedule.steps.size(), schedule.rounds());
 }
 
 static void printTable(const Advice &advice, const Advice *intact) {
@@ -235,7 +241,7 @@ static void printTable(const Advice &advice, const Advice *intact) {
           "{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds, before.bound,
           size.microseconds / before.microseconds - 1);
     }
-    llvm::outs() << "   " << nameOf(advice.frontier.points[size.point]) << ", "
+    llvm::outs() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
                  << size.way << '\n';
   }
 }
@@ -243,16 +249,21 @@ static void printTable(const Advice &advice, const Advice *intact) {
 static void printJson(const Advice &advice, const Advice *intact) {
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     const SizeAdvice &size = advice.sizes[i];
-    const FrontierPoint &point = advice.frontier.points[size.point];
-    llvm::json::Object object{{"bytes", size.bytes},
-                              {"microseconds", size.microseconds},
-                              {"bound_microseconds", size.bound},
-                              {"gap", size.gap()},
-                              {"chunks", point.chunks},
-                              {"steps", point.steps},
-                              {"rounds", point.rounds},
-                              {"cost", point.bandwidth().str()},
-                              {"lowering", size.way}};
+    const Candidate &candidate = advice.candidates[size.candidate];
+    const auto &[collective, schedule] = candidate.implementation;
+    bool isPipelined = candidate.isPipelined();
+    unsigned rounds = isPipelined ? schedule.period : schedule.rounds();
+    llvm::json::Object object{
+        {"bytes", size.bytes},
+        {"microseconds", size.microseconds},
+        {"bound_microseconds", size.bound},
+        {"gap", size.gap()},
+        {"chunks", collective.chunks()},
+        {"steps", schedule.steps.size()},
+        {isPipelined ? "period" : "rounds", rounds},
+        {"cost", Rational(rounds, collective.chunks()).str()},
+        {"pieces", candidate.pieces},
+        {"lowering", size.way}};
     if (intact) {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;
@@ -277,31 +288,37 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
                << advice.frontier.why << '\n';
 }
 
+/// "all_reduce_c32_s4_r14.mlir", or with a period "..._p7.mlir".
+static std::string fileNameOf(const Implementation &implementation) {
+  const auto &[collective, schedule] = implementation;
+  bool isPipelined = schedule.isPipelined();
+  return llvm::formatv("{0}_c{1}_s{2}_{3}{4}.mlir", collective.name(),
+                       collective.chunks(), schedule.steps.size(),
+                       isPipelined ? "p" : "r",
+                       isPipelined ? schedule.period : schedule.rounds());
+}
+
 /// Writes the schedules that are best for some size. False after an error.
-static bool writeSchedules(const Topology &topology,
-                           const CollectiveFamily &family,
-                           const Advice &advice) {
+static bool writeSchedules(const Topology &topology, const Advice &advice) {
   if (std::error_code error = llvm::sys::fs::create_directories(directory)) {
     fail("cannot create " + directory + ": " + error.message());
     return false;
   }
-  std::set<size_t> chosen;
-  for (const SizeAdvice &size : advice.sizes)
-    chosen.insert(size.point);
-  for (size_t number : chosen) {
-    const FrontierPoint &point = advice.frontier.points[number];
-    Result<Collective> collective = Collective::make(
-        family.kind, topology.numRanks(), point.chunks, family.root);
+  std::map<std::string, const Candidate *> chosen; // one for all its pieces
+  for (const SizeAdvice &size : advice.sizes) {
+    const Candidate &candidate = advice.candidates[size.candidate];
+    chosen.emplace(fileNameOf(candidate.implementation), &candidate);
+  }
+  for (const auto &[name, candidate] : chosen) {
+    const auto &[collective, schedule] = candidate->implementation;
     Result<Instance> instance =
-        Instance::make(topology, *collective, point.steps, point.rounds);
+        Instance::make(topology, collective, unsigned(schedule.steps.size()),
+                       schedule.rounds());
     llvm::SmallString<128> path(directory.getValue());
-    llvm::sys::path::append(path, llvm::formatv("{0}_c{1}_s{2}_r{3}.mlir",
-                                                collectiveName(family.kind),
-                                                point.chunks, point.steps,
-                                                point.rounds));
+    llvm::sys::path::append(path, name);
     std::string certificate =
-        point.bound ? printCertificate(point.bound->certificate) : "";
-    if (!writeFile(path, scheduleText(*instance, point.schedule, certificate)))
+        candidate->bound ? printCertificate(candidate->bound->certificate) : "";
+    if (!writeFile(path, scheduleText(*instance, schedule, certificate)))
       return false;
   }
   return true;
@@ -322,6 +339,10 @@ int driver::planMain() {
   InterruptScope interrupt;
   FrontierOptions options;
   options.maxSteps = maxSteps;
+  // Step by step for small messages only, large ones take pipelined candidates.
+  options.probeWork = 100'000;
+  options.stepWork = 200'000;
+  options.maxChunks = 32;
   options.timeoutSeconds = timeout / double(fabrics->size());
   options.solver.interrupt = interrupt.flag();
   CollectiveFamily family{*kind, root};
@@ -339,7 +360,7 @@ int driver::planMain() {
   print(fabrics->back(), family, advice,
         advices.size() > 1 ? &advices.front() : nullptr);
   if (!directory.empty() &&
-      !writeSchedules(fabrics->back().fabric.topology, family, advice))
+      !writeSchedules(fabrics->back().fabric.topology, advice))
     return BadInput;
   return advice.frontier.stopped ? NotKnown : Done;
 }

@@ -9,6 +9,8 @@
 #define SCCL_ADVICE_ADVICE_H
 
 #include "sccl/Advice/TimeBound.h"
+#include "sccl/Model/CostModel.h"
+#include "sccl/Model/Inversion.h"
 #include "sccl/Options/LoweringOptions.h"
 #include "sccl/Search/Frontier.h"
 
@@ -36,10 +38,24 @@ struct LoweringWay {
 /// words. All others options are those of `base`.
 std::vector<LoweringWay> usualWays(const LoweringOptions &base);
 
+/// A schedule that may be the best for some size.
+struct Candidate {
+  Implementation implementation;
+  /// Of each chunk, that follow each other; 1 if steps do.
+  unsigned pieces = 1;
+  /// Rounds of the fullest limit over C, not rounded up, if steps overlap.
+  double load = 0;
+  std::optional<LowerBound> bound;
+
+  bool isPipelined() const { return implementation.schedule.isPipelined(); }
+  /// Microseconds for send buffers of `bytes` bytes, by the cost model.
+  double microseconds(const CostModel &model, double bytes) const;
+};
+
 /// What is best for one size.
 struct SizeAdvice {
   uint64_t bytes;      ///< of a send buffer
-  size_t point;        ///< of the frontier
+  size_t candidate;    ///< its number
   std::string way;     ///< how it is lowered
   double microseconds; ///< as simulated
   double bound;        ///< no program takes less, microseconds
@@ -52,6 +68,7 @@ struct SizeAdvice {
 
 struct Advice {
   Frontier frontier;
+  std::vector<Candidate> candidates;
   TimeBound bound;
   std::vector<SizeAdvice> sizes;
   uint64_t simulations = 0;
@@ -59,10 +76,13 @@ struct Advice {
 
 /// Which schedule is the fastest for each of `sizes` (bytes of a send buffer),
 /// by simulation of the programs that its lowering gives. Searches the frontier
-/// first. Schedules that the cost model finds best for no size under any of the
-/// machine's latencies are not lowered, and those of more than 16384 sends are
-/// lowered in the first way only. Fails where searchFrontier does, if no
-/// schedule was found, or if one cannot be lowered.
+/// first, and pipelined schedules of as many steps, which are candidates with
+/// up to 32 pieces. A candidate is lowered if the cost model finds it the best
+/// of its kind for a size under one of the machine's latencies, and simulated
+/// for that size and those where it says that little more time is taken.
+/// Programs of more than 16384 sends are lowered in the first way only. Fails
+/// where searchFrontier does, if no schedule was found, or if one cannot be
+/// lowered.
 Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const CollectiveFamily &family,
                       const std::vector<uint64_t> &sizes,

@@ -77,8 +77,11 @@ public:
   /// and a bound on the load of all schedules of as many. Optimal if the trees
   /// that matter were found; an all_reduce may join contributions in ways that
   /// are no trees. Fails for arguments that `synthesizePipelined` refuses, when
-  /// time is over, and if not even trees for one chunk are found or fit.
-  DepthAnswer at(unsigned steps, const SearchLimits &limits = {});
+  /// time is over, and if not even trees for one chunk are found or fit. The
+  /// trees share out up to `maxChunks` chunks of a source: few make short
+  /// programs, and their load is rounded up to whole rounds only.
+  DepthAnswer at(unsigned steps, const SearchLimits &limits = {},
+                 unsigned maxChunks = 4096);
 
 private:
   struct State;

@@ -41,11 +41,15 @@ namespace {
 class Compositions {
 public:
   explicit Compositions(const Topology &topology);
-  std::optional<Implementation> at(unsigned steps, const SearchLimits &limits);
+  std::optional<Implementation> at(unsigned steps, unsigned maxChunks,
+                                   const SearchLimits &limits);
 
 private:
-  using Parts = std::map<unsigned, std::optional<Implementation>>;
-  const std::optional<Implementation> &partOf(unsigned steps, bool isFirst,
+  /// By steps and the most chunks.
+  using Parts =
+      std::map<std::pair<unsigned, unsigned>, std::optional<Implementation>>;
+  const std::optional<Implementation> &partOf(unsigned steps,
+                                              unsigned maxChunks, bool isFirst,
                                               const SearchLimits &limits);
   std::optional<Implementation> join(const Implementation &first,
                                      const Implementation &second) const;
@@ -54,7 +58,7 @@ private:
   const Topology reversed;
   const bool isSymmetric;
   TreeSynthesis forth, back;
-  Parts allGathers, onReversed; ///< by steps
+  Parts allGathers, onReversed;
 };
 } // namespace
 
@@ -76,7 +80,8 @@ struct PipelinedDepths::State {
     bounds = std::make_unique<LowerBounds>(topology, *smallest);
   }
 
-  DepthAnswer answer(unsigned steps, const SearchLimits &limits);
+  DepthAnswer answer(unsigned steps, unsigned maxChunks,
+                     const SearchLimits &limits);
   void offer(std::optional<PipelinedSchedule> &best,
              std::optional<Implementation> found) const;
   const Result<PipelinedSchedule> &anyDepth(const SearchLimits &limits);
@@ -94,6 +99,7 @@ struct PipelinedDepths::State {
   std::unique_ptr<TreeSynthesis> trees;
   std::unique_ptr<LowerBounds> bounds;
   std::optional<LowerBound> throughput; ///< the best bound for any depth
+  std::map<unsigned, LowerBound> known; ///< the bounds for some depths
   std::optional<Result<PipelinedSchedule>> limit;
   std::unique_ptr<Compositions> compositions; ///< of an all_reduce
 };
@@ -107,13 +113,15 @@ PipelinedDepths::~PipelinedDepths() = default;
 /// What trees of `steps` steps give.
 static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
                                                unsigned steps,
+                                               unsigned maxChunks,
                                                const SearchLimits &limits) {
-  constexpr unsigned maxChunks = 96, maxExactChunks = 4096;
+  constexpr unsigned maxRounded = 96;
   constexpr uint64_t maxSends = uint64_t(1) << 22;
   // Deeper trees are a matter of SpanningTrees.h.
   constexpr unsigned deepest = 64;
-  TreeSynthesis::Wanted wanted{std::min(steps, deepest), maxChunks,
-                               maxExactChunks, maxSends};
+  TreeSynthesis::Wanted wanted{std::min(steps, deepest),
+                               std::min(maxChunks, maxRounded), maxChunks,
+                               maxSends};
   wanted.pipelined = true;
   return trees.best(wanted, limits);
 }
@@ -133,11 +141,13 @@ Compositions::Compositions(const Topology &topology)
       back(reversed, CollectiveKind::AllGather) {}
 
 const std::optional<Implementation> &
-Compositions::partOf(unsigned steps, bool isFirst, const SearchLimits &limits) {
+Compositions::partOf(unsigned steps, unsigned maxChunks, bool isFirst,
+                     const SearchLimits &limits) {
   bool isBack = isFirst && !isSymmetric;
-  auto [at, isNew] = (isBack ? onReversed : allGathers).try_emplace(steps);
+  auto [at, isNew] = (isBack ? onReversed : allGathers)
+                         .try_emplace(std::pair(steps, maxChunks));
   if (isNew)
-    at->second = packTrees(isBack ? back : forth, steps, limits);
+    at->second = packTrees(isBack ? back : forth, steps, maxChunks, limits);
   return at->second;
 }
 
@@ -170,6 +180,7 @@ Compositions::join(const Implementation &first,
 
 /// The best split of `steps`; loads add up.
 std::optional<Implementation> Compositions::at(unsigned steps,
+                                               unsigned maxChunks,
                                                const SearchLimits &limits) {
   const Implementation *first = nullptr, *second = nullptr;
   auto cost = [](const Implementation &a, const Implementation &b) {
@@ -178,8 +189,9 @@ std::optional<Implementation> Compositions::at(unsigned steps,
                               uint64_t(b.collective.chunks())));
   };
   for (unsigned before = 1; before < steps; ++before) {
-    const auto &a = partOf(before, /*isFirst=*/true, limits);
-    const auto &b = partOf(steps - before, /*isFirst=*/false, limits);
+    const auto &a = partOf(before, maxChunks, /*isFirst=*/true, limits);
+    const auto &b =
+        partOf(steps - before, maxChunks, /*isFirst=*/false, limits);
     if (a && b && (!first || cost(*a, *b) < cost(*first, *second))) {
       first = &*a;
       second = &*b;
@@ -227,10 +239,14 @@ PipelinedDepths::State::boundAt(unsigned steps, std::optional<Rational> target,
   boundForAnyDepth(target, limits);
   if (throughput && target && *throughput->value >= *target)
     return throughput;
+  if (auto it = known.find(steps); it != known.end())
+    return it->second;
   Result<LowerBound> bound = bounds->at(steps, boundOptions(target, limits));
   if (bound &&
       (!bound->value || !throughput || *bound->value >= *throughput->value))
-    return std::move(*bound);
+    return known.emplace(steps, std::move(*bound)).first->second;
+  if (bound && throughput)
+    known.emplace(steps, *throughput);
   return throughput;
 }
 
@@ -244,7 +260,7 @@ void PipelinedDepths::State::offer(std::optional<PipelinedSchedule> &best,
 }
 
 /// From what is there at once to what takes longest, until a bound is met.
-DepthAnswer PipelinedDepths::State::answer(unsigned steps,
+DepthAnswer PipelinedDepths::State::answer(unsigned steps, unsigned maxChunks,
                                            const SearchLimits &limits) {
   Deadline deadline(limits);
   auto left = [&] {
@@ -254,12 +270,12 @@ DepthAnswer PipelinedDepths::State::answer(unsigned steps,
   };
   std::optional<PipelinedSchedule> best;
   if (compositions)
-    offer(best, compositions->at(steps, left()));
+    offer(best, compositions->at(steps, maxChunks, left()));
   auto meets = [&](const std::optional<LowerBound> &bound) {
     return best && bound && bound->value == best->cost().load;
   };
   if (!best || !meets(boundForAnyDepth(best->cost().load, left())))
-    offer(best, packTrees(*trees, steps, left()));
+    offer(best, packTrees(*trees, steps, maxChunks, left()));
   std::optional<Rational> load;
   if (best)
     load = best->cost().load;
@@ -281,12 +297,13 @@ DepthAnswer PipelinedDepths::State::answer(unsigned steps,
   return {std::move(*best)};
 }
 
-DepthAnswer PipelinedDepths::at(unsigned steps, const SearchLimits &limits) {
+DepthAnswer PipelinedDepths::at(unsigned steps, const SearchLimits &limits,
+                                unsigned maxChunks) {
   if (state->error)
     return {*state->error};
   if (steps < 1 || steps > Instance::maxRounds)
     return {Error{"steps must be between 1 and " +
                   std::to_string(Instance::maxRounds) + ", got " +
                   std::to_string(steps)}};
-  return state->answer(steps, limits);
+  return state->answer(steps, maxChunks, limits);
 }
