@@ -97,7 +97,7 @@ static void addPipelined(const Topology &topology,
                          const CollectiveFamily &family,
                          const FrontierOptions &options,
                          std::vector<Candidate> &candidates) {
-  constexpr uint64_t depthWork = 2'000'000;
+  constexpr uint64_t depthWork = 500'000;
   if (!hasPipelinedSchedules(family.kind))
     return;
   SearchLimits limits{options.timeoutSeconds, depthWork,
@@ -138,8 +138,8 @@ static unsigned stepsToSearch(const Topology &topology,
 /// Pipelined candidates with each number of pieces. Long programs are slow to
 /// lower and to simulate.
 static std::vector<Candidate> inPieces(std::vector<Candidate> candidates) {
-  constexpr unsigned maxPieces = 32;
-  constexpr size_t maxSends = 1u << 18;
+  constexpr unsigned maxPieces = 256;
+  constexpr size_t maxSends = 120'000;
   std::vector<Candidate> result;
   for (Candidate &candidate : candidates) {
     size_t sends = candidate.implementation.schedule.numSends();

@@ -28,6 +28,7 @@ public:
 
 private:
   void findParts(uint64_t work);
+  std::optional<FrontierPoint> exchange() const;
   std::optional<FrontierPoint> join(const FrontierPoint &onReversed,
                                     const FrontierPoint &allGather) const;
 

@@ -7,7 +7,6 @@
 
 #include "StepSearch.h"
 
-
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Scaling.h"
@@ -261,7 +260,8 @@ StepSearch::Point StepSearch::fromTrees() {
   if (best)
     wanted.below =
         Rational(best->numerator() * int64_t(scale), best->denominator());
-  SearchLimits limits{problem().deadline.remainingLimit(), treeWork,
+  uint64_t work = std::min(treeWork, 5 * problem().options.stepWork);
+  SearchLimits limits{problem().deadline.remainingLimit(), work,
                       problem().options.solver.interrupt};
   Deadline clock(limits);
   std::optional<Implementation> found = trees->best(wanted, limits);

@@ -77,7 +77,7 @@ struct Advice {
 /// Which schedule is the fastest for each of `sizes` (bytes of a send buffer),
 /// by simulation of the programs that its lowering gives. Searches the frontier
 /// first, and pipelined schedules of as many steps, which are candidates with
-/// up to 32 pieces. A candidate is lowered if the cost model finds it the best
+/// up to 256 pieces. A candidate is lowered if the cost model finds it the best
 /// of its kind for a size under one of the machine's latencies, and simulated
 /// for that size and those where it says that little more time is taken.
 /// Programs of more than 16384 sends are lowered in the first way only. Fails
