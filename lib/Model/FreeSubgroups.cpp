@@ -355,3 +355,77 @@ sccl::largeFreeSubgroup(const std::vector<Permutation> &generators,
     return {identity(numRanks)};
   return LargeSubgroupSearch(generators, numRanks).run();
 }
+
+//===----------------------------------------------------------------------===//
+// Small subgroups
+//===----------------------------------------------------------------------===//
+
+/// `element` as often as it takes to be of prime power order, for each of the
+/// primes; and `element` itself.
+static std::vector<Permutation> primaryParts(const Permutation &element,
+                                             size_t limit) {
+  Permutation power = element;
+  const Permutation none = identity(unsigned(element.size()));
+  std::vector<Permutation> powers = {none};
+  for (; power != none; power = compose(element, power)) {
+    powers.push_back(power);
+    if (powers.size() > limit * limit)
+      return {};
+  }
+  size_t order = powers.size();
+  std::vector<Permutation> parts;
+  if (order > 1 && order <= limit)
+    parts.push_back(element);
+  size_t rest = order;
+  for (size_t prime = 2; rest > 1; ++prime) {
+    size_t primary = 1;
+    for (; rest % prime == 0; rest /= prime)
+      primary *= prime;
+    if (primary > 1 && primary < order && primary <= limit)
+      parts.push_back(powers[order / primary]);
+  }
+  return parts;
+}
+
+static size_t countOrbits(const std::vector<Permutation> &generators,
+                          unsigned numRanks) {
+  std::vector<unsigned> firsts = rankOrbits(generators, numRanks);
+  return std::set<unsigned>(firsts.begin(), firsts.end()).size();
+}
+
+std::vector<Permutation>
+sccl::smallSubgroup(const std::vector<Permutation> &generators,
+                    unsigned numRanks, size_t limit) {
+  constexpr size_t maxCandidates = 400;
+  Group group = {identity(numRanks)};
+  if (generators.empty())
+    return group;
+  std::set<Permutation> candidates;
+  for (const Permutation &sample : sampleElements(generators, numRanks)) {
+    for (Permutation &part : primaryParts(sample, limit))
+      candidates.insert(std::move(part));
+    if (candidates.size() >= maxCandidates)
+      break;
+  }
+  std::vector<Permutation> parts;
+  for (bool isBetter = true; isBetter;) {
+    isBetter = false;
+    std::pair best(countOrbits(parts, numRanks), group.size());
+    std::vector<Permutation> last = parts;
+    for (const Permutation &candidate : candidates) {
+      std::vector<Permutation> more = last;
+      more.push_back(candidate);
+      size_t orbits = countOrbits(more, numRanks);
+      if (orbits > best.first)
+        continue;
+      Group span = groupElements(more, numRanks, limit);
+      if (span.empty() || std::pair(orbits, span.size()) >= best)
+        continue;
+      best = {orbits, span.size()};
+      parts = std::move(more);
+      group = std::move(span);
+      isBetter = true;
+    }
+  }
+  return group;
+}

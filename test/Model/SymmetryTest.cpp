@@ -269,3 +269,24 @@ TEST(Symmetry, LargeFreeSubgroupWhereNoneIsRegular) {
   EXPECT_EQ(
       largeFreeSubgroup(automorphismGenerators(builtin("dgx1")), 8).size(), 4u);
 }
+
+TEST(Symmetry, SmallSubgroupJoinsRanksThatAFreeOneCannot) {
+  // Of a star the ranks around the one in the middle turn.
+  Topology star("star", 8);
+  for (unsigned rank = 1; rank < 8; ++rank) {
+    ASSERT_TRUE(star.addLink(0, rank, 1));
+    ASSERT_TRUE(star.addLink(rank, 0, 1));
+  }
+  std::vector<Permutation> all = automorphismGenerators(star);
+  std::vector<Permutation> group = smallSubgroup(all, 8, 16);
+  EXPECT_EQ(group.size(), 7u);
+  EXPECT_EQ(rankOrbits(group, 8),
+            (std::vector<unsigned>{0, 1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_TRUE(std::ranges::is_sorted(group.front()));
+  for (const Permutation &element : group)
+    for (const Link &link : star.links())
+      EXPECT_TRUE(star.findLink(element[link.src], element[link.dst]));
+  // Not more elements than allowed; nothing without symmetries.
+  EXPECT_LE(smallSubgroup(all, 8, 5).size(), 5u);
+  EXPECT_EQ(smallSubgroup({}, 3, 16).size(), 1u);
+}

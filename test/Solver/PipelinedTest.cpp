@@ -367,6 +367,14 @@ TEST(PipelinedDepths, MeetTheBoundOnBoxes) {
             Rational(31, 160));
 }
 
+/// No symmetry moves the root, but those of the other ranks do as well.
+TEST(PipelinedDepths, MeetTheBoundOfBroadcastsOnBoxes) {
+  Topology boxes = boxTopology(4, 8, 9, 1, true);
+  EXPECT_EQ(loadAt(boxes, Kind::Broadcast, 3), Rational(3, 10));
+  EXPECT_EQ(loadAt(boxes, Kind::Broadcast, 4, 9), Rational(1, 8));
+  EXPECT_EQ(loadAt(boxes, Kind::Reduce, 4), Rational(1, 8));
+}
+
 /// Nothing is symmetric there, so that each rank has trees of its own.
 TEST(PipelinedDepths, NeedNoSymmetry) {
   for (unsigned seed = 0; seed < 30; ++seed) {

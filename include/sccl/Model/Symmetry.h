@@ -48,6 +48,13 @@ std::vector<unsigned> rankOrbits(const std::vector<Permutation> &generators,
 std::vector<std::vector<Permutation>> freeSubgroups(const Topology &topology,
                                                     size_t limit);
 
+/// All elements, the identity first, of a subgroup with few orbits of ranks and
+/// no more than `limit` elements, which may keep ranks; what a greedy search
+/// finds in a sample of fixed seed.
+std::vector<Permutation>
+smallSubgroup(const std::vector<Permutation> &generators, unsigned numRanks,
+              size_t limit);
+
 /// All elements, the identity first, of a subgroup of the group that
 /// `generators` span in which no element but the identity maps any rank to
 /// itself; the largest that a greedy search within a fixed amount of work finds

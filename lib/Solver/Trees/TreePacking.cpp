@@ -16,6 +16,7 @@
 #include "WholeChunks.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 using namespace sccl;
@@ -40,10 +41,21 @@ spanningElements(const std::vector<Permutation> &group, unsigned numRanks) {
 
 void trees::chooseGroup(PackingProblem &problem) {
   unsigned ranks = problem.topology.numRanks();
+  // Of fewer ranks all trees can be looked at, and fewer chunks will do.
+  constexpr unsigned many = 16;
+  constexpr size_t mostElements = 128;
+  bool isRooted = problem.kind == CollectiveKind::Broadcast;
   std::vector<Permutation> symmetries;
-  if (problem.kind != CollectiveKind::Broadcast)
+  if (!isRooted)
     symmetries = automorphismGenerators(problem.topology);
-  problem.group = largeFreeSubgroup(symmetries, ranks);
+  else if (ranks > many)
+    symmetries = automorphismGenerators(problem.topology, problem.root);
+  problem.group = largeFreeSubgroup(
+      isRooted ? std::vector<Permutation>() : symmetries, ranks);
+  // What keeps a rank, as where a cable is lost, serves as well, with some
+  // chunks for each element.
+  if (problem.group.size() == 1 && ranks > many)
+    problem.group = smallSubgroup(symmetries, ranks, mostElements);
   problem.generators = spanningElements(problem.group, ranks);
 }
 
@@ -75,9 +87,11 @@ TreePacking::TreePacking(PackingProblem theProblem)
     std::vector<unsigned> firsts = rankOrbits(problem.generators, ranks);
     bool reduces = problem.kind == CollectiveKind::AllReduce;
     demands = 0;
+    // Elements that keep a rank make chunks of its own of each of its trees.
     for (unsigned rank = 0; rank < ranks; ++rank)
       if (firsts[rank] == rank)
-        addOrigin(rank, reduces ? 0 : demands++, reduces ? order : 1);
+        addOrigin(rank, reduces ? 0 : demands++,
+                  reduces ? order : order / std::ranges::count(firsts, rank));
     demands = std::max(demands, 1u);
   }
   program = std::make_unique<TreeProgram>(
@@ -350,6 +364,14 @@ std::optional<TreeSchedule> TreePacking::exact(const Deadline &deadline) const {
                                        {counts, fractions->numerators.end()});
   dropIdleSteps(schedule);
   return schedule;
+}
+
+uint64_t TreePacking::chunkUnit() const {
+  bool reduces = problem.kind == CollectiveKind::AllReduce;
+  uint64_t unit = reduces ? problem.topology.numRanks() : 1;
+  for (const auto &origin : origins)
+    unit = std::lcm(unit, uint64_t(origin->share));
+  return unit;
 }
 
 std::optional<TreeSchedule> TreePacking::round(uint64_t chunks,

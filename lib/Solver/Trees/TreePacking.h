@@ -29,12 +29,13 @@ struct PackingProblem {
   unsigned steps;
   Rounds rounds = Rounds::PerStep;
   /// All elements of a group of symmetries, and elements that span it. It must
-  /// be free, or keep the root of a broadcast.
+  /// keep the root of a broadcast.
   std::vector<Permutation> group = {}, generators = {};
 };
 
-/// A group for `kind`: free, of as many elements as can be found; for a
-/// broadcast the trivial one.
+/// A group for `kind`: free, of as many elements as can be found. On many ranks
+/// a small one with few orbits where that is trivial, as for a broadcast, whose
+/// root it keeps; on few ranks the trivial one.
 void chooseGroup(PackingProblem &problem);
 
 /// Collects trees until no cheaper ones are found.
@@ -57,6 +58,8 @@ public:
   /// Nothing if `chunks` is no multiple of what the images of a tree take.
   std::optional<TreeSchedule> round(uint64_t chunks,
                                     const Deadline &deadline) const;
+  /// All numbers of chunks that `round` may be asked for are multiples of this.
+  uint64_t chunkUnit() const;
   const PackingProblem &question() const { return problem; }
 
 private:

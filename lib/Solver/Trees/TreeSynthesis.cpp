@@ -135,9 +135,12 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
     return std::nullopt;
   BestTrees best(wanted.maxSends, ranks, below);
   Kind kind = packedKind(state->kind);
-  unsigned unit = kind == Kind::AllReduce ? ranks : 1;
-  for (uint64_t chunks = unit; chunks <= uint64_t(wanted.maxChunks) * unit;
-       chunks += unit) {
+  uint64_t usual = kind == Kind::AllReduce ? ranks : 1;
+  uint64_t unit = packing.chunkUnit(), most = wanted.maxChunks * usual;
+  // Groups that keep ranks take many chunks.
+  if (unit > usual)
+    most = std::max<uint64_t>(most, wanted.maxExactChunks);
+  for (uint64_t chunks = unit; chunks <= most; chunks += unit) {
     if (deadline.expired() || best.meets(*value) || !best.fits(kind, chunks))
       break;
     // Even with no loss by rounding up it would be no better.
