@@ -127,10 +127,10 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     controls.push_back(place(program.info->ranks[rank].controlBytes));
     stagesInput |= program.info->peersReadInput;
     Separator &separator = separators.emplace_back();
-    if (!isEnqueued || program.info->announcesReady) {
+    if (program.info->announcesReady)
       shared = std::max(shared, scratchBytes(program, pieceBytes));
+    if (!isEnqueued || program.info->announcesReady)
       continue;
-    }
     uint64_t segment = program.separatorBytes();
     separator.input = place(buffers.inputSegments * segment);
     separator.output = place(buffers.outputSegments * segment);
@@ -139,9 +139,9 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
   }
   uint64_t scratch = place(shared);
   for (const Program &program : programs)
-    scratches.push_back(isEnqueued && !program.info->announcesReady
-                            ? place(scratchBytes(program, pieceBytes))
-                            : scratch);
+    scratches.push_back(program.info->announcesReady
+                            ? scratch
+                            : place(scratchBytes(program, pieceBytes)));
   input = place(stagesInput ? buffers.inputSegments * pieceBytes : 0);
   output = place(buffers.outputSegments * pieceBytes);
   bytes = end;

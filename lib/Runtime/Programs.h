@@ -75,8 +75,9 @@ struct MemoryLayout {
   };
   std::vector<Gap> gaps;
 
-  /// With `isEnqueued`, programs that do not announce themselves have scratch
-  /// of their own, and separators.
+  /// Programs that do not announce themselves have scratch of their own: their
+  /// LL words tell launches of one program apart, no more. With `isEnqueued`
+  /// they have separators.
   MemoryLayout(const plan::Manifest &manifest,
                const std::vector<Program> &programs, unsigned rank,
                uint64_t pieceBytes, bool isEnqueued);

@@ -308,3 +308,27 @@ TEST_P(EitherWay, NoticesWhoWritesBesideItsMemory) {
                                     "rank 1");
             }));
 }
+
+/// Two programs whose LL words say only which launch of their own they are
+/// from: what one of them has left in scratch memory is not for the other.
+TEST_P(EitherWay, KeepsLLWordsOfProgramsApart) {
+  plan::Plan plan =
+      *plan::readPlan(readFile(SCCL_TEST_PLANS "/pair-ll-all_reduce.sccl"));
+  ASSERT_EQ(plan.manifest.programs.size(), 2u);
+  std::vector<plan::SizeChoice> &choices = plan.manifest.tables.front().choices;
+  choices = {{0, 0, plan::Path::Auto, 0}, {1000, 1, plan::Path::Auto, 0}};
+  const std::string bytes = *plan::serialize(plan);
+  EXPECT_EQ(0, runRanks(2, GetParam(), [&](const RankEnd &end) {
+              Member member;
+              scclConfig config = SCCL_CONFIG_INITIALIZER;
+              int failed = check(!scclPlanLoadMemory(bytes.data(), bytes.size(),
+                                                     &member.plan) &&
+                                     !member.join(end, config, 2),
+                                 "join");
+              std::vector<float> send(500), recv(500);
+              for (unsigned i = 0; i < 200 && !failed; ++i)
+                failed = reduceOnce(member, end, send.data(), recv.data(),
+                                    i % 2 ? 500 - i : 249 - i);
+              return failed;
+            }));
+}
