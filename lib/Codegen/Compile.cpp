@@ -161,7 +161,8 @@ static FailureOr<std::string> assemble(ModuleOp module, const Chip &chip,
 FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
                                             OutputKind kind,
                                             const LoweringOptions &options,
-                                            bool embedTables) {
+                                            bool embedTables,
+                                            const ReductionSet &set) {
   forgetMissingToolkits();
   if (failed(checkKind(module, chip, kind)))
     return failure();
@@ -174,7 +175,7 @@ FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
     embedTables = false;
   }
   if (failed(runPasses(module, [&](OpPassManager &manager) {
-        addKernelToGPU(manager, options, chip, embedTables);
+        addKernelToGPU(manager, options, chip, embedTables, set);
       })))
     return failure();
   if (kind == OutputKind::MLIR) {

@@ -79,9 +79,14 @@ void sccl::addKernelConversion(OpPassManager &manager,
       coll::createTabulateKernels({.codeShape = options.codeShape}));
 }
 
+/// As options of passes have it.
+template <typename T> static SmallVector<T> listOf(const std::vector<T> &list) {
+  return llvm::to_vector(list);
+}
+
 void sccl::addKernelToGPU(OpPassManager &manager,
                           const LoweringOptions &options, const Chip &chip,
-                          bool embedTables) {
+                          bool embedTables, const ReductionSet &set) {
   std::string name(chip.name);
   std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
   manager.addPass(
@@ -89,6 +94,8 @@ void sccl::addKernelToGPU(OpPassManager &manager,
                                       .blockSize = options.blockSize,
                                       .element = options.element,
                                       .reduction = options.reduction,
+                                      .elements = listOf(set.elements),
+                                      .reductions = listOf(set.reductions),
                                       .virtualRanks = options.virtualRanks,
                                       .embedTables = embedTables}));
   // Without features LLVM takes the oldest PTX version that has the chip.
@@ -104,10 +111,13 @@ void sccl::addKernelToGPU(OpPassManager &manager,
 }
 
 void sccl::addKernelToHost(OpPassManager &manager,
-                           const LoweringOptions &options) {
+                           const LoweringOptions &options,
+                           const ReductionSet &set) {
   manager.addPass(
       coll::createConvertKernelToHost({.element = options.element,
                                        .reduction = options.reduction,
+                                       .elements = listOf(set.elements),
+                                       .reductions = listOf(set.reductions),
                                        .cacheBytes = options.cacheBytes}));
   addUpstream(manager, "canonicalize,cse,convert-scf-to-cf,"
                        "convert-arith-to-llvm,convert-cf-to-llvm,"

@@ -58,46 +58,68 @@ static std::string describeKernels(collk::ProgramOp program) {
   return text;
 }
 
+/// What the code depends on beside the program.
+static std::string describeOptions(const LoweringOptions &options,
+                                   const ReductionSet &set,
+                                   const plan::KernelInfo &kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << kernel.target << ' ' << options.blockSize << ' '
+         << options.virtualRanks << ' ' << options.cacheBytes;
+  for (Element element : set.elements)
+    stream << ' ' << element;
+  for (Reduction reduction : set.reductions)
+    stream << ' ' << reduction;
+  return text;
+}
+
 FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
                                                const LoweringOptions &options,
+                                               const ReductionSet &set,
                                                plan::KernelInfo &kernel) {
-  std::optional<std::string> cpu = findHostTarget(kernel.target);
-  FailureOr<Kernels *> made = program.kernels(cpu.has_value());
+  bool isHost = findHostTarget(kernel.target).has_value();
+  if (isHost) {
+    kernel.format = "elf";
+  } else {
+    Result<Chip> chip = findChip(kernel.target);
+    if (!chip)
+      return program.module().emitError(chip.error());
+    if (failed(program.checkResidency(*chip)))
+      return failure();
+    kernel.format = !chip->isNVIDIA() ? "hsaco" : assemble ? "cubin" : "ptx";
+  }
+  FailureOr<Kernels *> made = program.kernels(isHost);
   if (failed(made))
     return failure();
-  ModuleOp kernels = *(*made)->module;
-  ModuleOp module = program.module();
+  std::string kernels =
+      describeKernels(*(*made)->module->getOps<collk::ProgramOp>().begin());
+  if (kernels.empty())
+    return compileNew(program, options, set, kernel);
+  std::string key = kernels + describeOptions(options, set, kernel);
+  if (auto found = known.find(key); found != known.end())
+    return found->second;
+  FailureOr<std::string> code = compileNew(program, options, set, kernel);
+  if (succeeded(code))
+    known[key] = *code;
+  return code;
+}
+
+FailureOr<std::string> KernelCompiler::compileNew(
+    LoweredProgram &program, const LoweringOptions &options,
+    const ReductionSet &set, const plan::KernelInfo &kernel) {
+  std::optional<std::string> cpu = findHostTarget(kernel.target);
+  FailureOr<Kernels *> made = program.kernels(cpu.has_value());
+  OwningOpRef<ModuleOp> copy = (*made)->module->clone();
   if (cpu) {
-    kernel.format = "elf";
-    OwningOpRef<ModuleOp> copy = kernels.clone();
     if (failed(runPasses(*copy, [&](OpPassManager &manager) {
-          addKernelToHost(manager, options);
+          addKernelToHost(manager, options, set);
         })))
       return failure();
     return compileHostObject(*copy, *cpu);
   }
-  Result<Chip> chip = findChip(kernel.target);
-  if (!chip)
-    return module.emitError(chip.error());
-  if (failed(program.checkResidency(*chip)))
-    return failure();
-  bool isNVIDIA = chip->isNVIDIA();
-  kernel.format = !isNVIDIA ? "hsaco" : assemble ? "cubin" : "ptx";
-  OutputKind kind = !isNVIDIA  ? OutputKind::HSACO
-                    : assemble ? OutputKind::Cubin
-                               : OutputKind::PTX;
-  std::string key =
-      describeKernels(*kernels.getOps<collk::ProgramOp>().begin());
-  bool isShared = !key.empty();
-  key += kernel.target + " " + kernel.element + " " + kernel.reduction + " " +
-         std::to_string(options.blockSize) + " " +
-         std::to_string(options.virtualRanks);
-  if (auto found = known.find(key); isShared && found != known.end())
-    return found->second;
-  OwningOpRef<ModuleOp> copy = kernels.clone();
-  FailureOr<std::string> code =
-      compileKernels(*copy, *chip, kind, options, /*embedTables=*/false);
-  if (succeeded(code) && isShared)
-    known[key] = *code;
-  return code;
+  OutputKind kind = kernel.format == "hsaco"   ? OutputKind::HSACO
+                    : kernel.format == "cubin" ? OutputKind::Cubin
+                                               : OutputKind::PTX;
+  return compileKernels(*copy, *findChip(kernel.target), kind, options,
+                        /*embedTables=*/false, set);
 }

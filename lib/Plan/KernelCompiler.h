@@ -51,13 +51,19 @@ public:
   /// With `assemble`, NVIDIA code is machine code and not PTX.
   explicit KernelCompiler(bool assemble) : assemble(assemble) {}
 
-  /// The code for `kernel`, whose format it sets. Emits an error and fails if
-  /// there can be none.
+  /// The code for `kernel`, whose format it sets, and all reductions of `set`.
+  /// Emits an error and fails if there can be none.
   mlir::FailureOr<std::string> compile(LoweredProgram &program,
                                        const LoweringOptions &options,
+                                       const ReductionSet &set,
                                        plan::KernelInfo &kernel);
 
 private:
+  mlir::FailureOr<std::string> compileNew(LoweredProgram &program,
+                                          const LoweringOptions &options,
+                                          const ReductionSet &set,
+                                          const plan::KernelInfo &kernel);
+
   bool assemble;
   std::map<std::string, std::string> known; ///< by what the code depends on
 };

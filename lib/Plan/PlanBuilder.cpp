@@ -346,29 +346,21 @@ LogicalResult PlanBuilder::addKernels(LoweredProgram &program,
       continue;
     if (failed(addSymbols(program, options, kernel)))
       return failure();
-    if (!manifest.combining) {
-      if (failed(addKernel(program, options, kernel)))
-        return failure();
-      continue;
-    }
-    for (Element element : request.elements)
-      for (Reduction reduction : request.reductions) {
-        LoweringOptions typed = options;
-        typed.element = element;
-        typed.reduction = reduction;
-        kernel.element = optionText(element);
-        kernel.reduction = optionText(reduction);
-        if (failed(addKernel(program, typed, kernel)))
-          return failure();
-      }
+    if (failed(addKernel(program, options, kernel)))
+      return failure();
   }
   return success();
 }
 
+/// Compiles once for all types and reductions, and notes each of them.
 LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
                                      const LoweringOptions &options,
                                      plan::KernelInfo kernel) {
-  FailureOr<std::string> code = compiler->compile(program, options, kernel);
+  ReductionSet set;
+  if (result.manifest.combining)
+    set = {request.elements, request.reductions};
+  FailureOr<std::string> code =
+      compiler->compile(program, options, set, kernel);
   if (failed(code))
     return failure();
   // The same code is stored once, whoever needs it.
@@ -376,7 +368,15 @@ LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
   kernel.blob = known - result.blobs.begin();
   if (known == result.blobs.end())
     result.blobs.push_back(std::move(*code));
-  result.manifest.kernels.push_back(std::move(kernel));
+  std::vector<plan::KernelInfo> &kernels = result.manifest.kernels;
+  if (!result.manifest.combining)
+    kernels.push_back(kernel);
+  for (Element element : set.elements)
+    for (Reduction reduction : set.reductions) {
+      kernel.element = optionText(element);
+      kernel.reduction = optionText(reduction);
+      kernels.push_back(kernel);
+    }
   return success();
 }
 

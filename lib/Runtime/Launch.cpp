@@ -28,7 +28,8 @@ LaunchArguments CommPlan::argumentsFor(const Flight &flight,
           group.abortWord,
           piece.bytes,
           piece.distance,
-          flight.rankTable};
+          flight.rankTable,
+          reductionNumber(flight.request.type, flight.request.op)};
 }
 
 Status CommPlan::runPiece(const Flight &flight, const Piece &piece,

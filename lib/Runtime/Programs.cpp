@@ -37,6 +37,24 @@ static std::optional<unsigned> functionIndex(const plan::KernelInfo &kernel) {
   return std::nullopt;
 }
 
+Status SharedFunctions::load(unsigned blob, const std::string &symbol,
+                             unsigned blocks, unsigned blockSize,
+                             std::shared_ptr<DeviceFunction> &function) {
+  std::shared_ptr<DeviceFunction> &entry = known[{blob, symbol, blockSize}];
+  if (!entry) {
+    llvm::StringRef code;
+    if (Status status = plan.findBlob(blob, code); !status.ok())
+      return status;
+    std::unique_ptr<DeviceFunction> made;
+    if (Status status = device.load(code, symbol, blocks, blockSize, made);
+        !status.ok())
+      return status;
+    entry = std::move(made);
+  }
+  function = entry;
+  return {};
+}
+
 /// Loads all kernels of one program, the best one for each type and reduction.
 static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
                           Program &program) {
@@ -56,6 +74,7 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
       entry = &kernel;
   }
   unsigned blocks = program.info->blocks * program.info->ranks[rank].channels;
+  SharedFunctions loaded(plan, device);
   for (size_t i = 0; i < program.functions.size(); ++i) {
     const plan::KernelInfo *kernel = program.kernels[i / steps];
     if (!kernel)
@@ -63,11 +82,8 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
     std::string symbol = kernel->symbolOf(rank);
     if (program.hasCopies())
       symbol += "_step" + std::to_string(i % steps);
-    llvm::StringRef code;
-    if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
-      return status;
-    if (Status status = device.load(code, symbol, blocks, kernel->blockSize,
-                                    program.functions[i]);
+    if (Status status = loaded.load(kernel->blob, symbol, blocks,
+                                    kernel->blockSize, program.functions[i]);
         !status.ok())
       return status;
   }

@@ -11,6 +11,9 @@
 #include "LoadedPlan.h"
 #include "Runtime/Devices/Device.h"
 
+#include <map>
+#include <memory>
+#include <tuple>
 #include <vector>
 
 namespace sccl {
@@ -22,11 +25,11 @@ struct Program {
   unsigned chunksPerSegment;
   /// Code by type and reduction, one entry if it only moves data; for each the
   /// functions of all steps.
-  std::vector<std::unique_ptr<DeviceFunction>> functions;
+  std::vector<std::shared_ptr<DeviceFunction>> functions;
   /// By type and reduction: what the plan says, and code for all ranks, where
   /// this rank launches for others; see VirtualRanks.h.
   std::vector<const plan::KernelInfo *> kernels;
-  std::vector<std::unique_ptr<DeviceFunction>> virtualKernels;
+  std::vector<std::shared_ptr<DeviceFunction>> virtualKernels;
   bool combines;
   uint64_t signature; ///< tells programs apart in a Call
 
@@ -47,6 +50,24 @@ struct Program {
   bool touchesPeers() const {
     return info->peersReadInput || info->peersTouchOutput;
   }
+};
+
+/// Code that several types and reductions share, loaded once.
+class SharedFunctions {
+public:
+  SharedFunctions(const LoadedPlan &plan, Device &device)
+      : plan(plan), device(device) {}
+
+  /// The function `symbol` in blob `blob` of the plan, for so many blocks.
+  Status load(unsigned blob, const std::string &symbol, unsigned blocks,
+              unsigned blockSize, std::shared_ptr<DeviceFunction> &function);
+
+private:
+  const LoadedPlan &plan;
+  Device &device;
+  std::map<std::tuple<unsigned, std::string, unsigned>,
+           std::shared_ptr<DeviceFunction>>
+      known;
 };
 
 /// Loads the best code of each program for `device`. Fails if no program has

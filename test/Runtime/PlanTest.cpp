@@ -160,8 +160,8 @@ TEST(Plan, SaysWhatIsWrong) {
   std::string bytes = *serialize(makePlan());
   bytes[8] = 1;
   EXPECT_EQ(parse(bytes).error(), "the plan has format version 1, this is for "
-                                  "version 2; compile it again");
-  bytes[8] = 2;
+                                  "version 3; compile it again");
+  bytes[8] = formatVersion;
   bytes[100] ^= 1;
   EXPECT_EQ(parse(bytes).error(), "the plan is damaged: its head does not have "
                                   "the SHA-256 that its header says");

@@ -61,6 +61,17 @@ static const plan::KernelInfo &findKernel(const plan::Manifest &manifest,
                 std::to_string(program) + " " + element};
 }
 
+/// What a launch passes for the reduction of `kernel`.
+static uint64_t numberOf(const plan::KernelInfo &kernel) {
+  if (kernel.element.empty())
+    return 0;
+  Result<ElementType> type = findElementType(kernel.element);
+  Result<Reduction> op = findReduction(kernel.reduction);
+  if (!type || !op)
+    throw Failure{!type ? type.error() : op.error()};
+  return reductionNumber(type->number, unsigned(*op));
+}
+
 PlanLaunch::PlanLaunch(Cuda &cuda, const PlanFile &plan, unsigned program,
                        const std::string &element, uint64_t segmentBytes)
     : info(plan.view.manifest.programs[program]), cuda(cuda),
@@ -77,6 +88,7 @@ PlanLaunch::PlanLaunch(Cuda &cuda, const PlanFile &plan, unsigned program,
     table.push_back({parts[0], parts[1], parts[2], parts[3]});
   }
   placeRankTables(plan, code);
+  reduction = numberOf(code);
   arguments = passTable(table);
   nobody = passTable(std::vector<PeerEntry>(manifest.ranks));
   entry = cuda.find(cuda.load(plan.view.blobs[code.blob].str()),
@@ -118,7 +130,8 @@ RankArguments *PlanLaunch::passTable(const std::vector<PeerEntry> &entries) {
     const PeerEntry &own = entries[rank];
     records.push_back({own.input, own.output, own.scratch, own.control,
                        reinterpret_cast<PeerEntry *>(peers), cuda.abortWord(),
-                       segmentBytes, segmentBytes, rankTables[rank]});
+                       segmentBytes, segmentBytes, rankTables[rank],
+                       reduction});
   }
   char *array = allocate(records.size() * sizeof(RankArguments));
   cuda.copy(array, records.data(), records.size() * sizeof(RankArguments));

@@ -63,6 +63,7 @@ private:
   Cuda &cuda;
   unsigned perSegment;
   uint64_t segmentBytes;
+  uint64_t reduction = 0;
   Kernel entry;
   std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<PeerEntry> table;         ///< by rank

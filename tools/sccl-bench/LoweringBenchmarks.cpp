@@ -29,6 +29,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <thread>
 
 using namespace sccl;
@@ -257,6 +258,35 @@ static void measureLaunch(benchmark::State &state) {
   scclPlanDestroy(plan);
 }
 
+/// A plan for three targets with code for so many types and reductions.
+static void addTypes(const Row &row, const std::string &name,
+                     std::span<const ElementType> types,
+                     std::span<const Reduction> reductions) {
+  addPrepared("compile/" + row.name() + "/" + row.topology + "/" + name, [=] {
+    auto text = std::make_shared<std::string>(synthesizeText(row));
+    return Body([=]() -> std::string {
+      PlanRequest request;
+      request.targets = {"sm_90", "gfx942", "host"};
+      for (const ElementType &type : types)
+        request.elements.push_back(type.id);
+      request.reductions.assign(reductions.begin(), reductions.end());
+      request.variants = {"push"};
+      PlanBuilder builder(request);
+      return succeeded(builder.add(*parse(*text))) ? "" : "does not compile";
+    });
+  });
+}
+
+static void registerTypes() {
+  constexpr unsigned tenTypes = 10; // NCCL's, the first ones of the table
+  for (const Row &row : {Row{CollectiveKind::AllReduce, 48, 6, 14},
+                         Row{CollectiveKind::AllReduce, 16, 2, 2, "mesh:16"}}) {
+    addTypes(row, "one_type", elementTypes().subspan(2, 1),
+             reductions().first(1));
+    addTypes(row, "ten_types", elementTypes().first(tenTypes), reductions());
+  }
+}
+
 static void registerLibrary() {
   addLoading("host", {"host"});
   addLoading("five_targets", {"host", "x86-64", "sm_80", "sm_90", "gfx942"});
@@ -268,6 +298,7 @@ static void registerLibrary() {
 
 void bench::registerLowering() {
   registerLibrary();
+  registerTypes();
   const Row rows[] = {{CollectiveKind::AllGather, 6, 3, 7},
                       {CollectiveKind::AllReduce, 48, 6, 14},
                       {CollectiveKind::AllToAll, 24, 2, 8},

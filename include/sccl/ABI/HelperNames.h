@@ -33,6 +33,12 @@ inline constexpr const char *wait = "coll_wait";
 inline constexpr const char *begin = "coll_begin";
 inline constexpr const char *end = "coll_end";
 
+// Where code has several reductions: what chooses among their loops, and what
+// stands between the name of a loop and that of its reduction, "f32_sum".
+inline constexpr const char *chooseElements = "coll_choose_elements";
+inline constexpr const char *chooseAverage = "coll_choose_average";
+inline constexpr const char *choiceMark = "__";
+
 /// What the host's versions that bypass the cache have added to their names.
 inline constexpr const char *streamSuffix = "_stream";
 

@@ -27,6 +27,8 @@
 //                       buffers of several segments
 //   void *table         what the rank executes, see RankTable.h; null for
 //                       functions of one rank
+//   uint64_t reduction  which of the reductions that the function has code for,
+//                       see reductionNumber(); of no interest if that is one
 //
 // A program with barriers has a function for each part between two of them,
 // NAME_rankN_stepK with K from 0; the host starts a part when the one before is
@@ -92,6 +94,7 @@ struct RankArguments {
   uint64_t segment;
   uint64_t distance;
   const void *table;
+  uint64_t reduction;
 };
 
 /// The number of each argument of a rank's function.
@@ -105,8 +108,16 @@ enum class Argument : unsigned {
   Segment,
   Distance,
   Table,
+  Reduction,
   Count
 };
+
+/// The number of a reduction on elements of a type, from the numbers that the
+/// two have as scclRedOp and scclDataType.
+constexpr uint64_t reductionNumber(unsigned type, unsigned op) {
+  constexpr unsigned opsPerType = 8;
+  return type * opsPerType + op;
+}
 
 /// A virtual kernel's symbol is that of the program and this.
 inline constexpr const char *virtualSuffix = "_virtual";

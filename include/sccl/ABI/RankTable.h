@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A function that serves every rank of every program gets what is special to
-// one of them as a table, its last argument. Nothing writes it. It is aligned
+// one of them as a table, an argument. Nothing writes it. It is aligned
 // to 16 bytes and consists of units of 16 bytes, four words of 32 bits each in
 // the byte order of the machine:
 //

@@ -53,7 +53,8 @@ mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module, const Chip &chip,
 mlir::FailureOr<std::string> compileKernels(mlir::ModuleOp module,
                                             const Chip &chip, OutputKind kind,
                                             const LoweringOptions &options,
-                                            bool embedTables);
+                                            bool embedTables,
+                                            const ReductionSet &set = {});
 
 } // namespace sccl
 

@@ -10,6 +10,14 @@
 
 include "sccl/Options/LoweringOptions.td"
 
+def Option_elements
+    : ListOption<"elements", "elements", "::sccl::Element",
+                 "In place of element: several, each with each reduction. A "
+                 "launch says which, see KernelABI.h">;
+def Option_reductions
+    : ListOption<"reductions", "reductions", "::sccl::Reduction",
+                 "In place of reduction: several, each on each element type">;
+
 def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
   let summary = "Check that all blocks of a rank run at once";
   let description = [{
@@ -103,7 +111,9 @@ def ConvertKernelToGPU : Pass<"convert-kernel-to-gpu", "::mlir::ModuleOp"> {
     become data with the symbols `@p_table_rankN`.
 
     For `reduction=avg` a reduction with a divisor also divides.
-    docs/Rationale/ElementTypes.md has the rules for every type.
+    docs/Rationale/ElementTypes.md has the rules for every type. With several
+    `elements` or `reductions` the code has a loop for each pair, and functions
+    take from their arguments which to use: what plans for many types hold.
 
     Example: test/Conversion/KernelToGPU/convert-kernel-to-gpu.mlir.
   }];
@@ -111,7 +121,7 @@ def ConvertKernelToGPU : Pass<"convert-kernel-to-gpu", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"nvvm\"",
            "Whose memory model to serve: nvvm or rocdl">,
     Lowering_blockSize, Lowering_element, Lowering_reduction,
-    Lowering_virtualRanks,
+    Option_elements, Option_reductions, Lowering_virtualRanks,
     Option<"embedTables", "embed-tables", "bool", "false",
            "Add the tables of all ranks, as data">
   ];
@@ -137,7 +147,10 @@ def ConvertKernelToHost : Pass<"convert-kernel-to-host", "::mlir::ModuleOp"> {
 
     Example: test/Conversion/KernelToHost/convert-kernel-to-host.mlir.
   }];
-  let options = [Lowering_element, Lowering_reduction, Lowering_cacheBytes];
+  let options = [
+    Lowering_element, Lowering_reduction, Option_elements, Option_reductions,
+    Lowering_cacheBytes
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect", "::sccl::collk::CollKernelDialect"

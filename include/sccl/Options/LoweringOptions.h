@@ -90,6 +90,13 @@ template <typename T> std::string optionText(const T &value) {
 /// engines, which set no flags, move something.
 bool runsBySteps(const LoweringOptions &options);
 
+/// What the same code is to reduce: each of these types in each of these ways.
+/// Where a list is empty, what LoweringOptions say.
+struct ReductionSet {
+  std::vector<Element> elements;
+  std::vector<Reduction> reductions;
+};
+
 /// Which subcommands of the tool take an option.
 enum class OptionGroup {
   Program,  ///< of programs: all that lower

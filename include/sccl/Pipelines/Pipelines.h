@@ -49,11 +49,12 @@ void addKernelConversion(mlir::OpPassManager &manager,
 /// tables of ranks.
 void addKernelToGPU(mlir::OpPassManager &manager,
                     const LoweringOptions &options, const Chip &chip,
-                    bool embedTables);
+                    bool embedTables, const ReductionSet &set = {});
 
 /// Appends what makes functions for this machine of it.
 void addKernelToHost(mlir::OpPassManager &manager,
-                     const LoweringOptions &options);
+                     const LoweringOptions &options,
+                     const ReductionSet &set = {});
 
 /// Appends what makes a gpu.module of programs, in the NVVM or ROCDL dialect
 /// for `chip`.

@@ -39,7 +39,7 @@ class raw_ostream;
 namespace sccl::plan {
 
 /// The version of the format that this code writes, and the only one it reads.
-inline constexpr uint32_t formatVersion = 2;
+inline constexpr uint32_t formatVersion = 3;
 
 /// What a reader accepts; a writer never exceeds it.
 struct Limits {

@@ -31,9 +31,9 @@ public:
     if (function.name != helper::signal && function.name != helper::wait)
       checkOther();
     checkBlocks(callsFunction, isReturn, isStore);
-    if (function.name == helper::copy ||
-        function.name == helper::reduceElements ||
-        function.name == helper::average)
+    StringRef name = helperName(function.name);
+    if (name == helper::copy || name == helper::reduceElements ||
+        name == helper::average)
       checkAlignment();
     auditPTXWords(function, findings);
     if (function.name == helper::end)

@@ -33,10 +33,16 @@ inline size_t maxHelperSize(llvm::StringRef name) {
   return isForFlags ? 200 : 5000;
 }
 
+/// The name of a helper, without that of its reduction among several.
+inline llvm::StringRef helperName(llvm::StringRef name) {
+  return name.take_front(name.find(helper::choiceMark));
+}
+
 /// The operands of a helper for LL words by its name, see LLHelpers.h: a
 /// letter for the destination and one for each source, p for LL words and m for
 /// plain memory. Empty for other functions.
 inline llvm::StringRef llOperands(llvm::StringRef name) {
+  name = helperName(name);
   for (llvm::StringRef loop :
        {helper::copy, helper::reduceElements, helper::average})
     if (llvm::StringRef rest = name;

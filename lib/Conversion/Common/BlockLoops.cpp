@@ -9,6 +9,7 @@
 
 #include "CodeBuilder.h"
 #include "Helpers.h"
+#include "ReductionChoice.h"
 
 #include "sccl/ABI/HelperNames.h"
 
@@ -44,7 +45,7 @@ public:
   /// `lanes` threads side by side access memory side by side; the unrolled
   /// accesses of a thread are that far apart.
   BlockLoopBuilder(CodeBuilder &code, unsigned blockSize, unsigned lanes,
-                   Action action, const std::optional<ElementOp> &op)
+                   Action action, const ElementOp *op = nullptr)
       : code(code), blockSize(blockSize), lanes(lanes), action(action), op(op) {
   }
 
@@ -216,7 +217,7 @@ private:
   unsigned blockSize;
   unsigned lanes;
   Action action;
-  const std::optional<ElementOp> &op;
+  const ElementOp *op;                ///< unless it copies
   std::map<unsigned, Value> divisors; ///< by the lanes of an access
   Values pointers;                    ///< the destination first
   Values addresses;                   ///< the same as integers
@@ -244,23 +245,19 @@ void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options) {
   // all offsets fit, the whole block stays together.
   unsigned lanes =
       options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
-  BlockLoopBuilder(code, options.blockSize, lanes, Action::Copy,
-                   options.reduction)
+  BlockLoopBuilder(code, options.blockSize, lanes, Action::Copy)
       .build(helper::copy, {code.vector(4, code.i32), 16, wideUnroll},
              {code.i32, 4, wideUnroll}, {code.i8, 1, 1});
-  if (!options.reduction)
-    return;
-  const ElementOp &op = *options.reduction;
-  auto reduceLoop = [&](StringRef name, Action action) {
-    unsigned elements = 16 / op.element.bytes;
-    Type type = op.type(code.loc().getContext());
-    Access wide{code.vector(elements, type), 16, reduceUnroll(op, action),
-                elements};
-    Access unit{type, op.element.bytes, 1};
-    BlockLoopBuilder(code, options.blockSize, lanes, action, options.reduction)
-        .build(name, wide, unit, unit);
-  };
-  reduceLoop(helper::reduceElements, Action::Reduce);
-  if (op.averages())
-    reduceLoop(helper::average, Action::Average);
+  for (const ReductionLoop &loop : reductionLoops(options, "")) {
+    Action action = loop.divides ? Action::Average : Action::Reduce;
+    unsigned bytes = loop.op.element.bytes;
+    Type type = loop.op.type(code.loc().getContext());
+    Access wide{code.vector(16 / bytes, type), 16,
+                reduceUnroll(loop.op, action), 16 / bytes};
+    Access unit{type, bytes, 1};
+    BlockLoopBuilder(code, options.blockSize, lanes, action, &loop.op)
+        .build(loop.name, wide, unit, unit);
+  }
+  buildReductionChoice(code, options, "",
+                       {code.pointer, code.pointer, code.pointer, code.i64});
 }

@@ -26,6 +26,7 @@ public:
               const LLShape &shape)
       : code(code), options(options), shape(shape),
         averages(shape.reduces && options.averages()),
+        chooses(shape.reduces && options.chooses()),
         streams(options.target == HelperTarget::Host && !shape.any()),
         suffix(shape.any() ? shape.suffix() : "") {
     buffers.push_back({.isLL = shape.dst});
@@ -62,6 +63,8 @@ private:
       types.push_back(code.i32);
     if (averages)
       types.push_back(code.i32);
+    if (chooses)
+      types.push_back(code.i32);
     return types;
   }
 
@@ -80,6 +83,8 @@ private:
       slots32 = next();
     if (averages)
       divisor = next();
+    if (chooses)
+      number = next();
   }
 
   void buildBody() {
@@ -169,31 +174,36 @@ private:
     operands.push_back(length);
     if (shape.any())
       operands.append({launch, abort});
+    Values plain = operands;
+    if (chooses)
+      plain.push_back(number);
     if (!averages)
-      return callPlain(operands);
+      return callPlain(plain);
     Value divides = code.is(Compare::NotEqual, divisor, code.c32(0));
     code.when(
         divides,
         [&] {
-          Values more = operands;
-          more.push_back(divisor);
-          code.call(helper::average + suffix, more);
+          operands.push_back(divisor);
+          if (chooses)
+            operands.push_back(number);
+          code.call(options.averageHelper() + suffix, operands);
         },
-        [&] { callPlain(operands); });
+        [&] { callPlain(plain); });
   }
 
   /// On the host, what does not fit in the cache bypasses it.
   void callPlain(ValueRange operands) {
-    std::string name = shape.reduces ? helper::reduceElements : helper::copy;
+    std::string name = shape.reduces ? options.elementsHelper() : helper::copy;
     if (!streams) {
       code.call(name + suffix, operands);
       return;
     }
+    std::string stream = shape.reduces ? helper::reduceElements : helper::copy;
     Value allBytes = code.mul(stride, code.zeroExtend(slots32, code.i64));
     Value isLarge =
         code.is(Compare::AtLeast, allBytes, code.c64(options.cacheBytes));
     code.when(
-        isLarge, [&] { code.call(name + helper::streamSuffix, operands); },
+        isLarge, [&] { code.call(stream + helper::streamSuffix, operands); },
         [&] { code.call(name, operands); });
   }
 
@@ -201,11 +211,12 @@ private:
   const HelperOptions &options;
   const LLShape &shape;
   bool averages;
+  bool chooses; ///< among reductions
   bool streams; ///< what does not fit in the cache bypasses it
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, blocks32;
-  Value launch, abort, slots32, divisor;
+  Value launch, abort, slots32, divisor, number;
   Value none, one;
   Value stride; ///< bytes from one chunk to the next
   Value piece;  ///< bytes from one piece to the next

@@ -291,6 +291,26 @@ Value CodeBuilder::choose(Value condition, function_ref<Value()> then,
       .getResult(0);
 }
 
+void CodeBuilder::switchOver(Value value, ArrayRef<int64_t> cases,
+                             function_ref<void(size_t)> then, Block otherwise) {
+  auto function = value.getParentRegion()->getParentOfType<LLVM::LLVMFuncOp>();
+  function.setPassthroughAttr(builder.getArrayAttr(
+      {builder.getStrArrayAttr({"no-jump-tables", "true"})}));
+  Value index = arith::IndexCastUIOp::create(builder, where,
+                                             builder.getIndexType(), value);
+  auto choice = scf::IndexSwitchOp::create(builder, where, TypeRange{}, index,
+                                           cases, cases.size());
+  OpBuilder::InsertionGuard guard(builder);
+  auto fill = [&](Region &region, Block emit) {
+    builder.createBlock(&region);
+    emit();
+    scf::YieldOp::create(builder, where);
+  };
+  for (auto [number, region] : llvm::enumerate(choice.getCaseRegions()))
+    fill(region, [&, number = number] { then(number); });
+  fill(choice.getDefaultRegion(), otherwise);
+}
+
 CodeBuilder::Values
 CodeBuilder::loop(Value from, Value to, Value step, ValueRange carried,
                   function_ref<Values(Value, ValueRange)> body) {

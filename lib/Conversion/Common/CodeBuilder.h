@@ -143,6 +143,11 @@ public:
   /// The value that `then` or `otherwise` returns.
   Value choose(Value condition, llvm::function_ref<Value()> then,
                llvm::function_ref<Value()> otherwise);
+  /// The block of `then` whose place in `cases` is that of `value` (i32), else
+  /// `otherwise`. It becomes branches: tables of jumps would be read through
+  /// caches of their own on GPUs, which the audit forbids for all loads alike.
+  void switchOver(Value value, llvm::ArrayRef<int64_t> cases,
+                  llvm::function_ref<void(size_t)> then, Block otherwise);
   /// For each index from `from` to less than `to`, as signed numbers. `body`
   /// returns what is carried into the next round. Returns what the last one
   /// has.

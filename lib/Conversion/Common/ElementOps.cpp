@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
 #include <vector>
@@ -24,15 +25,31 @@ static constexpr unsigned mantissa32 = 23, bias32 = 127;
 static constexpr uint64_t infinity32 = 0x7f800000, nan32 = 0x7fc00000;
 static constexpr uint64_t sign32 = 0x80000000;
 
-Result<ElementOp> coll::makeElementOp(StringRef element, StringRef reduction,
-                                      bool convertsHalves) {
-  Result<ElementType> type = findElementType(element);
-  if (!type)
-    return Error{type.error()};
-  Result<Reduction> found = findReduction(reduction);
-  if (!found)
-    return Error{found.error()};
-  return ElementOp{*type, *found, convertsHalves};
+std::vector<ElementOp> coll::makeElementOps(ArrayRef<Element> elements,
+                                            ArrayRef<Reduction> reductions,
+                                            bool convertsHalves) {
+  std::vector<ElementOp> ops;
+  for (Element element : elements)
+    for (Reduction reduction : reductions)
+      ops.push_back({elementType(element), reduction, convertsHalves});
+  return ops;
+}
+
+std::string ElementOp::name() const {
+  return std::string(element.name) + "_" + toString(reduction);
+}
+
+ElementOp ElementOp::plain() const {
+  ElementOp result = *this;
+  if (averages())
+    result.reduction = Reduction::Sum;
+  bool ignoresSign =
+      result.reduction == Reduction::Sum || result.reduction == Reduction::Prod;
+  if (element.kind == ElementKind::Signed && ignoresSign)
+    result.element = *llvm::find_if(elementTypes(), [&](const ElementType &it) {
+      return it.kind == ElementKind::Unsigned && it.bytes == element.bytes;
+    });
+  return result;
 }
 
 Type ElementOp::type(MLIRContext *context) const {

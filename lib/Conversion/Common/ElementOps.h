@@ -14,12 +14,14 @@
 #ifndef SCCL_LIB_CONVERSION_COMMON_ELEMENTOPS_H
 #define SCCL_LIB_CONVERSION_COMMON_ELEMENTOPS_H
 
+#include "sccl/ABI/KernelABI.h"
 #include "sccl/Model/ElementType.h"
 
 #include "mlir/IR/Types.h"
 #include "mlir/IR/Value.h"
 
-#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
 
 namespace sccl::coll {
 
@@ -36,12 +38,21 @@ struct ElementOp {
   /// target computes with it.
   mlir::Type type(mlir::MLIRContext *context) const;
   bool averages() const { return reduction == Reduction::Avg; }
+  /// What a launch passes to choose this one among several, see KernelABI.h.
+  uint64_t number() const {
+    return reductionNumber(element.number, unsigned(reduction));
+  }
+  /// "f32_sum"
+  std::string name() const;
+  /// What does the same without division: for averages the sum, for sums and
+  /// products of signed integers those of unsigned ones.
+  ElementOp plain() const;
 };
 
-/// Looks up an element type ("f32", "u8", ...) and a reduction ("sum", ...).
-/// Fails with a message on a name it does not know.
-Result<ElementOp> makeElementOp(llvm::StringRef element,
-                                llvm::StringRef reduction, bool convertsHalves);
+/// Each of the reductions on each of the types.
+std::vector<ElementOp> makeElementOps(llvm::ArrayRef<Element> elements,
+                                      llvm::ArrayRef<Reduction> reductions,
+                                      bool convertsHalves);
 
 /// Builds code that reduces values of `lanes` elements each; 0 lanes are one
 /// element that is not in a vector.

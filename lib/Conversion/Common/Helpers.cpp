@@ -24,7 +24,7 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   CodeBuilder code(builder, body.getParentOp()->getLoc(),
                    isHost ? 0 : globalMemory);
   buildChunkHelper(code, options, {});
-  if (options.reduction)
+  if (options.reduces())
     buildChunkHelper(code, options, {.reduces = true});
   for (const LLShape &shape : options.ll) {
     buildChunkHelper(code, options, shape);

@@ -14,10 +14,16 @@
 //                          part of this block, then @coll_copy
 //   @coll_reduce           the same for a reduction, then
 //                          @coll_reduce_elements; for averages it has one more
-//                          operand, a divisor (0 is none)
+//                          operand, a divisor (0 is none), and where there
+//                          are several reductions another one, the number of
+//                          one of them
 //   @coll_copy             copies bytes           } by all threads of a block,
 //   @coll_reduce_elements  reduces elements       } or by the host thread
 //   @coll_average          the same, and divides  }
+//   @coll_choose_elements, @coll_choose_average
+//                          where there are several reductions: call the loop of
+//                          one, @coll_reduce_elements__f32_sum, ..., which
+//                          their last operand chooses; see ReductionChoice.h
 //   @coll_signal           publishes what came before, then sets flags
 //   @coll_wait             returns when flags have reached their values, or on
 //                          abort
@@ -37,7 +43,11 @@
 #include "ElementOps.h"
 #include "LLHelpers.h"
 
-#include <optional>
+#include "sccl/ABI/HelperNames.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <functional>
 #include <set>
 
 namespace mlir {
@@ -53,15 +63,27 @@ struct HelperOptions {
   HelperTarget target = HelperTarget::Host;
   /// Threads of a block; 1 on the host.
   unsigned blockSize = 1;
-  /// Given if the program reduces.
-  std::optional<ElementOp> reduction;
+  /// What the program may have to reduce; empty if it does not reduce.
+  std::vector<ElementOp> reductions = {};
   /// On the host: where the buffers of all ranks take so many bytes and more,
   /// copies bypass the cache.
   uint64_t cacheBytes = 0;
   /// Of the copies and reductions that have to do with LL words.
   std::set<LLShape> ll = {};
 
-  bool averages() const { return reduction && reduction->averages(); }
+  bool reduces() const { return !reductions.empty(); }
+  bool averages() const {
+    return llvm::any_of(reductions, std::mem_fn(&ElementOp::averages));
+  }
+  /// True if an argument says which of the reductions it is.
+  bool chooses() const { return reductions.size() > 1; }
+  /// What reduces elements, and what averages them.
+  const char *elementsHelper() const {
+    return chooses() ? helper::chooseElements : helper::reduceElements;
+  }
+  const char *averageHelper() const {
+    return chooses() ? helper::chooseAverage : helper::average;
+  }
 };
 
 /// Builds the helper functions into `body`, at its end.

@@ -9,6 +9,7 @@
 
 #include "CodeBuilder.h"
 #include "Helpers.h"
+#include "ReductionChoice.h"
 
 #include "sccl/ABI/HelperNames.h"
 
@@ -74,16 +75,15 @@ static void buildCopyStream(CodeBuilder &code) {
 }
 
 /// A loop over elements, which LLVM turns into vectors.
-static void buildReduction(CodeBuilder &code, const ElementOp &op,
-                           StringRef name, bool divides) {
-  ReduceBuilder reducer(code, op, /*lanes=*/0);
+static void buildReduction(CodeBuilder &code, const ReductionLoop &loop) {
+  ReduceBuilder reducer(code, loop.op, /*lanes=*/0);
   SmallVector<Type> types(3, code.pointer);
   types.push_back(code.i64);
-  if (divides)
+  if (loop.divides)
     types.push_back(code.i32);
-  code.function(name, types, [&](ValueRange arguments) {
-    Value divisor = divides ? reducer.divisor(arguments[4]) : Value();
-    Value width = code.c64(op.element.bytes);
+  code.function(loop.name, types, [&](ValueRange arguments) {
+    Value divisor = loop.divides ? reducer.divisor(arguments[4]) : Value();
+    Value width = code.c64(loop.op.element.bytes);
     code.loop(code.c64(0), arguments[3], width, [&](Value offset) {
       auto load = [&](Value base) {
         return code.load(reducer.memoryType(), code.at(base, offset));
@@ -98,11 +98,15 @@ static void buildReduction(CodeBuilder &code, const ElementOp &op,
 
 /// Reduces into a piece of the stack, which stays in the cache, and copies from
 /// there.
-static void buildReductionStream(CodeBuilder &code) {
+static void buildReductionStream(CodeBuilder &code,
+                                 const HelperOptions &options) {
   constexpr int64_t pieceBytes = 16384;
+  SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
+                             code.i64};
+  if (options.chooses())
+    types.push_back(code.i32);
   code.function(std::string(helper::reduceElements) + helper::streamSuffix,
-                {code.pointer, code.pointer, code.pointer, code.i64},
-                [&](ValueRange arguments) {
+                types, [&](ValueRange arguments) {
                   Value bytes = arguments[3], piece = code.c64(pieceBytes);
                   Value stack = code.allocate(piece, lineBytes);
                   code.loop(code.c64(0), bytes, piece, [&](Value offset) {
@@ -111,8 +115,9 @@ static void buildReductionStream(CodeBuilder &code) {
                     Value to = code.at(arguments[0], offset);
                     Value lhs = code.at(arguments[1], offset);
                     Value rhs = code.at(arguments[2], offset);
-                    code.call(helper::reduceElements,
-                              {stack, lhs, rhs, length});
+                    SmallVector<Value> operands = {stack, lhs, rhs, length};
+                    llvm::append_range(operands, arguments.drop_front(4));
+                    code.call(options.elementsHelper(), operands);
                     code.call(std::string(helper::copy) + helper::streamSuffix,
                               {to, stack, length});
                   });
@@ -122,11 +127,11 @@ static void buildReductionStream(CodeBuilder &code) {
 void coll::buildHostLoops(CodeBuilder &code, const HelperOptions &options) {
   buildCopy(code);
   buildCopyStream(code);
-  if (!options.reduction)
+  if (!options.reduces())
     return;
-  buildReduction(code, *options.reduction, helper::reduceElements,
-                 /*divides=*/false);
-  if (options.averages())
-    buildReduction(code, *options.reduction, helper::average, /*divides=*/true);
-  buildReductionStream(code);
+  for (const ReductionLoop &loop : reductionLoops(options, ""))
+    buildReduction(code, loop);
+  buildReductionChoice(code, options, "",
+                       {code.pointer, code.pointer, code.pointer, code.i64});
+  buildReductionStream(code, options);
 }

@@ -10,6 +10,7 @@
 #include "CodeBuilder.h"
 #include "FlagCode.h"
 #include "Helpers.h"
+#include "ReductionChoice.h"
 
 #include "sccl/ABI/HelperNames.h"
 
@@ -35,8 +36,9 @@ namespace {
 class LLLoopBuilder {
 public:
   LLLoopBuilder(CodeBuilder &code, const HelperOptions &options,
-                const LLShape &shape, bool divides)
-      : code(code), options(options), shape(shape), divides(divides) {}
+                const LLShape &shape, const ReductionLoop *reduction = nullptr)
+      : code(code), options(options), shape(shape), reduction(reduction),
+        divides(reduction && reduction->divides) {}
 
   void build(const std::string &name) {
     // The destination, its sources, bytes, launch, abort word, divisor.
@@ -183,9 +185,8 @@ private:
   }
 
   ReduceBuilder reducer() {
-    unsigned elements = llDataBytes / options.reduction->element.bytes;
-    return ReduceBuilder(code, *options.reduction,
-                         elements == 1 ? 0 : elements);
+    unsigned elements = llDataBytes / reduction->op.element.bytes;
+    return ReduceBuilder(code, reduction->op, elements == 1 ? 0 : elements);
   }
 
   /// The elements of a word are reduced side by side, also those beyond the
@@ -203,6 +204,7 @@ private:
   CodeBuilder &code;
   const HelperOptions &options;
   const LLShape &shape;
+  const ReductionLoop *reduction; ///< unless it copies
   bool divides;
   Value bytes, launch, abort, divisor;
   Value stamp;                        ///< the launch where LL words have it
@@ -220,12 +222,12 @@ std::optional<std::string> coll::whyNoLL(const ElementOp &op) {
 
 void coll::buildLLLoops(CodeBuilder &code, const HelperOptions &options,
                         const LLShape &shape) {
-  auto build = [&](const char *name, bool divides) {
-    LLLoopBuilder(code, options, shape, divides).build(name + shape.suffix());
-  };
+  std::string suffix = shape.suffix();
   if (!shape.reduces)
-    return build(helper::copy, false);
-  build(helper::reduceElements, false);
-  if (options.averages())
-    build(helper::average, true);
+    return LLLoopBuilder(code, options, shape).build(helper::copy + suffix);
+  for (const ReductionLoop &loop : reductionLoops(options, suffix))
+    LLLoopBuilder(code, options, shape, &loop).build(loop.name);
+  buildReductionChoice(code, options, suffix,
+                       {code.pointer, code.pointer, code.pointer, code.i64,
+                        code.i32, code.pointer});
 }

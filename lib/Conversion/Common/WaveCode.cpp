@@ -17,6 +17,11 @@
 
 using namespace sccl::coll;
 
+mlir::Value sccl::coll::buildUniform(CodeBuilder &code, mlir::Value value) {
+  return mlir::ROCDL::ReadfirstlaneOp::create(code.ops(), code.loc(),
+                                              value.getType(), value);
+}
+
 void sccl::coll::buildWaitForMemory(CodeBuilder &code) {
   // vmcnt(0), and nothing of other counters, on all of gfx9.
   constexpr unsigned vmcnt0 = 3952;

@@ -8,9 +8,15 @@
 #ifndef SCCL_LIB_CONVERSION_COMMON_WAVECODE_H
 #define SCCL_LIB_CONVERSION_COMMON_WAVECODE_H
 
+#include "mlir/IR/Value.h"
+
 namespace sccl::coll {
 
 class CodeBuilder;
+
+/// `value`, which all threads of the wave have, as one that LLVM knows to be
+/// so.
+mlir::Value buildUniform(CodeBuilder &code, mlir::Value value);
 
 /// Builds a wait until all loads and stores of the wave are done.
 void buildWaitForMemory(CodeBuilder &code);

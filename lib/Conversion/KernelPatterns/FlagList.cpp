@@ -46,7 +46,17 @@ void collk::createFlagList(OpBuilder &builder, Location loc,
                          /*alignment=*/tableUnitBytes, space);
 }
 
-LogicalResult collk::noteNeeds(ProgramOp program, const coll::ElementOp &op,
+std::vector<coll::ElementOp> collk::reductionsOf(ArrayRef<Element> elements,
+                                                 Element element,
+                                                 ArrayRef<Reduction> reductions,
+                                                 Reduction reduction,
+                                                 bool convertsHalves) {
+  return coll::makeElementOps(
+      elements.empty() ? ArrayRef(element) : elements,
+      reductions.empty() ? ArrayRef(reduction) : reductions, convertsHalves);
+}
+
+LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
                                HelperOptions &options) {
   bool hasReducingLL = false;
   program.walk([&](Operation *each) {
@@ -60,12 +70,13 @@ LogicalResult collk::noteNeeds(ProgramOp program, const coll::ElementOp &op,
     if (shape.any())
       options.ll.insert(shape);
     if (shape.reduces)
-      options.reduction = op;
+      options.reductions = ops;
     hasReducingLL |= shape.reduces && shape.any();
   });
   if (!hasReducingLL)
     return success();
-  if (std::optional<std::string> reason = coll::whyNoLL(op))
-    return program.emitError(*reason);
+  for (const coll::ElementOp &op : ops)
+    if (std::optional<std::string> reason = coll::whyNoLL(op))
+      return program.emitError(*reason);
   return success();
 }

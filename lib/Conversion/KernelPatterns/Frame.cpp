@@ -16,7 +16,8 @@ using namespace sccl::collk;
 
 SmallVector<Type> collk::argumentTypes(Type pointer) {
   SmallVector<Type> types(unsigned(Argument::Count), pointer);
-  for (Argument size : {Argument::Segment, Argument::Distance})
+  for (Argument size :
+       {Argument::Segment, Argument::Distance, Argument::Reduction})
     types[unsigned(size)] = IntegerType::get(pointer.getContext(), 64);
   return types;
 }

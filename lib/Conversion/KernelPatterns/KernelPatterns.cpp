@@ -277,11 +277,11 @@ public:
 
 protected:
   /// Replaces `op` by a call of `helper` for each repetition. `slots` are the
-  /// destination and the sources.
+  /// destination and the sources, `more` what the helper takes beside.
   void emit(Op op, ConversionPatternRewriter &rewriter,
             typename Pattern<Op>::OneToN adaptor, StringRef helper,
             const LLShape &shape, ArrayRef<ValueRange> slots,
-            Value divisor) const {
+            ValueRange more = {}) const {
     Location loc = op.getLoc();
     OpBuilder::InsertionGuard guard(rewriter);
     Value turn;
@@ -306,8 +306,7 @@ protected:
     } else if (this->lowering.isHost) {
       operands.push_back(countSlots(op, rewriter));
     }
-    if (divisor)
-      operands.push_back(divisor);
+    llvm::append_range(operands, more);
     std::string name = helper.str() + (shape.any() ? shape.suffix() : "");
     this->call(rewriter, loc, name, operands);
     rewriter.eraseOp(op);
@@ -349,7 +348,7 @@ struct LowerCopy : TransferPattern<CopyOp> {
   LogicalResult matchAndRewrite(CopyOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     emit(op, rewriter, adaptor, helper::transfer, shapeOf(op),
-         {adaptor.getDst(), adaptor.getSrc()}, /*divisor=*/Value());
+         {adaptor.getDst(), adaptor.getSrc()});
     return success();
   }
 };
@@ -358,12 +357,16 @@ struct LowerReduce : TransferPattern<ReduceOp> {
   using TransferPattern::TransferPattern;
   LogicalResult matchAndRewrite(ReduceOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
-    Value divisor;
+    SmallVector<Value> more;
     if (lowering.averages)
-      divisor = op.getDivisor() ? adaptor.getDivisor().front()
-                                : constant(rewriter, op.getLoc(), 0);
+      more.push_back(op.getDivisor() ? adaptor.getDivisor().front()
+                                     : constant(rewriter, op.getLoc(), 0));
+    if (lowering.chooses)
+      more.push_back(
+          arith::TruncIOp::create(rewriter, op.getLoc(), rewriter.getI32Type(),
+                                  argument(rewriter, op, Argument::Reduction)));
     emit(op, rewriter, adaptor, helper::reduce, shapeOf(op),
-         {adaptor.getDst(), adaptor.getLhs(), adaptor.getRhs()}, divisor);
+         {adaptor.getDst(), adaptor.getLhs(), adaptor.getRhs()}, more);
     return success();
   }
 };

@@ -43,6 +43,7 @@ private:
 struct KernelLowering {
   mlir::Type pointer;    ///< to memory of the device
   bool averages = false; ///< reductions divide
+  bool chooses = false;  ///< a launch says which reduction
   bool isHost = false;
   /// On a host, chunks in the buffers of all ranks; none if a table says it.
   std::optional<uint32_t> slots;
@@ -59,9 +60,18 @@ llvm::LogicalResult lowerKernels(mlir::Operation *scope,
 void createFlagList(mlir::OpBuilder &builder, mlir::Location loc,
                     const KernelLowering &lowering);
 
+/// Each of `reductions` on each of `elements`, or where there are none the
+/// single `reduction` or `element`.
+std::vector<coll::ElementOp> reductionsOf(llvm::ArrayRef<Element> elements,
+                                          Element element,
+                                          llvm::ArrayRef<Reduction> reductions,
+                                          Reduction reduction,
+                                          bool convertsHalves);
+
 /// Sets what the helpers for `program` must be able to do, but not for whom.
 /// Emits an error and fails if elements do not fit into its LL words.
-llvm::LogicalResult noteNeeds(ProgramOp program, const coll::ElementOp &op,
+llvm::LogicalResult noteNeeds(ProgramOp program,
+                              llvm::ArrayRef<coll::ElementOp> ops,
                               coll::HelperOptions &options);
 
 } // namespace sccl::collk

@@ -71,13 +71,6 @@ struct ConvertKernelToGPUPass
       return module.emitError()
              << "block-size is " << blockSize.getValue()
              << ", expected a multiple of 64 between 64 and 1024";
-    // Programs that do not reduce have no use for them, but a mistake is one.
-    Result<coll::ElementOp> op =
-        coll::makeElementOp(elementType(element).name, toString(reduction),
-                            /*convertsHalves=*/true);
-    if (!op)
-      return module.emitError(op.error());
-    elementOp = *op;
     return success();
   }
 
@@ -88,7 +81,10 @@ struct ConvertKernelToGPUPass
     options.target =
         target == "nvvm" ? coll::HelperTarget::NVVM : coll::HelperTarget::ROCDL;
     options.blockSize = blockSize;
-    if (failed(noteNeeds(program, *elementOp, options)))
+    if (failed(noteNeeds(program,
+                         reductionsOf(elements, element, reductions, reduction,
+                                      /*convertsHalves=*/true),
+                         options)))
       return failure();
     auto hasSteps = [](KernelOp kernel) {
       return kernel.getStep().has_value();
@@ -106,6 +102,7 @@ struct ConvertKernelToGPUPass
     KernelLowering lowering;
     lowering.pointer = LLVM::LLVMPointerType::get(&getContext(), addressSpace);
     lowering.averages = options.averages();
+    lowering.chooses = options.chooses();
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
     KernelFunctions functions(builder, program, lowering, blockSize);
     functions.create(virtualRanks);
@@ -118,7 +115,5 @@ struct ConvertKernelToGPUPass
     program.erase();
     return success();
   }
-
-  std::optional<coll::ElementOp> elementOp;
 };
 } // namespace

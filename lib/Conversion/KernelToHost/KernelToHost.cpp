@@ -35,20 +35,16 @@ struct ConvertKernelToHostPass
     options.target = coll::HelperTarget::Host;
     options.cacheBytes = cacheBytes;
     // LLVM would call a run-time library on a CPU without the instructions.
-    Result<coll::ElementOp> op =
-        coll::makeElementOp(elementType(element).name, toString(reduction),
-                            /*convertsHalves=*/false);
-    if (!op) {
-      module.emitError(op.error());
-      return signalPassFailure();
-    }
+    std::vector<coll::ElementOp> ops =
+        reductionsOf(elements, element, reductions, reduction,
+                     /*convertsHalves=*/false);
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     for (ProgramOp program : programs) {
       if (!program.getHost()) {
         program.emitOpError("is for the threads of thread blocks");
         return signalPassFailure();
       }
-      if (failed(noteNeeds(program, *op, options)))
+      if (failed(noteNeeds(program, ops, options)))
         return signalPassFailure();
     }
     for (ProgramOp program : programs)
@@ -62,6 +58,7 @@ struct ConvertKernelToHostPass
     KernelLowering lowering;
     lowering.pointer = LLVM::LLVMPointerType::get(&getContext());
     lowering.averages = options.averages();
+    lowering.chooses = options.chooses();
     lowering.isHost = true;
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
     bool hasTables = false;

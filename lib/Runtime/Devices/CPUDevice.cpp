@@ -88,7 +88,8 @@ public:
 class CPUFunction : public DeviceFunction {
 public:
   using Entry = void (*)(void *, void *, void *, void *, PeerEntry *,
-                         uint64_t *, uint64_t, uint64_t, const void *);
+                         uint64_t *, uint64_t, uint64_t, const void *,
+                         uint64_t);
   std::shared_ptr<void> library;
   Entry entry = nullptr;
 };
@@ -153,7 +154,7 @@ public:
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
         arguments.peers, arguments.abort, arguments.segment, arguments.distance,
-        arguments.table);
+        arguments.table, arguments.reduction);
     return {};
   }
 

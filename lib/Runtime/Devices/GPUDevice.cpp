@@ -158,9 +158,10 @@ Status GPUDevice::launchBlocks(const DeviceFunction &function,
 Status GPUDevice::launch(const DeviceFunction &function,
                          const LaunchArguments &arguments, void *stream) {
   LaunchArguments values = arguments;
-  void *parameters[] = {&values.input,   &values.output,   &values.scratch,
-                        &values.control, &values.peers,    &values.abort,
-                        &values.segment, &values.distance, &values.table};
+  void *parameters[] = {&values.input,    &values.output,   &values.scratch,
+                        &values.control,  &values.peers,    &values.abort,
+                        &values.segment,  &values.distance, &values.table,
+                        &values.reduction};
   return launchBlocks(function, parameters, stream);
 }
 

@@ -33,7 +33,8 @@ Status VirtualRanks::prepare() {
 
 Status VirtualRanks::load(const LoadedPlan &plan,
                           std::vector<Program> &programs) {
-  for (Program &program : programs)
+  for (Program &program : programs) {
+    SharedFunctions loaded(plan, device);
     for (size_t i = 0; i < program.kernels.size(); ++i) {
       // Where hosts copy, kernels wait for nobody.
       const plan::KernelInfo *kernel = program.kernels[i];
@@ -47,15 +48,13 @@ Status VirtualRanks::load(const LoadedPlan &plan,
                     "at the same time; compile the plan with --virtual-ranks"};
       if (!isLeader())
         continue;
-      llvm::StringRef code;
-      if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
-        return status;
-      if (Status status = device.load(
-              code, kernel->virtualSymbol, blocksOfAll(*program.info),
+      if (Status status = loaded.load(
+              kernel->blob, kernel->virtualSymbol, blocksOfAll(*program.info),
               kernel->blockSize, program.virtualKernels[i]);
           !status.ok())
         return status;
     }
+  }
   return {};
 }
 

@@ -70,7 +70,7 @@ coll.topology @pair ranks = 2 {
 
 // One kernel per rank, one block per channel; each op is one call.
 // CHECK-LABEL: gpu.func @sum_rank0(
-// CHECK-SAME:    %[[INPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[OUTPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr<1>, %[[CONTROL:[a-z0-9]+]]: !llvm.ptr<1>, %[[PEERS:[a-z0-9]+]]: !llvm.ptr<1>, %[[ABORT:[a-z0-9]+]]: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>) kernel
+// CHECK-SAME:    %[[INPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[OUTPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr<1>, %[[CONTROL:[a-z0-9]+]]: !llvm.ptr<1>, %[[PEERS:[a-z0-9]+]]: !llvm.ptr<1>, %[[ABORT:[a-z0-9]+]]: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64) kernel
 // CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 1, 1, 1>
 // CHECK:         scf.index_switch
 // CHECK:         case 0 {

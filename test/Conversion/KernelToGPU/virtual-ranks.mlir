@@ -30,7 +30,7 @@
 // CHECK:             llvm.call @coll_signal(
 // CHECK:             llvm.call @coll_end(
 // CHECK:         case 1 {
-// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][72] : {{.*}}, i8
+// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][80] : {{.*}}, i8
 // CHECK:           llvm.getelementptr %[[RECORD]][24] : {{.*}}, i8
 // CHECK:           scf.if
 // CHECK:             llvm.call @coll_begin(
@@ -49,7 +49,7 @@
 // TABLE:         %[[FOUND:.*]]:2 = scf.for
 // TABLE:           llvm.load
 // TABLE:           arith.cmpi ule
-// TABLE:         arith.muli %{{.*}}, %c72_i64
+// TABLE:         arith.muli %{{.*}}, %c80_i64
 // TABLE:         llvm.icmp "ne"
 // TABLE:         scf.if
 // TABLE:           scf.while

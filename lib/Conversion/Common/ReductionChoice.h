@@ -1,0 +1,50 @@
+//===- ReductionChoice.h - Code for several reductions ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of a program for ten element types and five reductions, only the loop over
+// elements differs. Such a program is compiled once: each launch passes the
+// number of a reduction, and for each run of chunks a function chooses the
+// loop.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_CONVERSION_COMMON_REDUCTIONCHOICE_H
+#define SCCL_LIB_CONVERSION_COMMON_REDUCTIONCHOICE_H
+
+#include "Helpers.h"
+
+#include "mlir/IR/Types.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace sccl::coll {
+
+class CodeBuilder;
+
+/// A function with a loop over elements.
+struct ReductionLoop {
+  std::string name;
+  ElementOp op;
+  bool divides; ///< by an operand that follows the others
+};
+
+/// The loops that `options` ask for; `suffix` is that of an LLShape. A single
+/// reduction has the name @coll_reduce_elements, and @coll_average. Of several,
+/// those that are the same without division have one loop.
+std::vector<ReductionLoop> reductionLoops(const HelperOptions &options,
+                                          llvm::StringRef suffix);
+
+/// Builds @coll_choose_elements, and for averages @coll_choose_average, which
+/// call one of several loops with operands of `types`. They have one operand
+/// more, the number of a reduction. Builds nothing for a single reduction.
+void buildReductionChoice(CodeBuilder &code, const HelperOptions &options,
+                          llvm::StringRef suffix,
+                          llvm::ArrayRef<mlir::Type> types);
+
+} // namespace sccl::coll
+
+#endif // SCCL_LIB_CONVERSION_COMMON_REDUCTIONCHOICE_H
