@@ -12,6 +12,7 @@
 
 #include "RandomSchedule.h"
 #include "RingSchedules.h"
+#include "ScheduleChecking.h"
 #include "SlowReplay.h"
 
 #include <gtest/gtest.h>
@@ -19,65 +20,6 @@
 #include <map>
 
 using namespace sccl;
-
-using Kind = CollectiveKind;
-using Rule = Violation::Rule;
-constexpr SendAction copy = SendAction::Copy;
-constexpr SendAction reduce = SendAction::Reduce;
-constexpr SendPayload current = SendPayload::Current;
-constexpr SendPayload input = SendPayload::Input;
-
-static Topology builtin(std::string_view spec) {
-  return *makeBuiltinTopology(spec);
-}
-
-static Collective make(Kind kind, unsigned numRanks, unsigned chunks,
-                       unsigned root = 0) {
-  return *Collective::make(kind, numRanks, chunks, root);
-}
-
-static void expectAccepted(const Topology &t, const Collective &c,
-                           const Schedule &s) {
-  std::optional<Violation> found = checkSchedule(t, c, s);
-  EXPECT_FALSE(found) << found->message;
-}
-
-/// The violation, which must be there.
-static Violation rejected(const Topology &t, const Collective &c,
-                          const Schedule &s) {
-  std::optional<Violation> found = checkSchedule(t, c, s);
-  if (found)
-    return *found;
-  ADD_FAILURE() << "accepted";
-  return Violation{};
-}
-
-/// What a violation says of one send.
-static void expectAt(const Violation &v, Rule rule, unsigned step, size_t send,
-                     std::string_view message) {
-  EXPECT_EQ(v.rule, rule) << v.message;
-  EXPECT_EQ(v.step, step);
-  EXPECT_EQ(v.send, send);
-  EXPECT_EQ(v.message, message);
-}
-
-/// Dropping or repeating any one send of a schedule without waste
-/// must be noticed.
-static void expectNoSendToSpare(const Topology &t, const Collective &c,
-                                const Schedule &s) {
-  expectAccepted(t, c, s);
-  for (size_t step = 0; step < s.steps.size(); ++step)
-    for (size_t i = 0; i < s.steps[step].sends.size(); ++i) {
-      Schedule dropped = s, repeated = s;
-      std::vector<Send> &sends = dropped.steps[step].sends;
-      sends.erase(sends.begin() + i);
-      EXPECT_TRUE(checkSchedule(t, c, dropped)) << step << " " << i;
-      repeated.steps[step].sends.push_back(s.steps[step].sends[i]);
-      repeated.steps[step].rounds = 100;
-      Rule rule = rejected(t, c, repeated).rule;
-      EXPECT_TRUE(rule == Rule::RedundantSend || rule == Rule::Contribution);
-    }
-}
 
 //===----------------------------------------------------------------------===//
 // Accepted
@@ -311,110 +253,6 @@ TEST(ScheduleChecker, ReceivedTwiceInAStep) {
   expectAt(rejected(builtin("ring:4"), make(Kind::Broadcast, 4, 1), s),
            Rule::RedundantSend, 1, 1,
            "rank 2 receives chunk 0 twice in step 1");
-}
-
-//===----------------------------------------------------------------------===//
-// Combining
-//===----------------------------------------------------------------------===//
-
-static Violation reductionOn(std::string_view spec, Kind kind,
-                             std::vector<Step> steps) {
-  Topology t = builtin(spec);
-  return rejected(t, make(kind, t.numRanks(), 1), Schedule{std::move(steps)});
-}
-
-TEST(ScheduleChecker, ContributionTwice) {
-  Violation v = reductionOn(
-      "line:3", Kind::Reduce,
-      {{1, {{0, 2, 1, reduce}}}, {1, {{0, 2, 1, reduce}, {0, 1, 0, reduce}}}});
-  expectAt(v, Rule::Contribution, 1, 0,
-           "rank 1 would count the contribution of rank 2 to chunk 0 twice in "
-           "step 1");
-  EXPECT_EQ(v.rank, 1u);
-  EXPECT_EQ(v.chunk, 0u);
-}
-
-TEST(ScheduleChecker, ContributionTwiceInOneStep) {
-  // Ranks 1 and 3 both hold the contribution of 2 when they send to 0.
-  Violation v = reductionOn("ring:4", Kind::Reduce,
-                            {{1, {{0, 2, 1, reduce}, {0, 2, 3, reduce}}},
-                             {1, {{0, 1, 0, reduce}, {0, 3, 0, reduce}}}});
-  expectAt(v, Rule::Contribution, 1, 1,
-           "rank 0 would count the contribution of rank 2 to chunk 0 twice in "
-           "step 1");
-}
-
-TEST(ScheduleChecker, CopyNextToAnotherArrival) {
-  for (SendAction other : {copy, reduce}) {
-    Violation v = reductionOn("line:3", Kind::AllReduce,
-                              {{1, {{0, 0, 1, copy}, {0, 2, 1, other}}}});
-    expectAt(v, Rule::RedundantSend, 0, 1,
-             "rank 1 receives chunk 0 twice in step 0");
-    v = reductionOn("line:3", Kind::AllReduce,
-                    {{1, {{0, 0, 1, other}, {0, 2, 1, copy}}}});
-    EXPECT_EQ(v.rule, Rule::RedundantSend);
-    EXPECT_EQ(v.send, 1u);
-  }
-}
-
-TEST(ScheduleChecker, CopyThatChangesNothing) {
-  expectAt(reductionOn("mesh:2", Kind::AllReduce,
-                       {{1, {{0, 0, 1, reduce}, {0, 1, 0, reduce}}},
-                        {1, {{0, 1, 0, copy}}}}),
-           Rule::RedundantSend, 1, 0,
-           "rank 0 already holds chunk 0 before step 1");
-}
-
-TEST(ScheduleChecker, CopyReplacesContributions) {
-  // Rank 1's own contribution is lost when rank 0 overwrites it.
-  Violation v = reductionOn("line:3", Kind::AllReduce,
-                            {{1, {{0, 0, 1, copy}}},
-                             {1, {{0, 1, 2, reduce}}},
-                             {1, {{0, 2, 1, copy}}},
-                             {1, {{0, 1, 0, copy}}}});
-  EXPECT_EQ(v.rule, Rule::Postcondition);
-  EXPECT_EQ(v.message,
-            "rank 0 lacks the contribution of rank 1 to chunk 0 after step 3");
-  EXPECT_EQ(v.step, 3u);
-  EXPECT_EQ(v.rank, 0u);
-  EXPECT_EQ(v.chunk, 0u);
-}
-
-TEST(ScheduleChecker, RanksThatDoNotContribute) {
-  // Ranks 0 and 2 contribute to what rank 1 must hold.
-  RankChunkSet pre(3, 1), post(3, 1);
-  pre.insert(0, 0);
-  pre.insert(2, 0);
-  post.insert(1, 0);
-  Collective c = *Collective::makeCustom("sum", 1, true, pre, post);
-  Topology line = builtin("line:3");
-  Schedule s;
-  s.steps = {{1, {{0, 0, 1, reduce}, {0, 2, 1, reduce}}}};
-  expectAccepted(line, c, s);
-  s.steps = {{1, {{0, 0, 1, copy}}}, {1, {{0, 2, 1, reduce}}}};
-  expectAccepted(line, c, s);
-  s.steps = {{1, {{0, 1, 0, reduce}}}};
-  EXPECT_EQ(rejected(line, c, s).message,
-            "rank 1 does not hold chunk 0 before step 0");
-  s.steps = {{1, {{0, 0, 1, copy}}}, {1, {{0, 1, 2, reduce, input}}}};
-  EXPECT_EQ(rejected(line, c, s).message,
-            "rank 1 has no input for chunk 0 to send in step 1");
-  EXPECT_EQ(rejected(line, c, Schedule()).message,
-            "rank 1 lacks chunk 0 after 0 steps");
-}
-
-TEST(ScheduleChecker, EachChunkHasItsOwnContributors) {
-  // Ranks 0 and 1 contribute to chunk 0, only rank 1 to chunk 1.
-  RankChunkSet pre(2, 2), post(2, 2);
-  pre.insert(0, 0);
-  pre.insert(1, 0);
-  pre.insert(1, 1);
-  post.insert(0, 0);
-  post.insert(1, 1);
-  Collective c = *Collective::makeCustom("sums", 1, true, pre, post);
-  Schedule s;
-  s.steps = {{1, {{0, 1, 0, reduce}}}};
-  expectAccepted(builtin("mesh:2"), c, s);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,11 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Solver/Solver.h"
-
-#include "sccl/Check/ScheduleChecker.h"
-
-#include <gtest/gtest.h>
+#include "SolverTesting.h"
 
 #include <chrono>
 #include <csignal>
@@ -22,70 +18,9 @@
 #include <thread>
 
 using namespace sccl;
+using namespace sccl::test;
 
 namespace {
-
-Topology builtin(std::string_view spec) {
-  auto topology = makeBuiltinTopology(spec);
-  EXPECT_TRUE(topology) << topology.error();
-  return *topology;
-}
-
-Instance instanceOf(Topology topology, Collective collective, unsigned steps,
-                    unsigned rounds) {
-  auto instance =
-      Instance::make(std::move(topology), std::move(collective), steps, rounds);
-  EXPECT_TRUE(instance) << instance.error();
-  return *instance;
-}
-
-/// The instance (C, S, R) of a named collective with root 0.
-Instance named(std::string_view spec, CollectiveKind kind, unsigned chunks,
-               unsigned steps, unsigned rounds) {
-  Topology topology = builtin(spec);
-  auto collective = Collective::make(kind, topology.numRanks(), chunks);
-  EXPECT_TRUE(collective) << collective.error();
-  return instanceOf(std::move(topology), *collective, steps, rounds);
-}
-
-std::string detail(const Outcome &outcome) {
-  if (auto *no = std::get_if<Unsatisfiable>(&outcome))
-    return no->reason;
-  if (auto *unknown = std::get_if<Unknown>(&outcome))
-    return unknown->reason;
-  if (auto *failed = std::get_if<Failed>(&outcome))
-    return failed->message;
-  return "";
-}
-
-/// Checks the schedule of `result`, which must be there, against `instance`.
-void expectSchedule(const Instance &instance, const SynthesisResult &result) {
-  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
-  ASSERT_TRUE(satisfied) << statusName(result.outcome) << ": "
-                         << detail(result.outcome);
-  const Schedule &schedule = satisfied->schedule;
-  EXPECT_EQ(schedule.steps.size(), instance.steps);
-  EXPECT_EQ(schedule.rounds(), instance.rounds);
-  auto violation =
-      checkSchedule(instance.topology, instance.collective, schedule);
-  EXPECT_FALSE(violation) << violation->message;
-  Schedule normal = schedule;
-  normal.normalize();
-  EXPECT_EQ(schedule, normal);
-}
-
-constexpr std::string_view dgx1 = "dgx1";
-constexpr std::string_view amd = "amd_z52";
-
-class Z3Test : public testing::Test {
-protected:
-  void SetUp() override {
-    for (const auto &backend : solverBackends())
-      if (backend->name() == "z3")
-        return;
-    GTEST_SKIP() << "built without z3";
-  }
-};
 
 /// Everything that both encodings answer quickly.
 class EncodingTest : public Z3Test,
@@ -454,108 +389,6 @@ TEST_F(Z3Test, SeveralAtOnce) {
     thread.join();
   for (const SynthesisResult &result : results)
     expectSchedule(instance, result);
-}
-
-//===----------------------------------------------------------------------===//
-// Refusals
-//===----------------------------------------------------------------------===//
-
-TEST_F(Z3Test, DistanceRefutes) {
-  SynthesisResult result =
-      synthesize(named(amd, CollectiveKind::AllGather, 1, 3, 4));
-  EXPECT_EQ(statusName(result.outcome), "unsatisfiable");
-  EXPECT_EQ(result.engine, "distance");
-  EXPECT_EQ(detail(result.outcome),
-            "chunk 0 needs 4 steps to reach rank 4, S is 3");
-}
-
-// The engine alone, without the test by distance before it, must agree.
-TEST_F(Z3Test, EngineRefutesDistance) {
-  Instance instance = named(amd, CollectiveKind::AllGather, 1, 3, 4);
-  for (Encoding encoding : {Encoding::Direct, Encoding::Paper}) {
-    SolverOptions options;
-    options.encoding = encoding;
-    for (const auto &backend : solverBackends()) {
-      if (backend->name() != "z3")
-        continue;
-      SynthesisResult result = backend->solve(instance, options);
-      EXPECT_EQ(statusName(result.outcome), "unsatisfiable");
-    }
-  }
-}
-
-TEST_F(Z3Test, UnknownEngine) {
-  SynthesisResult result =
-      synthesize(named(dgx1, CollectiveKind::AllGather, 1, 2, 2), {}, "yices");
-  EXPECT_EQ(statusName(result.outcome), "failed");
-  std::string message = detail(result.outcome);
-  EXPECT_EQ(
-      message.rfind("unknown engine 'yices', the known ones are: auto", 0), 0u)
-      << message;
-  EXPECT_NE(message.find("z3"), std::string::npos);
-}
-
-TEST_F(Z3Test, CombiningByParts) {
-  Instance instance = named(dgx1, CollectiveKind::AllReduce, 8, 4, 4);
-  SynthesisResult result = synthesize(instance, {}, "z3");
-  EXPECT_EQ(statusName(result.outcome), "satisfiable")
-      << detail(result.outcome);
-  EXPECT_EQ(result.engine, "compose/z3/direct");
-}
-
-TEST_F(Z3Test, CombiningAtOnce) {
-  // No composition has so few steps.
-  SynthesisResult result =
-      synthesize(named(dgx1, CollectiveKind::AllReduce, 2, 2, 2), {}, "z3");
-  EXPECT_EQ(statusName(result.outcome), "satisfiable")
-      << detail(result.outcome);
-  EXPECT_EQ(result.engine, "z3/direct");
-  Instance refuted = named(dgx1, CollectiveKind::AllReduce, 3, 2, 2);
-  result = synthesize(refuted, {}, "z3");
-  EXPECT_EQ(statusName(result.outcome), "unsatisfiable")
-      << detail(result.outcome);
-  SolverOptions paper;
-  paper.encoding = Encoding::Paper;
-  result = synthesize(refuted, paper, "z3");
-  EXPECT_EQ(statusName(result.outcome), "unknown");
-  EXPECT_NE(detail(result.outcome)
-                .find("the encoding of the paper has no "
-                      "reductions"),
-            std::string::npos)
-      << detail(result.outcome);
-}
-
-TEST_F(Z3Test, MalformedInstance) {
-  Instance instance = named(dgx1, CollectiveKind::AllGather, 1, 2, 2);
-  instance.rounds = 1;
-  SynthesisResult result = synthesize(instance);
-  EXPECT_EQ(statusName(result.outcome), "failed");
-  EXPECT_EQ(detail(result.outcome),
-            "the instance has 1 rounds, at least one for each of its 2 steps "
-            "is needed");
-}
-
-TEST(Solver, BoundsRefuteWhatTakesLong) {
-  // No engine decides this within minutes.
-  Instance instance = named("torus:8x8", CollectiveKind::AllToAll, 64, 9, 63);
-  SynthesisResult result = synthesize(instance);
-  const auto *refuted = std::get_if<Unsatisfiable>(&result.outcome);
-  ASSERT_TRUE(refuted) << statusName(result.outcome);
-  EXPECT_EQ(result.engine, "bound");
-  EXPECT_EQ(refuted->reason,
-            "refuted by a bound: R/C is 63/64 and must be at least 1");
-  SolverOptions options;
-  options.maxWork = 100'000;
-  options.useBounds = false;
-  result = synthesize(instance, options);
-  EXPECT_EQ(statusName(result.outcome), "unknown");
-}
-
-TEST(Solver, StatusNames) {
-  EXPECT_EQ(statusName(Satisfied{}), "satisfiable");
-  EXPECT_EQ(statusName(Unsatisfiable{}), "unsatisfiable");
-  EXPECT_EQ(statusName(Unknown{}), "unknown");
-  EXPECT_EQ(statusName(Failed{}), "failed");
 }
 
 } // namespace
