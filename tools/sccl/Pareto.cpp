@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -310,6 +311,7 @@ public:
             const CollectiveFamily &family, const FrontierOptions &options)
       : report(report), topology(topology), family(family),
         maxSteps(options.maxSteps),
+        whole(options.timeoutSeconds > 0 ? options.timeoutSeconds : INFINITY),
         limits{options.timeoutSeconds, 0, options.solver.interrupt},
         deadline(limits), progress("pipelining " + describe(topology, family)) {
   }
@@ -317,8 +319,9 @@ public:
   void print() {
     PipelinedDepths depths(topology, family.kind, family.root);
     for (unsigned steps = 1; steps <= maxSteps; ++steps) {
-      if (deadline.isOver() ||
-          isLeast([&] { return depths.at(steps, limits).schedule; }))
+      // Half of the time is left for any depth, which takes less as a rule.
+      if (deadline.isOver() || 2 * deadline.elapsedSeconds() > whole ||
+          isLeast(0.5, [&] { return depths.at(steps, limits).schedule; }))
         break;
       progress.setDetail("S = " + std::to_string(steps + 1));
     }
@@ -326,7 +329,7 @@ public:
       return;
     progress.setDetail("any S");
     known.reset();
-    isLeast([&] {
+    isLeast(1, [&] {
       return synthesizePipelined(topology, family.kind, family.root, limits);
     });
     if (!known) {
@@ -336,10 +339,12 @@ public:
   }
 
 private:
-  /// Prints what `search` finds, if that is better than what is known. Returns
-  /// whether nothing of any depth is better still.
-  bool isLeast(const std::function<Result<PipelinedSchedule>()> &search) {
-    limits.timeoutSeconds = deadline.remainingLimit();
+  /// Prints what `search` finds within a part of the time that is left, if that
+  /// is better than what is known. Returns whether nothing of any depth is
+  /// better still.
+  bool isLeast(double part,
+               const std::function<Result<PipelinedSchedule>()> &search) {
+    limits.timeoutSeconds = part * deadline.remainingLimit();
     auto begin = std::chrono::steady_clock::now();
     Result<PipelinedSchedule> found = search();
     std::chrono::duration<double> time =
@@ -357,6 +362,7 @@ private:
   const Topology &topology;
   const CollectiveFamily &family;
   const unsigned maxSteps;
+  const double whole; ///< seconds
   SearchLimits limits;
   const Deadline deadline;
   Progress progress;
