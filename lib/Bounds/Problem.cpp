@@ -286,11 +286,8 @@ Problem bounds::makeProblem(const Topology &topology,
                   .symmetries = {}};
   addLimits(problem);
   addCommodities(problem, collective);
-  std::optional<unsigned> fixed;
-  if (isRooted(collective.kind()))
-    fixed = collective.root();
   SymmetryExtender extender(problem);
-  for (const Permutation &ranks : automorphismGenerators(topology, fixed))
+  for (const Permutation &ranks : automorphismGenerators(topology, collective))
     if (std::optional<Symmetry> symmetry = extender.extend(ranks))
       problem.symmetries.push_back(std::move(*symmetry));
   return problem;

@@ -14,9 +14,12 @@
 
 #include "Hash.h"
 
+#include "sccl/Model/RanksByChunk.h"
 #include "sccl/Model/TopologyIdentity.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 using namespace sccl;
 
@@ -44,17 +47,25 @@ uint64_t sccl::fingerprint(const Topology &topology) {
 }
 
 uint64_t sccl::fingerprint(const Collective &collective) {
+  using Ranks = std::vector<unsigned>;
+  std::map<std::pair<Ranks, Ranks>, unsigned> counts;
+  RanksByChunk before(collective.pre()), after(collective.post());
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    ++counts[{before[chunk], after[chunk]}];
+  unsigned divisor = collective.chunks();
+  for (const auto &[ends, count] : counts)
+    divisor = std::gcd(divisor, count);
   Hash hash;
-  hash.add(collective.chunks());
+  hash.add(collective.chunks() / divisor);
   hash.add(collective.combining());
-  hash.add(collective.numChunks());
-  for (const RankChunkSet *set : {&collective.pre(), &collective.post()})
-    for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-      std::vector<unsigned> chunks = set->chunksOf(rank);
-      hash.add(chunks.size());
-      for (unsigned chunk : chunks)
-        hash.add(chunk);
+  for (const auto &[ends, count] : counts) {
+    hash.add(count / divisor);
+    for (const Ranks *ranks : {&ends.first, &ends.second}) {
+      hash.add(ranks->size());
+      for (unsigned rank : *ranks)
+        hash.add(rank);
     }
+  }
   return hash.value();
 }
 

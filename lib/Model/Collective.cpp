@@ -246,9 +246,30 @@ Collective::makeAllGatherV(const std::vector<unsigned> &counts) {
                     std::move(post));
 }
 
+/// Checks that each rank has all chunks of a segment or none.
+static std::optional<Error> checkSegments(const RankChunkSet &set,
+                                          unsigned segmentChunks) {
+  if (segmentChunks == 0 || set.numChunks() % segmentChunks != 0)
+    return Error{std::to_string(set.numChunks()) +
+                 " chunks are no multiple of the " +
+                 std::to_string(segmentChunks) + " of a segment"};
+  for (unsigned rank = 0; segmentChunks > 1 && rank < set.numRanks(); ++rank)
+    for (unsigned chunk : set.chunksOf(rank)) {
+      unsigned first = chunk - chunk % segmentChunks;
+      if (set.countBelow(rank, first + segmentChunks) -
+              set.countBelow(rank, first) !=
+          segmentChunks)
+        return Error{"rank " + std::to_string(rank) + " has chunk " +
+                     std::to_string(chunk) + ", but not all " +
+                     std::to_string(segmentChunks) + " of its segment"};
+    }
+  return std::nullopt;
+}
+
 Result<Collective> Collective::makeCustom(std::string name, unsigned chunks,
                                           bool combining, RankChunkSet pre,
-                                          RankChunkSet post) {
+                                          RankChunkSet post,
+                                          unsigned segmentChunks) {
   auto shape = [](const RankChunkSet &set) {
     return std::to_string(set.numRanks()) + " ranks and " +
            std::to_string(set.numChunks()) + " chunks";
@@ -270,9 +291,11 @@ Result<Collective> Collective::makeCustom(std::string name, unsigned chunks,
         return Error{"rank " + std::to_string(rank) + " must get chunk " +
                      std::to_string(chunk) +
                      ", which no rank holds at the start"};
+  for (const RankChunkSet *set : {&pre, &post})
+    if (std::optional<Error> error = checkSegments(*set, segmentChunks))
+      return *error;
   return Collective(CollectiveKind::Custom, std::move(name), chunks, /*root=*/0,
-                    /*segmentChunks=*/1, combining, std::move(pre),
-                    std::move(post));
+                    segmentChunks, combining, std::move(pre), std::move(post));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,8 @@
 
 #include "ScheduleEdits.h"
 
+#include "sccl/Model/CollectiveFamily.h"
+
 #include <algorithm>
 #include <ranges>
 
@@ -47,8 +49,8 @@ static Result<Collective> joinCollectives(const Collective &first,
                                           const Collective &second) {
   for (CollectiveKind kind : allCollectiveKinds())
     for (unsigned root : {first.root(), second.root()}) {
-      Result<Collective> named =
-          Collective::make(kind, first.numRanks(), first.chunks(), root);
+      CollectiveFamily family{kind, root, first.groups()};
+      Result<Collective> named = family.make(first.numRanks(), first.chunks());
       if (named && named->combining() == first.combining() &&
           named->pre() == first.pre() && named->post() == second.post())
         return named;
@@ -122,7 +124,7 @@ Result<Implementation> sccl::compose(const Implementation &first,
 Result<Implementation> sccl::composeAllReduce(const Implementation &onReversed,
                                               const Implementation &allGather) {
   for (const Implementation *part : {&onReversed, &allGather})
-    if (part->collective.kind() != CollectiveKind::AllGather)
+    if (part->collective.groupKind() != CollectiveKind::AllGather)
       return Error{"all_reduce is composed of two all_gather schedules, got " +
                    quoted(part->collective)};
   Result<Implementation> reduceScatter = invert(onReversed);

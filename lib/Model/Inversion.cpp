@@ -9,6 +9,8 @@
 
 #include "ScheduleEdits.h"
 
+#include "sccl/Model/CollectiveFamily.h"
+
 #include <algorithm>
 #include <ranges>
 
@@ -57,15 +59,35 @@ static Result<Collective> inverseByConditions(const Collective &collective) {
   return Collective::makeCustom(
       collective.name() + "_inverse", collective.chunks(),
       /*combining=*/multicast.has_value(), collective.post(),
-      onlyAsked(collective.pre(), destinations));
+      onlyAsked(collective.pre(), destinations), collective.chunksPerSegment());
+}
+
+/// The number of ranks that take part; in groups, of each group, and nothing if
+/// some are larger than others: then their inverses have different C.
+static std::optional<unsigned> ranksTogether(const Collective &collective) {
+  const RankGroups &groups = collective.groups();
+  if (groups.empty())
+    return collective.numRanks();
+  size_t size = groups.front().size();
+  if (std::ranges::any_of(
+          groups, [&](const auto &group) { return group.size() != size; }))
+    return std::nullopt;
+  return unsigned(size);
 }
 
 Result<Collective> sccl::inverseOf(const Collective &collective) {
-  unsigned ranks = collective.numRanks(), chunks = collective.chunks();
+  std::optional<unsigned> together = ranksTogether(collective);
+  bool isGrouped = !collective.groups().empty();
+  // Chunks of an all_to_all keep their numbers in groups.
+  if (!together ||
+      (isGrouped && collective.groupKind() == CollectiveKind::AllToAll))
+    return inverseByConditions(collective);
+  unsigned ranks = *together, chunks = collective.chunks();
   auto named = [&](CollectiveKind kind, unsigned count) {
-    return Collective::make(kind, ranks, count, collective.root());
+    CollectiveFamily family{kind, collective.root(), collective.groups()};
+    return family.make(collective.numRanks(), count);
   };
-  switch (collective.kind()) {
+  switch (collective.groupKind()) {
   case CollectiveKind::AllGather:
     return named(CollectiveKind::ReduceScatter, chunks * ranks);
   case CollectiveKind::ReduceScatter:

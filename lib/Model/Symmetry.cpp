@@ -15,11 +15,13 @@
 
 #include "Permutations.h"
 
+#include "sccl/Model/RanksByChunk.h"
 #include "sccl/Model/Symmetry.h"
 
 #include <bliss/graph.hh>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -64,10 +66,21 @@ public:
   GraphBuilder(const Topology &topology, bliss::Digraph &graph)
       : topology(topology), graph(graph), limits(topology) {}
   void build(std::optional<unsigned> fixedRank);
+  /// Adds a vertex with edges from the ranks `before` and to those `after`.
+  void addRelation(const std::vector<unsigned> &before,
+                   const std::vector<unsigned> &after, unsigned weight);
 
 private:
   /// What a vertex stands for: the first word of the key of its colour.
-  enum Kind : unsigned { Rank, FixedRank, OutPort, InPort, OneLink, Limit };
+  enum Kind : unsigned {
+    Rank,
+    FixedRank,
+    OutPort,
+    InPort,
+    OneLink,
+    Limit,
+    Relation
+  };
   using Limits = std::vector<const BandwidthLimit *>;
 
   unsigned addVertex(Kind kind, std::vector<Bandwidths> rest) {
@@ -192,6 +205,36 @@ void GraphBuilder::build(std::optional<unsigned> fixedRank) {
   addLinks(outPorts, inPorts);
 }
 
+void GraphBuilder::addRelation(const std::vector<unsigned> &before,
+                               const std::vector<unsigned> &after,
+                               unsigned weight) {
+  unsigned vertex = addVertex(Relation, {{weight}});
+  for (unsigned rank : before)
+    graph.add_edge(rank, vertex);
+  for (unsigned rank : after)
+    graph.add_edge(vertex, rank);
+}
+
+/// Adds what renumberings of the ranks must keep of `collective`: its groups
+/// with their roots, or how many chunks go from which ranks to which.
+static void addCollective(GraphBuilder &builder, const Collective &collective) {
+  for (const std::vector<unsigned> &group : collective.groups()) {
+    std::vector<unsigned> roots;
+    if (isRooted(collective.groupKind()))
+      roots = {group[collective.root()]};
+    builder.addRelation(group, roots, 1);
+  }
+  if (!collective.groups().empty())
+    return;
+  std::map<std::pair<std::vector<unsigned>, std::vector<unsigned>>, unsigned>
+      counts;
+  RanksByChunk before(collective.pre()), after(collective.post());
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    ++counts[{before[chunk], after[chunk]}];
+  for (const auto &[ends, count] : counts)
+    builder.addRelation(ends.first, ends.second, count);
+}
+
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
@@ -212,20 +255,42 @@ static void collectGenerator(void *list, unsigned, const unsigned *image) {
     collected->generators.push_back(std::move(permutation));
 }
 
-std::vector<Permutation>
-sccl::automorphismGenerators(const Topology &topology,
-                             std::optional<unsigned> fixedRank) {
+/// The generators for `topology`, with what `addMore` adds to its graph.
+static std::vector<Permutation>
+findGenerators(const Topology &topology, std::optional<unsigned> fixedRank,
+               const std::function<void(GraphBuilder &)> &addMore) {
   constexpr size_t maxLinks = size_t(1) << 18;
   if (topology.links().size() > maxLinks)
     return {};
   bliss::Digraph graph;
   // bliss 0.73 leaks memory with it.
   graph.set_component_recursion(false);
-  GraphBuilder(topology, graph).build(fixedRank);
+  GraphBuilder builder(topology, graph);
+  builder.build(fixedRank);
+  addMore(builder);
   GeneratorList collected{topology.numRanks(), {}};
   bliss::Stats stats;
   graph.find_automorphisms(stats, collectGenerator, &collected);
   return collected.generators;
+}
+
+std::vector<Permutation>
+sccl::automorphismGenerators(const Topology &topology,
+                             std::optional<unsigned> fixedRank) {
+  return findGenerators(topology, fixedRank, [](GraphBuilder &) {});
+}
+
+std::vector<Permutation>
+sccl::automorphismGenerators(const Topology &topology,
+                             const Collective &collective) {
+  std::optional<unsigned> root;
+  if (isRooted(collective.kind()))
+    root = collective.root();
+  bool isPlain = collective.kind() != CollectiveKind::Custom;
+  return findGenerators(topology, root, [&](GraphBuilder &builder) {
+    if (!isPlain)
+      addCollective(builder, collective);
+  });
 }
 
 std::vector<Permutation>

@@ -209,7 +209,9 @@ struct Certificate {
 /// A hash of the ranks, links and limits, whatever their order and the name. It
 /// protects from mistakes only: soundness does not rest on it.
 uint64_t fingerprint(const Topology &topology);
-/// A hash of pre- and postcondition, C and whether it combines.
+/// A hash of whether it combines and how many chunks, for each of C, have the
+/// same ranks before and after: the numbers of chunks do not matter, nor does
+/// it matter into how many pieces all are cut.
 uint64_t fingerprint(const Collective &collective);
 
 /// A certificate without its proof for `collective` on `topology`.

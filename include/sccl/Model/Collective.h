@@ -25,7 +25,7 @@
 #ifndef SCCL_MODEL_COLLECTIVE_H
 #define SCCL_MODEL_COLLECTIVE_H
 
-#include "sccl/Model/Result.h"
+#include "sccl/Model/RankGroups.h"
 
 #include <cstdint>
 #include <optional>
@@ -122,24 +122,48 @@ public:
   /// rank by rank; C is the largest count. Fails if all counts are 0.
   static Result<Collective> makeAllGatherV(const std::vector<unsigned> &counts);
 
+  /// One of the named kinds in each of `groups`, at once; C is the same in all
+  /// of them, and `root` counts within a group. It is of kind `Custom` and
+  /// called "all_gather_groups", ... Chunks are numbered group by group, within
+  /// a group as `make` does for its ranks in their order. Ranks of no group
+  /// have empty buffers. Fails where `checkRankGroups` or `make` do.
+  static Result<Collective> makeGrouped(CollectiveKind kind, unsigned numRanks,
+                                        RankGroups groups, unsigned chunks,
+                                        unsigned root = 0);
+
+  /// Each chunk of `collective` cut into `pieces`, which are neighbours in
+  /// memory; C and what a segment holds grow with it. Of kind `Custom`. Fails
+  /// if there would be more than `maxPairs` pairs.
+  static Result<Collective> cutChunks(const Collective &collective,
+                                      unsigned pieces);
+
   /// Builds a user-defined collective. `chunks` is only the C of its cost. In a
   /// combining collective every rank of `pre` contributes to the chunk. Fails
   /// if the sets differ in shape, or a chunk that `post` asks for is nowhere in
-  /// `pre`.
+  /// `pre`. Segments have `segmentChunks` chunks; fails if a rank has a part of
+  /// one.
   static Result<Collective> makeCustom(std::string name, unsigned chunks,
                                        bool combining, RankChunkSet pre,
-                                       RankChunkSet post);
+                                       RankChunkSet post,
+                                       unsigned segmentChunks = 1);
 
   CollectiveKind kind() const { return theKind; }
-  /// "all_gather", ..., or the name of a user-defined collective.
+  /// "all_gather", ..., or the name of a user-defined one or one in groups,
+  /// which may be changed.
   const std::string &name() const { return theName; }
+  void setName(std::string name) { theName = std::move(name); }
   unsigned numRanks() const { return before.numRanks(); }
   /// C, see the head of this file.
   unsigned chunks() const { return theChunks; }
   /// G, the number of distinct chunks.
   unsigned numChunks() const { return before.numChunks(); }
-  /// The root of a rooted kind, 0 otherwise.
+  /// The root of a rooted kind, within each group if there are any; 0
+  /// otherwise.
   unsigned root() const { return theRoot; }
+  /// The groups of `makeGrouped`, and what each of them does; empty, and
+  /// `kind()`, of other collectives.
+  const RankGroups &groups() const { return theGroups; }
+  CollectiveKind groupKind() const { return kindInGroups; }
   bool combining() const { return isCombiningCollective; }
   const RankChunkSet &pre() const { return before; }
   const RankChunkSet &post() const { return after; }
@@ -168,12 +192,13 @@ private:
   Collective(CollectiveKind kind, std::string name, unsigned chunks,
              unsigned root, unsigned segmentChunks, bool combining,
              RankChunkSet pre, RankChunkSet post)
-      : theKind(kind), theName(std::move(name)), theChunks(chunks),
-        theRoot(root), segmentChunks(segmentChunks),
+      : theKind(kind), kindInGroups(kind), theName(std::move(name)),
+        theChunks(chunks), theRoot(root), segmentChunks(segmentChunks),
         isCombiningCollective(combining), before(std::move(pre)),
         after(std::move(post)) {}
 
-  CollectiveKind theKind;
+  CollectiveKind theKind, kindInGroups;
+  RankGroups theGroups;
   std::string theName;
   unsigned theChunks, theRoot, segmentChunks;
   bool isCombiningCollective;

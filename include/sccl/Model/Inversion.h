@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Turned round in time and space, a tree that spreads a chunk becomes a tree
-// that reduces it: an all_gather becomes a reduce_scatter, as in the SCCL paper.
+// that reduces it: an all_gather becomes a reduce_scatter, as in the SCCL
+// paper.
 //
 // All functions expect schedules that `checkSchedule` accepts, and then return
 // such schedules. Given others they return an error or a schedule that the
@@ -34,10 +35,12 @@ struct Implementation {
 ///   all_to_all                 <-> all_to_all, sources and destinations
 ///   swapped
 /// Chunks keep their numbers, except in all_to_all, where chunk j from s to d
-/// becomes chunk j from d to s. A user-defined collective is inverted by
-/// swapping pre- and postcondition; the result combines if some chunk went to
-/// several ranks. Fails if a chunk has several sources and is not combined, or
-/// is combined and has several destinations, as in all_reduce.
+/// becomes chunk j from d to s. In groups of equal size this holds for each
+/// group, but for all_to_all. A user-defined collective is inverted by
+/// swapping pre- and postcondition, and so are other groups; the result
+/// combines if some chunk went to several ranks. Fails if a chunk has several
+/// sources and is not combined, or is combined and has several destinations, as
+/// in all_reduce.
 Result<Collective> inverseOf(const Collective &collective);
 
 /// Inverts an implementation on a topology T. The result is one of `inverseOf`

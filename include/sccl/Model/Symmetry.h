@@ -14,6 +14,7 @@
 #ifndef SCCL_MODEL_SYMMETRY_H
 #define SCCL_MODEL_SYMMETRY_H
 
+#include "sccl/Model/Collective.h"
 #include "sccl/Model/Topology.h"
 
 #include <optional>
@@ -31,6 +32,11 @@ using Permutation = std::vector<unsigned>;
 std::vector<Permutation>
 automorphismGenerators(const Topology &topology,
                        std::optional<unsigned> fixedRank = std::nullopt);
+
+/// Of these only the ones that map `collective` to itself: chunks of the same
+/// ranks before and after to as many chunks of the images of these.
+std::vector<Permutation> automorphismGenerators(const Topology &topology,
+                                                const Collective &collective);
 
 /// All elements of the group that `generators` span on `numRanks` ranks, the
 /// identity first, in a fixed order. Empty if there are more than `limit`.
