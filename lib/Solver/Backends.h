@@ -52,6 +52,8 @@ createCombiningBackend(std::string_view partEngine = "auto");
 std::unique_ptr<SolverBackend> createPackingBackend();
 /// Trees packed by column generation, on machines of any size.
 std::unique_ptr<SolverBackend> createTreesBackend();
+/// The same for collectives in groups, user-defined ones, gather and scatter.
+std::unique_ptr<SolverBackend> createMulticastBackend();
 /// Clauses for everything that combines, all_reduce above all. Only built with
 /// SCCL_HAVE_CADICAL.
 std::unique_ptr<SolverBackend> createDirectAllReduceBackend();

@@ -38,6 +38,7 @@ const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
 #ifdef SCCL_HAVE_CBC
     list.push_back(createMilpBackend());
 #endif
+    list.push_back(createMulticastBackend());
 #ifdef SCCL_HAVE_CADICAL
     list.push_back(createSatBackend());
 #endif

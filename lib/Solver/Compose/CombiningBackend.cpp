@@ -256,6 +256,23 @@ std::optional<SynthesisResult> SplitSearch::run() {
   return undecided;
 }
 
+/// For an all_reduce in groups: each chunk starts at one rank of its group, and
+/// each of these has as many as the others, or nearly.
+static std::optional<Collective> spreadInGroups(const Collective &allReduce) {
+  unsigned chunks = allReduce.chunks(), first = 0;
+  RankChunkSet pre(allReduce.numRanks(), allReduce.numChunks());
+  for (const std::vector<unsigned> &group : allReduce.groups()) {
+    for (uint64_t chunk = 0; chunk < chunks; ++chunk)
+      pre.insert(group[chunk * group.size() / chunks], first + chunk);
+    first += chunks;
+  }
+  Result<Collective> part = Collective::makeCustom(
+      "spread", chunks, /*combining=*/false, std::move(pre), allReduce.post());
+  if (!part)
+    return std::nullopt;
+  return std::move(*part);
+}
+
 /// The collectives whose inverse, followed by themselves, make an all_reduce.
 /// With many chunks, all_gather and the direct search are the better ways, and
 /// broadcasts are hard to refute.
@@ -263,6 +280,11 @@ static std::vector<Collective> listParts(const Instance &instance) {
   unsigned numRanks = instance.collective.numRanks();
   unsigned chunks = instance.collective.chunks();
   std::vector<Collective> parts;
+  if (!instance.collective.groups().empty()) {
+    if (std::optional<Collective> part = spreadInGroups(instance.collective))
+      parts.push_back(std::move(*part));
+    return parts;
+  }
   auto add = [&](CollectiveKind kind, unsigned count, unsigned root) {
     if (Result<Collective> part = Collective::make(kind, numRanks, count, root))
       parts.push_back(std::move(*part));
@@ -319,7 +341,7 @@ public:
   std::string whyNot(const Instance &instance) const override {
     if (std::string refusal = SolverBackend::whyNot(instance); !refusal.empty())
       return refusal;
-    if (instance.collective.kind() == CollectiveKind::AllReduce)
+    if (instance.collective.groupKind() == CollectiveKind::AllReduce)
       return "";
     return inverseOf(instance.collective).error();
   }
@@ -341,7 +363,7 @@ public:
 private:
   SynthesisResult answer(const Instance &instance, const SolverOptions &options,
                          const Deadline &deadline) const {
-    if (instance.collective.kind() == CollectiveKind::AllReduce)
+    if (instance.collective.groupKind() == CollectiveKind::AllReduce)
       return answerByComposition(instance, options, partEngine, deadline);
     Result<Collective> inverse = inverseOf(instance.collective);
     if (!inverse)

@@ -22,9 +22,9 @@
 using namespace sccl;
 using namespace sccl::trees;
 
-/// Elements that span `group`, the identity first in it.
-static std::vector<Permutation>
-spanningElements(const std::vector<Permutation> &group, unsigned numRanks) {
+std::vector<Permutation>
+trees::spanningElements(const std::vector<Permutation> &group,
+                        unsigned numRanks) {
   std::vector<Permutation> generators;
   std::vector<Permutation> spanned = {group.front()};
   // Each of them at least doubles what is spanned.

@@ -33,6 +33,10 @@ struct PackingProblem {
   std::vector<Permutation> group = {}, generators = {};
 };
 
+/// Elements that span `group`, the identity first in it.
+std::vector<Permutation> spanningElements(const std::vector<Permutation> &group,
+                                          unsigned numRanks);
+
 /// A group for `kind`: free, of as many elements as can be found. On many ranks
 /// a small one with few orbits where that is trivial, as for a broadcast, whose
 /// root it keeps; on few ranks the trivial one.

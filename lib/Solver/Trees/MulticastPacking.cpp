@@ -1,0 +1,196 @@
+//===- MulticastPacking.cpp - Trees for any chunks that move --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MulticastPacking.h"
+
+#include "TreePacking.h"
+#include "WholeChunks.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+using namespace sccl;
+using namespace sccl::trees;
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+static std::vector<unsigned> imageOf(const Permutation &element,
+                                     const std::vector<unsigned> &ranks) {
+  std::vector<unsigned> image;
+  for (unsigned rank : ranks)
+    image.push_back(element[rank]);
+  std::ranges::sort(image);
+  return image;
+}
+
+MulticastProblem::MulticastProblem(const Topology &topology,
+                                   const Collective &collective)
+    : topology(topology), collective(collective),
+      multicasts(multicastsOf(collective)) {
+  unsigned ranks = topology.numRanks();
+  group =
+      largeFreeSubgroup(automorphismGenerators(topology, collective), ranks);
+  generators = spanningElements(group, ranks);
+  std::map<std::pair<std::vector<unsigned>, std::vector<unsigned>>, unsigned>
+      numbers;
+  for (unsigned i = 0; i < multicasts.size(); ++i)
+    numbers[{multicasts[i].sources, multicasts[i].targets}] = i;
+  firsts.resize(multicasts.size());
+  std::iota(firsts.begin(), firsts.end(), 0u);
+  for (const Permutation &element : group) {
+    std::vector<unsigned> &image = images.emplace_back();
+    for (unsigned i = 0; i < multicasts.size(); ++i) {
+      image.push_back(numbers.at({imageOf(element, multicasts[i].sources),
+                                  imageOf(element, multicasts[i].targets)}));
+      firsts[i] = std::min(firsts[i], image.back());
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Generation
+//===----------------------------------------------------------------------===//
+
+MulticastPacking::MulticastPacking(const MulticastProblem &problem,
+                                   unsigned steps)
+    : problem(problem), steps(steps),
+      orbits(problem.topology, problem.generators, problem.group.size()) {
+  for (unsigned i = 0; i < problem.multicasts.size(); ++i)
+    if (problem.firsts[i] == i)
+      wanted.push_back(i);
+  program = std::make_unique<TreeProgram>(problem.topology, orbits, steps,
+                                          Rounds::PerStep, wanted.size());
+  for (unsigned demand = 0; demand < wanted.size(); ++demand)
+    program->setAmount(demand, int64_t(multicastOf(demand).chunks.size()));
+}
+
+/// How often images of a tree under the group serve one multicast.
+int64_t MulticastPacking::shareOf(unsigned demand) const {
+  unsigned number = wanted[demand];
+  return std::ranges::count_if(problem.images, [&](const auto &image) {
+    return image[number] == number;
+  });
+}
+
+SendPrices MulticastPacking::pricesFor(const TreePrices &prices) const {
+  // Of equal ways the one with the fewest sends.
+  constexpr double perSend = 1e-9;
+  size_t links = problem.topology.links().size();
+  SendPrices result{steps, std::vector<double>(links * steps, perSend)};
+  for (unsigned link = 0; link < links; ++link)
+    orbits.visit(link, [&](unsigned orbit) {
+      for (unsigned step = 0; step < steps; ++step)
+        result.values[size_t(link) * steps + step] +=
+            prices.values[program->rowOf(orbit, step)];
+    });
+  return result;
+}
+
+/// Adds trees that cost less than they are worth. Returns whether there were
+/// new ones.
+bool MulticastPacking::price(unsigned demand, const SendPrices &sends,
+                             double worth, unsigned tries,
+                             const Deadline &deadline) {
+  constexpr double tolerance = 1e-7;
+  const Multicast &multicast = multicastOf(demand);
+  double limit = worth - tolerance * std::max(1.0, std::abs(worth));
+  bool added = false;
+  for (MulticastTree &tree :
+       cheapTrees(problem.topology, multicast, sends, tries, deadline))
+    if (tree.price < limit)
+      added |=
+          program->add(demand, shareOf(demand),
+                       {multicast.sources.front(), 1, std::move(tree.sends)});
+  return added;
+}
+
+std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
+  TreePrices prices;
+  prices.values.assign(program->numRows(), 1.0);
+  prices.worth.assign(program->numDemands(), 1e12);
+  // Where few tries give nothing, more may.
+  constexpr unsigned fewTries = 3, mostTries = 768, growth = 4;
+  unsigned tries = fewTries;
+  while (!deadline.expired()) {
+    SendPrices sends = pricesFor(prices);
+    bool added = false;
+    for (unsigned demand = 0; demand < wanted.size(); ++demand)
+      added |=
+          price(demand, sends, prices.worth[demand] * double(shareOf(demand)),
+                tries, deadline);
+    if (!added && tries == mostTries)
+      break;
+    tries = added ? fewTries : tries * growth;
+    if (!added)
+      continue;
+    value = program->solve(deadline);
+    if (!value)
+      break;
+    prices = program->prices();
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// Piece p of chunk c of the collective has the number c * pieces + p.
+MulticastSchedule
+MulticastPacking::decode(unsigned pieces, const std::vector<uint64_t> &rounds,
+                         const std::vector<int64_t> &counts) const {
+  MulticastSchedule result{pieces, {}};
+  for (uint64_t count : rounds)
+    result.schedule.steps.push_back({unsigned(count), {}});
+  std::vector<uint64_t> next(problem.multicasts.size());
+  for (size_t i = 0; i < counts.size(); ++i)
+    for (size_t element = 0; element < problem.group.size(); ++element) {
+      const Permutation &ranks = problem.group[element];
+      unsigned image = problem.images[element][wanted[program->demandOf(i)]];
+      const std::vector<unsigned> &chunks = problem.multicasts[image].chunks;
+      for (int64_t n = 0; n < counts[i]; ++n) {
+        uint64_t place = next[image]++;
+        uint32_t chunk = uint32_t(chunks[place / pieces] * uint64_t(pieces) +
+                                  place % pieces);
+        for (const TreeSend &send : program->tree(i).sends)
+          result.schedule.steps[send.step].sends.push_back(
+              {chunk, ranks[send.src], ranks[send.dst]});
+      }
+    }
+  result.schedule.normalize();
+  return result;
+}
+
+std::optional<MulticastSchedule>
+MulticastPacking::round(unsigned pieces, const Deadline &deadline) const {
+  if (!value)
+    return std::nullopt;
+  std::optional<WholeSolution> whole =
+      wholeChunks(*program, program->numDemands(), pieces, deadline);
+  if (!whole)
+    return std::nullopt;
+  return decode(pieces, whole->rounds, whole->counts);
+}
+
+std::optional<MulticastSchedule>
+MulticastPacking::exact(unsigned maxPieces, const Deadline &deadline) const {
+  if (!value)
+    return std::nullopt;
+  std::optional<FractionList> fractions = program->exact(deadline);
+  if (!fractions || fractions->denominator > maxPieces)
+    return std::nullopt;
+  auto counts = fractions->numerators.begin() + steps;
+  std::vector<uint64_t> rounds(fractions->numerators.begin(), counts);
+  // Steps in which nothing happens have a round each all the same.
+  for (uint64_t &count : rounds)
+    count = std::max<uint64_t>(count, 1);
+  return decode(unsigned(fractions->denominator), rounds,
+                {counts, fractions->numerators.end()});
+}

@@ -1,0 +1,195 @@
+//===- MulticastSynthesis.cpp - Schedules for any chunks that move --------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MulticastPacking.h"
+
+#include "Solver/Backends.h"
+#include "sccl/Model/CollectiveFamily.h"
+#include "sccl/Solver/Multicasts.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace sccl;
+using namespace sccl::trees;
+
+/// The collective whose chunks are moved: `collective`, or its inverse.
+static std::optional<Collective> movedBy(const Collective &collective) {
+  if (!collective.combining())
+    return collective;
+  Result<Collective> inverse = inverseOf(collective);
+  if (!inverse || inverse->combining())
+    return std::nullopt;
+  return std::move(*inverse);
+}
+
+bool MulticastSynthesis::takes(const Collective &collective) {
+  return movedBy(collective).has_value();
+}
+
+//===----------------------------------------------------------------------===//
+// All C and R of one number of steps
+//===----------------------------------------------------------------------===//
+
+struct MulticastSynthesis::State {
+  State(const Topology &given, const Collective &smallest)
+      : combines(smallest.combining()),
+        topology(combines ? given.reversed() : given),
+        moved(*movedBy(smallest)), chunks(smallest.chunks()),
+        problem(topology, moved) {}
+
+  std::optional<Implementation> finish(MulticastSchedule found) const;
+
+  const bool combines;
+  const Topology topology; ///< on which chunks are moved
+  const Collective moved;
+  const unsigned chunks; ///< C of the collective asked for
+  const MulticastProblem problem;
+};
+
+MulticastSynthesis::MulticastSynthesis(const Topology &topology,
+                                       const Collective &smallest)
+    : state(std::make_unique<State>(topology, smallest)) {}
+
+MulticastSynthesis::~MulticastSynthesis() = default;
+
+/// Without steps in which nothing happens, and turned round if that is what was
+/// asked for.
+std::optional<Implementation>
+MulticastSynthesis::State::finish(MulticastSchedule found) const {
+  std::erase_if(found.schedule.steps,
+                [](const Step &step) { return step.sends.empty(); });
+  Result<Collective> collective = CollectiveFamily::of(moved).make(
+      moved.numRanks(), moved.chunks() * found.pieces);
+  if (!collective)
+    return std::nullopt;
+  Implementation result{std::move(*collective), std::move(found.schedule)};
+  if (!combines)
+    return result;
+  Result<Implementation> inverted = invert(result);
+  if (!inverted)
+    return std::nullopt;
+  return std::move(*inverted);
+}
+
+namespace {
+/// Compares schedules with different numbers of pieces.
+class BestMulticasts {
+public:
+  explicit BestMulticasts(std::optional<double> below) : least(below) {}
+  void offer(std::optional<MulticastSchedule> found) {
+    constexpr double tolerance = 1e-12;
+    if (!found)
+      return;
+    double cost = double(found->schedule.rounds()) / found->pieces;
+    if (least && cost >= *least * (1 - tolerance))
+      return;
+    least = cost;
+    best = std::move(found);
+  }
+  bool isBelow(double cost) const { return !least || cost < *least; }
+  /// True if nothing better than `value` is there to be found.
+  bool meets(double value) const {
+    return best && *least <= value * (1 + 1e-9);
+  }
+  std::optional<MulticastSchedule> best;
+
+private:
+  std::optional<double> least;
+};
+} // namespace
+
+std::optional<Implementation>
+MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
+                         const SearchLimits &limits) const {
+  constexpr double tolerance = 1e-9;
+  Deadline deadline(limits);
+  std::optional<double> below;
+  if (wanted.below)
+    below = wanted.below->toDouble() * state->chunks;
+  MulticastPacking packing(state->problem, wanted.steps);
+  std::optional<double> value = packing.generate(deadline);
+  if (!value || (below && *value >= *below * (1 - tolerance)))
+    return std::nullopt;
+  // Each piece needs a send at least into each rank that gets it.
+  uint64_t sends = 1;
+  for (const Multicast &multicast : state->problem.multicasts)
+    sends += multicast.chunks.size() * multicast.targets.size();
+  unsigned mostExact = unsigned(
+      std::min<uint64_t>(std::max(wanted.maxExactChunks / state->chunks, 1u),
+                         wanted.maxSends / sends));
+  unsigned most = std::min(wanted.maxChunks, mostExact);
+  BestMulticasts best(below);
+  for (unsigned pieces = 1; pieces <= most; ++pieces) {
+    if (deadline.expired() || best.meets(*value))
+      break;
+    // Even with no loss by rounding up it would be no better.
+    if (best.isBelow(std::ceil(*value * pieces - 1e-6) / pieces))
+      best.offer(packing.round(pieces, deadline));
+  }
+  if (!best.meets(*value))
+    best.offer(packing.exact(mostExact, deadline));
+  if (!best.best)
+    return std::nullopt;
+  return state->finish(std::move(*best.best));
+}
+
+//===----------------------------------------------------------------------===//
+// One C, S and R
+//===----------------------------------------------------------------------===//
+
+static Outcome pack(const Instance &instance, const Deadline &deadline) {
+  MulticastProblem problem(instance.topology, instance.collective);
+  MulticastPacking packing(problem, instance.steps);
+  std::optional<double> value = packing.generate(deadline);
+  if (!value && deadline.expired())
+    return gaveUp(deadline);
+  if (value && *value <= instance.rounds + 1e-6) {
+    auto whole = packing.round(1, deadline);
+    if (!whole || whole->schedule.rounds() > instance.rounds)
+      whole = packing.exact(1, deadline);
+    if (whole && whole->schedule.rounds() <= instance.rounds) {
+      Schedule schedule = std::move(whole->schedule);
+      schedule.steps.back().rounds += instance.rounds - schedule.rounds();
+      return Satisfied{std::move(schedule)};
+    }
+  }
+  if (deadline.expired())
+    return gaveUp(deadline);
+  return Unknown{"no packing of trees found, which does not exclude other "
+                 "schedules"};
+}
+
+namespace {
+class MulticastBackend final : public SolverBackend {
+public:
+  MulticastBackend()
+      : SolverBackend({.name = MulticastSynthesis::engine,
+                       .workUnit = "iterations, and links looked at",
+                       .kinds = {CollectiveKind::Custom, CollectiveKind::Gather,
+                                 CollectiveKind::Scatter}}) {}
+
+  std::string whyNot(const Instance &instance) const override {
+    std::string refusal = SolverBackend::whyNot(instance);
+    if (refusal.empty() && instance.collective.combining())
+      refusal = "multicasts takes no collective that reduces, got '" +
+                instance.collective.name() + "'";
+    return refusal;
+  }
+
+  SynthesisResult solve(const Instance &instance,
+                        const SolverOptions &options) const override {
+    return runEngine(*this, instance, options, [&](const Deadline &deadline) {
+      return pack(instance, deadline);
+    });
+  }
+};
+} // namespace
+
+std::unique_ptr<SolverBackend> sccl::createMulticastBackend() {
+  return std::make_unique<MulticastBackend>();
+}
