@@ -77,8 +77,7 @@ BatchFacts::frontierOf(const Instance &instance) {
   if (!isNew)
     return it->second;
   options.maxSteps = maxSteps.at(key);
-  CollectiveFamily family{instance.collective.kind(),
-                          instance.collective.root()};
+  CollectiveFamily family = CollectiveFamily::of(instance.collective);
   if (Result<Frontier> frontier =
           searchFrontier(instance.topology, family, options))
     it->second = std::move(frontier->points);

@@ -18,10 +18,23 @@
 
 using namespace sccl;
 
+CollectiveFamily Compositions::gatherFamily() const {
+  return {CollectiveKind::AllGather, 0, problem.family.groups};
+}
+
+/// True if one all_gather turned round and another make the collective: in
+/// groups of different sizes their C would differ.
+bool Compositions::isComposed() const {
+  const CollectiveFamily &family = problem.family;
+  return family.kind == CollectiveKind::AllReduce &&
+         std::ranges::all_of(family.groups, [&](const auto &group) {
+           return group.size() == family.groups.front().size();
+         });
+}
+
 void Compositions::findParts(uint64_t work) {
   hasParts = true;
-  if (problem.family.kind != CollectiveKind::AllReduce ||
-      problem.options.maxSteps < 2)
+  if (!isComposed() || problem.options.maxSteps < 2)
     return;
   FrontierOptions options = problem.options;
   options.maxSteps -= 1;
@@ -32,7 +45,7 @@ void Compositions::findParts(uint64_t work) {
   auto search = [&](const Topology &topology) {
     options.timeoutSeconds = problem.deadline.remainingLimit();
     Result<Frontier> frontier =
-        searchFrontier(topology, {CollectiveKind::AllGather}, options);
+        searchFrontier(topology, gatherFamily(), options);
     return frontier ? std::move(frontier->points)
                     : std::vector<FrontierPoint>();
   };
@@ -48,10 +61,11 @@ Compositions::join(const FrontierPoint &first,
                    const FrontierPoint &second) const {
   uint64_t chunks = std::lcm(uint64_t(first.chunks), second.chunks);
   unsigned ranks = problem.topology.numRanks();
-  if (chunks * ranks > FrontierOptions::maxMaxChunks)
+  const RankGroups &groups = problem.family.groups;
+  size_t together = groups.empty() ? ranks : groups.front().size();
+  if (chunks * together > FrontierOptions::maxMaxChunks)
     return std::nullopt;
-  Result<Collective> gather =
-      Collective::make(CollectiveKind::AllGather, ranks, unsigned(chunks));
+  Result<Collective> gather = gatherFamily().make(ranks, unsigned(chunks));
   if (!gather)
     return std::nullopt;
   auto scaled = [&](const FrontierPoint &point) {
@@ -75,7 +89,8 @@ Compositions::join(const FrontierPoint &first,
 /// All ranks send their inputs to all others, where links join them all.
 std::optional<FrontierPoint> Compositions::exchange() const {
   unsigned ranks = problem.topology.numRanks();
-  if (problem.family.kind != CollectiveKind::AllReduce ||
+  if (!problem.family.isPlain() ||
+      problem.family.kind != CollectiveKind::AllReduce ||
       problem.topology.links().size() != size_t(ranks) * (ranks - 1))
     return std::nullopt;
   Result<Collective> collective =

@@ -27,6 +27,8 @@ public:
   std::optional<FrontierPoint> at(unsigned steps, uint64_t work);
 
 private:
+  CollectiveFamily gatherFamily() const;
+  bool isComposed() const;
   void findParts(uint64_t work);
   std::optional<FrontierPoint> exchange() const;
   std::optional<FrontierPoint> join(const FrontierPoint &onReversed,

@@ -28,8 +28,7 @@ using namespace sccl;
 
 Result<Collective> sccl::smallestCollective(const CollectiveFamily &family,
                                             unsigned numRanks) {
-  unsigned chunks = sendsOneSegmentPerRank(family.kind) ? numRanks : 1;
-  return Collective::make(family.kind, numRanks, chunks, family.root);
+  return family.make(numRanks, unsigned(family.unit(numRanks)));
 }
 
 namespace {
@@ -320,6 +319,10 @@ Frontier FrontierSearch::conclude() {
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
     if (!isSettled(steps))
       unsettled.push_back(steps);
+  std::ranges::copy_if(unsettled, std::back_inserter(frontier.open),
+                       [&](unsigned steps) {
+                         return !options.k || searches[steps].hasUndecided();
+                       });
   frontier.why = why(unsettled, frontier.complete);
   frontier.stopped = !frontier.complete && problem.deadline.isOver();
   for (const StepSearch &search : searches)

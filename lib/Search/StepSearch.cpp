@@ -30,19 +30,30 @@ FrontierProblem::FrontierProblem(const Topology &topology,
                             .interrupt = options.solver.interrupt}) {}
 
 Result<Collective> FrontierProblem::collectiveOf(unsigned chunks) const {
-  return Collective::make(family.kind, topology.numRanks(), chunks,
-                          family.root);
+  return family.make(topology.numRanks(), chunks);
 }
 
-const TreeSynthesis *FrontierProblem::trees() const {
-  bool isWanted = options.engine == "auto" || options.engine == "trees";
-  if (!isWanted || options.k || !TreeSynthesis::takes(family.kind))
-    return nullptr;
+bool FrontierProblem::wantsTrees() const {
+  bool isWanted = options.engine == "auto" || options.engine == treeEngine();
+  // Routes of an all_to_all on all ranks are those of engines of its own.
+  bool isExchange = family.isPlain() && family.kind == CollectiveKind::AllToAll;
+  return isWanted && !options.k && !isExchange &&
+         (packsAllRanks() || MulticastSynthesis::takes(smallest));
+}
+
+std::optional<Implementation>
+FrontierProblem::bestTrees(const TreeSynthesis::Wanted &wanted,
+                           const SearchLimits &limits) const {
   std::call_once(hasTrees, [this] {
-    treesOnReduced =
-        std::make_unique<TreeSynthesis>(reduced, family.kind, family.root);
+    if (packsAllRanks())
+      treesOnReduced =
+          std::make_unique<TreeSynthesis>(reduced, family.kind, family.root);
+    else
+      multicastsOnReduced =
+          std::make_unique<MulticastSynthesis>(reduced, smallest);
   });
-  return treesOnReduced.get();
+  return treesOnReduced ? treesOnReduced->best(wanted, limits)
+                        : multicastsOnReduced->best(wanted, limits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,13 +222,14 @@ static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
   if (engine.traits().refutes || engine.traits().asksOthers)
     return false;
   // Asked for all C and R at once, see `fromTrees`.
-  if (engine.name() == TreeSynthesis::engine)
+  if (engine.name() == TreeSynthesis::engine ||
+      engine.name() == MulticastSynthesis::engine)
     return false;
   Instance instance{problem.topology, problem.smallest, steps, steps};
   if (engine.whyNot(instance).empty())
     return true;
   Result<Collective> inverse = inverseOf(problem.smallest);
-  return inverse && isCombining(problem.family.kind) &&
+  return inverse && problem.smallest.combining() &&
          engine.whyNot({problem.topology, *inverse, steps, steps}).empty();
 }
 
@@ -245,9 +257,7 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
 /// follows the number of ranks where each has chunks of its own.
 StepSearch::Point StepSearch::fromTrees() {
   constexpr uint64_t treeWork = 5'000'000, maxSends = uint64_t(1) << 22;
-  const TreeSynthesis *trees = triedTrees ? nullptr : problem().trees();
-  triedTrees = true;
-  if (!trees)
+  if (std::exchange(triedTrees, true) || !problem().wantsTrees())
     return std::nullopt;
   if (problem().options.watch)
     problem().options.watch({steps});
@@ -264,7 +274,7 @@ StepSearch::Point StepSearch::fromTrees() {
   SearchLimits limits{problem().deadline.remainingLimit(), work,
                       problem().options.solver.interrupt};
   Deadline clock(limits);
-  std::optional<Implementation> found = trees->best(wanted, limits);
+  std::optional<Implementation> found = problem().bestTrees(wanted, limits);
   if (!found)
     return std::nullopt;
   uint64_t chunks = uint64_t(found->collective.chunks()) * scale;
@@ -275,9 +285,13 @@ StepSearch::Point StepSearch::fromTrees() {
   Schedule schedule = cutChunks(found->schedule, scale, /*roundsFactor=*/1);
   if (!collective || checkSchedule(problem().topology, *collective, schedule))
     return std::nullopt;
-  FrontierPoint point{
-      unsigned(chunks), unsigned(schedule.steps.size()), schedule.rounds(), {},
-      "trees",          clock.elapsedSeconds(),          std::nullopt};
+  FrontierPoint point{unsigned(chunks),
+                      unsigned(schedule.steps.size()),
+                      schedule.rounds(),
+                      {},
+                      std::string(problem().treeEngine()),
+                      clock.elapsedSeconds(),
+                      std::nullopt};
   point.schedule = std::move(schedule);
   best = point.bandwidth();
   return point;

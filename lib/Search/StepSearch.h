@@ -14,7 +14,7 @@
 
 #include "sccl/Optimize/Deadline.h"
 #include "sccl/Search/Frontier.h"
-#include "sccl/Solver/Trees.h"
+#include "sccl/Solver/Multicasts.h"
 
 #include <functional>
 #include <map>
@@ -35,8 +35,15 @@ struct FrontierProblem {
   /// unit.
   Result<Collective> collectiveOf(unsigned chunks) const;
   unsigned unit() const { return smallest.chunks(); }
-  /// Trees on `reduced`; null if they are not wanted.
-  const TreeSynthesis *trees() const;
+  /// The cheapest schedule of trees on `reduced`; nothing if they are not
+  /// wanted or there is none.
+  std::optional<Implementation> bestTrees(const TreeSynthesis::Wanted &wanted,
+                                          const SearchLimits &limits) const;
+  /// The engine that makes them.
+  std::string_view treeEngine() const {
+    return packsAllRanks() ? TreeSynthesis::engine : MulticastSynthesis::engine;
+  }
+  bool wantsTrees() const;
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -48,8 +55,13 @@ struct FrontierProblem {
   const Deadline deadline; ///< the user's limits
 
 private:
+  bool packsAllRanks() const {
+    return family.isPlain() && TreeSynthesis::takes(family.kind);
+  }
+
   mutable std::once_flag hasTrees;
   mutable std::unique_ptr<TreeSynthesis> treesOnReduced;
+  mutable std::unique_ptr<MulticastSynthesis> multicastsOnReduced;
 };
 
 /// One (C, R) to try at some number of steps.

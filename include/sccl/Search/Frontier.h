@@ -15,6 +15,7 @@
 #define SCCL_SEARCH_FRONTIER_H
 
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Model/CollectiveFamily.h"
 #include "sccl/Solver/Solver.h"
 
 #include <functional>
@@ -23,12 +24,6 @@
 #include <vector>
 
 namespace sccl {
-
-/// A collective without its C, which the search chooses.
-struct CollectiveFamily {
-  CollectiveKind kind;
-  unsigned root = 0;
-};
 
 /// What a search is busy with: the bound for S steps, all C and R of S steps,
 /// or one (C, S, R).
@@ -101,6 +96,9 @@ struct Frontier {
   /// The certified bound at each number of steps, by steps, as far as the
   /// search has come; nothing where there is none.
   std::vector<std::optional<LowerBound>> bounds;
+  /// Numbers of steps, of those looked at, for which there may be cheaper
+  /// schedules than were found; with k, of those that it allows.
+  std::vector<unsigned> open;
   /// True if no schedule with any S, R and C improves on the points.
   bool complete = false;
   /// True if it is not complete, and time or an interrupt ended the search.
