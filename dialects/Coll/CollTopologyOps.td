@@ -19,7 +19,7 @@ include "mlir/IR/SymbolInterfaces.td"
 /// A collective is named by its keyword, or by the symbol of a coll.collective.
 def Coll_CollectiveRef : Attr<
     CPred<"::llvm::isa<::mlir::StringAttr, ::mlir::FlatSymbolRefAttr>($_self)">,
-    "name of a collective, or symbol of a coll.collective"> {
+    "name of a collective, or symbol of a coll.collective or coll.grouped"> {
   let storageType = "::mlir::Attribute";
   let returnType = "::mlir::Attribute";
   let convertFromStorage = "$_self";
@@ -126,7 +126,11 @@ def Coll_CollectiveOp : Coll_Op<"collective", [
     **Constraints**
     - (collective_c1) the body holds only `coll.pre` and `coll.post`;
     - (collective_c2) ranks and chunks are in range;
-    - (collective_c3) every chunk of a postcondition is in some precondition.
+    - (collective_c3) every chunk of a postcondition is in some precondition;
+    - (collective_c4) a rank has all chunks of a segment or none.
+
+    With `segment = n`, each n chunks are a segment, which lies in one piece in
+    the buffers; without it, each chunk is one.
 
     ```mlir
     coll.collective @rotate ranks = 3 chunks = 1 distinct = 3 {
@@ -141,13 +145,54 @@ def Coll_CollectiveOp : Coll_Op<"collective", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$ranks,
                        I32Attr:$chunks, I32Attr:$distinct,
-                       UnitAttr:$combining);
+                       OptionalAttr<I32Attr>:$segment, UnitAttr:$combining);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `ranks` `=` $ranks `chunks` `=` $chunks `distinct` `=` $distinct
-    (`combining` $combining^)? attr-dict-with-keyword $body
+    (`segment` `=` $segment^)? (`combining` $combining^)?
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
+}
+
+def Coll_GroupedOp : Coll_Op<"grouped", [Symbol]> {
+  let summary = "Define a collective among some of the ranks, or in groups";
+  let description = [{
+    Defines a collective in which each of `groups` does the named one, at the
+    same time as the others and over the same links. A group lists its ranks in
+    the order in which the collective numbers them; `root`, of broadcast,
+    gather, reduce and scatter, counts within each group. Ranks of no group have
+    empty buffers, but may pass chunks on. `chunks` is C, the same in all
+    groups. Chunks are numbered group by group.
+
+    ```
+    2 boxes, a group of one rank of each box:
+
+      box 0        box 1
+    +-------+    +-------+
+    |  0  1 |----|  2  3 |     [0, 2] [1, 3]
+    +-------+    +-------+
+    ```
+
+    **Constraints**
+    - (grouped_c1) each group has at least two ranks, below `ranks`, and no rank
+      is in two groups or twice in one;
+    - (grouped_c2) the collective exists for the ranks of each group, these
+      chunks and this root.
+
+    ```mlir
+    coll.grouped @one_of_each_box of all_gather ranks = 4 chunks = 1
+      groups = [[0, 2], [1, 3]]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$collective,
+                       I32Attr:$ranks, I32Attr:$chunks,
+                       OptionalAttr<I32Attr>:$root, ArrayAttr:$groups);
+  let assemblyFormat = [{
+    $sym_name `of` custom<KindName>($collective) `ranks` `=` $ranks
+    `chunks` `=` $chunks (`root` `=` $root^)? `groups` `=` $groups attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 class Coll_ConditionOp<string mnemonic, string when>

@@ -59,17 +59,31 @@ static unsigned sendSegments(const Collective &collective) {
   return most / collective.chunksPerSegment();
 }
 
+/// The segments that `chunks` of a rank make.
+static std::vector<unsigned> toSegments(const std::vector<unsigned> &chunks,
+                                        unsigned perSegment) {
+  std::vector<unsigned> segments;
+  for (unsigned chunk : chunks)
+    if (chunk % perSegment == 0)
+      segments.push_back(chunk / perSegment);
+  return segments;
+}
+
 /// What a plan must say of a user-defined collective; its name tells nothing.
+/// Segments, which may be cut into other numbers of chunks by each schedule.
 static std::optional<plan::Conditions>
 conditionsOf(const Collective &collective) {
   if (collective.kind() != CollectiveKind::Custom)
     return std::nullopt;
   plan::Conditions conditions;
-  conditions.chunks = collective.chunks();
-  conditions.distinct = collective.numChunks();
+  unsigned perSegment = collective.chunksPerSegment();
+  conditions.chunks = std::max(collective.chunks() / perSegment, 1u);
+  conditions.distinct = collective.numChunks() / perSegment;
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-    conditions.pre.push_back(collective.pre().chunksOf(rank));
-    conditions.post.push_back(collective.post().chunksOf(rank));
+    conditions.pre.push_back(
+        toSegments(collective.pre().chunksOf(rank), perSegment));
+    conditions.post.push_back(
+        toSegments(collective.post().chunksOf(rank), perSegment));
   }
   return conditions;
 }

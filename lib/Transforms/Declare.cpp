@@ -54,16 +54,16 @@ Collective coll::declareCollective(OpBuilder &builder, ScheduleOp user,
   if (collective.kind() != CollectiveKind::Custom)
     return collective;
   auto module = user->getParentOfType<ModuleOp>();
-  for (auto op : module.getOps<CollectiveOp>()) {
-    FailureOr<Collective> other = importCollective(op);
-    if (succeeded(other) && other->chunks() == collective.chunks() &&
-        other->combining() == collective.combining() &&
-        other->pre() == collective.pre() && other->post() == collective.post())
-      return std::move(*other);
-  }
-  Result<Collective> added = Collective::makeCustom(
-      freeName(module, collective.name(), reserved), collective.chunks(),
-      collective.combining(), collective.pre(), collective.post());
-  exportCollective(builder, user.getLoc(), *added);
-  return std::move(*added);
+  FailureOr<std::vector<Collective>> known = importCollectives(module);
+  if (succeeded(known))
+    for (Collective &other : *known)
+      if (other.chunks() == collective.chunks() &&
+          other.combining() == collective.combining() &&
+          other.chunksPerSegment() == collective.chunksPerSegment() &&
+          other.pre() == collective.pre() && other.post() == collective.post())
+        return std::move(other);
+  Collective added = collective;
+  added.setName(freeName(module, collective.name(), reserved));
+  exportCollective(builder, user.getLoc(), added);
+  return added;
 }

@@ -70,7 +70,8 @@ struct RankLayout {
   bool operator==(const RankLayout &) const = default;
 };
 
-/// What the ranks of a user-defined collective have and what they must get.
+/// What the ranks of a user-defined collective, or one in groups, have and what
+/// they must get, with one chunk in each segment of a buffer.
 struct Conditions {
   unsigned chunks = 1;   ///< the C of its cost
   unsigned distinct = 0; ///< G, the number of distinct chunks

@@ -40,6 +40,19 @@ static void printCollectiveRef(OpAsmPrinter &printer, Operation *,
     printer.printKeywordOrString(cast<StringAttr>(ref).getValue());
 }
 
+/// "all_gather".
+static ParseResult parseKindName(OpAsmParser &parser, StringAttr &name) {
+  std::string keyword;
+  if (parser.parseKeywordOrString(&keyword))
+    return failure();
+  name = parser.getBuilder().getStringAttr(keyword);
+  return success();
+}
+
+static void printKindName(OpAsmPrinter &printer, Operation *, StringAttr name) {
+  printer.printKeywordOrString(name.getValue());
+}
+
 /// "[0 -> 1, 0 -> 2]".
 static ParseResult parseLinkList(OpAsmParser &parser, DenseI32ArrayAttr &srcs,
                                  DenseI32ArrayAttr &dsts) {

@@ -48,7 +48,7 @@ LogicalResult CollectiveOp::verifyRegions() {
   if (failed(verifyBodyHolds<PreOp, PostOp>( // collective_c1
           *this, getBody(), "coll.pre and coll.post")))
     return failure();
-  return importCollective(*this); // collective_c2-c3
+  return importCollective(*this); // collective_c2-c4
 }
 
 LogicalResult SynthesizeOp::verifySymbolUses(SymbolTableCollection &) {
@@ -259,7 +259,8 @@ static LogicalResult verifyLL(ProgramOp program) {
   if (!program.getLl())
     return success();
   if (!program.getDoubleBuffered()) // program_c10
-    return program.emitOpError("has LL words, but its scratch is not double-buffered");
+    return program.emitOpError(
+        "has LL words, but its scratch is not double-buffered");
   for (RankOp rank : program.getBody().getOps<RankOp>())
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       for (Operation &op : channel.getBody().getOps())

@@ -69,16 +69,38 @@ static void exportConditions(OpBuilder &builder, Location loc,
   }
 }
 
-CollectiveOp coll::exportCollective(OpBuilder &builder, Location loc,
-                                    const Collective &collective) {
+static void exportGrouped(OpBuilder &builder, Location loc,
+                          const Collective &collective) {
+  SmallVector<Attribute> groups;
+  for (const std::vector<unsigned> &group : collective.groups())
+    groups.push_back(builder.getI64ArrayAttr(
+        SmallVector<int64_t>(group.begin(), group.end())));
+  bool hasRoot = isRooted(collective.groupKind());
+  GroupedOp::create(
+      builder, loc, builder.getStringAttr(collective.name()),
+      builder.getStringAttr(collectiveName(collective.groupKind())),
+      builder.getI32IntegerAttr(collective.numRanks()),
+      builder.getI32IntegerAttr(collective.chunks()),
+      hasRoot ? builder.getI32IntegerAttr(collective.root()) : IntegerAttr(),
+      builder.getArrayAttr(groups));
+}
+
+void coll::exportCollective(OpBuilder &builder, Location loc,
+                            const Collective &collective) {
+  if (!collective.groups().empty())
+    return exportGrouped(builder, loc, collective);
+  unsigned segment = collective.chunksPerSegment();
   auto op = CollectiveOp::create(
-      builder, loc, collective.name(), collective.numRanks(),
-      collective.chunks(), collective.numChunks(), collective.combining());
+      builder, loc, builder.getStringAttr(collective.name()),
+      builder.getI32IntegerAttr(collective.numRanks()),
+      builder.getI32IntegerAttr(collective.chunks()),
+      builder.getI32IntegerAttr(collective.numChunks()),
+      segment > 1 ? builder.getI32IntegerAttr(segment) : IntegerAttr(),
+      collective.combining() ? builder.getUnitAttr() : UnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   exportConditions<PreOp>(builder, loc, collective.pre());
   exportConditions<PostOp>(builder, loc, collective.post());
-  return op;
 }
 
 /// How ops name `collective`.

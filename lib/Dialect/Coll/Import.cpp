@@ -135,7 +135,8 @@ FailureOr<Collective> coll::importCollective(CollectiveOp op) {
   if (failed(verifyNotNegative(
           op, {{"the number of ranks", op.getRanks()},
                {"the number of chunks", op.getChunks()},
-               {"the number of distinct chunks", op.getDistinct()}})))
+               {"the number of distinct chunks", op.getDistinct()},
+               {"the size of a segment", op.getSegment().value_or(1)}})))
     return failure();
   if (op.getRanks() < 1 || op.getRanks() > Topology::maxRanks)
     return op.emitOpError()
@@ -157,10 +158,86 @@ FailureOr<Collective> coll::importCollective(CollectiveOp op) {
       return failure();
   Result<Collective> collective = Collective::makeCustom(
       op.getSymName().str(), op.getChunks(), op.getCombining(), std::move(pre),
-      std::move(post));
+      std::move(post), op.getSegment().value_or(1));
   if (!collective)
     return op.emitOpError(collective.error());
   return std::move(*collective);
+}
+
+static FailureOr<RankGroups> importGroups(GroupedOp op) {
+  RankGroups groups;
+  for (Attribute group : op.getGroups()) {
+    auto ranks = dyn_cast<ArrayAttr>(group);
+    if (!ranks)
+      return op.emitOpError()
+             << "has group " << group << ", expected a list of ranks";
+    groups.emplace_back();
+    for (Attribute element : ranks) {
+      auto rank = dyn_cast<IntegerAttr>(element);
+      if (!rank || !rank.getValue().isIntN(32))
+        return op.emitOpError() << "has rank " << element
+                                << " in a group, expected a number from 0 on";
+      groups.back().push_back(unsigned(rank.getValue().getZExtValue()));
+    }
+  }
+  return groups;
+}
+
+FailureOr<Collective> coll::importCollective(GroupedOp op) {
+  unsigned root = op.getRoot().value_or(0);
+  if (failed(verifyNotNegative(op, {{"the number of ranks", op.getRanks()},
+                                    {"the number of chunks", op.getChunks()},
+                                    {"root", root}})))
+    return failure();
+  std::optional<CollectiveKind> kind =
+      parseCollectiveName(op.getCollective().str());
+  if (!kind || *kind == CollectiveKind::Custom)
+    return op.emitOpError() << "names collective " << op.getCollective()
+                            << ", which does not exist";
+  if (op.getRoot() && !isRooted(*kind))
+    return op.emitOpError()
+           << "gives a root to " << op.getCollective() << ", which has none";
+  if (op.getRanks() < 1 || op.getRanks() > Topology::maxRanks)
+    return op.emitOpError()
+           << "has " << op.getRanks() << " ranks, expected between 1 and "
+           << Topology::maxRanks;
+  FailureOr<RankGroups> groups = importGroups(op);
+  if (failed(groups))
+    return failure();
+  Result<Collective> collective = Collective::makeGrouped(
+      *kind, op.getRanks(), std::move(*groups), op.getChunks(), root);
+  if (!collective)
+    return op.emitOpError(collective.error());
+  collective->setName(op.getSymName().str());
+  return std::move(*collective);
+}
+
+LogicalResult GroupedOp::verify() {
+  return importCollective(*this); // grouped_c1-c2
+}
+
+FailureOr<std::vector<Collective>> coll::importCollectives(ModuleOp module) {
+  std::vector<Collective> collectives;
+  for (Operation &op : module.getOps()) {
+    FailureOr<Collective> collective = failure();
+    if (auto custom = dyn_cast<CollectiveOp>(op))
+      collective = importCollective(custom);
+    else if (auto grouped = dyn_cast<GroupedOp>(op))
+      collective = importCollective(grouped);
+    else
+      continue;
+    if (failed(collective))
+      return failure();
+    collectives.push_back(std::move(*collective));
+  }
+  return collectives;
+}
+
+/// The same for whichever of the two ops it is.
+static FailureOr<Collective> importDefined(Operation *op) {
+  if (auto custom = dyn_cast_or_null<CollectiveOp>(op))
+    return importCollective(custom);
+  return importCollective(cast<GroupedOp>(op));
 }
 
 static SendTransport importTransport(std::optional<Transport> transport) {
@@ -216,20 +293,22 @@ static FailureOr<Collective> importNamedCollective(OpTy op,
           op, {{"the number of chunks", op.getChunks()}, {"root", root}})))
     return failure();
   if (auto symbol = dyn_cast<FlatSymbolRefAttr>(op.getCollective())) {
-    auto custom =
-        SymbolTable::lookupNearestSymbolFrom<CollectiveOp>(op, symbol);
-    if (!custom)
+    Operation *custom = SymbolTable::lookupNearestSymbolFrom(op, symbol);
+    if (!isa_and_nonnull<CollectiveOp, GroupedOp>(custom))
       return op.emitOpError()
              << "names collective " << symbol << ", which does not exist";
-    if (custom.getRanks() != topology.numRanks())
+    FailureOr<Collective> collective = importDefined(custom);
+    if (failed(collective))
+      return failure();
+    if (collective->numRanks() != topology.numRanks())
       return op.emitOpError()
-             << "puts collective " << symbol << " of " << custom.getRanks()
+             << "puts collective " << symbol << " of " << collective->numRanks()
              << " ranks on a topology of " << topology.numRanks();
-    if (custom.getChunks() != op.getChunks())
+    if (collective->chunks() != op.getChunks())
       return op.emitOpError()
              << "has chunks = " << op.getChunks() << ", but collective "
-             << symbol << " has chunks = " << custom.getChunks();
-    return importCollective(custom);
+             << symbol << " has chunks = " << collective->chunks();
+    return collective;
   }
   StringRef name = cast<StringAttr>(op.getCollective()).getValue();
   std::optional<CollectiveKind> kind = parseCollectiveName(name);

@@ -28,6 +28,7 @@
 namespace sccl::coll {
 
 class CollectiveOp;
+class GroupedOp;
 class ProgramOp;
 class ScheduleOp;
 class SendOpInterface;
@@ -39,9 +40,16 @@ class TopologyOp;
 mlir::FailureOr<Topology> importTopology(TopologyOp op);
 /// The Model's view of a user-defined collective.
 mlir::FailureOr<Collective> importCollective(CollectiveOp op);
+/// The same of one in groups. It is called what its symbol is.
+mlir::FailureOr<Collective> importCollective(GroupedOp op);
+/// The collectives that `module` defines, in groups or by conditions, in order.
+/// Emits an error and fails if one is none.
+mlir::FailureOr<std::vector<Collective>>
+importCollectives(mlir::ModuleOp module);
 /// What `op` does with each of its chunks; the chunk is the first one.
 Send importSend(SendOpInterface op);
-/// The sends of `op`, in its order. Numbers of ranks and chunks are not checked.
+/// The sends of `op`, in its order. Numbers of ranks and chunks are not
+/// checked.
 Schedule importSchedule(ScheduleOp op);
 
 /// A topology and a collective that an op names.
@@ -59,8 +67,9 @@ mlir::FailureOr<Problem> importProblem(ProgramOp op);
 /// becomes its symbol, with characters that read badly in IR replaced.
 TopologyOp exportTopology(mlir::OpBuilder &builder, mlir::Location loc,
                           const Topology &topology);
-CollectiveOp exportCollective(mlir::OpBuilder &builder, mlir::Location loc,
-                              const Collective &collective);
+/// A coll.collective, or a coll.grouped if it has groups.
+void exportCollective(mlir::OpBuilder &builder, mlir::Location loc,
+                      const Collective &collective);
 /// Sends of a step that differ in their chunks only become one op.
 /// Names the collective by its keyword, or if it is user-defined by the symbol
 /// of its name, whose op must exist. An empty `certificate` is none.
