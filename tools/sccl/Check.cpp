@@ -164,6 +164,13 @@ static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
                                            ? auditPTX(text)
                                            : auditGCN(text, chipOfGCN(text));
   for (const AuditFault &fault : faultsOf(findings)) {
+    if (json)
+      llvm::outs() << llvm::json::Value(
+                          llvm::json::Object{{"file", path},
+                                             {"line", fault.first.line},
+                                             {"message", fault.first.str()},
+                                             {"status", "refused"}})
+                   << '\n';
     fail(path + ":" + llvm::Twine(fault.first.line) + ": " + fault.first.str());
     if (!fault.others.empty())
       llvm::WithColor::note(llvm::errs(), "sccl") << fault.countText() << '\n';
@@ -179,12 +186,43 @@ static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
   return Done;
 }
 
+namespace {
+/// Prints errors as JSON, too, besides what else is done with them.
+class RefusalPrinter {
+public:
+  RefusalPrinter(mlir::MLIRContext &context, llvm::StringRef path)
+      : path(path), handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+            print(diagnostic);
+          return mlir::failure(); // leaves it to the others
+        }) {}
+
+private:
+  void print(mlir::Diagnostic &diagnostic) {
+    llvm::json::Object object{
+        {"file", path}, {"message", diagnostic.str()}, {"status", "refused"}};
+    if (auto place =
+            mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation())) {
+      object["line"] = place.getLine();
+      object["column"] = place.getColumn();
+    }
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+  }
+
+  llvm::StringRef path;
+  mlir::ScopedDiagnosticHandler handler;
+};
+} // namespace
+
 int driver::checkFile(llvm::StringRef path, bool json,
                       llvm::StringRef certificate, llvm::StringRef dot) {
   std::optional<OutputKind> kind = outputKindOf(path);
   if (kind == OutputKind::PTX || kind == OutputKind::GCN)
     return checkAssembly(path, *kind, json);
   Session session;
+  std::optional<RefusalPrinter> refusals;
+  if (json)
+    refusals.emplace(session.context(), path);
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
   if (!module)
     return BadInput;
