@@ -49,8 +49,8 @@ static void addPoints(const Topology &topology, const CollectiveFamily &family,
                       const Frontier &frontier,
                       std::vector<Candidate> &candidates) {
   for (const FrontierPoint &point : frontier.points)
-    if (Result<Collective> collective = Collective::make(
-            family.kind, topology.numRanks(), point.chunks, family.root))
+    if (Result<Collective> collective =
+            family.make(topology.numRanks(), point.chunks))
       candidates.push_back(
           {{std::move(*collective), point.schedule}, 1, 0, point.bound});
 }
@@ -98,7 +98,7 @@ static void addPipelined(const Topology &topology,
                          const FrontierOptions &options,
                          std::vector<Candidate> &candidates) {
   constexpr uint64_t depthWork = 500'000;
-  if (!hasPipelinedSchedules(family.kind))
+  if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
     return;
   SearchLimits limits{options.timeoutSeconds, depthWork,
                       options.solver.interrupt};
@@ -268,8 +268,8 @@ Adviser::tryCandidate(size_t number, const std::vector<LoweringWay> &ways) {
     if (!isForAny)
       continue;
     mlir::OwningOpRef<mlir::ModuleOp> module =
-        coll::exportModule(context, cut->collective.name(), fabric.topology,
-                           cut->collective, cut->schedule);
+        coll::exportModule(context, cut->collective.name() + "_schedule",
+                           fabric.topology, cut->collective, cut->schedule);
     if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
           addLowering(manager, way.options);
         })))

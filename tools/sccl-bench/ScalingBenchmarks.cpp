@@ -14,6 +14,7 @@
 #include "SwitchedBoxes.h"
 
 #include "sccl/Check/TreeChecker.h"
+#include "sccl/Search/Frontier.h"
 #include "sccl/Solver/Trees.h"
 
 using namespace sccl;
@@ -150,7 +151,26 @@ static void addReductionTrees(unsigned boxes) {
               });
 }
 
+/// groups/...: the complete frontier of an all_gather in groups, on 8 boxes of
+/// 8 ranks on rails.
+static void addGroups(const std::string &name, const std::string &groups) {
+  addPrepared("groups/all_gather/" + name, [=]() -> Body {
+    auto topology = std::make_shared<const Topology>(
+        makeSwitchedBoxes(8, 8, 9, Network::Rails));
+    CollectiveFamily family{Kind::AllGather, 0,
+                            *parseRankGroups(groups, topology->numRanks())};
+    return [=]() -> std::string {
+      Result<Frontier> frontier = searchFrontier(*topology, family, {});
+      if (!frontier)
+        return frontier.error();
+      return frontier->complete ? "" : frontier->why;
+    };
+  });
+}
+
 void bench::registerScaling() {
+  addGroups("rails", "strides:8");
+  addGroups("boxes", "blocks:8");
   // The certificate for paths in 128 boxes would be too long to check.
   for (unsigned boxes : {2u, 4u, 8u, 16u})
     addTrees(boxes, /*maxProvedSteps=*/6);

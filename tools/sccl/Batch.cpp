@@ -57,6 +57,8 @@ parseRow(llvm::StringRef path, const CsvRow &row, SynthesisRequest request) {
        {std::pair{"steps", &request.steps}, {"rounds", &request.rounds}})
     if (!parseField(path, row, name, row.fields.at(name), *value))
       return std::nullopt;
+  if (auto groups = row.fields.find("group"); groups != row.fields.end())
+    request.groups = groups->second;
   auto root = row.fields.find("root");
   if (root != row.fields.end() && !root->second.empty())
     if (!parseField(path, row, "root", root->second, request.root.emplace()))

@@ -218,6 +218,7 @@ driver::parseCollective(llvm::StringRef spelling) {
   std::string names;
   for (CollectiveKind known : allCollectiveKinds())
     names += " " + std::string(collectiveName(known));
+  names += " all_gatherv, or a file FILE.mlir[:NAME]";
   fail("unknown collective '" + spelling + "', expected one of:" + names);
   return std::nullopt;
 }
@@ -352,6 +353,8 @@ llvm::json::Object driver::resultObject(const Instance &instance,
       {"engine", result.engine},
       {"seconds", result.seconds},
   };
+  if (!collective.groups().empty())
+    object["groups"] = printRankGroups(collective.groups());
   if (auto *unsat = std::get_if<Unsatisfiable>(&result.outcome))
     object["reason"] = unsat->reason;
   if (auto *unknown = std::get_if<Unknown>(&result.outcome))

@@ -110,7 +110,8 @@ struct RunRequest {
 };
 
 struct SynthesisRequest {
-  std::string topology, collective, engine = "auto", encoding = "direct";
+  std::string topology, collective, groups, engine = "auto",
+                                            encoding = "direct";
   std::vector<unsigned> chunks; ///< one, or one per rank for all_gatherv
   unsigned steps = 0, rounds = 0;
   std::optional<unsigned> root;

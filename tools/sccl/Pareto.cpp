@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveChoice.h"
 #include "Driver.h"
 #include "Interrupt.h"
 #include "Progress.h"
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -27,15 +29,27 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("pareto", "Find the Pareto-optimal schedules");
+static cl::SubCommand
+    command("pareto", "Find the Pareto-optimal schedules. Exit codes: 0 the "
+                      "least R/C is known for each S looked at; 1 bad input; 3 "
+                      "for some S it is open, for whatever reason");
 static cl::opt<std::string>
     topologyName("topology", cl::desc("Built-in topology or .mlir file"),
                  cl::Required, cl::sub(command));
+static cl::opt<std::string> collectiveSpelling("collective",
+                                               cl::desc(collectiveHelp),
+                                               cl::value_desc(collectiveValue),
+                                               cl::Required, cl::sub(command));
+static cl::list<std::string> groups("group", cl::desc(groupHelp),
+                                    cl::value_desc("RANKS"), cl::sub(command));
+static cl::list<unsigned>
+    chunks("chunks", cl::CommaSeparated, cl::value_desc("C0,C1,..."),
+           cl::desc("For all_gatherv: chunks of each rank, or their ratio"),
+           cl::sub(command));
 static cl::opt<std::string>
-    collectiveSpelling("collective", cl::desc("all_gather, broadcast, ..."),
-                       cl::Required, cl::sub(command));
-static cl::opt<std::string>
-    root("root", cl::desc("Root rank, or all: one of each orbit"),
+    root("root",
+         cl::desc("Root rank, or all: one of each orbit; with --group its "
+                  "place in each group"),
          cl::value_desc("R|all"), cl::init("0"), cl::sub(command));
 static cl::opt<unsigned> maxSteps("max-steps",
                                   cl::desc("Largest S (default: 8)"),
@@ -78,14 +92,24 @@ bool driver::paretoChosen() { return bool(command); }
 
 /// The roots to report on; prints an error and returns nothing if there is
 /// none.
-static std::optional<std::vector<unsigned>> parseRoots(const Topology &topology,
-                                                       CollectiveKind kind) {
-  if (!isRooted(kind)) {
+static std::optional<std::vector<unsigned>>
+parseRoots(const Topology &topology, const CollectiveFamily &family) {
+  if (!isRooted(family.kind)) {
     if (root.getNumOccurrences()) {
-      fail(llvm::Twine(collectiveName(kind)) + " has no root");
+      fail(family.name() + " has no root");
       return std::nullopt;
     }
-    return std::vector<unsigned>{0};
+    return std::vector<unsigned>{family.root};
+  }
+  if (!root.getNumOccurrences())
+    return std::vector<unsigned>{family.root};
+  size_t places = topology.numRanks();
+  for (const std::vector<unsigned> &group : family.groups)
+    places = std::min(places, group.size());
+  if (root == "all" && !family.groups.empty()) {
+    std::vector<unsigned> roots(places);
+    std::iota(roots.begin(), roots.end(), 0u);
+    return roots;
   }
   if (root == "all") {
     std::vector<unsigned> orbits =
@@ -97,10 +121,10 @@ static std::optional<std::vector<unsigned>> parseRoots(const Topology &topology,
     return roots;
   }
   unsigned rank;
-  if (llvm::StringRef(root).getAsInteger(10, rank) ||
-      rank >= topology.numRanks()) {
-    fail("root is '" + root + "', expected a rank below " +
-         llvm::Twine(topology.numRanks()) + " or all");
+  if (llvm::StringRef(root).getAsInteger(10, rank) || rank >= places) {
+    fail("root is '" + root + "', expected a " +
+         (family.groups.empty() ? "rank" : "place in each group") + " below " +
+         llvm::Twine(places) + " or all");
     return std::nullopt;
   }
   return std::vector<unsigned>{rank};
@@ -109,8 +133,9 @@ static std::optional<std::vector<unsigned>> parseRoots(const Topology &topology,
 /// What a search over `family` is called.
 static std::string describe(const Topology &topology,
                             const CollectiveFamily &family) {
-  std::string text =
-      std::string(collectiveName(family.kind)) + " on " + topology.name();
+  std::string text = family.name() + " on " + topology.name();
+  if (!family.groups.empty())
+    text += ", groups " + printRankGroups(family.groups);
   if (isRooted(family.kind))
     text += ", root " + std::to_string(family.root);
   return text;
@@ -210,11 +235,14 @@ private:
   }
 
   llvm::json::Object common() const {
-    return llvm::json::Object{
-        {"topology", topology.name()},
-        {"collective", llvm::StringRef(collectiveName(family.kind))},
-        {"root", isRooted(family.kind) ? llvm::json::Value(family.root)
-                                       : llvm::json::Value(nullptr)}};
+    llvm::json::Object object{{"topology", topology.name()},
+                              {"collective", family.name()},
+                              {"root", isRooted(family.kind)
+                                           ? llvm::json::Value(family.root)
+                                           : llvm::json::Value(nullptr)}};
+    if (!family.groups.empty())
+      object["groups"] = printRankGroups(family.groups);
+    return object;
   }
 
   static std::string optimality(const FrontierPoint &point) {
@@ -248,8 +276,8 @@ private:
   }
 
   void write(const FrontierPoint &point) {
-    Result<Collective> collective = Collective::make(
-        family.kind, topology.numRanks(), point.chunks, family.root);
+    Result<Collective> collective =
+        family.make(topology.numRanks(), point.chunks);
     write(*collective, point.schedule, point.bound,
           "r" + std::to_string(point.rounds));
   }
@@ -262,7 +290,7 @@ private:
 
   void write(const Collective &collective, const Schedule &schedule,
              const std::optional<LowerBound> &bound, llvm::StringRef rounds) {
-    std::string stem = std::string(collectiveName(family.kind));
+    std::string stem = family.name();
     if (isRooted(family.kind))
       stem += "_root" + std::to_string(family.root);
     stem += llvm::formatv("_c{0}_s{1}_{2}", collective.chunks(),
@@ -376,7 +404,7 @@ private:
 static int searchRoot(const Topology &topology, const CollectiveFamily &family,
                       FrontierOptions options, llvm::StringRef where) {
   FrontierReport report(topology, family);
-  if (pipelined && hasPipelinedSchedules(family.kind))
+  if (pipelined && family.isPlain() && hasPipelinedSchedules(family.kind))
     DepthList(report, topology, family, options).print();
   Result<Frontier> frontier = Error{};
   {
@@ -395,7 +423,8 @@ static int searchRoot(const Topology &topology, const CollectiveFamily &family,
   report.conclusion(*frontier);
   if (!report.written())
     return BadInput;
-  return frontier->points.empty() || frontier->stopped ? NotKnown : Done;
+  bool isKnown = frontier->open.empty() && !frontier->points.empty();
+  return isKnown ? Done : NotKnown;
 }
 
 /// The options of the command line; prints an error and returns nothing if they
@@ -432,10 +461,17 @@ int driver::paretoMain() {
   std::optional<Topology> topology = loadTopology(topologyName, &where);
   if (!topology)
     return BadInput;
-  std::optional<CollectiveKind> kind = parseCollective(collectiveSpelling);
-  if (!kind)
+  std::optional<CollectiveFamily> family =
+      chooseFamily({collectiveSpelling,
+                    joinGroups(groups),
+                    std::nullopt,
+                    {chunks.begin(), chunks.end()}},
+                   topology->numRanks());
+  if (!family)
     return BadInput;
-  std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *kind);
+  if (chunks.getNumOccurrences() && collectiveSpelling != "all_gatherv")
+    return fail("--chunks is for all_gatherv: the search chooses C");
+  std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *family);
   if (!roots)
     return BadInput;
   if (!directory.empty())
@@ -450,7 +486,8 @@ int driver::paretoMain() {
   for (unsigned rank : *roots) {
     if (timeout > 0)
       options->timeoutSeconds = fairShare(begin, rootsLeft--);
-    int ofRoot = searchRoot(*topology, {*kind, rank}, *options, where);
+    family->root = rank;
+    int ofRoot = searchRoot(*topology, *family, *options, where);
     if (ofRoot == BadInput)
       return BadInput;
     code = std::max(code, ofRoot);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveChoice.h"
 #include "Driver.h"
 #include "Interrupt.h"
 #include "LoweringFlags.h"
@@ -42,11 +43,21 @@ static cl::opt<std::string>
                           "file"),
                  cl::sub(planCommand()));
 static cl::opt<std::string> collectiveSpelling("collective",
-                                               cl::desc("all_gather, ..."),
+                                               cl::desc(collectiveHelp),
+                                               cl::value_desc(collectiveValue),
                                                cl::Required,
                                                cl::sub(planCommand()));
-static cl::opt<unsigned> root("root", cl::desc("Root rank"), cl::init(0),
-                              cl::sub(planCommand()));
+static cl::list<std::string> groups("group", cl::desc(groupHelp),
+                                    cl::value_desc("RANKS"),
+                                    cl::sub(planCommand()));
+static cl::list<unsigned>
+    chunks("chunks", cl::CommaSeparated, cl::value_desc("C0,C1,..."),
+           cl::desc("For all_gatherv: chunks of each rank, or their ratio"),
+           cl::sub(planCommand()));
+static cl::opt<unsigned> root("root",
+                              cl::desc("Root rank (default 0); with --group "
+                                       "its place in the group"),
+                              cl::init(0), cl::sub(planCommand()));
 static cl::list<std::string> latencies(
     "latency", cl::desc("Microseconds of an edge, for all or one kind of them"),
     cl::value_desc("[KIND=]US"), cl::CommaSeparated, cl::sub(planCommand()));
@@ -277,9 +288,11 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
                   const Advice &advice, const Advice *intact) {
   if (json)
     return printJson(advice, intact);
-  llvm::outs() << collectiveName(family.kind) << " on "
-               << named.fabric.topology.name() << ", "
-               << named.fabric.topology.numRanks() << " ranks\n";
+  llvm::outs() << family.name() << " on " << named.fabric.topology.name()
+               << ", " << named.fabric.topology.numRanks() << " ranks";
+  if (!family.groups.empty())
+    llvm::outs() << ", groups " << printRankGroups(family.groups);
+  llvm::outs() << '\n';
   for (const std::string &line : named.assumptions)
     llvm::outs() << "  " << line << '\n';
   printTable(advice, intact);
@@ -324,17 +337,36 @@ static bool writeSchedules(const Topology &topology, const Advice &advice) {
   return true;
 }
 
+/// The collective, which must be the same on all machines.
+static std::optional<CollectiveFamily>
+givenFamily(const std::vector<NamedFabric> &fabrics) {
+  CollectiveChoice choice{collectiveSpelling,
+                          joinGroups(groups),
+                          std::nullopt,
+                          {chunks.begin(), chunks.end()}};
+  if (root.getNumOccurrences())
+    choice.root = root;
+  if (!choice.chunks.empty() && choice.spelling != "all_gatherv") {
+    fail("--chunks is for all_gatherv: the search chooses C");
+    return std::nullopt;
+  }
+  for (const NamedFabric &named : fabrics)
+    if (!chooseFamily(choice, named.fabric.topology.numRanks()))
+      return std::nullopt;
+  return chooseFamily(choice, fabrics.back().fabric.topology.numRanks());
+}
+
 int driver::planMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
   if (!sizes)
     return BadInput;
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
-  std::optional<CollectiveKind> kind = parseCollective(collectiveSpelling);
-  if (!kind)
-    return BadInput;
   std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
   if (!fabrics)
+    return BadInput;
+  std::optional<CollectiveFamily> family = givenFamily(*fabrics);
+  if (!family)
     return BadInput;
   InterruptScope interrupt;
   FrontierOptions options;
@@ -345,19 +377,18 @@ int driver::planMain() {
   options.maxChunks = 32;
   options.timeoutSeconds = timeout / double(fabrics->size());
   options.solver.interrupt = interrupt.flag();
-  CollectiveFamily family{*kind, root};
   Session session;
   std::vector<Advice> advices;
   for (const NamedFabric &named : *fabrics) {
     Progress progress("plan for " + named.fabric.topology.name());
-    Result<Advice> advice = advise(session.context(), named.fabric, family,
+    Result<Advice> advice = advise(session.context(), named.fabric, *family,
                                    *sizes, options, usualWays(lowering.get()));
     if (!advice)
       return fail(advice.error());
     advices.push_back(std::move(*advice));
   }
   const Advice &advice = advices.back();
-  print(fabrics->back(), family, advice,
+  print(fabrics->back(), *family, advice,
         advices.size() > 1 ? &advices.front() : nullptr);
   if (!directory.empty() &&
       !writeSchedules(fabrics->back().fabric.topology, advice))

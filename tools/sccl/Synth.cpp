@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveChoice.h"
 #include "Driver.h"
 #include "Interrupt.h"
 #include "Progress.h"
@@ -19,9 +20,11 @@ static cl::SubCommand command("synth", "Synthesize a schedule");
 static cl::opt<std::string>
     topology("topology", cl::desc("Built-in topology or .mlir file"),
              cl::sub(command));
-static cl::opt<std::string> collective("collective",
-                                       cl::desc("all_gather, broadcast, ..."),
+static cl::opt<std::string> collective("collective", cl::desc(collectiveHelp),
+                                       cl::value_desc(collectiveValue),
                                        cl::sub(command));
+static cl::list<std::string> groups("group", cl::desc(groupHelp),
+                                    cl::value_desc("RANKS"), cl::sub(command));
 static cl::list<unsigned>
     chunks("chunks", cl::CommaSeparated, cl::value_desc("C"),
            cl::desc("Chunks of one rank's send buffer; one number per rank for "
@@ -30,7 +33,9 @@ static cl::list<unsigned>
 static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::sub(command));
 static cl::opt<unsigned> rounds("rounds", cl::desc("R, of all steps together"),
                                 cl::sub(command));
-static cl::opt<unsigned> root("root", cl::desc("Root rank (default 0)"),
+static cl::opt<unsigned> root("root",
+                              cl::desc("Root rank (default 0); with --group "
+                                       "its place in the group"),
                               cl::sub(command));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
                                    cl::init("auto"), cl::sub(command));
@@ -79,7 +84,8 @@ static bool checkPipelinedOptions() {
       return false;
     }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           std::addressof(chunks), &rounds, &engine, &encoding, &seed, &memory})
+           std::addressof(chunks), std::addressof(groups), &rounds, &engine,
+           &encoding, &seed, &memory})
     if (option->getNumOccurrences()) {
       fail("--" + option->ArgStr + " is not for --pipelined");
       return false;
@@ -93,7 +99,8 @@ static bool checkOptionsFit() {
   using Options = std::initializer_list<const cl::Option *>;
   Options needed = {&topology, &collective, std::addressof(chunks), &steps,
                     &rounds};
-  Options single = {&root, &certificate, &output, &pipelined};
+  Options single = {&root, &certificate, &output, &pipelined,
+                    std::addressof(groups)};
   if (pipelined && batch.empty())
     return checkPipelinedOptions();
   if (batch.empty()) {
@@ -125,6 +132,7 @@ int driver::synthMain() {
   SynthesisRequest request;
   request.topology = topology;
   request.collective = collective;
+  request.groups = joinGroups(groups);
   request.engine = engine;
   // Only z3 has encodings to choose from.
   if (encoding.getNumOccurrences() && !engine.getNumOccurrences())
@@ -152,37 +160,23 @@ int driver::synthMain() {
 /// there is none.
 static std::optional<Collective> makeCollective(const SynthesisRequest &request,
                                                 unsigned numRanks) {
-  auto checked = [](Result<Collective> result) -> std::optional<Collective> {
-    if (result)
-      return std::move(*result);
-    fail(result.error());
+  std::optional<CollectiveFamily> family = chooseFamily(
+      {request.collective, request.groups, request.root, request.chunks},
+      numRanks);
+  if (!family)
     return std::nullopt;
-  };
-  if (request.collective == "all_gatherv") {
-    if (request.root) {
-      fail("all_gatherv has no root");
-      return std::nullopt;
-    }
-    if (request.chunks.size() == numRanks)
-      return checked(Collective::makeAllGatherV(request.chunks));
-    fail("all_gatherv needs one number of chunks for each of the " +
-         llvm::Twine(numRanks) + " ranks, got " +
-         llvm::Twine(request.chunks.size()));
-    return std::nullopt;
-  }
-  std::optional<CollectiveKind> kind = parseCollective(request.collective);
-  if (!kind)
-    return std::nullopt;
-  if (request.root && !isRooted(*kind)) {
-    fail(llvm::Twine(collectiveName(*kind)) + " has no root");
-    return std::nullopt;
-  }
-  if (request.chunks.size() != 1) {
+  bool isPerRank = request.collective == "all_gatherv";
+  if (!isPerRank && request.chunks.size() != 1) {
     fail("--chunks must be one number");
     return std::nullopt;
   }
-  return checked(Collective::make(*kind, numRanks, request.chunks.front(),
-                                  request.root.value_or(0)));
+  Result<Collective> collective =
+      isPerRank ? Collective::makeAllGatherV(request.chunks)
+                : family->make(numRanks, request.chunks.front());
+  if (collective)
+    return std::move(*collective);
+  fail(collective.error());
+  return std::nullopt;
 }
 
 std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {

@@ -55,8 +55,8 @@ struct MulticastTree {
 
 /// A few trees for `multicast` at `prices`, different ones, the cheapest first:
 /// of `tries` that are grown, all but the first by way of random ranks, or in
-/// random order and at prices that are not quite right. Nothing if a target is too far away. All prices
-/// must be positive.
+/// random order and at prices that are not quite right. Nothing if a target is
+/// too far away. All prices must be positive.
 std::vector<MulticastTree> cheapTrees(const Topology &topology,
                                       const Multicast &multicast,
                                       const SendPrices &prices, unsigned tries,
