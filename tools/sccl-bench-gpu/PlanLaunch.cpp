@@ -7,6 +7,8 @@
 
 #include "PlanLaunch.h"
 
+#include "sccl/Model/ElementType.h"
+
 #include <fstream>
 #include <iterator>
 
