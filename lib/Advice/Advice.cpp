@@ -104,20 +104,29 @@ static void addPipelined(const Topology &topology,
                       options.solver.interrupt};
   PipelinedCandidates found(topology);
   PipelinedDepths depths(topology, family.kind, family.root);
-  auto limit = synthesizePipelined(topology, family.kind, family.root, limits);
-  double least = limit ? loadOf(limit->implementation, topology) : 0;
+  // That of any depth takes long on many ranks, where few steps often do.
+  std::optional<Result<PipelinedSchedule>> limit;
+  auto isLeast = [&](const PipelinedSchedule &schedule) {
+    if (schedule.optimal && schedule.holdsForAnyDepth())
+      return true;
+    if (!limit)
+      limit = synthesizePipelined(topology, family.kind, family.root, limits);
+    return *limit && loadOf(schedule.implementation, topology) <=
+                         loadOf((*limit)->implementation, topology) *
+                             PipelinedCandidates::asGood;
+  };
   for (unsigned maxChunks : {1u, 4u, 16u})
     for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
-      // More steps for a load that is as small would only take longer.
       Result<PipelinedSchedule> deep =
           depths.at(steps, limits, maxChunks).schedule;
-      bool isAsGood = deep && loadOf(deep->implementation, topology) <=
-                                  least * PipelinedCandidates::asGood;
+      // More steps for a load that is as small would only take longer.
+      bool isDone = deep && isLeast(*deep);
       found.add(std::move(deep));
-      if (isAsGood)
+      if (isDone)
         break;
     }
-  found.add(std::move(limit));
+  if (limit)
+    found.add(std::move(*limit));
   for (Candidate &candidate : found.take())
     candidates.push_back(std::move(candidate));
 }
@@ -144,7 +153,8 @@ static std::vector<Candidate> inPieces(std::vector<Candidate> candidates) {
   for (Candidate &candidate : candidates) {
     size_t sends = candidate.implementation.schedule.numSends();
     unsigned most = candidate.isPipelined() ? maxPieces : 1;
-    for (unsigned pieces = 1; pieces <= most && sends * pieces <= maxSends;
+    for (unsigned pieces = 1;
+         pieces == 1 || (pieces <= most && sends * pieces <= maxSends);
          pieces *= 2) {
       candidate.pieces = pieces;
       result.push_back(candidate);
