@@ -7,12 +7,13 @@
 
 #include "sccl/Advice/Advice.h"
 
+#include "Candidates.h"
+
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Simulate/Traffic.h"
-#include "sccl/Solver/Pipelined.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -42,138 +43,18 @@ double Candidate::microseconds(const CostModel &model, double bytes) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Candidates
-//===----------------------------------------------------------------------===//
-
-static void addPoints(const Topology &topology, const CollectiveFamily &family,
-                      const Frontier &frontier,
-                      std::vector<Candidate> &candidates) {
-  for (const FrontierPoint &point : frontier.points)
-    if (Result<Collective> collective =
-            family.make(topology.numRanks(), point.chunks))
-      candidates.push_back(
-          {{std::move(*collective), point.schedule}, 1, 0, point.bound});
-}
-
-/// Rounds of the fullest limit over C, not rounded up.
-static double loadOf(const Implementation &implementation,
-                     const Topology &topology) {
-  return exactPeriod(implementation.schedule, topology) /
-         implementation.collective.chunks();
-}
-
-namespace {
-/// Collects pipelined candidates, without those that others make superfluous.
-class PipelinedCandidates {
-public:
-  explicit PipelinedCandidates(const Topology &topology) : topology(topology) {}
-  static constexpr double asGood = 1.01; ///< of loads, relative
-  void add(Result<PipelinedSchedule> found);
-  std::vector<Candidate> take() { return std::move(candidates); }
-
-private:
-  const Topology &topology;
-  std::vector<Candidate> candidates;
-};
-} // namespace
-
-void PipelinedCandidates::add(Result<PipelinedSchedule> found) {
-  if (!found)
-    return;
-  const auto &[collective, schedule] = found->implementation;
-  double load = loadOf(found->implementation, topology);
-  for (const Candidate &other : candidates) {
-    const auto &[known, steps] = other.implementation;
-    if (steps.steps.size() <= schedule.steps.size() &&
-        known.chunks() <= collective.chunks() && other.load <= load * asGood)
-      return;
-  }
-  candidates.push_back(
-      {std::move(found->implementation), 1, load, std::move(found->bound)});
-}
-
-/// Those of few steps and few chunks, and that of the least load.
-static void addPipelined(const Topology &topology,
-                         const CollectiveFamily &family,
-                         const FrontierOptions &options,
-                         std::vector<Candidate> &candidates) {
-  constexpr uint64_t depthWork = 500'000;
-  if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
-    return;
-  SearchLimits limits{options.timeoutSeconds, depthWork,
-                      options.solver.interrupt};
-  PipelinedCandidates found(topology);
-  PipelinedDepths depths(topology, family.kind, family.root);
-  // That of any depth takes long on many ranks, where few steps often do.
-  std::optional<Result<PipelinedSchedule>> limit;
-  auto isLeast = [&](const PipelinedSchedule &schedule) {
-    if (schedule.optimal && schedule.holdsForAnyDepth())
-      return true;
-    if (!limit)
-      limit = synthesizePipelined(topology, family.kind, family.root, limits);
-    return *limit && loadOf(schedule.implementation, topology) <=
-                         loadOf((*limit)->implementation, topology) *
-                             PipelinedCandidates::asGood;
-  };
-  for (unsigned maxChunks : {1u, 4u, 16u})
-    for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
-      Result<PipelinedSchedule> deep =
-          depths.at(steps, limits, maxChunks).schedule;
-      // More steps for a load that is as small would only take longer.
-      bool isDone = deep && isLeast(*deep);
-      found.add(std::move(deep));
-      if (isDone)
-        break;
-    }
-  if (limit)
-    found.add(std::move(*limit));
-  for (Candidate &candidate : found.take())
-    candidates.push_back(std::move(candidate));
-}
-
-/// The steps that the frontier is searched for. On many ranks that takes long,
-/// and a pipelined candidate in one piece is as good as one step by step.
-static unsigned stepsToSearch(const Topology &topology,
-                              const FrontierOptions &options,
-                              const std::vector<Candidate> &pipelined) {
-  constexpr unsigned fewRanks = 16;
-  size_t steps = options.maxSteps;
-  if (topology.numRanks() > fewRanks)
-    for (const Candidate &candidate : pipelined)
-      steps = std::min(steps, candidate.implementation.schedule.steps.size());
-  return unsigned(steps);
-}
-
-/// Pipelined candidates with each number of pieces. Long programs are slow to
-/// lower and to simulate.
-static std::vector<Candidate> inPieces(std::vector<Candidate> candidates) {
-  constexpr unsigned maxPieces = 256;
-  constexpr size_t maxSends = 120'000;
-  std::vector<Candidate> result;
-  for (Candidate &candidate : candidates) {
-    size_t sends = candidate.implementation.schedule.numSends();
-    unsigned most = candidate.isPipelined() ? maxPieces : 1;
-    for (unsigned pieces = 1;
-         pieces == 1 || (pieces <= most && sends * pieces <= maxSends);
-         pieces *= 2) {
-      candidate.pieces = pieces;
-      result.push_back(candidate);
-    }
-  }
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
 
 namespace {
 class Adviser {
 public:
-  Adviser(mlir::MLIRContext &context, const Fabric &fabric, Advice &advice)
-      : context(context), fabric(fabric), advice(advice),
+  Adviser(mlir::MLIRContext &context, const Fabric &fabric,
+          const Deadline &deadline, Advice &advice)
+      : context(context), fabric(fabric), deadline(deadline), advice(advice),
         isWanted(advice.candidates.size(),
-                 std::vector<bool>(advice.sizes.size())) {}
+                 std::vector<bool>(advice.sizes.size())),
+        promise(advice.candidates.size()) {}
 
   void choose();
   std::optional<Error> tryAll(const std::vector<LoweringWay> &ways);
@@ -183,14 +64,40 @@ private:
   bool isTried(size_t number, size_t size, const LoweringWay &way) const;
   std::optional<Error> tryCandidate(size_t number,
                                     const std::vector<LoweringWay> &ways);
+  std::optional<Error> tryWay(const Implementation &cut, size_t number,
+                              const LoweringWay &way);
   std::optional<Error> simulateProgram(coll::ProgramOp program, size_t number,
                                        const LoweringWay &way);
+  void estimateRest();
 
   mlir::MLIRContext &context;
   const Fabric &fabric;
+  const Deadline &deadline;
   Advice &advice;
   /// What is simulated: by candidate and by size.
   std::vector<std::vector<bool>> isWanted;
+  /// For how many sizes and latencies each candidate is the best of its kind.
+  std::vector<unsigned> promise;
+};
+
+/// While this object lives, passes that are not yet running are left out once
+/// `deadline` is over. What they leave behind is good for nothing.
+class PassesUntil {
+public:
+  PassesUntil(mlir::MLIRContext &context, const Deadline &deadline)
+      : context(context) {
+    context.registerActionHandler([&deadline](llvm::function_ref<void()> run,
+                                              const mlir::tracing::Action &) {
+      if (!deadline.isOver())
+        run();
+    });
+  }
+  ~PassesUntil() { context.registerActionHandler(nullptr); }
+  PassesUntil(const PassesUntil &) = delete;
+  PassesUntil &operator=(const PassesUntil &) = delete;
+
+private:
+  mlir::MLIRContext &context;
 };
 } // namespace
 
@@ -208,10 +115,12 @@ void Adviser::chooseFor(size_t size, double latency) {
     auto [it, isNew] = best.try_emplace(candidate.isPipelined(), time);
     it->second = std::min(it->second, time);
   }
-  for (size_t number = 0; number < candidates.size(); ++number)
-    if (candidates[number].microseconds(model, bytes) <=
-        asGood * best[candidates[number].isPipelined()])
-      isWanted[number][size] = true;
+  for (size_t number = 0; number < candidates.size(); ++number) {
+    double time = candidates[number].microseconds(model, bytes);
+    double least = best[candidates[number].isPipelined()];
+    isWanted[number][size] = isWanted[number][size] || time <= asGood * least;
+    promise[number] += time <= least;
+  }
 }
 
 void Adviser::choose() {
@@ -241,16 +150,21 @@ std::optional<Error> Adviser::simulateProgram(coll::ProgramOp program,
   const Candidate &candidate = advice.candidates[number];
   double chunks =
       double(candidate.implementation.collective.chunks()) * candidate.pieces;
+  mlir::FailureOr<Traffic> traffic =
+      coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
+  if (failed(traffic))
+    return Error{"a program leaves the machine's links"};
+  SimulationOptions options;
+  options.isOver = [this] { return deadline.isOver(); };
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     SizeAdvice &size = advice.sizes[i];
     if (!isTried(number, i, way))
       continue;
-    mlir::FailureOr<Traffic> traffic =
-        coll::trafficOf(program, fabric.topology, double(size.bytes) / chunks);
-    if (failed(traffic))
-      return Error{"a program leaves the machine's links"};
+    options.scale = double(size.bytes) / chunks;
     Result<SimulationResult> result =
-        simulate(fabric.topology, *traffic, fabric.timing);
+        simulate(fabric.topology, *traffic, fabric.timing, options);
+    if (deadline.isOver())
+      return std::nullopt;
     if (!result)
       return Error{result.error()};
     ++advice.simulations;
@@ -260,6 +174,30 @@ std::optional<Error> Adviser::simulateProgram(coll::ProgramOp program,
       size.way = way.name;
     }
   }
+  return std::nullopt;
+}
+
+/// Lowers what candidate `number` is in pieces, and simulates it.
+std::optional<Error> Adviser::tryWay(const Implementation &cut, size_t number,
+                                     const LoweringWay &way) {
+  const auto &[collective, schedule] = cut;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      coll::exportModule(context, collective.name() + "_schedule",
+                         fabric.topology, collective, schedule);
+  PassesUntil guard(context, deadline);
+  mlir::LogicalResult lowered =
+      runPasses(*module, [&](mlir::OpPassManager &manager) {
+        addLowering(manager, way.options);
+      });
+  if (deadline.isOver())
+    return std::nullopt;
+  if (failed(lowered))
+    return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
+                 ", S = " + std::to_string(schedule.steps.size()) +
+                 " was not lowered with " + way.name};
+  for (auto program : module->getOps<coll::ProgramOp>())
+    if (std::optional<Error> error = simulateProgram(program, number, way))
+      return error;
   return std::nullopt;
 }
 
@@ -277,55 +215,64 @@ Adviser::tryCandidate(size_t number, const std::vector<LoweringWay> &ways) {
       isForAny |= isTried(number, i, way);
     if (!isForAny)
       continue;
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        coll::exportModule(context, cut->collective.name() + "_schedule",
-                           fabric.topology, cut->collective, cut->schedule);
-    if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
-          addLowering(manager, way.options);
-        })))
-      return Error{
-          "a schedule of C = " + std::to_string(cut->collective.chunks()) +
-          ", S = " + std::to_string(cut->schedule.steps.size()) +
-          " was not lowered with " + way.name};
-    for (auto program : module->getOps<coll::ProgramOp>())
-      if (std::optional<Error> error = simulateProgram(program, number, way))
-        return error;
-    if (cut->schedule.numSends() > maxShort)
+    if (std::optional<Error> error = tryWay(*cut, number, way))
+      return error;
+    if (deadline.isOver() || cut->schedule.numSends() > maxShort)
       break;
   }
   return std::nullopt;
 }
 
+/// Gives sizes that nothing was simulated for what the cost model finds best.
+void Adviser::estimateRest() {
+  CostModel model{std::ranges::max(fabric.timing.latencies), fabric.unitTime};
+  for (SizeAdvice &size : advice.sizes) {
+    if (size.isSimulated())
+      continue;
+    for (size_t number = 0; number < advice.candidates.size(); ++number) {
+      double time =
+          advice.candidates[number].microseconds(model, double(size.bytes));
+      if (time < size.microseconds) {
+        size.microseconds = time;
+        size.candidate = number;
+      }
+    }
+  }
+}
+
+/// What promises most comes first, in case that time does not suffice.
 std::optional<Error> Adviser::tryAll(const std::vector<LoweringWay> &ways) {
+  std::vector<size_t> order;
   for (size_t number = 0; number < advice.candidates.size(); ++number)
     if (llvm::is_contained(isWanted[number], true))
-      if (std::optional<Error> error = tryCandidate(number, ways))
-        return error;
+      order.push_back(number);
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](size_t number) { return promise[number]; });
+  for (size_t number : order) {
+    if (deadline.isOver()) {
+      advice.stopped = deadline.reason();
+      break;
+    }
+    if (std::optional<Error> error = tryCandidate(number, ways))
+      return error;
+  }
+  if (deadline.isOver())
+    advice.stopped = deadline.reason();
+  estimateRest();
   return std::nullopt;
 }
 
-Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
-                            const CollectiveFamily &family,
-                            const std::vector<uint64_t> &sizes,
-                            const FrontierOptions &options,
-                            const std::vector<LoweringWay> &ways) {
-  std::vector<Candidate> candidates, pipelined;
-  addPipelined(fabric.topology, family, options, pipelined);
-  FrontierOptions few = options;
-  few.maxSteps = stepsToSearch(fabric.topology, options, pipelined);
-  Result<Frontier> frontier = searchFrontier(fabric.topology, family, few);
-  if (!frontier)
-    return Error{frontier.error()};
-  addPoints(fabric.topology, family, *frontier, candidates);
-  llvm::append_range(candidates, std::move(pipelined));
-  if (candidates.empty())
-    return Error{"no schedule was found: " + frontier->why};
+/// Sizes with bounds, and no advice yet.
+static Result<Advice> prepare(const Fabric &fabric,
+                              const CollectiveFamily &family,
+                              const std::vector<uint64_t> &sizes,
+                              advice::Found found) {
   Result<Collective> smallest =
       smallestCollective(family, fabric.topology.numRanks());
   if (!smallest)
     return Error{smallest.error()};
   Advice advice{
-      std::move(*frontier), inPieces(std::move(candidates)), {}, {}, 0};
+      std::move(found.frontier), std::move(found.candidates), {}, {}, 0, ""};
   std::optional<Rational> throughput;
   if (advice.frontier.throughput)
     throughput = advice.frontier.throughput->value;
@@ -335,7 +282,29 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
     advice.sizes.push_back({bytes, 0, "",
                             std::numeric_limits<double>::infinity(),
                             advice.bound.microseconds(double(bytes))});
-  Adviser adviser(context, fabric, advice);
+  return advice;
+}
+
+Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
+                            const CollectiveFamily &family,
+                            const std::vector<uint64_t> &sizes,
+                            const FrontierOptions &options,
+                            const std::vector<LoweringWay> &ways) {
+  Deadline deadline({options.timeoutSeconds, 0, options.solver.interrupt});
+  Result<advice::Found> found =
+      advice::findCandidates(fabric.topology, family, options, deadline);
+  if (!found)
+    return Error{found.error()};
+  Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found));
+  if (!advice)
+    return advice;
+  if (advice->candidates.empty()) {
+    if (!advice->frontier.stopped)
+      return Error{"no schedule was found: " + advice->frontier.why};
+    advice->stopped = advice->frontier.why;
+    return advice;
+  }
+  Adviser adviser(context, fabric, deadline, *advice);
   adviser.choose();
   if (std::optional<Error> error = adviser.tryAll(ways))
     return *error;

@@ -46,9 +46,9 @@ public:
   std::vector<std::string> assumptions() const {
     std::vector<std::string> lines;
     for (const std::string &kind : missing)
-      lines.push_back(llvm::formatv("latency of {0} us for each {1} edge (assumed)",
-                                    ofMissing(kind),
-                                    kind.empty() ? "other" : kind));
+      lines.push_back(
+          llvm::formatv("latency of {0} us for each {1} edge (assumed)",
+                        ofMissing(kind), kind.empty() ? "other" : kind));
     return lines;
   }
 

@@ -44,7 +44,7 @@ struct Event {
 class Simulation {
 public:
   Simulation(const Topology &topology, const Traffic &traffic,
-             const Timing &timing);
+             const Timing &timing, const SimulationOptions &options);
   Result<SimulationResult> run();
 
 private:
@@ -75,6 +75,7 @@ private:
   void handle(const Event &event);
   void updateRates();
   void runReady();
+  bool isOver();
   Error describeStuck() const;
 
   const std::vector<unsigned> &limitsOf(unsigned channel,
@@ -91,6 +92,7 @@ private:
 
   const Traffic &traffic;
   const Timing &timing;
+  const SimulationOptions &options;
   std::vector<std::vector<unsigned>> limitsOfLink, limitOfCopies;
   FairShare shares;
   std::vector<Cursor> cursors;
@@ -100,6 +102,7 @@ private:
   std::vector<unsigned> ready; ///< channels that can go on
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   uint64_t posted = 0;
+  uint64_t askedAt = 0; ///< events when `isOver` last was
   double now = 0;
   SimulationResult result;
 };
@@ -114,8 +117,9 @@ std::vector<double> Simulation::ratesOf(const Topology &topology,
 }
 
 Simulation::Simulation(const Topology &topology, const Traffic &traffic,
-                       const Timing &timing)
-    : traffic(traffic), timing(timing), limitsOfLink(topology.links().size()),
+                       const Timing &timing, const SimulationOptions &options)
+    : traffic(traffic), timing(timing), options(options),
+      limitsOfLink(topology.links().size()),
       shares(ratesOf(topology, timing), unsigned(traffic.channels.size())),
       cursors(traffic.channels.size()), values(traffic.numFlags),
       waiters(traffic.numFlags) {
@@ -213,7 +217,7 @@ void Simulation::endBarrier() {
 void Simulation::beginFlow(unsigned channel) {
   const Action &action = *actionOf(channel);
   Cursor &cursor = cursors[channel];
-  cursor.bytes = action.bytes;
+  cursor.bytes = action.bytes * options.scale;
   cursor.since = now;
   cursor.rate = 0;
   const std::vector<unsigned> &through = limitsOf(channel, action);
@@ -292,6 +296,15 @@ void Simulation::runReady() {
   ready.clear();
 }
 
+/// The clock is looked at after some thousand events only.
+bool Simulation::isOver() {
+  constexpr uint64_t interval = 4096;
+  if (!options.isOver || result.events < askedAt + interval)
+    return false;
+  askedAt = result.events;
+  return options.isOver();
+}
+
 Error Simulation::describeStuck() const {
   for (unsigned channel = 0; channel < cursors.size(); ++channel)
     if (actionOf(channel))
@@ -308,6 +321,8 @@ Result<SimulationResult> Simulation::run() {
   runReady();
   updateRates();
   while (!events.empty()) {
+    if (isOver())
+      return Error{"the simulation was stopped"};
     // All that happens at one time, then the rates that follow.
     now = events.top().time;
     while (!events.empty() && events.top().time <= now) {
@@ -325,6 +340,7 @@ Result<SimulationResult> Simulation::run() {
 
 Result<SimulationResult> sccl::simulate(const Topology &topology,
                                         const Traffic &traffic,
-                                        const Timing &timing) {
-  return Simulation(topology, traffic, timing).run();
+                                        const Timing &timing,
+                                        const SimulationOptions &options) {
+  return Simulation(topology, traffic, timing, options).run();
 }

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace sccl;
 using Kind = Action::Kind;
 
@@ -139,4 +141,28 @@ TEST(Simulator, ThousandRanksAtOnce) {
   }
   Timing timing = Timing::uniform(topology, 1, 10);
   EXPECT_NEAR(timeOf(topology, traffic, timing), 2.0 * (ranks - 1), 1e-6);
+}
+
+TEST(Simulator, ScalesBytes) {
+  Topology ring = builtin("ring:4");
+  Traffic traffic{{{0, {push(*ring.findLink(0, 1), 10)}}}, 0};
+  Timing timing = Timing::uniform(ring, 1, 5);
+  for (double scale : {1.0, 3.0}) {
+    Result<SimulationResult> result =
+        simulate(ring, traffic, timing, {.scale = scale, .isOver = {}});
+    ASSERT_TRUE(bool(result));
+    EXPECT_DOUBLE_EQ(result->microseconds, scale * 2);
+    EXPECT_DOUBLE_EQ(std::ranges::max(result->bytesOfLimit), scale * 10);
+  }
+}
+
+TEST(Simulator, GivesUpWhenAsked) {
+  Topology ring = builtin("ring:4");
+  Traffic traffic{{{0, {}}}, 0};
+  traffic.channels[0].actions.assign(20'000, push(*ring.findLink(0, 1), 1));
+  unsigned asked = 0;
+  SimulationOptions options{.isOver = [&] { return ++asked == 2; }};
+  EXPECT_FALSE(
+      bool(simulate(ring, traffic, Timing::uniform(ring, 1, 5), options)));
+  EXPECT_EQ(asked, 2u);
 }

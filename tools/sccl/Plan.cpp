@@ -77,9 +77,11 @@ static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
 static cl::opt<unsigned> maxSteps("max-steps",
                                   cl::desc("Largest S (default: 8)"),
                                   cl::init(8), cl::sub(planCommand()));
-static cl::opt<double> timeout("timeout",
-                               cl::desc("Limit of the search in seconds"),
-                               cl::sub(planCommand()));
+static cl::opt<double>
+    timeout("timeout",
+            cl::desc("Limit of everything in seconds; then the "
+                     "best so far is printed"),
+            cl::sub(planCommand()));
 static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
@@ -253,7 +255,7 @@ static void printTable(const Advice &advice, const Advice *intact) {
           size.microseconds / before.microseconds - 1);
     }
     llvm::outs() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
-                 << size.way << '\n';
+                 << (size.isSimulated() ? size.way : "estimated") << '\n';
   }
 }
 
@@ -274,7 +276,8 @@ static void printJson(const Advice &advice, const Advice *intact) {
         {isPipelined ? "period" : "rounds", rounds},
         {"cost", Rational(rounds, collective.chunks()).str()},
         {"pieces", candidate.pieces},
-        {"lowering", size.way}};
+        {"lowering", size.way},
+        {"simulated", size.isSimulated()}};
     if (intact) {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;
@@ -299,6 +302,8 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   llvm::outs() << "frontier "
                << (advice.frontier.complete ? "complete: " : "incomplete: ")
                << advice.frontier.why << '\n';
+  if (!advice.stopped.empty())
+    llvm::outs() << "stopped before all was tried: " << advice.stopped << '\n';
 }
 
 /// "all_reduce_c32_s4_r14.mlir", or with a period "..._p7.mlir".
@@ -385,6 +390,10 @@ int driver::planMain() {
                                    *sizes, options, usualWays(lowering.get()));
     if (!advice)
       return fail(advice.error());
+    if (advice->candidates.empty()) {
+      fail("no schedule was found: " + advice->stopped);
+      return NotKnown;
+    }
     advices.push_back(std::move(*advice));
   }
   const Advice &advice = advices.back();
@@ -393,5 +402,5 @@ int driver::planMain() {
   if (!directory.empty() &&
       !writeSchedules(fabrics->back().fabric.topology, advice))
     return BadInput;
-  return advice.frontier.stopped ? NotKnown : Done;
+  return advice.frontier.stopped || !advice.stopped.empty() ? NotKnown : Done;
 }

@@ -56,10 +56,11 @@ struct Candidate {
 struct SizeAdvice {
   uint64_t bytes;      ///< of a send buffer
   size_t candidate;    ///< its number
-  std::string way;     ///< how it is lowered
-  double microseconds; ///< as simulated
+  std::string way;     ///< how it is lowered; empty if time did not suffice
+  double microseconds; ///< as simulated; else by the cost model
   double bound;        ///< no program takes less, microseconds
 
+  bool isSimulated() const { return !way.empty(); }
   /// The part of the time that may be too much: 0 if it meets the bound.
   double gap() const {
     return bound > 0 ? std::max(microseconds / bound - 1, 0.0) : 0;
@@ -72,17 +73,22 @@ struct Advice {
   TimeBound bound;
   std::vector<SizeAdvice> sizes;
   uint64_t simulations = 0;
+  /// Why not all candidates were tried, if they were not: time or an interrupt.
+  std::string stopped;
 };
 
 /// Which schedule is the fastest for each of `sizes` (bytes of a send buffer),
 /// by simulation of the programs that its lowering gives. Searches the frontier
-/// first, and pipelined schedules of as many steps, which are candidates with
-/// up to 256 pieces. A candidate is lowered if the cost model finds it the best
-/// of its kind for a size under one of the machine's latencies, and simulated
-/// for that size and those where it says that little more time is taken.
-/// Programs of more than 16384 sends are lowered in the first way only. Fails
-/// where searchFrontier does, if no schedule was found, or if one cannot be
-/// lowered.
+/// and pipelined schedules of as many steps first; those, and the frontier's
+/// schedules with steps that overlap, are candidates with up to 256 pieces. A
+/// candidate is lowered if the cost model finds it the best of its kind for a
+/// size under one of the machine's latencies, and simulated for that size and
+/// those where it says that little more time is taken. Programs of more than
+/// 16384 sends are lowered in the first way only. `options.timeoutSeconds` and
+/// the interrupt hold for all of it, simulations included: when time is over,
+/// the best so far is returned, without candidates if there is none, and says
+/// that it was stopped. Fails where searchFrontier does, if there is no
+/// schedule to be found, or if one cannot be lowered.
 Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const CollectiveFamily &family,
                       const std::vector<uint64_t> &sizes,

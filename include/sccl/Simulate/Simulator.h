@@ -22,6 +22,7 @@
 #include "sccl/Model/Topology.h"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace sccl {
@@ -81,11 +82,19 @@ struct SimulationResult {
   uint64_t events = 0;
 };
 
-/// Runs `traffic` once on `topology`. Fails if the channels get stuck. Linear
-/// in the actions, but for the flows that share limits with one that begins or
-/// ends.
+struct SimulationOptions {
+  /// What the bytes of all transfers are multiplied by.
+  double scale = 1;
+  /// Asked now and then whether to give up, if there is somebody to ask.
+  std::function<bool()> isOver;
+};
+
+/// Runs `traffic` once on `topology`. Fails if the channels get stuck, or if it
+/// has to give up. Linear in the actions, but for the flows that share limits
+/// with one that begins or ends.
 Result<SimulationResult> simulate(const Topology &topology,
-                                  const Traffic &traffic, const Timing &timing);
+                                  const Traffic &traffic, const Timing &timing,
+                                  const SimulationOptions &options = {});
 
 } // namespace sccl
 

@@ -169,9 +169,15 @@ bool TreeSearch::moveTwo(Arrivals &arrivals) const {
 
 void TreeSearch::descend(Arrivals &arrivals, const Deadline &deadline) const {
   // Looks at two cells at once only where that is cheap.
-  constexpr size_t maxForPairs = 4000;
+  constexpr size_t maxForPairs = 16'000, maxCostsOfPairs = 4'000'000;
+  // Of one step there is nothing to choose.
+  if (steps == 1)
+    return;
   size_t effort = graph.edges().size() * steps;
-  bool pairs = effort * steps <= maxForPairs * 4;
+  // What moves of all pairs look at: the edges into those around two cells.
+  size_t degree = graph.edges().size() / graph.numCells() + 1;
+  bool pairs = effort * steps <= maxForPairs &&
+               effort * steps * 2 * degree * degree <= maxCostsOfPairs;
   do {
     while (moveOne(arrivals))
       if (deadline.tick(1 + effort / 64))

@@ -73,7 +73,10 @@ struct TreePacking::Origin {
   size_t level = 0; ///< the one last searched
 };
 
-TreePacking::TreePacking(PackingProblem theProblem)
+/// Links to look at for all origins together; more take minutes.
+static constexpr uint64_t maxLinksOfOrigins = uint64_t(1) << 24;
+
+TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
     : problem(std::move(theProblem)),
       orbits(problem.topology, problem.generators, problem.group.size()) {
   for (unsigned i = 0; i < problem.topology.limits().size(); ++i)
@@ -87,11 +90,17 @@ TreePacking::TreePacking(PackingProblem theProblem)
     std::vector<unsigned> firsts = rankOrbits(problem.generators, ranks);
     bool reduces = problem.kind == CollectiveKind::AllReduce;
     demands = 0;
-    // Elements that keep a rank make chunks of its own of each of its trees.
+    uint64_t origins = 0;
     for (unsigned rank = 0; rank < ranks; ++rank)
-      if (firsts[rank] == rank)
+      origins += firsts[rank] == rank;
+    isTooMuch = origins * problem.topology.links().size() > maxLinksOfOrigins;
+    // Elements that keep a rank make chunks of its own of each of its trees.
+    for (unsigned rank = 0; rank < ranks; ++rank) {
+      isTooMuch |= deadline.isOver();
+      if (firsts[rank] == rank && !isTooMuch)
         addOrigin(rank, reduces ? 0 : demands++,
                   reduces ? order : order / std::ranges::count(firsts, rank));
+    }
     demands = std::max(demands, 1u);
   }
   program = std::make_unique<TreeProgram>(
@@ -260,6 +269,8 @@ bool TreePacking::priceReduction(Origin &origin, size_t level,
 
 std::optional<double> TreePacking::generate(std::optional<double> target,
                                             const Deadline &deadline) {
+  if (isTooMuch)
+    return std::nullopt;
   constexpr double tolerance = 1e-9;
   TreePrices prices;
   prices.values.assign(program->numRows(), 1.0);

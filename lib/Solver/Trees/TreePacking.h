@@ -45,7 +45,8 @@ void chooseGroup(PackingProblem &problem);
 /// Collects trees until no cheaper ones are found.
 class TreePacking {
 public:
-  explicit TreePacking(PackingProblem problem);
+  /// Without trees if that takes too long, or longer than `deadline`.
+  TreePacking(PackingProblem problem, const Deadline &deadline);
   ~TreePacking();
 
   /// Generates trees until R/C is down to `target`, if there is one, or no
@@ -92,6 +93,7 @@ private:
   std::vector<uint64_t> limitKeys;
   std::vector<std::unique_ptr<Origin>> origins;
   std::unique_ptr<TreeProgram> program;
+  bool isTooMuch = false; ///< to look for trees at all
   std::optional<double> value;
 };
 

@@ -129,7 +129,8 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   std::optional<double> below;
   if (wanted.below)
     below = packedCost(state->kind, *wanted.below, ranks);
-  TreePacking packing(state->problemWith(wanted.steps, wanted.pipelined));
+  TreePacking packing(state->problemWith(wanted.steps, wanted.pipelined),
+                      deadline);
   std::optional<double> value = packing.generate(std::nullopt, deadline);
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
@@ -161,7 +162,7 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
 std::optional<TreeSchedule>
 TreeSynthesis::exact(unsigned steps, const SearchLimits &limits) const {
   Deadline deadline(limits);
-  TreePacking packing(state->problemWith(steps, /*pipelined=*/false));
+  TreePacking packing(state->problemWith(steps, /*pipelined=*/false), deadline);
   if (!packing.generate(std::nullopt, deadline))
     return std::nullopt;
   return packing.exact(deadline);

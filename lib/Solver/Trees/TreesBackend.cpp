@@ -43,7 +43,7 @@ static Outcome pack(const Instance &instance, const Deadline &deadline) {
   PackingProblem problem{instance.topology, collective.kind(),
                          collective.root(), instance.steps};
   chooseGroup(problem);
-  TreePacking packing(std::move(problem));
+  TreePacking packing(std::move(problem), deadline);
   std::optional<double> value = packing.generate(std::nullopt, deadline);
   if (!value && deadline.expired())
     return gaveUp(deadline);

@@ -1,0 +1,223 @@
+//===- Candidates.cpp - Schedules that may be the best --------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Candidates.h"
+
+#include "sccl/Solver/Pipelined.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+/// Rounds of the fullest limit over C, not rounded up.
+static double loadOf(const Implementation &implementation,
+                     const Topology &topology) {
+  return exactPeriod(implementation.schedule, topology) /
+         implementation.collective.chunks();
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelined schedules
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects pipelined candidates, without those that others make superfluous.
+class PipelinedCandidates {
+public:
+  explicit PipelinedCandidates(const Topology &topology) : topology(topology) {}
+  static constexpr double asGood = 1.01; ///< of loads, relative
+  void add(Implementation implementation, std::optional<LowerBound> bound);
+  void add(Result<PipelinedSchedule> found) {
+    if (found)
+      add(std::move(found->implementation), std::move(found->bound));
+  }
+  size_t leastSteps(size_t most) const;
+  std::vector<Candidate> take() { return std::move(candidates); }
+
+private:
+  const Topology &topology;
+  std::vector<Candidate> candidates;
+};
+} // namespace
+
+void PipelinedCandidates::add(Implementation implementation,
+                              std::optional<LowerBound> bound) {
+  const auto &[collective, schedule] = implementation;
+  double load = loadOf(implementation, topology);
+  for (const Candidate &other : candidates) {
+    const auto &[known, steps] = other.implementation;
+    if (steps.steps.size() <= schedule.steps.size() &&
+        known.chunks() <= collective.chunks() && other.load <= load * asGood)
+      return;
+  }
+  candidates.push_back({std::move(implementation), 1, load, std::move(bound)});
+}
+
+size_t PipelinedCandidates::leastSteps(size_t most) const {
+  for (const Candidate &candidate : candidates)
+    most = std::min(most, candidate.implementation.schedule.steps.size());
+  return most;
+}
+
+/// The limits of one question: what is left of the time, and some work.
+static SearchLimits limitsFor(const Deadline &deadline,
+                              const FrontierOptions &options) {
+  constexpr uint64_t depthWork = 500'000;
+  return {deadline.remainingLimit(), depthWork, options.solver.interrupt};
+}
+
+/// Those of few steps and few chunks, and that of the least load.
+static void addPipelined(const Topology &topology,
+                         const CollectiveFamily &family,
+                         const FrontierOptions &options,
+                         const Deadline &deadline, PipelinedCandidates &found) {
+  if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
+    return;
+  PipelinedDepths depths(topology, family.kind, family.root);
+  // That of any depth takes long on many ranks, where few steps often do.
+  std::optional<Result<PipelinedSchedule>> limit;
+  auto isLeast = [&](const PipelinedSchedule &schedule) {
+    if (schedule.optimal && schedule.holdsForAnyDepth())
+      return true;
+    if (!limit)
+      limit = synthesizePipelined(topology, family.kind, family.root,
+                                  limitsFor(deadline, options));
+    return *limit && loadOf(schedule.implementation, topology) <=
+                         loadOf((*limit)->implementation, topology) *
+                             PipelinedCandidates::asGood;
+  };
+  for (unsigned maxChunks : {1u, 4u, 16u})
+    for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
+      if (deadline.isOver())
+        return;
+      Result<PipelinedSchedule> deep =
+          depths.at(steps, limitsFor(deadline, options), maxChunks).schedule;
+      // More steps for a load that is as small would only take longer.
+      bool isDone = deep && isLeast(*deep);
+      found.add(std::move(deep));
+      if (isDone)
+        break;
+    }
+  if (limit)
+    found.add(std::move(*limit));
+}
+
+//===----------------------------------------------------------------------===//
+// The frontier
+//===----------------------------------------------------------------------===//
+
+/// The steps that the frontier is searched for. On many ranks that takes long,
+/// and a pipelined candidate in one piece is as good as one step by step.
+static unsigned stepsToSearch(const Topology &topology,
+                              const FrontierOptions &options,
+                              const PipelinedCandidates &pipelined) {
+  constexpr unsigned fewRanks = 16;
+  return topology.numRanks() > fewRanks
+             ? unsigned(pipelined.leastSteps(options.maxSteps))
+             : options.maxSteps;
+}
+
+/// Points as they are, and, if they have several steps, pipelined.
+static void addPoints(const Topology &topology, const CollectiveFamily &family,
+                      const Frontier &frontier,
+                      std::vector<Candidate> &candidates,
+                      PipelinedCandidates &pipelined) {
+  for (const FrontierPoint &point : frontier.points) {
+    Result<Collective> collective =
+        family.make(topology.numRanks(), point.chunks);
+    if (!collective)
+      continue;
+    Implementation whole{std::move(*collective), point.schedule};
+    if (point.schedule.steps.size() > 1) {
+      Implementation overlapped = whole;
+      overlapped.schedule.period = leastPeriod(point.schedule, topology);
+      pipelined.add(std::move(overlapped), std::nullopt);
+    }
+    candidates.push_back({std::move(whole), 1, 0, point.bound});
+  }
+}
+
+/// True if each rank has a link to each: then few schedules are worth a look,
+/// and one step may be all it takes.
+static bool joinsAllRanks(const Topology &topology) {
+  size_t ranks = topology.numRanks();
+  return topology.links().size() == ranks * (ranks - 1);
+}
+
+/// True if one step is as good as any number.
+static Result<bool> isOneStepAll(const Topology &topology,
+                                 const CollectiveFamily &family,
+                                 FrontierOptions options, Found &found) {
+  if (!joinsAllRanks(topology))
+    return false;
+  options.maxSteps = 1;
+  Result<Frontier> frontier = searchFrontier(topology, family, options);
+  if (!frontier)
+    return Error{frontier.error()};
+  found.frontier = std::move(*frontier);
+  return found.frontier.complete;
+}
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+/// Pipelined candidates with each number of pieces. Long programs are slow to
+/// lower and to simulate.
+static std::vector<Candidate> inPieces(std::vector<Candidate> candidates) {
+  constexpr unsigned maxPieces = 256;
+  constexpr size_t maxSends = 120'000;
+  std::vector<Candidate> result;
+  for (Candidate &candidate : candidates) {
+    size_t sends = candidate.implementation.schedule.numSends();
+    unsigned most = candidate.isPipelined() ? maxPieces : 1;
+    for (unsigned pieces = 1;
+         pieces == 1 || (pieces <= most && sends * pieces <= maxSends);
+         pieces *= 2) {
+      candidate.pieces = pieces;
+      result.push_back(candidate);
+    }
+  }
+  return result;
+}
+
+Result<Found> advice::findCandidates(const Topology &topology,
+                                     const CollectiveFamily &family,
+                                     const FrontierOptions &options,
+                                     const Deadline &deadline) {
+  constexpr double ofPipelined = 0.25, ofFrontier = 0.35;
+  Found found;
+  PipelinedCandidates pipelined(topology);
+  std::vector<Candidate> candidates;
+  auto within = [&](double part) {
+    FrontierOptions some = options;
+    some.timeoutSeconds = deadline.remainingLimit() * part;
+    return some;
+  };
+  Result<bool> isDone =
+      isOneStepAll(topology, family, within(ofFrontier), found);
+  if (!isDone)
+    return Error{isDone.error()};
+  if (!*isDone) {
+    Deadline part(
+        {deadline.remainingLimit() * ofPipelined, 0, options.solver.interrupt});
+    addPipelined(topology, family, options, part, pipelined);
+    FrontierOptions few = within(ofFrontier);
+    few.maxSteps = stepsToSearch(topology, options, pipelined);
+    Result<Frontier> frontier = searchFrontier(topology, family, few);
+    if (!frontier)
+      return Error{frontier.error()};
+    found.frontier = std::move(*frontier);
+  }
+  addPoints(topology, family, found.frontier, candidates, pipelined);
+  llvm::append_range(candidates, pipelined.take());
+  found.candidates = inPieces(std::move(candidates));
+  return found;
+}

@@ -1,0 +1,34 @@
+//===- Candidates.h - Schedules that may be the best ------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_CANDIDATES_H
+#define SCCL_LIB_ADVICE_CANDIDATES_H
+
+#include "sccl/Advice/Advice.h"
+#include "sccl/Optimize/Deadline.h"
+
+namespace sccl::advice {
+
+/// What the searches found.
+struct Found {
+  Frontier frontier;
+  /// Each with every number of pieces that may be worth it.
+  std::vector<Candidate> candidates;
+};
+
+/// The frontier of `family` on `topology`, its points also in pieces that
+/// follow each other, and pipelined schedules of small loads. Takes half of
+/// what is left of the time of `deadline`, if it has a limit, whatever
+/// `options` say. Fails where searchFrontier does.
+Result<Found> findCandidates(const Topology &topology,
+                             const CollectiveFamily &family,
+                             const FrontierOptions &options,
+                             const Deadline &deadline);
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_CANDIDATES_H
