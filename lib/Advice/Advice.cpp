@@ -292,7 +292,7 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
                             const std::vector<LoweringWay> &ways) {
   Deadline deadline({options.timeoutSeconds, 0, options.solver.interrupt});
   Result<advice::Found> found =
-      advice::findCandidates(fabric.topology, family, options, deadline);
+      advice::findCandidates(fabric, family, options, deadline);
   if (!found)
     return Error{found.error()};
   Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found));

@@ -7,6 +7,8 @@
 
 #include "Candidates.h"
 
+#include "Blockwise.h"
+
 #include "sccl/Solver/Pipelined.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -124,6 +126,14 @@ static unsigned stepsToSearch(const Topology &topology,
              : options.maxSteps;
 }
 
+/// The same implementation, with steps that overlap.
+static Implementation overlapped(Implementation implementation,
+                                 const Topology &topology) {
+  implementation.schedule.period =
+      leastPeriod(implementation.schedule, topology);
+  return implementation;
+}
+
 /// Points as they are, and, if they have several steps, pipelined.
 static void addPoints(const Topology &topology, const CollectiveFamily &family,
                       const Frontier &frontier,
@@ -135,12 +145,21 @@ static void addPoints(const Topology &topology, const CollectiveFamily &family,
     if (!collective)
       continue;
     Implementation whole{std::move(*collective), point.schedule};
-    if (point.schedule.steps.size() > 1) {
-      Implementation overlapped = whole;
-      overlapped.schedule.period = leastPeriod(point.schedule, topology);
-      pipelined.add(std::move(overlapped), std::nullopt);
-    }
+    if (point.schedule.steps.size() > 1)
+      pipelined.add(overlapped(whole, topology), std::nullopt);
     candidates.push_back({std::move(whole), 1, 0, point.bound});
+  }
+}
+
+/// All_reduces that boxes suggest, both ways.
+static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
+                         std::vector<Candidate> &candidates,
+                         PipelinedCandidates &pipelined) {
+  if (!family.isPlain() || family.kind != CollectiveKind::AllReduce)
+    return;
+  for (Implementation &whole : blockwiseAllReduces(fabric)) {
+    pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
+    candidates.push_back({std::move(whole), 1, 0, std::nullopt});
   }
 }
 
@@ -169,17 +188,24 @@ static Result<bool> isOneStepAll(const Topology &topology,
 // All of them
 //===----------------------------------------------------------------------===//
 
-/// Pipelined candidates with each number of pieces. Long programs are slow to
-/// lower and to simulate.
-static std::vector<Candidate> inPieces(std::vector<Candidate> candidates) {
+/// Pipelined candidates with each number of pieces; of those that are there
+/// step by step more than one. Long programs are slow to lower and to simulate.
+static std::vector<Candidate> inPieces(const std::vector<Candidate> &stepByStep,
+                                       std::vector<Candidate> candidates) {
+  auto isThere = [&](const Candidate &candidate) {
+    return llvm::any_of(stepByStep, [&](const Candidate &other) {
+      return other.implementation.schedule.steps ==
+             candidate.implementation.schedule.steps;
+    });
+  };
   constexpr unsigned maxPieces = 256;
   constexpr size_t maxSends = 120'000;
-  std::vector<Candidate> result;
+  std::vector<Candidate> result = stepByStep;
   for (Candidate &candidate : candidates) {
     size_t sends = candidate.implementation.schedule.numSends();
-    unsigned most = candidate.isPipelined() ? maxPieces : 1;
-    for (unsigned pieces = 1;
-         pieces == 1 || (pieces <= most && sends * pieces <= maxSends);
+    unsigned first = isThere(candidate) ? 2 : 1;
+    for (unsigned pieces = first;
+         pieces == 1 || (pieces <= maxPieces && sends * pieces <= maxSends);
          pieces *= 2) {
       candidate.pieces = pieces;
       result.push_back(candidate);
@@ -188,10 +214,11 @@ static std::vector<Candidate> inPieces(std::vector<Candidate> candidates) {
   return result;
 }
 
-Result<Found> advice::findCandidates(const Topology &topology,
+Result<Found> advice::findCandidates(const Fabric &fabric,
                                      const CollectiveFamily &family,
                                      const FrontierOptions &options,
                                      const Deadline &deadline) {
+  const Topology &topology = fabric.topology;
   constexpr double ofPipelined = 0.25, ofFrontier = 0.35;
   Found found;
   PipelinedCandidates pipelined(topology);
@@ -217,7 +244,7 @@ Result<Found> advice::findCandidates(const Topology &topology,
     found.frontier = std::move(*frontier);
   }
   addPoints(topology, family, found.frontier, candidates, pipelined);
-  llvm::append_range(candidates, pipelined.take());
-  found.candidates = inPieces(std::move(candidates));
+  addBlockwise(fabric, family, candidates, pipelined);
+  found.candidates = inPieces(candidates, pipelined.take());
   return found;
 }

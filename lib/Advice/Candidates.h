@@ -24,7 +24,7 @@ struct Found {
 /// follow each other, and pipelined schedules of small loads. Takes half of
 /// what is left of the time of `deadline`, if it has a limit, whatever
 /// `options` say. Fails where searchFrontier does.
-Result<Found> findCandidates(const Topology &topology,
+Result<Found> findCandidates(const Fabric &fabric,
                              const CollectiveFamily &family,
                              const FrontierOptions &options,
                              const Deadline &deadline);

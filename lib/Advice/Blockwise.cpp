@@ -1,0 +1,210 @@
+//===- Blockwise.cpp - All_reduces that boxes suggest ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Blockwise.h"
+
+#include "sccl/Check/ScheduleChecker.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+/// By block, then by place: ranks at the same place of two blocks have a link.
+using Blocks = std::vector<std::vector<unsigned>>;
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// The ranks that links of at most `latency` join, in ascending order.
+static Blocks joinedWithin(const Fabric &fabric, double latency) {
+  const Topology &topology = fabric.topology;
+  Blocks blocks;
+  std::vector<bool> isReached(topology.numRanks());
+  for (unsigned first = 0; first < topology.numRanks(); ++first) {
+    if (isReached[first])
+      continue;
+    std::vector<unsigned> block = {first};
+    isReached[first] = true;
+    for (size_t next = 0; next < block.size(); ++next)
+      for (unsigned link : topology.outLinks(block[next])) {
+        unsigned other = topology.links()[link].dst;
+        if (fabric.timing.latencies[link] > latency || isReached[other])
+          continue;
+        isReached[other] = true;
+        block.push_back(other);
+      }
+    std::ranges::sort(block);
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+static bool areJoined(const Topology &topology, unsigned a, unsigned b) {
+  return topology.findLink(a, b) && topology.findLink(b, a);
+}
+
+/// True if each rank has a link to each.
+static bool areAllJoined(const Topology &topology,
+                         const std::vector<unsigned> &ranks) {
+  for (unsigned a : ranks)
+    for (unsigned b : ranks)
+      if (a < b && !areJoined(topology, a, b))
+        return false;
+  return true;
+}
+
+/// Puts the ranks of `block` in places so that each has a link to those in the
+/// same place of all `before`. Takes the first that fits.
+static bool arrange(const Topology &topology, const Blocks &blocks,
+                    size_t before, std::vector<unsigned> &block) {
+  for (size_t place = 0; place < block.size(); ++place) {
+    auto fits = [&](unsigned rank) {
+      for (size_t other = 0; other < before; ++other)
+        if (!areJoined(topology, rank, blocks[other][place]))
+          return false;
+      return true;
+    };
+    auto it = std::find_if(block.begin() + ptrdiff_t(place), block.end(), fits);
+    if (it == block.end())
+      return false;
+    std::rotate(block.begin() + ptrdiff_t(place), it, it + 1);
+  }
+  return true;
+}
+
+/// Blocks in places, or none.
+static Blocks findBlocks(const Fabric &fabric, double latency) {
+  Blocks blocks = joinedWithin(fabric, latency);
+  size_t size = blocks.front().size();
+  if (blocks.size() == 1 || size == 1)
+    return {};
+  for (size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i].size() != size || !areAllJoined(fabric.topology, blocks[i]) ||
+        !arrange(fabric.topology, blocks, i, blocks[i]))
+      return {};
+  return blocks;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The steps of an all_reduce with `parts` chunks for each place.
+class BlockwiseSchedule {
+public:
+  BlockwiseSchedule(const Blocks &blocks, unsigned parts)
+      : blocks(blocks), parts(parts) {}
+  Schedule make();
+
+private:
+  template <typename Visitor> void forEachPair(Visitor visit) const;
+  Step within(SendAction action) const;
+  Step exchange() const;
+  Step between(SendAction action) const;
+  uint32_t chunk(size_t place, size_t part) const {
+    return uint32_t(place * parts + part);
+  }
+
+  const Blocks &blocks;
+  const unsigned parts;
+};
+} // namespace
+
+/// Calls visit(block, place, other place).
+template <typename Visitor>
+void BlockwiseSchedule::forEachPair(Visitor visit) const {
+  for (const std::vector<unsigned> &block : blocks)
+    for (size_t place = 0; place < block.size(); ++place)
+      for (size_t other = 0; other < block.size(); ++other)
+        if (place != other)
+          visit(block, place, other);
+}
+
+/// The chunks of a place: from the others of the block, or to them.
+Step BlockwiseSchedule::within(SendAction action) const {
+  Step step;
+  forEachPair(
+      [&](const std::vector<unsigned> &block, size_t place, size_t other) {
+        for (size_t part = 0; part < parts; ++part) {
+          auto ends = std::pair(block[other], block[place]);
+          if (action == SendAction::Copy)
+            std::swap(ends.first, ends.second);
+          step.sends.push_back(
+              {chunk(place, part), ends.first, ends.second, action});
+        }
+      });
+  return step;
+}
+
+/// Each block's sums to the same place of each other block.
+Step BlockwiseSchedule::exchange() const {
+  Step step;
+  for (const std::vector<unsigned> &from : blocks)
+    for (const std::vector<unsigned> &to : blocks)
+      for (size_t place = 0; &from != &to && place < from.size(); ++place)
+        step.sends.push_back(
+            {chunk(place, 0), from[place], to[place], SendAction::Reduce});
+  return step;
+}
+
+/// The part of each block: from the others, or to them.
+Step BlockwiseSchedule::between(SendAction action) const {
+  Step step;
+  for (size_t part = 0; part < blocks.size(); ++part)
+    for (size_t other = 0; other < blocks.size(); ++other)
+      for (size_t place = 0; part != other && place < blocks[part].size();
+           ++place) {
+        auto ends = std::pair(blocks[other][place], blocks[part][place]);
+        if (action == SendAction::Copy)
+          std::swap(ends.first, ends.second);
+        step.sends.push_back(
+            {chunk(place, part), ends.first, ends.second, action});
+      }
+  return step;
+}
+
+Schedule BlockwiseSchedule::make() {
+  Schedule schedule;
+  schedule.steps.push_back(within(SendAction::Reduce));
+  if (parts == 1) {
+    schedule.steps.push_back(exchange());
+  } else {
+    schedule.steps.push_back(between(SendAction::Reduce));
+    schedule.steps.push_back(between(SendAction::Copy));
+  }
+  schedule.steps.push_back(within(SendAction::Copy));
+  return schedule;
+}
+
+std::vector<Implementation> advice::blockwiseAllReduces(const Fabric &fabric) {
+  const Topology &topology = fabric.topology;
+  std::vector<Implementation> result;
+  std::set<double> latencies(fabric.timing.latencies.begin(),
+                             fabric.timing.latencies.end());
+  for (double latency : latencies) {
+    Blocks blocks = findBlocks(fabric, latency);
+    if (blocks.empty())
+      continue;
+    for (unsigned parts : {1u, unsigned(blocks.size())}) {
+      Result<Collective> collective =
+          Collective::make(CollectiveKind::AllReduce, topology.numRanks(),
+                           unsigned(blocks.front().size()) * parts);
+      if (!collective)
+        continue;
+      Schedule schedule = BlockwiseSchedule(blocks, parts).make();
+      fitRounds(schedule, topology);
+      schedule.normalize();
+      if (!checkSchedule(topology, *collective, schedule))
+        result.push_back({std::move(*collective), std::move(schedule)});
+    }
+  }
+  return result;
+}

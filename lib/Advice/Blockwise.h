@@ -1,0 +1,34 @@
+//===- Blockwise.h - All_reduces that boxes suggest -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where latencies of links differ, ranks that fast links join are a block, such
+// as a box. Messages that are not large want few hops over slow links: each
+// block reduces and scatters, ranks of the same place in all blocks exchange
+// what they have over slow links, each block gathers. One step of exchanges has
+// one slow hop and sends all to all; two, a reduce_scatter and an all_gather,
+// send as little as can be.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_BLOCKWISE_H
+#define SCCL_LIB_ADVICE_BLOCKWISE_H
+
+#include "sccl/Advice/Advice.h"
+
+#include <vector>
+
+namespace sccl::advice {
+
+/// All_reduces of 3 steps (C = ranks of a block) and 4 (C = ranks), which the
+/// checker has accepted, for each latency that makes blocks of one size, with a
+/// link from each rank of a block to each other, and slow links between ranks
+/// of the same place. None where there are no such blocks.
+std::vector<Implementation> blockwiseAllReduces(const Fabric &fabric);
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_BLOCKWISE_H
