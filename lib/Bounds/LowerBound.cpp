@@ -61,15 +61,23 @@ struct LowerBounds::State {
   const Topology &topology;
   const Collective &collective;
   std::optional<RankSymmetry> symmetry;
+  std::optional<uint64_t> parts; ///< that programs tell apart, or a few less
 
+  uint64_t countParts();
   std::optional<LowerBound> byCells(const CellQuestion &question,
                                     const Deadline &deadline);
 };
 
 LowerBounds::LowerBounds(const Topology &topology, const Collective &collective)
-    : state(new State{topology, collective, std::nullopt}) {}
+    : state(new State{topology, collective, std::nullopt, std::nullopt}) {}
 
 LowerBounds::~LowerBounds() = default;
+
+uint64_t LowerBounds::State::countParts() {
+  if (!parts)
+    parts = countMoving(collective) * uint64_t(topology.links().size());
+  return *parts;
+}
 
 /// The bound of the smallest program, where that is exact.
 std::optional<LowerBound>
@@ -129,6 +137,10 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
       topology.links().size() * uint64_t(topology.numRanks()) > maxParts;
   if (best && (isLast || !isWanted(best)))
     return std::move(*best);
+  // To list them all would take longer than to say so.
+  if (!best && state->countParts() > maxParts)
+    return Error{"the linear program would have more than " +
+                 std::to_string(maxParts) + " parts"};
   Problem problem = makeProblem(topology, collective, steps);
   problem.pipelined = options.pipelined;
   std::string why;

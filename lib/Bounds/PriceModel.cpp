@@ -97,6 +97,9 @@ void PriceModel::listFlows() {
   flows = problem.unicasts;
   if (!withPaths)
     return;
+  // To each rank, when it is needed first.
+  std::vector<std::vector<unsigned>> hopsTo(ranks);
+  const Topology reversed = problem.topology.reversed();
   for (unsigned t = 0; t < problem.trees.size(); ++t) {
     const Tree &tree = problem.trees[t];
     firstPath.push_back(flows.size());
@@ -108,7 +111,9 @@ void PriceModel::listFlows() {
         flow.supply[root] = 1;
       flow.demand[target] = 1;
       flow.hopsFrom = tree.hops;
-      flow.hopsTo = problem.hopsTo({target});
+      if (hopsTo[target].empty())
+        hopsTo[target] = reversed.distancesFrom({target});
+      flow.hopsTo = hopsTo[target];
       flow.tree = t;
       flow.target = target;
       flows.push_back(std::move(flow));
@@ -120,12 +125,17 @@ void PriceModel::findOrbits() {
   const std::vector<Symmetry> &group = problem.symmetries;
   auto pairs = [&](size_t count, size_t width, auto imageOfFirst,
                    Permutation Symmetry::*second) {
-    return PairOrbits{width, orbitsUnder(count * width, group.size(),
-                                         [&](size_t m, size_t i) {
-                                           return imageOfFirst(m, i / width) *
-                                                      width +
-                                                  (group[m].*second)[i % width];
-                                         })};
+    // Some millions, so nothing is divided or called for each.
+    auto fill = [&](size_t m, std::vector<unsigned> &images) {
+      const Permutation &imageOfSecond = group[m].*second;
+      auto next = images.begin();
+      for (size_t first = 0; first < count; ++first) {
+        size_t base = imageOfFirst(m, first) * width;
+        for (unsigned image : imageOfSecond)
+          *next++ = unsigned(base + image);
+      }
+    };
+    return PairOrbits{width, orbitsUnder(count * width, group.size(), fill)};
   };
   auto treeImage = [&](size_t m, size_t t) -> size_t {
     return group[m].trees[t];
@@ -142,11 +152,14 @@ void PriceModel::findOrbits() {
                                group[m].ranks[flows[f].target]);
     return firstPath[image] + (it - targets.begin());
   };
-  limits = orbitsUnder(
-      problem.limits.size(), group.size(),
-      [&](size_t m, size_t i) -> size_t { return group[m].limits[i]; });
-  commodityOrbits =
-      orbitsUnder(problem.commodities.size(), group.size(), loadImage);
+  limits = orbitsUnder(problem.limits.size(), group.size(),
+                       [&](size_t m, std::vector<unsigned> &images) {
+                         images = group[m].limits;
+                       });
+  commodityOrbits = orbitsUnder(problem.commodities.size(), group.size(),
+                                [&](size_t m, std::vector<unsigned> &images) {
+                                  images = group[m].commodities;
+                                });
   size_t trees = problem.trees.size();
   treeLinks = pairs(trees, links.size(), treeImage, &Symmetry::links);
   treeRanks = pairs(trees, ranks, treeImage, &Symmetry::ranks);

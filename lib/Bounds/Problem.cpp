@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::bounds;
@@ -135,6 +136,28 @@ static void addCommodities(Problem &problem, const Collective &collective) {
   // By target only where a supply belongs to one commodity alone.
   addUnicasts(problem, unicasts,
               !singleSources || sources.size() <= targetsSeen.size());
+}
+
+size_t bounds::countMoving(const Collective &collective) {
+  bool backward = reducesToOneRank(collective);
+  size_t trees = 0;
+  std::set<RankList> sources, targets;
+  for (const auto &[route, count] : groupChunks(collective)) {
+    if (route.second.empty())
+      continue;
+    const RankList &pre = backward ? route.second : route.first;
+    const RankList &post = backward ? route.first : route.second;
+    size_t others = without(post, pre).size();
+    if (collective.combining() && !backward) {
+      trees += pre.size();
+    } else if (others > 1) {
+      ++trees;
+    } else if (others == 1) {
+      sources.insert(pre);
+      targets.insert(post);
+    }
+  }
+  return trees + std::min(sources.size(), targets.size());
 }
 
 static void addLimits(Problem &problem) {
@@ -293,21 +316,24 @@ Problem bounds::makeProblem(const Topology &topology,
   return problem;
 }
 
-Orbits bounds::orbitsUnder(size_t count, size_t numMaps,
-                           const std::function<size_t(size_t, size_t)> &image) {
-  std::vector<unsigned> parent(count);
+Orbits bounds::orbitsUnder(
+    size_t count, size_t numMaps,
+    const std::function<void(size_t, std::vector<unsigned> &)> &fill) {
+  std::vector<unsigned> parent(count), images(count);
   std::iota(parent.begin(), parent.end(), 0u);
   auto find = [&parent](unsigned i) {
     while (parent[i] != i)
       i = parent[i] = parent[parent[i]];
     return i;
   };
-  for (size_t map = 0; map < numMaps; ++map)
+  for (size_t map = 0; map < numMaps; ++map) {
+    fill(map, images);
     for (size_t i = 0; i < count; ++i) {
-      unsigned a = find(i), b = find(image(map, i));
+      unsigned a = find(i), b = find(images[i]);
       // The smaller one stays, as the representative.
       parent[std::max(a, b)] = std::min(a, b);
     }
+  }
   Orbits orbits;
   orbits.classOf.resize(count);
   for (size_t i = 0; i < count; ++i) {

@@ -91,6 +91,9 @@ struct Problem {
 Problem makeProblem(const Topology &topology, const Collective &collective,
                     std::optional<unsigned> steps);
 
+/// The trees and unicasts of the problem, or a few less, without what they are.
+size_t countMoving(const Collective &collective);
+
 /// Ranks that are too far apart for `steps` steps, if there are any.
 std::optional<DistanceProof> findTooDistant(const Topology &topology,
                                             const Collective &collective,
@@ -103,9 +106,11 @@ struct Orbits {
   std::vector<unsigned> representatives; ///< the smallest member of each class
 };
 
-/// The orbits of 0..count-1 under `numMaps` maps; map m takes i to image(m, i).
-Orbits orbitsUnder(size_t count, size_t numMaps,
-                   const std::function<size_t(size_t, size_t)> &image);
+/// The orbits of 0..count-1 under `numMaps` maps; fill(m, images) says where
+/// map m takes each.
+Orbits
+orbitsUnder(size_t count, size_t numMaps,
+            const std::function<void(size_t, std::vector<unsigned> &)> &fill);
 
 } // namespace sccl::bounds
 
