@@ -100,14 +100,30 @@ TEST(Trees, BoundsOfReduceScatterAreThoseOfItsInverse) {
 TEST(Trees, AllReduceTurnsRoundAtEachStep) {
   Topology topology = Boxes{2, 8, 9}.build();
   TreeSynthesis trees(topology, Kind::AllReduce);
-  EXPECT_FALSE(trees.exact(3, {}));
+  EXPECT_FALSE(trees.exact(2, {}));
   for (auto [steps, cost] :
-       {std::pair(4u, Rational(16, 79)), std::pair(5u, Rational(3, 16))}) {
+       {std::pair(3u, Rational(23, 86)), std::pair(4u, Rational(16, 79)),
+        std::pair(5u, Rational(3, 16))}) {
     std::optional<TreeSchedule> schedule = trees.exact(steps, {});
     ASSERT_TRUE(schedule);
     auto failure = checkTreeSchedule(topology, *schedule);
     EXPECT_FALSE(failure) << *failure;
     EXPECT_EQ(schedule->bandwidth(), cost);
+  }
+}
+
+TEST(Trees, PartsOfASumMeetOnSeveralRanks) {
+  // There are none in three steps with a single root.
+  for (const Boxes &boxes : {Boxes{2, 6, 7}, Boxes{3, 8, 9}, Boxes{4, 8, 9}}) {
+    Topology topology = boxes.build();
+    TreeSynthesis trees(topology, Kind::AllReduce);
+    std::optional<TreeSchedule> schedule = trees.exact(3, {});
+    ASSERT_TRUE(schedule);
+    auto failure = checkTreeSchedule(topology, *schedule);
+    EXPECT_FALSE(failure) << *failure;
+    std::optional<Rational> bound = boundOf(topology, Kind::AllReduce, 3);
+    ASSERT_TRUE(bound);
+    EXPECT_EQ(schedule->bandwidth(), *bound);
   }
 }
 

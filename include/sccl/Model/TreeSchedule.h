@@ -31,7 +31,7 @@ struct TreeSend {
 };
 
 /// The way of `count` chunks from `origin` to all ranks; in an all_reduce, from
-/// all ranks to `origin` and back to all.
+/// all ranks to `origin`, or to several ranks of which it is one, and back.
 struct ChunkTree {
   unsigned origin;
   uint64_t count;

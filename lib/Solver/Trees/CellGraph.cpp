@@ -1,4 +1,4 @@
-//===- CellGraph.cpp - A topology as seen from one rank -------------------===//
+//===- CellGraph.cpp - A topology as seen from some ranks -----------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,17 +13,19 @@ using namespace sccl;
 using namespace sccl::trees;
 
 CellGraph::CellGraph(const Topology &topology, Refinement refinement,
-                     unsigned source, Direction direction)
-    : topology(topology), cells(std::move(refinement)), source(source),
-      theDirection(direction), in(cells.ranks.count()),
+                     const std::vector<unsigned> &sources, Direction direction)
+    : topology(topology), cells(std::move(refinement)), theDirection(direction),
+      sourceCells(cells.ranks.count()), in(cells.ranks.count()),
       out(cells.ranks.count()) {
+  for (unsigned source : sources)
+    sourceCells[cells.ranks.classOf[source]] = true;
   for (unsigned cls = 0; cls < cells.links.count(); ++cls) {
     auto [src, dst] = topology.links()[cells.links.firsts[cls]];
     unsigned from = cells.ranks.classOf[src], to = cells.ranks.classOf[dst];
     if (direction == Direction::Inward)
       std::swap(from, to);
     // The first rank of a cell that has the chunk has it from elsewhere.
-    if (from == to || to == cells.ranks.classOf[source])
+    if (from == to || sourceCells[to])
       continue;
     in[to].push_back(unsigned(allEdges.size()));
     out[from].push_back(unsigned(allEdges.size()));

@@ -1,4 +1,4 @@
-//===- CellGraph.h - A topology as seen from one rank -----------*- C++ -*-===//
+//===- CellGraph.h - A topology as seen from some ranks ---------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,11 +36,13 @@ public:
     unsigned linkClass;
   };
 
-  CellGraph(const Topology &topology, Refinement refinement, unsigned source,
-            Direction direction);
+  /// `sources` have the chunk from the start; they are whole cells.
+  CellGraph(const Topology &topology, Refinement refinement,
+            const std::vector<unsigned> &sources, Direction direction);
 
   unsigned numCells() const { return unsigned(cells.ranks.count()); }
-  unsigned sourceCell() const { return cells.ranks.classOf[source]; }
+  /// True if the ranks of `cell` have the chunk from the start.
+  bool isSource(unsigned cell) const { return sourceCells[cell]; }
   unsigned sizeOf(unsigned cell) const { return cells.ranks.sizes[cell]; }
   size_t numLinkClasses() const { return cells.links.count(); }
   /// A link of the class.
@@ -60,8 +62,8 @@ public:
 private:
   const Topology &topology;
   const Refinement cells;
-  const unsigned source;
   const Direction theDirection;
+  std::vector<bool> sourceCells;
   std::vector<Edge> allEdges;
   std::vector<std::vector<unsigned>> in, out;
 };

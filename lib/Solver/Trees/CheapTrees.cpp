@@ -16,11 +16,15 @@ using namespace sccl::trees;
 static constexpr double outOfReach = 1e15;
 static constexpr double tolerance = 1e-9;
 
-/// Hops from the source to each cell.
+/// Hops from the sources to each cell.
 static Arrivals earliestArrivals(const CellGraph &graph) {
   Arrivals hops(graph.numCells(), UINT8_MAX);
-  std::vector<unsigned> queue = {graph.sourceCell()};
-  hops[graph.sourceCell()] = 0;
+  std::vector<unsigned> queue;
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell)
+    if (graph.isSource(cell)) {
+      queue.push_back(cell);
+      hops[cell] = 0;
+    }
   for (size_t next = 0; next < queue.size(); ++next)
     for (unsigned edge : graph.outOf(queue[next])) {
       unsigned to = graph.edges()[edge].to;
@@ -116,7 +120,7 @@ std::vector<unsigned> TreeSearch::edgesOf(const Arrivals &arrivals,
 bool TreeSearch::moveOne(Arrivals &arrivals) const {
   bool helped = false;
   for (unsigned cell = 0; cell < graph.numCells(); ++cell) {
-    if (cell == graph.sourceCell())
+    if (graph.isSource(cell))
       continue;
     uint8_t best = arrivals[cell];
     double least = costAround(cell, arrivals) - tolerance;
@@ -139,7 +143,7 @@ bool TreeSearch::moveOne(Arrivals &arrivals) const {
 bool TreeSearch::moveTwo(Arrivals &arrivals) const {
   for (const CellGraph::Edge &edge : graph.edges()) {
     unsigned a = edge.from, b = edge.to;
-    if (a == graph.sourceCell())
+    if (graph.isSource(a))
       continue;
     const uint8_t wasA = arrivals[a], wasB = arrivals[b];
     std::vector<unsigned> touched = affected[a];
@@ -191,7 +195,7 @@ void TreeSearch::descend(Arrivals &arrivals, const Deadline &deadline) const {
 void TreeSearch::shake(Arrivals &arrivals) {
   for (unsigned i = 0; i < 1 + graph.numCells() / 6; ++i) {
     unsigned cell = random() % graph.numCells();
-    if (cell == graph.sourceCell())
+    if (graph.isSource(cell))
       continue;
     uint8_t was = arrivals[cell];
     arrivals[cell] = uint8_t(1 + random() % steps);

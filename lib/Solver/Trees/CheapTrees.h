@@ -36,7 +36,7 @@ struct EdgePrices {
   }
 };
 
-/// The step, from 1 on, in which each cell gets the chunk; 0 for the source.
+/// The step, from 1 on, in which each cell gets the chunk; 0 for sources.
 using Arrivals = std::vector<uint8_t>;
 
 /// A tree of cells.
@@ -54,7 +54,7 @@ public:
   /// Trees that cost less than `limit`, the cheapest first, at most a few.
   std::vector<CellTree> find(const EdgePrices &prices, double limit,
                              const Deadline &deadline);
-  /// The edge over which each cell gets the chunk; `none` for the source.
+  /// The edge over which each cell gets the chunk; `none` for sources.
   std::vector<unsigned> edgesOf(const Arrivals &arrivals,
                                 const EdgePrices &prices) const;
   static constexpr unsigned none = ~0u;

@@ -63,7 +63,8 @@ void trees::chooseGroup(PackingProblem &problem) {
 static constexpr unsigned maxCells = 40;
 
 struct TreePacking::Origin {
-  unsigned rank, demand;
+  Meeting at; ///< of one rank, but for reductions
+  unsigned demand;
   int64_t share;
   /// By level, from coarse to fine. Searches refer to graphs.
   std::vector<std::unique_ptr<CellGraph>> outward, inward;
@@ -75,6 +76,8 @@ struct TreePacking::Origin {
 
 /// Links to look at for all origins together; more take minutes.
 static constexpr uint64_t maxLinksOfOrigins = uint64_t(1) << 24;
+/// The same, if sums are collected at several ranks, too.
+static constexpr uint64_t maxLinksOfMeetings = uint64_t(1) << 18;
 
 TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
     : problem(std::move(theProblem)),
@@ -85,7 +88,7 @@ TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
   int64_t order = int64_t(problem.group.size());
   unsigned demands = 1;
   if (problem.kind == CollectiveKind::Broadcast) {
-    addOrigin(problem.root, 0, order);
+    addOrigin({{problem.root}, {}}, 0, order);
   } else {
     std::vector<unsigned> firsts = rankOrbits(problem.generators, ranks);
     bool reduces = problem.kind == CollectiveKind::AllReduce;
@@ -93,13 +96,18 @@ TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
     uint64_t origins = 0;
     for (unsigned rank = 0; rank < ranks; ++rank)
       origins += firsts[rank] == rank;
-    isTooMuch = origins * problem.topology.links().size() > maxLinksOfOrigins;
+    uint64_t links = origins * problem.topology.links().size();
+    isTooMuch = links > maxLinksOfOrigins;
     // Elements that keep a rank make chunks of its own of each of its trees.
     for (unsigned rank = 0; rank < ranks; ++rank) {
       isTooMuch |= deadline.isOver();
-      if (firsts[rank] == rank && !isTooMuch)
-        addOrigin(rank, reduces ? 0 : demands++,
-                  reduces ? order : order / std::ranges::count(firsts, rank));
+      if (firsts[rank] != rank || isTooMuch)
+        continue;
+      if (reduces)
+        addMeetings(rank, links <= maxLinksOfMeetings);
+      else
+        addOrigin({{rank}, {}}, demands++,
+                  order / std::ranges::count(firsts, rank));
     }
     demands = std::max(demands, 1u);
   }
@@ -109,13 +117,20 @@ TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
 
 TreePacking::~TreePacking() = default;
 
-void TreePacking::addOrigin(unsigned rank, unsigned demand, int64_t share) {
+void TreePacking::addOrigin(Meeting at, unsigned demand, int64_t share) {
   auto origin = std::make_unique<Origin>();
-  origin->rank = rank;
+  origin->at = std::move(at);
   origin->demand = demand;
   origin->share = share;
   origins.push_back(std::move(origin));
   addLevel(*origins.back());
+}
+
+/// Of one demand, as a chunk may be summed up anywhere.
+void TreePacking::addMeetings(unsigned rank, bool alsoOfSeveral) {
+  for (Meeting &meeting : meetingsOf(problem.topology, rank, limitKeys))
+    if (alsoOfSeveral || meeting.ranks.size() == 1)
+      addOrigin(std::move(meeting), 0, int64_t(problem.group.size()));
 }
 
 /// A rank to look at for itself: of the smallest cell of several.
@@ -138,7 +153,8 @@ bool TreePacking::addLevel(Origin &origin) {
   std::optional<Refinement> cells;
   if (origin.outward.empty()) {
     std::vector<uint64_t> ranks(topology.numRanks());
-    ranks[origin.rank] = 1;
+    for (unsigned rank : origin.at.ranks)
+      ranks[rank] = 1;
     cells = refine(topology, ranks, limitKeys);
   } else {
     const Refinement &last = origin.outward.back()->refinement();
@@ -152,7 +168,7 @@ bool TreePacking::addLevel(Origin &origin) {
   }
   bool reduces = problem.kind == CollectiveKind::AllReduce;
   origin.outward.push_back(std::make_unique<CellGraph>(
-      topology, *cells, origin.rank, Direction::Outward));
+      topology, *cells, origin.at.ranks, Direction::Outward));
   auto &spreads = origin.spreads.emplace_back();
   auto &gathers = origin.gathers.emplace_back();
   if (!reduces) {
@@ -160,8 +176,9 @@ bool TreePacking::addLevel(Origin &origin) {
     return true;
   }
   origin.inward.push_back(std::make_unique<CellGraph>(
-      topology, *cells, origin.rank, Direction::Inward));
-  for (unsigned steps = 1; steps < problem.steps; ++steps) {
+      topology, *cells, origin.at.ranks, Direction::Inward));
+  // No steps at all suffice where all ranks meet.
+  for (unsigned steps = 0; steps < problem.steps; ++steps) {
     spreads.try_emplace(steps, *origin.outward.back(), steps);
     gathers.try_emplace(steps, *origin.inward.back(), steps);
   }
@@ -188,12 +205,19 @@ EdgePrices TreePacking::pricesFor(const CellGraph &graph,
   for (unsigned cls = 0; cls < graph.numLinkClasses(); ++cls)
     for (unsigned step = 1; step <= count; ++step) {
       unsigned at = scheduleStep(graph.direction(), first, count, step);
-      double &sum = result.values[size_t(cls) * (count + 1) + step];
-      orbits.visit(graph.linkOf(cls), [&](unsigned orbit) {
-        sum += prices.values[program->rowOf(orbit, at)];
-      });
+      result.values[size_t(cls) * (count + 1) + step] =
+          priceOfSend(graph.linkOf(cls), at, prices);
     }
   return result;
+}
+
+double TreePacking::priceOfSend(unsigned link, unsigned step,
+                                const TreePrices &prices) const {
+  double sum = 0;
+  orbits.visit(link, [&](unsigned orbit) {
+    sum += prices.values[program->rowOf(orbit, step)];
+  });
+  return sum;
 }
 
 void TreePacking::append(const TreeSearch &search, const CellTree &tree,
@@ -227,7 +251,7 @@ bool TreePacking::price(Origin &origin, const TreePrices &prices,
   for (auto &[steps, search] : origin.spreads[origin.level]) {
     EdgePrices edges = pricesFor(search.cellGraph(), prices, 0, steps);
     for (const CellTree &tree : search.find(edges, limit, deadline)) {
-      ChunkTree result{origin.rank, 1, {}};
+      ChunkTree result{origin.at.ranks.front(), 1, {}};
       append(search, tree, edges, 0, steps, result.sends);
       added |= program->add(origin.demand, origin.share, std::move(result));
     }
@@ -237,33 +261,53 @@ bool TreePacking::price(Origin &origin, const TreePrices &prices,
 
 /// The same for trees to and from `origin`, whose chunks turn round after some
 /// step, which is another for each chunk.
-bool TreePacking::priceReduction(Origin &origin, size_t level,
+bool TreePacking::priceReductions(Origin &origin, const TreePrices &prices,
+                                  const Deadline &deadline) {
+  bool added = false;
+  for (unsigned turn = 0; turn < problem.steps; ++turn)
+    added |= priceReduction(origin, turn, prices, deadline);
+  return added;
+}
+
+/// Those that turn round after `turn` steps. Several ranks that have collected
+/// parts exchange these in the next step.
+bool TreePacking::priceReduction(Origin &origin, unsigned turn,
                                  const TreePrices &prices,
                                  const Deadline &deadline) {
   constexpr double tolerance = 1e-7, any = 1e14;
   double worth = prices.worth[origin.demand] * double(origin.share);
   double limit = worth - tolerance * std::max(1.0, std::abs(worth));
+  const std::vector<unsigned> &exchanges = origin.at.exchanges;
+  unsigned from = turn + (exchanges.empty() ? 0 : 1);
+  unsigned left = problem.steps - from;
+  TreeSearch &gather = origin.gathers[origin.level].at(turn);
+  if (!gather.isPossible())
+    return false;
+  TreeSearch &spread = origin.spreads[origin.level].at(left);
+  for (unsigned link : exchanges)
+    limit -= priceOfSend(link, turn, prices);
+  if (!spread.isPossible() || limit <= 0)
+    return false;
+  EdgePrices before = pricesFor(gather.cellGraph(), prices, 0, turn);
+  EdgePrices after = pricesFor(spread.cellGraph(), prices, from, left);
+  std::vector<CellTree> ins = gather.find(before, any, deadline);
+  std::vector<CellTree> outs = spread.find(after, any, deadline);
   bool added = false;
-  for (unsigned turn = 1; turn < problem.steps; ++turn) {
-    TreeSearch &gather = origin.gathers[level].at(turn);
-    TreeSearch &spread = origin.spreads[level].at(problem.steps - turn);
-    EdgePrices before = pricesFor(gather.cellGraph(), prices, 0, turn);
-    EdgePrices after =
-        pricesFor(spread.cellGraph(), prices, turn, problem.steps - turn);
-    std::vector<CellTree> ins = gather.find(before, any, deadline);
-    std::vector<CellTree> outs = spread.find(after, any, deadline);
-    for (const CellTree &in : ins)
-      for (const CellTree &out : outs) {
-        // Each with the best of the others.
-        if ((&in != &ins.front() && &out != &outs.front()) ||
-            in.price + out.price >= limit)
-          continue;
-        ChunkTree result{origin.rank, 1, {}};
-        append(gather, in, before, 0, turn, result.sends);
-        append(spread, out, after, turn, problem.steps - turn, result.sends);
-        added |= program->add(origin.demand, origin.share, std::move(result));
+  for (const CellTree &in : ins)
+    for (const CellTree &out : outs) {
+      // Each with the best of the others.
+      if ((&in != &ins.front() && &out != &outs.front()) ||
+          in.price + out.price >= limit)
+        continue;
+      ChunkTree result{origin.at.ranks.front(), 1, {}};
+      append(gather, in, before, 0, turn, result.sends);
+      for (unsigned link : exchanges) {
+        auto [src, dst] = problem.topology.links()[link];
+        result.sends.push_back({turn, src, dst, SendAction::Reduce});
       }
-  }
+      append(spread, out, after, from, left, result.sends);
+      added |= program->add(origin.demand, origin.share, std::move(result));
+    }
   return added;
 }
 
@@ -280,9 +324,8 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
     bool added = false;
     for (auto &origin : origins)
       while (true) {
-        bool isNew =
-            reduces ? priceReduction(*origin, origin->level, prices, deadline)
-                    : price(*origin, prices, deadline);
+        bool isNew = reduces ? priceReductions(*origin, prices, deadline)
+                             : price(*origin, prices, deadline);
         added |= isNew;
         if (isNew || deadline.expired())
           break;

@@ -9,6 +9,7 @@
 #define SCCL_LIB_SOLVER_TREES_TREEPACKING_H
 
 #include "CheapTrees.h"
+#include "Meetings.h"
 #include "TreeProgram.h"
 
 #include "sccl/Model/TreeSchedule.h"
@@ -68,16 +69,20 @@ public:
   const PackingProblem &question() const { return problem; }
 
 private:
-  /// One origin of trees, and the part of the time in which they spread.
-  struct Search;
+  /// Where trees start, or sums are collected.
   struct Origin;
 
-  void addOrigin(unsigned rank, unsigned demand, int64_t share);
+  void addOrigin(Meeting at, unsigned demand, int64_t share);
+  void addMeetings(unsigned rank, bool alsoOfSeveral);
   bool addLevel(Origin &origin);
   bool price(Origin &origin, const TreePrices &prices,
              const Deadline &deadline);
-  bool priceReduction(Origin &origin, size_t level, const TreePrices &prices,
+  bool priceReductions(Origin &origin, const TreePrices &prices,
+                       const Deadline &deadline);
+  bool priceReduction(Origin &origin, unsigned turn, const TreePrices &prices,
                       const Deadline &deadline);
+  double priceOfSend(unsigned link, unsigned step,
+                     const TreePrices &prices) const;
   EdgePrices pricesFor(const CellGraph &graph, const TreePrices &prices,
                        unsigned first, unsigned count) const;
   void append(const TreeSearch &search, const CellTree &tree,
