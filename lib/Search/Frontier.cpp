@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// First the bounds. Then every number of steps gets a little work, from few
-// steps to many; then those that are open get more and more, the widest gap
+// First what is cheap: schedules that are there without a search. Then the
+// bounds. Then every number of steps gets a little work, from few steps to
+// many; then those that are open get more and more, the widest gap
 // between schedule and bound first. How much each gets is counted, not timed,
 // so that the frontier is the same on every machine.
 //
@@ -46,6 +47,7 @@ public:
   Frontier run();
 
 private:
+  void glance(uint64_t work);
   void searchAll(uint64_t work, bool isFirst);
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
   std::vector<unsigned> openSteps(bool isFirst) const;
@@ -56,6 +58,8 @@ private:
   bool isSettled(unsigned steps) const;
   bool meetsThroughput() const;
   double gapAt(unsigned steps) const;
+  /// More ranks than engines take that look at one C and R.
+  bool isVast() const { return problem.topology.numRanks() > 16; }
   bool isWorthImproving(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
   void report(bool isOver);
@@ -111,11 +115,15 @@ double FrontierSearch::gapAt(unsigned steps) const {
 }
 
 /// Between two points of an all_reduce nothing proves that there is no third,
-/// and searches for it are long: they are made where much can be gained.
+/// and searches for it are long: they are made where much can be gained. So are
+/// all searches on dozens of ranks, where trees come close.
 bool FrontierSearch::isWorthImproving(unsigned steps) const {
-  constexpr double smallGap = 1.25;
-  return problem.family.kind != CollectiveKind::AllReduce || options.thorough ||
-         gapAt(steps) > smallGap;
+  constexpr double smallGap = 1.25, smallGapOfMany = 1.05;
+  if (options.thorough)
+    return true;
+  if (problem.family.kind == CollectiveKind::AllReduce)
+    return gapAt(steps) > smallGap;
+  return !isVast() || gapAt(steps) > smallGapOfMany;
 }
 
 void FrontierSearch::add(std::optional<FrontierPoint> point) {
@@ -154,13 +162,28 @@ void FrontierSearch::report(bool isOver) {
 // Search
 //===----------------------------------------------------------------------===//
 
+/// Where there are many ranks, even the bounds take seconds.
+void FrontierSearch::glance(uint64_t work) {
+  auto atEach = [&](auto find) {
+    for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
+      if (!problem.deadline.isOver() && !isSettled(steps))
+        add(find(steps));
+  };
+  atEach(
+      [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
+  if (problem.hasManyRanks())
+    atEach([&](unsigned steps) { return compositions.at(steps, work); });
+}
+
 /// The numbers of steps to look at. A number is left out only for a schedule
 /// that is there: a bound alone may be out of reach with fewer steps, and be
 /// reached with more.
 std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
   std::vector<unsigned> open;
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (!isSettled(steps) && (isFirst || searches[steps].isWorthMore()))
+    if (!isSettled(steps) &&
+        (isFirst || (searches[steps].isWorthMore() &&
+                     (!isVast() || isWorthImproving(steps)))))
       open.push_back(steps);
   if (!isFirst)
     std::ranges::stable_sort(open, std::ranges::greater(),
@@ -232,7 +255,8 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
       return;
     if (isSettled(steps))
       continue;
-    if (std::optional<Rational> known = knownAt(steps); known && !isFirst)
+    if (std::optional<Rational> known = knownAt(steps);
+        known && (!isFirst || isVast()))
       bounds.strengthen(steps, *known, work);
     if (!isSettled(steps))
       batch.push_back(steps);
@@ -255,7 +279,10 @@ bool FrontierSearch::isDone() const {
 
 Frontier FrontierSearch::run() {
   constexpr uint64_t firstWork = 150'000, growth = 4;
+  bounds.findThroughput(options.probeWork);
+  glance(firstWork);
   bounds.find(options.probeWork);
+  report(/*isOver=*/false);
   uint64_t work = std::min(firstWork, options.probeWork);
   searchAll(work, /*isFirst=*/true);
   while (work < options.probeWork && !isDone()) {

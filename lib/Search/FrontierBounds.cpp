@@ -38,11 +38,15 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   return bool(bound);
 }
 
-void FrontierBounds::find(uint64_t work) {
+void FrontierBounds::findThroughput(uint64_t work) {
   if (!forAny)
     if (Result<LowerBound> any =
             throughputBound(problem.topology, problem.smallest, limits(work)))
       forAny = *any;
+}
+
+void FrontierBounds::find(uint64_t work) {
+  findThroughput(work);
   for (unsigned steps = 1; steps < bounds.size(); ++steps) {
     if (problem.deadline.isOver())
       return;

@@ -23,6 +23,8 @@ public:
       : problem(problem), bounds(problem.options.maxSteps + 1),
         isStrong(bounds.size()), lower(problem.topology, problem.smallest) {}
 
+  /// Finds that for any number of steps, if it is missing.
+  void findThroughput(uint64_t work);
   /// Finds those that are missing, each with up to `work`.
   void find(uint64_t work);
   /// Tries the stronger programs for `steps` steps, of which a schedule that

@@ -264,8 +264,13 @@ StepSearch::Point StepSearch::fromTrees() {
   unsigned scale = problem().scale;
   // Like compositions, what meets the bound may have more chunks.
   unsigned maxChunks = problem().options.maxChunks;
-  unsigned maxExact =
-      hasManyRanks() ? FrontierOptions::maxMaxChunks / scale : maxChunks;
+  unsigned maxExact = problem().hasManyRanks()
+                          ? FrontierOptions::maxMaxChunks / scale
+                          : maxChunks;
+  // An all_reduce has some for each rank.
+  if (problem().family.kind == CollectiveKind::AllReduce)
+    maxChunks = std::min(maxChunks, FrontierOptions::maxMaxChunks / scale /
+                                        problem().topology.numRanks());
   TreeSynthesis::Wanted wanted{steps, maxChunks, maxExact, maxSends, best};
   if (best)
     wanted.below =
@@ -363,6 +368,13 @@ bool StepSearch::isSpent(uint64_t limit) {
   return isOut || problem().deadline.isOver();
 }
 
+StepSearch::Point StepSearch::glance(std::optional<Rational> known) {
+  best = known;
+  Point found = problem().hasManyRanks() ? fromTrees() : std::nullopt;
+  hasGlance = found.has_value();
+  return found;
+}
+
 StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
                                   std::optional<Rational> known,
                                   uint64_t workPerProbe, uint64_t stepWork) {
@@ -378,12 +390,12 @@ StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
   if (Point point = searchBriefly(meeting))
     return point;
   // Where others search long for one C and R, trees answer for all at once.
-  bool isLarge = hasManyRanks();
+  bool isLarge = problem().hasManyRanks();
   Point found;
   if (isLarge)
     found = fromTrees();
   // Other engines may improve on that, when each S has a schedule.
-  if (found) {
+  if (found || std::exchange(hasGlance, false)) {
     isOpen = best != least;
     return found;
   }

@@ -44,6 +44,8 @@ struct FrontierProblem {
     return packsAllRanks() ? TreeSynthesis::engine : MulticastSynthesis::engine;
   }
   bool wantsTrees() const;
+  /// More than where searches for one C and R are quick.
+  bool hasManyRanks() const { return topology.numRanks() > 8; }
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -77,6 +79,9 @@ public:
   StepSearch(const FrontierProblem &problem, unsigned steps)
       : shared(problem), steps(steps) {}
 
+  /// What takes little and needs no bound: a schedule cheaper than `known`, if
+  /// trees give one on a topology of many ranks.
+  std::optional<FrontierPoint> glance(std::optional<Rational> known);
   /// Looks for a schedule cheaper than `known` (of as many steps or fewer) with
   /// up to `probeWork` for one candidate, and about `stepWork` for all that do
   /// not meet `bound`. Returns the cheapest found.
@@ -103,8 +108,6 @@ private:
   Point searchInOrder(const std::vector<Candidate> &candidates,
                       std::string_view engine);
   Point searchBriefly(const std::vector<Candidate> &meeting);
-  /// More than where searches for one C and R are quick.
-  bool hasManyRanks() const { return problem().topology.numRanks() > 8; }
   Point fromTrees();
   Point findAny(uint64_t limit);
   Point improve(uint64_t limit);
@@ -134,6 +137,7 @@ private:
   std::map<std::tuple<unsigned, unsigned, std::string>, uint64_t> tried;
   bool undecided = false;
   bool triedTrees = false;
+  bool hasGlance = false; ///< of which nobody has taken account yet
   std::string failureMessage;
 };
 

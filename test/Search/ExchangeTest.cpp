@@ -1,4 +1,4 @@
-//===- ExchangeTest.cpp - Reductions in one step --------------------------===//
+//===- ExchangeTest.cpp - Reductions on many ranks ------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,47 @@
 #include <gtest/gtest.h>
 
 using namespace sccl;
+
+/// Three boxes of eight ranks, joined by a rail for each.
+static Topology boxesOnRails() {
+  Topology topology("boxes", 24);
+  std::vector<std::vector<unsigned>> ports(4 * 24);
+  for (unsigned a = 0; a < 24; ++a)
+    for (unsigned b = 0; b < 24; ++b) {
+      bool sameBox = a / 8 == b / 8;
+      if (a == b || (!sameBox && a % 8 != b % 8))
+        continue;
+      unsigned link = *topology.addLink(a, b);
+      ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
+      ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
+    }
+  for (unsigned i = 0; i < ports.size(); ++i)
+    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? 6 : 1));
+  return topology;
+}
+
+TEST(Exchange, EachNumberOfStepsHasASchedule) {
+  // Without limits of time or work: it ends by itself.
+  Topology topology = boxesOnRails();
+  FrontierOptions options;
+  options.maxSteps = 6;
+  auto frontier =
+      searchFrontier(topology, {CollectiveKind::AllReduce}, options);
+  ASSERT_TRUE(frontier) << frontier.error();
+  ASSERT_EQ(frontier->points.size(), 5u);
+  for (unsigned i = 0; i < 5; ++i) {
+    const FrontierPoint &point = frontier->points[i];
+    EXPECT_EQ(point.steps, i + 2);
+    auto violation = checkSchedule(
+        topology,
+        *Collective::make(CollectiveKind::AllReduce, 24, point.chunks),
+        point.schedule);
+    EXPECT_FALSE(violation) << violation->message;
+    ASSERT_TRUE(point.bound && point.bound->value);
+    EXPECT_LE(point.bandwidth().toDouble(),
+              point.bound->value->toDouble() * 1.25);
+  }
+}
 
 TEST(Exchange, AllReduceInOneStepOnManyRanks) {
   // Too many sends for the engines, but there is only one way.
