@@ -9,17 +9,9 @@
 
 #include "ScheduleEdits.h"
 
-using namespace sccl;
+#include "sccl/Model/CollectiveFamily.h"
 
-/// Every chunk of `set` as `pieces` chunks.
-static RankChunkSet cut(const RankChunkSet &set, unsigned pieces) {
-  RankChunkSet result(set.numRanks(), set.numChunks() * pieces);
-  for (unsigned rank = 0; rank < set.numRanks(); ++rank)
-    for (unsigned chunk : set.chunksOf(rank))
-      for (unsigned piece = 0; piece < pieces; ++piece)
-        result.insert(rank, chunk * pieces + piece);
-  return result;
-}
+using namespace sccl;
 
 static Result<Collective> cut(const Collective &collective, unsigned pieces) {
   uint64_t chunks = uint64_t(collective.chunks()) * pieces;
@@ -30,12 +22,8 @@ static Result<Collective> cut(const Collective &collective, unsigned pieces) {
                  std::to_string(collective.numChunks()) +
                  " chunks are too many for " +
                  std::to_string(collective.numRanks()) + " ranks"};
-  if (collective.kind() != CollectiveKind::Custom)
-    return Collective::make(collective.kind(), collective.numRanks(),
-                            unsigned(chunks), collective.root());
-  return Collective::makeCustom(
-      collective.name(), unsigned(chunks), collective.combining(),
-      cut(collective.pre(), pieces), cut(collective.post(), pieces));
+  return CollectiveFamily::of(collective)
+      .make(collective.numRanks(), unsigned(chunks));
 }
 
 /// Why that makes no sense, or is too much.

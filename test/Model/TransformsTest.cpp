@@ -435,6 +435,21 @@ TEST(Pieces, OfReductionsAndOfCustomCollectives) {
   expectValid(topology, *crossed);
   EXPECT_EQ(crossed->collective.name(), "cross");
   EXPECT_EQ(crossed->collective.numChunks(), 8u);
+  EXPECT_EQ(crossed->collective.chunksPerSegment(), 4u);
+}
+
+TEST(Pieces, OfGroups) {
+  std::mt19937 random(9);
+  Topology topology = oneWay(6);
+  auto grouped = Collective::makeGrouped(CollectiveKind::AllGather, 6,
+                                         {{0, 2, 4}, {1, 5}}, 2);
+  ASSERT_TRUE(grouped) << grouped.error();
+  auto cut = cutIntoPieces(flood(random, topology, *grouped), topology, 3);
+  ASSERT_TRUE(cut) << cut.error();
+  expectValid(topology, *cut);
+  EXPECT_EQ(cut->collective.groups(), grouped->groups());
+  EXPECT_EQ(cut->collective.chunksPerSegment(),
+            3 * grouped->chunksPerSegment());
 }
 
 TEST(Pieces, AllStepsAreUnderWayAtOnce) {
