@@ -10,8 +10,10 @@
 #include "ScheduleEdits.h"
 
 #include "sccl/Model/CollectiveFamily.h"
+#include "sccl/Model/Scaling.h"
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
 
 using namespace sccl;
@@ -127,8 +129,15 @@ Result<Implementation> sccl::composeAllReduce(const Implementation &onReversed,
     if (part->collective.groupKind() != CollectiveKind::AllGather)
       return Error{"all_reduce is composed of two all_gather schedules, got " +
                    quoted(part->collective)};
-  Result<Implementation> reduceScatter = invert(onReversed);
+  uint64_t chunks = std::lcm(uint64_t(onReversed.collective.chunks()),
+                             uint64_t(allGather.collective.chunks()));
+  Result<Implementation> before = withChunks(onReversed, chunks);
+  Result<Implementation> after = withChunks(allGather, chunks);
+  for (const Result<Implementation> *part : {&before, &after})
+    if (!*part)
+      return *part;
+  Result<Implementation> reduceScatter = invert(*before);
   if (!reduceScatter)
     return reduceScatter;
-  return compose(*reduceScatter, allGather);
+  return compose(*reduceScatter, *after);
 }

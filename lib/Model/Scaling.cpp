@@ -7,6 +7,8 @@
 
 #include "sccl/Model/Scaling.h"
 
+#include "sccl/Model/CollectiveFamily.h"
+
 #include <numeric>
 
 using namespace sccl;
@@ -50,4 +52,24 @@ Schedule sccl::cutChunks(const Schedule &schedule, unsigned pieces,
   }
   result.normalize();
   return result;
+}
+
+Result<Implementation> sccl::withChunks(const Implementation &implementation,
+                                        uint64_t chunks) {
+  const auto &[collective, schedule] = implementation;
+  uint64_t factor = chunks / collective.chunks();
+  if (chunks % collective.chunks() != 0)
+    return Error{"C of " + std::to_string(chunks) + " is not a multiple of " +
+                 std::to_string(collective.chunks())};
+  if (chunks > UINT32_MAX || factor * schedule.numSends() > Schedule::maxSends)
+    return Error{"C of " + std::to_string(chunks) + " needs more than " +
+                 std::to_string(Schedule::maxSends) + " sends"};
+  Result<Collective> scaled =
+      CollectiveFamily::of(collective)
+          .make(collective.numRanks(), unsigned(chunks));
+  if (!scaled)
+    return Error{scaled.error()};
+  return Implementation{
+      std::move(*scaled),
+      cutChunks(schedule, unsigned(factor), unsigned(factor))};
 }

@@ -11,7 +11,6 @@
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
-#include "sccl/Model/Scaling.h"
 
 #include <algorithm>
 #include <numeric>
@@ -65,15 +64,16 @@ Compositions::join(const FrontierPoint &first,
   size_t together = groups.empty() ? ranks : groups.front().size();
   if (chunks * together > FrontierOptions::maxMaxChunks)
     return std::nullopt;
-  Result<Collective> gather = gatherFamily().make(ranks, unsigned(chunks));
-  if (!gather)
-    return std::nullopt;
-  auto scaled = [&](const FrontierPoint &point) {
-    unsigned factor = unsigned(chunks) / point.chunks;
-    return Implementation{*gather, cutChunks(point.schedule, factor, factor)};
+  auto implement = [&](const FrontierPoint &point) -> Result<Implementation> {
+    Result<Collective> gather = gatherFamily().make(ranks, point.chunks);
+    if (!gather)
+      return Error{gather.error()};
+    return Implementation{std::move(*gather), point.schedule};
   };
-  Result<Implementation> joined =
-      composeAllReduce(scaled(first), scaled(second));
+  Result<Implementation> before = implement(first), after = implement(second);
+  if (!before || !after)
+    return std::nullopt;
+  Result<Implementation> joined = composeAllReduce(*before, *after);
   if (!joined ||
       checkSchedule(problem.topology, joined->collective, joined->schedule))
     return std::nullopt;

@@ -29,10 +29,11 @@ namespace sccl {
 Result<Implementation> compose(const Implementation &first,
                                const Implementation &second);
 
-/// An all_reduce with C * ranks chunks on T, from an all_gather with C chunks
-/// on `T.reversed()`, which is inverted and comes first, and an all_gather with
-/// C chunks on T. Steps and rounds add up. (One schedule may serve as both if T
-/// is its own reverse.)
+/// An all_reduce with C * ranks chunks on T, from an all_gather on
+/// `T.reversed()`, which is inverted and comes first, and an all_gather on T,
+/// where C is the least common multiple of theirs (`withChunks`). Steps add up,
+/// and so do rounds per chunk. (One schedule may serve as both if T is its own
+/// reverse.)
 Result<Implementation> composeAllReduce(const Implementation &onReversed,
                                         const Implementation &allGather);
 

@@ -14,7 +14,7 @@
 #ifndef SCCL_MODEL_SCALING_H
 #define SCCL_MODEL_SCALING_H
 
-#include "sccl/Model/Schedule.h"
+#include "sccl/Model/Inversion.h"
 #include "sccl/Model/Topology.h"
 
 namespace sccl {
@@ -32,6 +32,13 @@ Topology dividedBy(const Topology &topology, unsigned divisor);
 /// `pieces` times the bandwidth if `roundsFactor` is 1.
 Schedule cutChunks(const Schedule &schedule, unsigned pieces,
                    unsigned roundsFactor);
+
+/// `implementation` with C of `chunks`, at the same cost of R/C: each chunk, the
+/// rounds and the period `chunks` / C times. Fails unless `chunks` is a multiple
+/// of C, and if there would be more than `Collective::maxPairs` pairs or
+/// `Schedule::maxSends` sends.
+Result<Implementation> withChunks(const Implementation &implementation,
+                                  uint64_t chunks);
 
 } // namespace sccl
 

@@ -19,7 +19,6 @@
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Instance.h"
-#include "sccl/Model/Scaling.h"
 #include "sccl/Solver/Trees.h"
 
 #include <algorithm>
@@ -159,19 +158,7 @@ Compositions::join(const Implementation &first,
       std::lcm(uint64_t(first.collective.chunks()), second.collective.chunks());
   if (chunks * 2 * ranks * (ranks - 1) > Schedule::maxSends)
     return std::nullopt;
-  auto scaled = [&](const Implementation &part) -> Result<Implementation> {
-    unsigned factor = unsigned(chunks) / part.collective.chunks();
-    Result<Collective> collective =
-        Collective::make(CollectiveKind::AllGather, ranks, unsigned(chunks));
-    if (!collective)
-      return Error{collective.error()};
-    return Implementation{std::move(*collective),
-                          cutChunks(part.schedule, factor, factor)};
-  };
-  Result<Implementation> before = scaled(first), after = scaled(second);
-  if (!before || !after)
-    return std::nullopt;
-  Result<Implementation> joined = composeAllReduce(*before, *after);
+  Result<Implementation> joined = composeAllReduce(first, second);
   if (!joined)
     return std::nullopt;
   joined->schedule.period = leastPeriod(joined->schedule, topology);

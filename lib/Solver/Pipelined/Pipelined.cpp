@@ -143,21 +143,17 @@ static Result<SpanningTreePacking> packFor(const Topology &topology,
   return packing;
 }
 
-/// The schedule of `packing` with `factor` times as many chunks. Fails, before
-/// it uses memory, if it is too large.
-static Result<Implementation> emit(SpanningTreePacking packing, int64_t factor,
+/// The schedule of `packing`. Fails, before it uses memory, if it is too large.
+static Result<Implementation> emit(const SpanningTreePacking &packing,
                                    const Topology &topology,
                                    CollectiveKind kind, unsigned root) {
   int64_t ranks = topology.numRanks();
   int64_t roots = kind == CollectiveKind::AllGather ? ranks : 1;
   int64_t most = int64_t(Schedule::maxSends) / (roots * (ranks - 1));
-  if (packing.chunks > most / factor)
+  if (packing.chunks > most)
     return Error{"the least load takes " + std::to_string(packing.chunks) +
-                 " chunks or a multiple of them, more than the " +
-                 std::to_string(most) + " that a schedule has room for"};
-  packing.chunks *= factor;
-  for (PackedTree &tree : packing.trees)
-    tree.copies *= factor;
+                 " chunks, more than the " + std::to_string(most) +
+                 " that a schedule has room for"};
   Result<Collective> collective = Collective::make(
       kind, topology.numRanks(), unsigned(packing.chunks), root);
   if (!collective)
@@ -172,7 +168,7 @@ static Result<Implementation> spread(const Topology &topology,
   Result<SpanningTreePacking> packing = packFor(topology, kind, root, deadline);
   if (!packing)
     return Error{packing.error()};
-  return emit(std::move(*packing), 1, topology, kind, root);
+  return emit(*packing, topology, kind, root);
 }
 
 /// A reduction is a broadcast on the topology turned round, turned round.
@@ -188,23 +184,12 @@ static Result<Implementation> reduceAndSpread(const Topology &topology,
                                               const Deadline &deadline) {
   constexpr auto kind = CollectiveKind::AllGather;
   Topology reversed = topology.reversed();
-  Result<SpanningTreePacking> forth = packFor(topology, kind, 0, deadline);
+  Result<Implementation> allGather = spread(topology, kind, 0, deadline);
   bool isSymmetric = identityOf(reversed) == identityOf(topology);
-  Result<SpanningTreePacking> back =
-      isSymmetric ? forth : packFor(reversed, kind, 0, deadline);
-  if (!back || !forth)
-    return Error{back ? forth.error() : back.error()};
-  int64_t common = std::gcd(back->chunks, forth->chunks);
-  int64_t backFactor = forth->chunks / common;
-  int64_t forthFactor = back->chunks / common;
   Result<Implementation> onReversed =
-      emit(std::move(*back), backFactor, reversed, kind, 0);
-  if (!onReversed)
-    return onReversed;
-  Result<Implementation> allGather =
-      emit(std::move(*forth), forthFactor, topology, kind, 0);
-  if (!allGather)
-    return allGather;
+      isSymmetric ? allGather : spread(reversed, kind, 0, deadline);
+  if (!onReversed || !allGather)
+    return onReversed ? allGather : onReversed;
   Result<Implementation> whole = composeAllReduce(*onReversed, *allGather);
   if (whole)
     whole->schedule.period = leastPeriod(whole->schedule, topology);
