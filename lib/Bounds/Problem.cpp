@@ -38,15 +38,6 @@ std::vector<unsigned> Problem::hopsTo(const RankList &ranks) const {
 // Commodities, trees and unicasts
 //===----------------------------------------------------------------------===//
 
-static std::map<std::pair<RankList, RankList>, unsigned>
-groupChunks(const Collective &collective) {
-  std::map<std::pair<RankList, RankList>, unsigned> counts;
-  RanksByChunk before(collective.pre()), after(collective.post());
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
-    ++counts[{before[chunk], after[chunk]}];
-  return counts;
-}
-
 static RankList without(const RankList &ranks, const RankList &removed) {
   RankList rest;
   std::set_difference(ranks.begin(), ranks.end(), removed.begin(),
@@ -59,7 +50,7 @@ static RankList without(const RankList &ranks, const RankList &removed) {
 static bool reducesToOneRank(const Collective &collective) {
   if (!collective.combining())
     return false;
-  auto groups = groupChunks(collective);
+  auto groups = countByEnds(collective);
   return std::all_of(groups.begin(), groups.end(), [](const auto &group) {
     return group.first.second.size() <= 1;
   });
@@ -109,7 +100,7 @@ static void addCommodities(Problem &problem, const Collective &collective) {
   std::vector<unsigned> unicasts;
   std::map<RankList, int> sources, targetsSeen;
   bool singleSources = true;
-  for (auto [route, count] : groupChunks(collective)) {
+  for (auto [route, count] : countByEnds(collective)) {
     auto [pre, post] = route;
     if (post.empty())
       continue;
@@ -363,7 +354,7 @@ bounds::findTooDistant(const Topology &topology, const Collective &collective,
       it->second = topology.distancesFrom(ranks);
     return it->second;
   };
-  for (const auto &[route, count] : groupChunks(collective)) {
+  for (const auto &[route, count] : countByEnds(collective)) {
     const auto &[pre, post] = route;
     // Without reductions the nearest holder counts, with them each contributor.
     std::vector<RankList> origins = {pre};

@@ -47,11 +47,7 @@ uint64_t sccl::fingerprint(const Topology &topology) {
 }
 
 uint64_t sccl::fingerprint(const Collective &collective) {
-  using Ranks = std::vector<unsigned>;
-  std::map<std::pair<Ranks, Ranks>, unsigned> counts;
-  RanksByChunk before(collective.pre()), after(collective.post());
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
-    ++counts[{before[chunk], after[chunk]}];
+  std::map<ChunkEnds, unsigned> counts = countByEnds(collective);
   unsigned divisor = collective.chunks();
   for (const auto &[ends, count] : counts)
     divisor = std::gcd(divisor, count);
@@ -60,7 +56,7 @@ uint64_t sccl::fingerprint(const Collective &collective) {
   hash.add(collective.combining());
   for (const auto &[ends, count] : counts) {
     hash.add(count / divisor);
-    for (const Ranks *ranks : {&ends.first, &ends.second}) {
+    for (const auto *ranks : {&ends.first, &ends.second}) {
       hash.add(ranks->size());
       for (unsigned rank : *ranks)
         hash.add(rank);

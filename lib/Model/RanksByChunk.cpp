@@ -22,3 +22,12 @@ RanksByChunk::RanksByChunk(const RankChunkSet &set) : set(set) {
     for (unsigned chunk : set.chunksOf(rank))
       lists[chunk].push_back(rank);
 }
+
+std::map<ChunkEnds, unsigned>
+sccl::countByEnds(const Collective &collective) {
+  std::map<ChunkEnds, unsigned> counts;
+  RanksByChunk before(collective.pre()), after(collective.post());
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    ++counts[{before[chunk], after[chunk]}];
+  return counts;
+}

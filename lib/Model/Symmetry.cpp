@@ -226,12 +226,7 @@ static void addCollective(GraphBuilder &builder, const Collective &collective) {
   }
   if (!collective.groups().empty())
     return;
-  std::map<std::pair<std::vector<unsigned>, std::vector<unsigned>>, unsigned>
-      counts;
-  RanksByChunk before(collective.pre()), after(collective.post());
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
-    ++counts[{before[chunk], after[chunk]}];
-  for (const auto &[ends, count] : counts)
+  for (const auto &[ends, count] : countByEnds(collective))
     builder.addRelation(ends.first, ends.second, count);
 }
 

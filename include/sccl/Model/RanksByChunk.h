@@ -10,6 +10,8 @@
 
 #include "sccl/Model/Collective.h"
 
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace sccl {
@@ -34,6 +36,12 @@ private:
   std::vector<std::vector<unsigned>> lists;
   mutable std::vector<unsigned> single;
 };
+
+/// The ranks that have a chunk before and after, both ascending.
+using ChunkEnds = std::pair<std::vector<unsigned>, std::vector<unsigned>>;
+
+/// How many chunks of `collective` go between the same ranks.
+std::map<ChunkEnds, unsigned> countByEnds(const Collective &collective);
 
 } // namespace sccl
 
