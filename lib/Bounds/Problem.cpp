@@ -261,35 +261,11 @@ SymmetryExtender::extend(const Permutation &ranks) const {
   return result;
 }
 
-/// The same links and limits, numbered in the order of their ends: the order
-/// of rows and columns decides how long a linear program takes, so a topology
-/// and its reverse are to give the same one where they are the same.
-static Topology inOrder(const Topology &topology) {
-  const std::vector<Link> &links = topology.links();
-  std::vector<unsigned> order(links.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::sort(order, {}, [&](unsigned link) {
-    return std::pair(links[link].src, links[link].dst);
-  });
-  Topology result(topology.name(), topology.numRanks());
-  std::vector<unsigned> number(links.size());
-  for (unsigned link : order)
-    number[link] = *result.addLink(links[link].src, links[link].dst);
-  for (const BandwidthLimit &limit : topology.limits()) {
-    std::vector<unsigned> limited;
-    for (unsigned link : limit.links)
-      limited.push_back(number[link]);
-    result.addLimit(std::move(limited), limit.bandwidth);
-  }
-  return result;
-}
-
 Problem bounds::makeProblem(const Topology &topology,
                             const Collective &collective,
                             std::optional<unsigned> steps) {
   bool backward = reducesToOneRank(collective);
-  Problem problem{.topology =
-                      inOrder(backward ? topology.reversed() : topology),
+  Problem problem{.topology = backward ? topology.reversed() : topology,
                   .steps = steps.value_or(1),
                   .anySteps = !steps,
                   .backward = backward,
