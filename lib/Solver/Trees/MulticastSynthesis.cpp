@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cheapest.h"
 #include "MulticastPacking.h"
 
 #include "Solver/Backends.h"
@@ -76,33 +77,6 @@ MulticastSynthesis::State::finish(MulticastSchedule found) const {
   return std::move(*inverted);
 }
 
-namespace {
-/// Compares schedules with different numbers of pieces.
-class BestMulticasts {
-public:
-  explicit BestMulticasts(std::optional<double> below) : least(below) {}
-  void offer(std::optional<MulticastSchedule> found) {
-    constexpr double tolerance = 1e-12;
-    if (!found)
-      return;
-    double cost = double(found->schedule.rounds()) / found->pieces;
-    if (least && cost >= *least * (1 - tolerance))
-      return;
-    least = cost;
-    best = std::move(found);
-  }
-  bool isBelow(double cost) const { return !least || cost < *least; }
-  /// True if nothing better than `value` is there to be found.
-  bool meets(double value) const {
-    return best && *least <= value * (1 + 1e-9);
-  }
-  std::optional<MulticastSchedule> best;
-
-private:
-  std::optional<double> least;
-};
-} // namespace
-
 std::optional<Implementation>
 MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
                          const SearchLimits &limits) const {
@@ -123,19 +97,24 @@ MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
       std::min<uint64_t>(std::max(wanted.maxExactChunks / state->chunks, 1u),
                          wanted.maxSends / sends));
   unsigned most = std::min(wanted.maxChunks, mostExact);
-  BestMulticasts best(below);
+  Cheapest<MulticastSchedule> best(below);
+  auto offer = [&](std::optional<MulticastSchedule> found) {
+    if (!found)
+      return;
+    double cost = double(found->schedule.rounds()) / found->pieces;
+    best.offer(std::move(*found), cost);
+  };
   for (unsigned pieces = 1; pieces <= most; ++pieces) {
     if (deadline.expired() || best.meets(*value))
       break;
     // Even with no loss by rounding up it would be no better.
     if (best.isBelow(std::ceil(*value * pieces - 1e-6) / pieces))
-      best.offer(packing.round(pieces, deadline));
+      offer(packing.round(pieces, deadline));
   }
   if (!best.meets(*value))
-    best.offer(packing.exact(mostExact, deadline));
-  if (!best.best)
-    return std::nullopt;
-  return state->finish(std::move(*best.best));
+    offer(packing.exact(mostExact, deadline));
+  std::optional<MulticastSchedule> found = best.take();
+  return found ? state->finish(std::move(*found)) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cheapest.h"
 #include "TreePacking.h"
 
 #include "sccl/Solver/Trees.h"
@@ -79,42 +80,13 @@ TreeSynthesis::State::finish(const TreeSchedule &trees) const {
 // The cheapest within limits
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Compares schedules of different C.
-class BestTrees {
-public:
-  BestTrees(uint64_t maxSends, unsigned ranks, std::optional<double> below)
-      : maxSends(maxSends), ranks(ranks), least(below) {}
-  /// True if C of `chunks` is not too long to write out.
-  bool fits(Kind kind, uint64_t chunks) const {
-    uint64_t origins = kind == Kind::AllGather ? ranks : 1;
-    uint64_t sends = uint64_t(ranks - 1) * (kind == Kind::AllReduce ? 2 : 1);
-    return chunks <= maxSends / (origins * sends);
-  }
-  void offer(std::optional<TreeSchedule> schedule) {
-    constexpr double tolerance = 1e-12;
-    if (!schedule || !fits(schedule->kind, schedule->chunks))
-      return;
-    double cost = double(schedule->costRounds()) / double(schedule->chunks);
-    if (least && cost >= *least * (1 - tolerance))
-      return;
-    least = cost;
-    best = std::move(schedule);
-  }
-  bool isBelow(double cost) const { return !least || cost < *least; }
-  /// True if nothing better than `value` is there to be found.
-  bool meets(double value) const {
-    return best && least && *least <= value * (1 + 1e-9);
-  }
-  const std::optional<TreeSchedule> &get() const { return best; }
-
-private:
-  const uint64_t maxSends;
-  const unsigned ranks;
-  std::optional<double> least;
-  std::optional<TreeSchedule> best;
-};
-} // namespace
+/// True if C of `chunks` is not too long to write out.
+static bool fits(Kind kind, uint64_t chunks, unsigned ranks,
+                 uint64_t maxSends) {
+  uint64_t origins = kind == Kind::AllGather ? ranks : 1;
+  uint64_t sends = uint64_t(ranks - 1) * (kind == Kind::AllReduce ? 2 : 1);
+  return chunks <= maxSends / (origins * sends);
+}
 
 /// R/C of the packed collective for a C of the one asked for.
 static double packedCost(Kind kind, const Rational &cost, unsigned ranks) {
@@ -134,29 +106,35 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   std::optional<double> value = packing.generate(std::nullopt, deadline);
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
-  BestTrees best(wanted.maxSends, ranks, below);
   Kind kind = packedKind(state->kind);
+  Cheapest<TreeSchedule> best(below);
+  auto offer = [&](std::optional<TreeSchedule> found) {
+    if (!found || !fits(kind, found->chunks, ranks, wanted.maxSends))
+      return;
+    double cost = double(found->costRounds()) / double(found->chunks);
+    best.offer(std::move(*found), cost);
+  };
   uint64_t usual = kind == Kind::AllReduce ? ranks : 1;
   uint64_t unit = packing.chunkUnit(), most = wanted.maxChunks * usual;
   // Groups that keep ranks take many chunks.
   if (unit > usual)
     most = std::max<uint64_t>(most, wanted.maxExactChunks);
   for (uint64_t chunks = unit; chunks <= most; chunks += unit) {
-    if (deadline.expired() || best.meets(*value) || !best.fits(kind, chunks))
+    if (deadline.expired() || best.meets(*value) ||
+        !fits(kind, chunks, ranks, wanted.maxSends))
       break;
     // Even with no loss by rounding up it would be no better.
     if (best.isBelow(std::ceil(*value * double(chunks) - 1e-6) /
                      double(chunks)))
-      best.offer(packing.round(chunks, deadline));
+      offer(packing.round(chunks, deadline));
   }
   if (!best.meets(*value)) {
     std::optional<TreeSchedule> exact = packing.exact(deadline);
     if (exact && exact->chunks <= wanted.maxExactChunks)
-      best.offer(std::move(exact));
+      offer(std::move(exact));
   }
-  if (!best.get())
-    return std::nullopt;
-  return state->finish(*best.get());
+  std::optional<TreeSchedule> found = best.take();
+  return found ? state->finish(*found) : std::nullopt;
 }
 
 std::optional<TreeSchedule>
