@@ -11,35 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/BoxesOnRails.h"
+
 #include "sccl/Bounds/LowerBound.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
-
 using namespace sccl;
-
-/// Boxes of 8 ranks behind a switch, and a switch for the i-th rank of each.
-static Topology boxesOnRails(unsigned boxes, unsigned inBox, unsigned network) {
-  constexpr unsigned perBox = 8;
-  unsigned ranks = boxes * perBox;
-  Topology topology("rails", ranks);
-  // Out of and into each rank, in its box and between boxes.
-  std::vector<std::array<std::vector<unsigned>, 4>> ports(ranks);
-  for (unsigned src = 0; src < ranks; ++src)
-    for (unsigned dst = 0; dst < ranks; ++dst) {
-      bool isTogether = src / perBox == dst / perBox;
-      if (src == dst || (!isTogether && src % perBox != dst % perBox))
-        continue;
-      unsigned link = *topology.addLink(src, dst);
-      ports[src][isTogether ? 0 : 2].push_back(link);
-      ports[dst][isTogether ? 1 : 3].push_back(link);
-    }
-  for (const auto &ofRank : ports)
-    for (unsigned port = 0; port < ofRank.size(); ++port)
-      EXPECT_TRUE(topology.addLimit(ofRank[port], port < 2 ? inBox : network));
-  return topology;
-}
+using sccl::test::boxesOnRails;
 
 static Rational boundOn(const Topology &topology) {
   unsigned ranks = topology.numRanks();
@@ -55,15 +34,15 @@ static Rational boundOn(const Topology &topology) {
 
 TEST(ManyBoxes, AllToAllIsWhatTheNarrowestClassOfLimitsLetsThrough) {
   // Out of a box 8 * 8 * 47 of 384 parts of a chunk each, over 8 cards.
-  EXPECT_EQ(boundOn(boxesOnRails(48, 9, 1)), Rational(47, 48));
+  EXPECT_EQ(boundOn(boxesOnRails(48, 8, 9, 1)), Rational(47, 48));
   // Cards as fast as four switches: 7 of 8 parts for others on rails go over
   // the switch once, and so do 7 for the box.
-  EXPECT_EQ(boundOn(boxesOnRails(48, 1, 4)), Rational(7, 8));
+  EXPECT_EQ(boundOn(boxesOnRails(48, 8, 1, 4)), Rational(7, 8));
 }
 
 /// The program without paths says 51.2 there, 73.6 is true.
 TEST(ManyBoxes, AllGatherHasABoundForEachNumberOfSteps) {
-  Topology topology = boxesOnRails(64, 9, 1);
+  Topology topology = boxesOnRails(64, 8, 9, 1);
   Collective gather = *Collective::make(CollectiveKind::AllGather, 512, 1);
   LowerBoundOptions options;
   options.target = Rational(1048320, 14239);

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/BoxesOnRails.h"
+
 #include "sccl/Bounds/LowerBound.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +15,7 @@
 #include <random>
 
 using namespace sccl;
+using sccl::test::boxesOnRails;
 
 using Kind = CollectiveKind;
 
@@ -127,40 +130,19 @@ TEST(Throughput, PortsOfASwitch) {
   EXPECT_EQ(throughputOf(box, Kind::AllReduce), Rational(7, 12));
 }
 
-/// Boxes of 4 ranks on a switch with ports of `inBox` chunks per round; a link
-/// of bandwidth 1 at each rank joins it to its counterparts in other boxes.
-static Topology boxesOnRails(unsigned boxes, unsigned inBox) {
-  unsigned ranks = 4 * boxes;
-  Topology topology("boxes", ranks);
-  // For each rank out of and into the box switch, then the rail.
-  std::vector<std::vector<unsigned>> ports(4 * ranks);
-  for (unsigned a = 0; a < ranks; ++a)
-    for (unsigned b = 0; b < ranks; ++b) {
-      bool sameBox = a / 4 == b / 4;
-      if (a == b || (!sameBox && a % 4 != b % 4))
-        continue;
-      unsigned link = *topology.addLink(a, b);
-      ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
-      ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
-    }
-  for (unsigned i = 0; i < ports.size(); ++i)
-    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : 1));
-  return topology;
-}
-
 TEST(Throughput, BoxesOfSwitches) {
   // Into a rank come 3 + 1 chunks per round, into a box 4.
-  Topology slow = boxesOnRails(4, 3);
+  Topology slow = boxesOnRails(4, 4, 3);
   EXPECT_EQ(throughputOf(slow, Kind::AllGather), Rational(15, 4));
   EXPECT_EQ(throughputOf(slow, Kind::Broadcast, 5), Rational(1, 4));
   EXPECT_EQ(throughputOf(slow, Kind::ReduceScatter), Rational(15, 64));
   // With 20 + 1 into a rank, the box is what limits.
-  Topology fast = boxesOnRails(4, 20);
+  Topology fast = boxesOnRails(4, 4, 20);
   EXPECT_EQ(throughputOf(fast, Kind::AllGather), Rational(3));
   EXPECT_EQ(throughputOf(fast, Kind::Gather, 2), Rational(3));
   EXPECT_EQ(throughputOf(fast, Kind::Broadcast, 5), Rational(1, 4));
   // Too many links for the search for symmetries.
-  Topology large = boxesOnRails(128, 20);
+  Topology large = boxesOnRails(128, 4, 20);
   EXPECT_GT(large.links().size(), 1u << 15);
   EXPECT_EQ(throughputOf(large, Kind::AllGather), Rational(127));
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Data/PaperTables.h"
+#include "Data/PaperTables.h"
 
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Measure/HostPlan.h"

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/BoxesOnRails.h"
+
 #include "sccl/Model/Symmetry.h"
 
 #include <gtest/gtest.h>
@@ -20,6 +22,7 @@
 #include <set>
 
 using namespace sccl;
+using sccl::test::boxesOnRails;
 
 static Topology builtin(std::string_view spec) {
   Result<Topology> topology = makeBuiltinTopology(spec);
@@ -223,31 +226,11 @@ TEST(Symmetry, TheTrivialGroupIsKeptWhateverTheLimit) {
   EXPECT_EQ(freeSubgroups(builtin("line:3"), 5).size(), 1u);
 }
 
-/// Boxes of `gpus` ranks behind a switch, rank i of a box joined to rank i of
-/// each other box.
-static Topology boxesOnRails(unsigned boxes, unsigned gpus) {
-  unsigned ranks = boxes * gpus;
-  Topology topology("boxes", ranks);
-  std::vector<std::vector<unsigned>> ports(4 * ranks);
-  for (unsigned a = 0; a < ranks; ++a)
-    for (unsigned b = 0; b < ranks; ++b) {
-      bool sameBox = a / gpus == b / gpus;
-      if (a == b || (!sameBox && a % gpus != b % gpus))
-        continue;
-      unsigned link = *topology.addLink(a, b);
-      ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
-      ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
-    }
-  for (unsigned i = 0; i < ports.size(); ++i)
-    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? 9 : 1));
-  return topology;
-}
-
 TEST(Symmetry, RegularSubgroupsOfBoxes) {
   for (auto [boxes, gpus] :
        std::initializer_list<std::pair<unsigned, unsigned>>{
            {2, 8}, {3, 8}, {4, 8}, {5, 7}, {16, 8}, {6, 6}, {12, 4}}) {
-    Topology topology = boxesOnRails(boxes, gpus);
+    Topology topology = boxesOnRails(boxes, gpus, 9);
     unsigned ranks = topology.numRanks();
     std::vector<Permutation> group =
         largeFreeSubgroup(automorphismGenerators(topology), ranks);

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/BoxesOnRails.h"
+
 #include "EngineTesting.h"
 
 #include "sccl/Bounds/LowerBound.h"
@@ -20,26 +22,6 @@ using namespace sccl;
 using namespace sccl::test;
 
 using Kind = CollectiveKind;
-
-/// Boxes of `gpus` ranks behind a switch, with `inBox` chunks per round, and a
-/// network card for each rank, of 1, that reaches the same rank of other boxes.
-static Topology makeBoxes(unsigned boxes, unsigned gpus, unsigned inBox) {
-  unsigned ranks = boxes * gpus;
-  Topology topology("boxes", ranks);
-  std::vector<std::vector<unsigned>> ports(4 * ranks);
-  for (unsigned a = 0; a < ranks; ++a)
-    for (unsigned b = 0; b < ranks; ++b) {
-      bool sameBox = a / gpus == b / gpus;
-      if (a == b || (!sameBox && a % gpus != b % gpus))
-        continue;
-      unsigned link = *topology.addLink(a, b);
-      ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
-      ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
-    }
-  for (unsigned i = 0; i < ports.size(); ++i)
-    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : 1));
-  return topology;
-}
 
 /// The cheapest schedule of up to `steps` steps, checked, and the bound.
 struct BestAndBound {
@@ -72,7 +54,7 @@ static BestAndBound bestOf(const Topology &topology,
 }
 
 TEST(MulticastsTest, MeetsTheBoundForOneRankOfEachBox) {
-  Topology topology = makeBoxes(4, 4, 5);
+  Topology topology = boxesOnRails(4, 4, 5);
   for (const char *text :
        {"strides:4", "0,5,10,15/1,6,11,12/2,7,8,13/3,4,9,14"}) {
     RankGroups groups = *parseRankGroups(text, 16);
@@ -87,7 +69,7 @@ TEST(MulticastsTest, MeetsTheBoundForOneRankOfEachBox) {
 
 TEST(MulticastsTest, OthersRelay) {
   // Half the ranks of each box have half of its network cards.
-  Topology topology = makeBoxes(2, 4, 9);
+  Topology topology = boxesOnRails(2, 4, 9);
   RankGroups groups = {{0, 1, 4, 5}};
   auto [direct, directBound] =
       bestOf(topology, {Kind::AllGather, 0, groups}, 2);
@@ -99,7 +81,7 @@ TEST(MulticastsTest, OthersRelay) {
 }
 
 TEST(MulticastsTest, TakesEveryKindThatMovesOrInvertsToIt) {
-  Topology topology = makeBoxes(2, 3, 4);
+  Topology topology = boxesOnRails(2, 3, 4);
   RankGroups groups = {{0, 1, 3}, {5, 2}};
   for (Kind kind : allCollectiveKinds()) {
     CollectiveFamily family{kind, kind == Kind::Broadcast ? 1u : 0u, groups};
@@ -113,7 +95,7 @@ TEST(MulticastsTest, TakesEveryKindThatMovesOrInvertsToIt) {
 }
 
 TEST(MulticastsTest, GatherAndScatterMeetTheBound) {
-  Topology topology = makeBoxes(3, 4, 9);
+  Topology topology = boxesOnRails(3, 4, 9);
   for (Kind kind : {Kind::Gather, Kind::Scatter})
     for (unsigned steps : {2u, 3u}) {
       auto [cost, bound] = bestOf(topology, {kind, 5}, steps);
@@ -124,7 +106,7 @@ TEST(MulticastsTest, GatherAndScatterMeetTheBound) {
 }
 
 TEST(MulticastsTest, UnequalCounts) {
-  Topology topology = makeBoxes(2, 4, 3);
+  Topology topology = boxesOnRails(2, 4, 3);
   CollectiveFamily family = CollectiveFamily::of(
       *Collective::makeAllGatherV({3, 0, 1, 0, 2, 2, 0, 0}));
   auto [cost, bound] = bestOf(topology, family, 3);
@@ -149,12 +131,12 @@ TEST(MulticastsTest, ChunksMayHaveSeveralSources) {
 }
 
 TEST(MulticastsTest, NothingWhereStepsAreTooFew) {
-  Topology topology = makeBoxes(2, 4, 9);
+  Topology topology = boxesOnRails(2, 4, 9);
   EXPECT_FALSE(bestOf(topology, {Kind::AllGather, 0, {{0, 5}}}, 1).cost);
 }
 
 TEST(MulticastsTest, AnswersSingleInstances) {
-  Topology topology = makeBoxes(4, 4, 5);
+  Topology topology = boxesOnRails(4, 4, 5);
   RankGroups groups = *parseRankGroups("strides:4", 16);
   auto ask = [&](Kind kind, unsigned chunks, unsigned steps, unsigned rounds) {
     Collective collective = *Collective::makeGrouped(kind, 16, groups, chunks);

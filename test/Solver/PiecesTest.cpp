@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Solver/Z3/Watchdog.h"
 #include "Solver/Backends.h"
 #include "Solver/Pruning.h"
 #include "Solver/Windows.h"

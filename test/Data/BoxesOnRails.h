@@ -1,0 +1,42 @@
+//===- BoxesOnRails.h - A cluster of boxes with rails -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TEST_DATA_BOXESONRAILS_H
+#define SCCL_TEST_DATA_BOXESONRAILS_H
+
+#include "sccl/Model/Topology.h"
+
+#include <gtest/gtest.h>
+
+namespace sccl::test {
+
+/// Boxes of `gpus` ranks behind a switch, whose ports let `inBox` chunks per
+/// round through in each direction. The i-th ranks of all boxes are joined by a
+/// switch of their own with ports of `network` chunks per round.
+inline Topology boxesOnRails(unsigned boxes, unsigned gpus, unsigned inBox,
+                             unsigned network = 1) {
+  unsigned ranks = boxes * gpus;
+  Topology topology("boxes", ranks);
+  // For each rank out of and into the switch of the box, then the rail.
+  std::vector<std::vector<unsigned>> ports(4 * ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b) {
+      bool sameBox = a / gpus == b / gpus;
+      if (a == b || (!sameBox && a % gpus != b % gpus))
+        continue;
+      unsigned link = *topology.addLink(a, b);
+      ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
+      ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
+    }
+  for (unsigned i = 0; i < ports.size(); ++i)
+    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : network));
+  return topology;
+}
+
+} // namespace sccl::test
+
+#endif // SCCL_TEST_DATA_BOXESONRAILS_H
