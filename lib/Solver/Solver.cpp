@@ -29,6 +29,18 @@ std::string_view sccl::statusName(const Outcome &outcome) {
   return std::visit(Namer(), outcome);
 }
 
+std::string_view sccl::reasonOf(const Outcome &outcome) {
+  struct Reader {
+    std::string_view operator()(const Satisfied &) { return {}; }
+    std::string_view operator()(const Unsatisfiable &no) { return no.reason; }
+    std::string_view operator()(const Unknown &unknown) {
+      return unknown.reason;
+    }
+    std::string_view operator()(const Failed &failed) { return failed.message; }
+  };
+  return std::visit(Reader(), outcome);
+}
+
 const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
   static const std::vector<std::unique_ptr<SolverBackend>> backends = [] {
     std::vector<std::unique_ptr<SolverBackend>> list;

@@ -48,14 +48,8 @@ inline Instance instanceOn(Topology topology, CollectiveKind kind,
 }
 
 inline std::string describe(const Outcome &outcome) {
-  std::string text(statusName(outcome));
-  if (auto *no = std::get_if<Unsatisfiable>(&outcome))
-    text += ": " + no->reason;
-  else if (auto *unknown = std::get_if<Unknown>(&outcome))
-    text += ": " + unknown->reason;
-  else if (auto *failed = std::get_if<Failed>(&outcome))
-    text += ": " + failed->message;
-  return text;
+  return std::string(statusName(outcome)) + ": " +
+         std::string(reasonOf(outcome));
 }
 
 /// Expects a correct schedule of exactly S steps and R rounds without useless

@@ -30,16 +30,6 @@ std::vector<PaperRow> allRows() {
   return rows ? *rows : std::vector<PaperRow>();
 }
 
-std::string reasonOf(const Outcome &outcome) {
-  if (auto *no = std::get_if<Unsatisfiable>(&outcome))
-    return no->reason;
-  if (auto *unknown = std::get_if<Unknown>(&outcome))
-    return unknown->reason;
-  if (auto *failed = std::get_if<Failed>(&outcome))
-    return failed->message;
-  return "";
-}
-
 class PaperTables : public testing::TestWithParam<PaperRow> {
 protected:
   void expectSynthesized(std::string_view engine) {

@@ -17,7 +17,7 @@ TEST_F(Z3Test, DistanceRefutes) {
       synthesize(named(amd, CollectiveKind::AllGather, 1, 3, 4));
   EXPECT_EQ(statusName(result.outcome), "unsatisfiable");
   EXPECT_EQ(result.engine, "distance");
-  EXPECT_EQ(detail(result.outcome),
+  EXPECT_EQ(reasonOf(result.outcome),
             "chunk 0 needs 4 steps to reach rank 4, S is 3");
 }
 
@@ -40,7 +40,7 @@ TEST_F(Z3Test, UnknownEngine) {
   SynthesisResult result =
       synthesize(named(dgx1, CollectiveKind::AllGather, 1, 2, 2), {}, "yices");
   EXPECT_EQ(statusName(result.outcome), "failed");
-  std::string message = detail(result.outcome);
+  std::string message(reasonOf(result.outcome));
   EXPECT_EQ(
       message.rfind("unknown engine 'yices', the known ones are: auto", 0), 0u)
       << message;
@@ -51,7 +51,7 @@ TEST_F(Z3Test, CombiningByParts) {
   Instance instance = named(dgx1, CollectiveKind::AllReduce, 8, 4, 4);
   SynthesisResult result = synthesize(instance, {}, "z3");
   EXPECT_EQ(statusName(result.outcome), "satisfiable")
-      << detail(result.outcome);
+      << reasonOf(result.outcome);
   EXPECT_EQ(result.engine, "compose/z3/direct");
 }
 
@@ -60,21 +60,21 @@ TEST_F(Z3Test, CombiningAtOnce) {
   SynthesisResult result =
       synthesize(named(dgx1, CollectiveKind::AllReduce, 2, 2, 2), {}, "z3");
   EXPECT_EQ(statusName(result.outcome), "satisfiable")
-      << detail(result.outcome);
+      << reasonOf(result.outcome);
   EXPECT_EQ(result.engine, "z3/direct");
   Instance refuted = named(dgx1, CollectiveKind::AllReduce, 3, 2, 2);
   result = synthesize(refuted, {}, "z3");
   EXPECT_EQ(statusName(result.outcome), "unsatisfiable")
-      << detail(result.outcome);
+      << reasonOf(result.outcome);
   SolverOptions paper;
   paper.encoding = Encoding::Paper;
   result = synthesize(refuted, paper, "z3");
   EXPECT_EQ(statusName(result.outcome), "unknown");
-  EXPECT_NE(detail(result.outcome)
+  EXPECT_NE(reasonOf(result.outcome)
                 .find("the encoding of the paper has no "
                       "reductions"),
             std::string::npos)
-      << detail(result.outcome);
+      << reasonOf(result.outcome);
 }
 
 TEST_F(Z3Test, MalformedInstance) {
@@ -82,7 +82,7 @@ TEST_F(Z3Test, MalformedInstance) {
   instance.rounds = 1;
   SynthesisResult result = synthesize(instance);
   EXPECT_EQ(statusName(result.outcome), "failed");
-  EXPECT_EQ(detail(result.outcome),
+  EXPECT_EQ(reasonOf(result.outcome),
             "the instance has 1 rounds, at least one for each of its 2 steps "
             "is needed");
 }

@@ -40,7 +40,7 @@ protected:
   void expectUnsat(const Instance &instance) {
     SynthesisResult result = solve(instance);
     EXPECT_EQ(statusName(result.outcome), "unsatisfiable");
-    EXPECT_EQ(detail(result.outcome),
+    EXPECT_EQ(reasonOf(result.outcome),
               std::string("refuted by z3 (") + encodingName() + " encoding)");
   }
   const char *encodingName() const {
@@ -300,7 +300,7 @@ TEST_F(Z3Test, Timeout) {
   auto start = std::chrono::steady_clock::now();
   SynthesisResult result = synthesize(hopeless(), options, "z3");
   EXPECT_EQ(statusName(result.outcome), "unknown");
-  EXPECT_EQ(detail(result.outcome), "timeout after 1 s");
+  EXPECT_EQ(reasonOf(result.outcome), "timeout after 1 s");
   EXPECT_GE(result.seconds, 1);
   EXPECT_LT(secondsSince(start), 2.5);
 }
@@ -312,7 +312,7 @@ TEST_F(Z3Test, TimeoutWhileEncoding) {
   options.timeoutSeconds = 0.2;
   auto start = std::chrono::steady_clock::now();
   SynthesisResult result = synthesize(instance, options, "z3");
-  EXPECT_EQ(detail(result.outcome), "timeout after 0.2 s");
+  EXPECT_EQ(reasonOf(result.outcome), "timeout after 0.2 s");
   EXPECT_LT(secondsSince(start), 2.5);
 }
 
@@ -322,7 +322,7 @@ TEST_F(Z3Test, InterruptSetBefore) {
   options.interrupt = &flag;
   SynthesisResult result = synthesize(hopeless(), options, "z3");
   EXPECT_EQ(statusName(result.outcome), "unknown");
-  EXPECT_EQ(detail(result.outcome), "interrupted");
+  EXPECT_EQ(reasonOf(result.outcome), "interrupted");
 }
 
 std::atomic<bool> signalled = false;
@@ -342,7 +342,7 @@ TEST_F(Z3Test, InterruptFromSignalHandler) {
   user.join();
   std::signal(SIGINT, previous);
   EXPECT_EQ(statusName(result.outcome), "unknown");
-  EXPECT_EQ(detail(result.outcome), "interrupted");
+  EXPECT_EQ(reasonOf(result.outcome), "interrupted");
   EXPECT_LT(secondsSince(start), 3.3);
 }
 
@@ -353,7 +353,7 @@ TEST_F(Z3Test, MemoryLimit) {
     options.memoryMiB = 20;
     SynthesisResult result = synthesize(hopeless(), options, "z3");
     EXPECT_EQ(statusName(result.outcome), "unknown");
-    EXPECT_EQ(detail(result.outcome), "out of memory (limit 20 MiB)");
+    EXPECT_EQ(reasonOf(result.outcome), "out of memory (limit 20 MiB)");
   }
   // The limit must not outlive the synthesis, nor its failure.
   Instance instance = named(dgx1, CollectiveKind::AllGather, 6, 7, 7);
@@ -369,9 +369,9 @@ TEST_F(Z3Test, TooLarge) {
     options.encoding = encoding;
     SynthesisResult result = synthesize(instance, options, "z3");
     EXPECT_EQ(statusName(result.outcome), "unknown");
-    EXPECT_EQ(detail(result.outcome).rfind("instance too large for z3: ", 0),
+    EXPECT_EQ(reasonOf(result.outcome).rfind("instance too large for z3: ", 0),
               0u)
-        << detail(result.outcome);
+        << reasonOf(result.outcome);
   }
 }
 

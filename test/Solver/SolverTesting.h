@@ -33,23 +33,13 @@ inline Instance named(std::string_view spec, CollectiveKind kind,
   return instanceOf(std::move(topology), *collective, steps, rounds);
 }
 
-inline std::string detail(const Outcome &outcome) {
-  if (auto *no = std::get_if<Unsatisfiable>(&outcome))
-    return no->reason;
-  if (auto *unknown = std::get_if<Unknown>(&outcome))
-    return unknown->reason;
-  if (auto *failed = std::get_if<Failed>(&outcome))
-    return failed->message;
-  return "";
-}
-
 /// Checks the schedule of `result`, which must be there, against `instance`.
 /// Its sends are in order.
 inline void expectSchedule(const Instance &instance,
                            const SynthesisResult &result) {
   auto *satisfied = std::get_if<Satisfied>(&result.outcome);
   ASSERT_TRUE(satisfied) << statusName(result.outcome) << ": "
-                         << detail(result.outcome);
+                         << reasonOf(result.outcome);
   const Schedule &schedule = satisfied->schedule;
   EXPECT_EQ(schedule.steps.size(), instance.steps);
   EXPECT_EQ(schedule.rounds(), instance.rounds);

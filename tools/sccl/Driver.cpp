@@ -355,12 +355,8 @@ llvm::json::Object driver::resultObject(const Instance &instance,
   };
   if (!collective.groups().empty())
     object["groups"] = printRankGroups(collective.groups());
-  if (auto *unsat = std::get_if<Unsatisfiable>(&result.outcome))
-    object["reason"] = unsat->reason;
-  if (auto *unknown = std::get_if<Unknown>(&result.outcome))
-    object["reason"] = unknown->reason;
-  if (auto *failed = std::get_if<Failed>(&result.outcome))
-    object["reason"] = failed->message;
+  if (std::string_view reason = reasonOf(result.outcome); !reason.empty())
+    object["reason"] = llvm::StringRef(reason);
   return object;
 }
 

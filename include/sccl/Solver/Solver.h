@@ -50,6 +50,9 @@ using Outcome = std::variant<Satisfied, Unsatisfiable, Unknown, Failed>;
 /// "satisfiable", "unsatisfiable", "unknown" or "failed".
 std::string_view statusName(const Outcome &outcome);
 
+/// Why there is no schedule; "" if there is one. Good as long as `outcome` is.
+std::string_view reasonOf(const Outcome &outcome);
+
 /// How z3 sees the problem.
 enum class Encoding {
   Direct, ///< windowed per-step Booleans with pseudo-Boolean capacities
