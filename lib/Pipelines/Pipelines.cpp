@@ -26,13 +26,17 @@ static TransportChoice transportFor(const LoweringOptions &options) {
   return isPush ? TransportChoice::Push : options.transport;
 }
 
+void sccl::addPieces(OpPassManager &manager, unsigned pieces) {
+  if (pieces == 1)
+    return;
+  manager.addPass(coll::createCheckSchedule());
+  manager.addPass(coll::createCutIntoPieces({.pieces = pieces}));
+}
+
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
   bool steps = runsBySteps(options);
+  addPieces(manager, options.pieces);
   manager.addPass(coll::createCheckSchedule());
-  if (options.pieces != 1) {
-    manager.addPass(coll::createCutIntoPieces({.pieces = options.pieces}));
-    manager.addPass(coll::createCheckSchedule());
-  }
   manager.addPass(
       coll::createChooseTransport({.transport = transportFor(options),
                                    .links = options.links,

@@ -93,12 +93,8 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
 
 /// Lets pieces of chunks follow each other in the schedules of `module`.
 static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces) {
-  if (pieces == 1)
-    return success();
-  return runPasses(module, [&](OpPassManager &manager) {
-    manager.addPass(coll::createCheckSchedule());
-    manager.addPass(coll::createCutIntoPieces({.pieces = pieces}));
-  });
+  return runPasses(
+      module, [&](OpPassManager &manager) { addPieces(manager, pieces); });
 }
 
 LogicalResult PlanBuilder::add(ModuleOp module) {

@@ -29,10 +29,14 @@ class OpPassManager;
 
 namespace sccl {
 
+/// Appends what lets `pieces` of chunks follow each other in schedules:
+/// check-schedule and cut-into-pieces, or nothing for one piece.
+void addPieces(mlir::OpPassManager &manager, unsigned pieces);
+
 /// Appends what makes synchronized, checked programs of schedules:
-/// check-schedule, choose-transport, lower-schedule, fuse-reductions, then
-/// insert-flag-sync and remove-redundant-sync or insert-step-barriers, and
-/// check-program.
+/// `addPieces`, check-schedule, choose-transport, lower-schedule,
+/// fuse-reductions, then insert-flag-sync and remove-redundant-sync or
+/// insert-step-barriers, and check-program.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 
 /// Appends the check that the blocks of synchronized programs run at once on
