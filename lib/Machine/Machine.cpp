@@ -139,3 +139,12 @@ Result<unsigned> Machine::addEdgePair(const Edge &edge) {
   Result<unsigned> added = addEdge(std::move(back));
   return added ? there : added;
 }
+
+std::vector<std::vector<unsigned>> sccl::ranksByBox(const Machine &machine) {
+  std::vector<std::vector<unsigned>> boxes(machine.numBoxes());
+  // No GPU is outside of a box.
+  for (unsigned rank = 0; rank < machine.gpus().size(); ++rank)
+    boxes[*machine.vertices()[machine.gpus()[rank]].box].push_back(rank);
+  std::erase_if(boxes, [](const auto &box) { return box.empty(); });
+  return boxes;
+}

@@ -38,30 +38,7 @@ static std::vector<Ring> turned(std::vector<Ring> rings) {
   return rings;
 }
 
-/// How often the rings use each link, if each visits every rank once.
-static Result<std::vector<unsigned>> countUses(const Topology &topology,
-                                               const std::vector<Ring> &rings) {
-  std::vector<unsigned> uses(topology.links().size());
-  for (const Ring &ring : rings) {
-    Ring sorted = ring, all(topology.numRanks());
-    std::sort(sorted.begin(), sorted.end());
-    std::iota(all.begin(), all.end(), 0u);
-    if (sorted != all)
-      return Error{"a ring must visit each of " +
-                   std::to_string(topology.numRanks()) + " ranks once"};
-    for (size_t i = 0; i < ring.size(); ++i) {
-      unsigned src = ring[i], dst = ring[(i + 1) % ring.size()];
-      std::optional<unsigned> link = topology.findLink(src, dst);
-      if (!link)
-        return Error{"a ring uses link " + linkText(src, dst) +
-                     ", which topology '" + topology.name() +
-                     "' does not have"};
-      ++uses[*link];
-    }
-  }
-  return uses;
-}
-
+/// Why these are not rings of `topology`.
 static std::optional<Error> checkRings(const Topology &topology,
                                        const std::vector<Ring> &rings) {
   if (rings.empty())
@@ -69,50 +46,23 @@ static std::optional<Error> checkRings(const Topology &topology,
   if (topology.numRanks() < 2)
     return Error{"a ring algorithm needs at least 2 ranks, got " +
                  std::to_string(topology.numRanks())};
-  Result<std::vector<unsigned>> uses = countUses(topology, rings);
-  if (!uses)
-    return Error{uses.error()};
-  for (const BandwidthLimit &limit : topology.limits()) {
-    uint64_t load = 0;
-    for (unsigned link : limit.links)
-      load += (*uses)[link];
-    if (load <= limit.bandwidth)
-      continue;
-    const Link &link = topology.links()[limit.links.front()];
-    return Error{std::to_string(load) + " rings go through the limit on link " +
-                 linkText(link.src, link.dst) +
-                 (limit.links.size() > 1 ? " and others" : "") +
-                 ", its bandwidth is " + std::to_string(limit.bandwidth)};
+  Ring all(topology.numRanks());
+  std::iota(all.begin(), all.end(), 0u);
+  for (const Ring &ring : rings) {
+    Ring sorted = ring;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != all)
+      return Error{"a ring must visit each of " +
+                   std::to_string(topology.numRanks()) + " ranks once"};
+    for (size_t i = 0; i < ring.size(); ++i) {
+      unsigned src = ring[i], dst = ring[(i + 1) % ring.size()];
+      if (!topology.findLink(src, dst))
+        return Error{"a ring uses link " + linkText(src, dst) +
+                     ", which topology '" + topology.name() +
+                     "' does not have"};
+    }
   }
   return std::nullopt;
-}
-
-/// True if the rings leave no bandwidth of any link unused.
-static bool useAllLinks(const Topology &topology,
-                        const std::vector<Ring> &rings) {
-  Result<std::vector<unsigned>> uses = countUses(topology, rings);
-  if (!uses)
-    return false;
-  for (unsigned link = 0; link < topology.links().size(); ++link)
-    if ((*uses)[link] != topology.capacity(link))
-      return false;
-  return true;
-}
-
-Result<std::vector<Ring>> sccl::findRings(const Topology &topology) {
-  Ring cycle(topology.numRanks());
-  std::iota(cycle.begin(), cycle.end(), 0u);
-  // The cycles of NVLinks in a DGX-1, two links wide and one link wide.
-  Ring wide = {0, 1, 4, 5, 6, 7, 2, 3}, narrow = {0, 2, 1, 3, 6, 4, 7, 5};
-  std::vector<Ring> dgx1 = {wide,         wide,   turned(wide),
-                            turned(wide), narrow, turned(narrow)};
-  std::vector<std::vector<Ring>> candidates = {
-      {cycle, turned(cycle)}, {cycle}, {turned(cycle)}, std::move(dgx1)};
-  for (std::vector<Ring> &rings : candidates)
-    if (useAllLinks(topology, rings) && !checkRings(topology, rings))
-      return std::move(rings);
-  return Error{"no rings are known that use all links of topology '" +
-               topology.name() + "'"};
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,14 +123,10 @@ static Result<Implementation> invertIfMade(Result<Implementation> made) {
   return made ? invert(*made) : made;
 }
 
-Result<Implementation> sccl::makeRingBaseline(const Topology &topology,
-                                              const std::vector<Ring> &rings,
-                                              CollectiveKind kind,
-                                              unsigned chunksPerRing,
-                                              unsigned root) {
-  if (std::optional<Error> error = checkRings(topology, rings))
-    return *error;
-  unsigned numRanks = topology.numRanks();
+static Result<Implementation> makeRings(unsigned numRanks,
+                                        const std::vector<Ring> &rings,
+                                        CollectiveKind kind,
+                                        unsigned chunksPerRing, unsigned root) {
   switch (kind) {
   case CollectiveKind::AllGather:
     return makeAllGather(numRanks, rings);
@@ -206,4 +152,18 @@ Result<Implementation> sccl::makeRingBaseline(const Topology &topology,
   }
   return Error{"there is no ring algorithm for " +
                std::string(collectiveName(kind))};
+}
+
+Result<Implementation> sccl::makeRingBaseline(const Topology &topology,
+                                              const std::vector<Ring> &rings,
+                                              CollectiveKind kind,
+                                              unsigned chunksPerRing,
+                                              unsigned root) {
+  if (std::optional<Error> error = checkRings(topology, rings))
+    return *error;
+  Result<Implementation> made =
+      makeRings(topology.numRanks(), rings, kind, chunksPerRing, root);
+  if (made)
+    fitRounds(made->schedule, topology);
+  return made;
 }

@@ -141,10 +141,13 @@ static std::optional<coll::MachineOp> onlyMachine(mlir::ModuleOp module) {
   return *machines.begin();
 }
 
-static std::optional<Topology> topologyOfMachine(coll::MachineOp op) {
+static std::optional<Topology> topologyOfMachine(coll::MachineOp op,
+                                                 RankGroups *boxes) {
   mlir::FailureOr<Machine> machine = coll::importMachine(op);
   if (failed(machine))
     return std::nullopt;
+  if (boxes)
+    *boxes = ranksByBox(*machine);
   Result<Derivation> derivation = deriveTopology(*machine);
   if (derivation)
     return std::move(derivation->topology);
@@ -175,14 +178,27 @@ std::optional<Machine> driver::loadMachine(llvm::StringRef spec) {
   return std::move(*machine);
 }
 
+/// All ranks in one.
+static RankGroups oneBox(const Topology &topology) {
+  RankGroups boxes(1);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    boxes[0].push_back(rank);
+  return boxes;
+}
+
 std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
-                                             std::string *where) {
+                                             std::string *where,
+                                             RankGroups *boxes) {
   if (!looksLikeFile(spec)) {
     Result<Topology> topology = makeNamedTopology(spec.str());
     if (!topology) {
       fail(topology.error());
       return std::nullopt;
     }
+    if (boxes)
+      *boxes = isMachinePreset(spec.str())
+                   ? ranksByBox(*makeMachinePreset(spec.str()))
+                   : oneBox(*topology);
     return std::move(*topology);
   }
   Session session;
@@ -193,7 +209,7 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
   size_t count = std::distance(topologies.begin(), topologies.end());
   if (count == 0)
     if (std::optional<coll::MachineOp> machine = onlyMachine(*module))
-      return topologyOfMachine(*machine);
+      return topologyOfMachine(*machine, boxes);
   if (count != 1) {
     fail(spec + " holds " + llvm::Twine(count) + " topologies, expected one");
     return std::nullopt;
@@ -207,6 +223,8 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
   if (where && loc)
     *where = llvm::formatv("{0}:{1}:{2}: ", loc.getFilename().getValue(),
                            loc.getLine(), loc.getColumn());
+  if (boxes)
+    *boxes = oneBox(*topology);
   return std::move(*topology);
 }
 

@@ -9,6 +9,7 @@
 #define SCCL_TOOLS_SCCL_DRIVER_H
 
 #include "sccl/Model/Instance.h"
+#include "sccl/Model/RankGroups.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Solver/Pipelined.h"
 #include "sccl/Solver/Solver.h"
@@ -59,9 +60,11 @@ private:
 /// Builds the topology `spec`: a built-in name, a machine's name, or an .mlir
 /// file that holds one coll.topology. Prints an error and returns nothing on
 /// failure. `where`, if given, becomes "FILE:LINE:COLUMN: " for messages about
-/// a topology in a file.
+/// a topology in a file; `boxes`, if given, the ranks of each box of a machine,
+/// or all in one where no machine says.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
-                                     std::string *where = nullptr);
+                                     std::string *where = nullptr,
+                                     RankGroups *boxes = nullptr);
 
 /// The kind that `spelling` names. Prints an error with the list of names and
 /// returns nothing if there is none.

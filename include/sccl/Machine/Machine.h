@@ -126,6 +126,10 @@ private:
 /// CPUs ("host"). Routes prefer other kinds.
 bool isHostKind(std::string_view kind);
 
+/// The ranks of each box, in the order of boxes; those without GPUs are left
+/// out.
+std::vector<std::vector<unsigned>> ranksByBox(const Machine &machine);
+
 /// What a person can check a machine by: its parts, box by box, and its edges
 /// by kind, with numbers and sources. Boxes that are alike are said once.
 std::string describe(const Machine &machine);
