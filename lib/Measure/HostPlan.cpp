@@ -18,9 +18,10 @@ using namespace mlir;
 using namespace sccl;
 
 FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
-                                      const LoweringOptions &options) {
+                                      const LoweringOptions &options,
+                                      llvm::StringRef target) {
   PlanRequest request;
-  request.targets = {hostTarget()};
+  request.targets = {target.empty() ? hostTarget() : target.str()};
   request.elements = {options.element};
   request.reductions = {options.reduction};
   request.shapes = {options.codeShape};

@@ -181,6 +181,8 @@ bool runChosen();
 int runMain();
 bool planChosen();
 int planMain();
+bool profileChosen();
+int profileMain();
 bool simulateChosen();
 int simulateMain();
 bool demoChosen();

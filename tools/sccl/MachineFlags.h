@@ -26,6 +26,9 @@ struct Imported {
   std::string problem;            ///< why not
 };
 
+/// The machine as a coll.machine.
+std::string machineText(const Machine &machine);
+
 /// The subcommands that take these options.
 llvm::cl::SubCommand &topoCommand();
 llvm::cl::SubCommand &planCommand();

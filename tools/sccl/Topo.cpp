@@ -77,7 +77,7 @@ static std::string topologyText(const Topology &topology) {
   });
 }
 
-static std::string machineText(const Machine &machine) {
+std::string driver::machineText(const Machine &machine) {
   return textOf([&](mlir::OpBuilder &builder) {
     return coll::exportMachine(builder, builder.getUnknownLoc(), machine);
   });

@@ -59,6 +59,7 @@ int main(int argc, char **argv) {
   for (auto [chosen, run] :
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
         Subcommand{paretoChosen, paretoMain}, Subcommand{planChosen, planMain},
+        Subcommand{profileChosen, profileMain},
         Subcommand{checkChosen, checkMain},
         Subcommand{compileChosen, compileMain},
         Subcommand{inspectChosen, inspectMain},

@@ -27,10 +27,11 @@ struct HostPlan {
   const plan::ProgramEntry &program() const { return manifest.programs[0]; }
 
   /// Compiles the one schedule or program in `module`, lowered as `options`
-  /// say. Emits an error and fails if there is another number of them, or if it
-  /// cannot be compiled.
+  /// say, for this host or a `target` such as "sm_90". Emits an error and fails
+  /// if there is another number of them, or if it cannot be compiled.
   static mlir::FailureOr<HostPlan> compile(mlir::ModuleOp module,
-                                           const LoweringOptions &options);
+                                           const LoweringOptions &options,
+                                           llvm::StringRef target = "");
 };
 
 /// Measures `plan` with ranks as threads of this process. Fails as

@@ -1,0 +1,212 @@
+//===- Profile.cpp - sccl profile -----------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Measures what links of a machine do, one of each class, and writes the
+// machine with these numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceFlags.h"
+#include "MachineFlags.h"
+#include "Plans.h"
+
+#include "sccl/Machine/Profile.h"
+#include "sccl/Measure/LinkProbe.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    command("profile", "Measure the links of a machine, one of each class");
+static cl::opt<std::string>
+    machineName(cl::Positional, cl::desc("[MACHINE: a name or an .mlir file]"),
+                cl::sub(command));
+static cl::opt<unsigned>
+    hostRanks("ranks", cl::desc("In place of a machine: ranks of this host"),
+              cl::sub(command));
+static cl::opt<std::string>
+    ranksAs("ranks-as", cl::desc("threads or processes (the default)"),
+            cl::init("processes"), cl::sub(command));
+static cl::opt<std::string>
+    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
+             cl::sub(command));
+static DeviceFlags device(command);
+static cl::opt<std::string>
+    target("target", cl::desc("Chip of --device, as sm_90 or gfx942"),
+           cl::sub(command));
+static cl::opt<std::string> size("bytes", cl::desc("The longest message"),
+                                 cl::init("32MiB"), cl::sub(command));
+static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
+                                 cl::init(20), cl::sub(command));
+static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
+                               cl::init(30), cl::sub(command));
+static cl::opt<bool> json("json", cl::desc("Print the numbers as JSON"),
+                          cl::sub(command));
+static cl::opt<std::string> output("o",
+                                   cl::desc("Write the machine with the "
+                                            "measured numbers here"),
+                                   cl::value_desc("FILE"), cl::sub(command));
+
+bool driver::profileChosen() { return bool(command); }
+
+namespace {
+/// A machine, and plans that measure its links.
+struct Profile {
+  Derivation derivation;
+  std::vector<LinkClass> classes;
+  HostPlan idle;                ///< without a send
+  std::vector<HostPlan> probes; ///< by class
+  LinkProbeOptions options;
+};
+} // namespace
+
+/// What is wrong with the options; empty if nothing.
+static std::string findMistake() {
+  if (machineName.empty() == !hostRanks.getNumOccurrences())
+    return "expected a machine or --ranks, one of them";
+  if (batches == 0 || !(timeout > 0))
+    return "--batches must be at least 1 and --timeout more than 0";
+  if (device.isGPU() == target.empty())
+    return "--target is the chip of --device=cuda or hip";
+  return "";
+}
+
+/// Prints an error and returns nothing if there is no such machine, or its
+/// links cannot be measured.
+static std::optional<Profile> prepare(uint64_t bytes) {
+  std::optional<Machine> machine;
+  if (hostRanks.getNumOccurrences()) {
+    Result<Machine> made = makeHostMachine(hostRanks);
+    if (!made) {
+      fail(made.error());
+      return std::nullopt;
+    }
+    machine = std::move(*made);
+  } else {
+    machine = loadMachine(machineName);
+  }
+  if (!machine)
+    return std::nullopt;
+  Result<Derivation> derivation = deriveTopology(*machine);
+  if (!derivation) {
+    fail(derivation.error());
+    return std::nullopt;
+  }
+  std::vector<LinkClass> classes = classifyLinks(*derivation);
+  auto idle =
+      compileLinkProbe(derivation->topology, std::nullopt, target.getValue());
+  if (failed(idle))
+    return std::nullopt;
+  std::vector<HostPlan> probes;
+  for (const LinkClass &links : classes) {
+    auto probe =
+        compileLinkProbe(derivation->topology, links.link, target.getValue());
+    if (failed(probe))
+      return std::nullopt;
+    probes.push_back(std::move(*probe));
+  }
+  return Profile{std::move(*derivation),
+                 std::move(classes),
+                 std::move(*idle),
+                 std::move(probes),
+                 {bytes, batches}};
+}
+
+/// Measures one link of each class. Collective.
+static Result<std::vector<LinkMeasurement>> measure(const Profile &profile,
+                                                    const RankEnd &end) {
+  scclConfig config = device.config(end.rank, timeout);
+  Result<LinkTimes> idle =
+      measureLink(profile.idle, end, config, profile.options);
+  if (!idle)
+    return Error{idle.error()};
+  std::vector<LinkMeasurement> measurements;
+  for (size_t i = 0; i < profile.probes.size(); ++i) {
+    Result<LinkTimes> times =
+        measureLink(profile.probes[i], end, config, profile.options);
+    if (!times)
+      return Error{times.error()};
+    measurements.push_back({profile.classes[i].link,
+                            std::max(times->first - idle->first, 0.0),
+                            1e-3 / times->per});
+  }
+  return measurements;
+}
+
+static void print(const Profile &profile,
+                  const std::vector<LinkMeasurement> &measurements) {
+  const Topology &topology = profile.derivation.topology;
+  if (!json)
+    llvm::outs() << llvm::formatv("{0,-32} {1,7} {2,10} {3,12} {4,10} {5,10}\n",
+                                  "links", "number", "measured", "latency (us)",
+                                  "GB/s", "as said");
+  for (size_t i = 0; i < measurements.size(); ++i) {
+    const LinkClass &links = profile.classes[i];
+    const Link &link = topology.links()[links.link];
+    std::string which =
+        std::to_string(link.src) + "->" + std::to_string(link.dst);
+    double said =
+        topology.capacity(links.link) * profile.derivation.quantum.toDouble();
+    if (json)
+      llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"links", links.name},
+                          {"number", links.count},
+                          {"src", link.src},
+                          {"dst", link.dst},
+                          {"latency_us", measurements[i].latency},
+                          {"gigabytes_per_second", measurements[i].bandwidth},
+                          {"said_gigabytes_per_second", said}})
+                   << '\n';
+    else
+      llvm::outs() << llvm::formatv(
+          "{0,-32} {1,7} {2,10} {3,12:f2} {4,10:f2} {5,10:f2}\n", links.name,
+          links.count, which, measurements[i].latency,
+          measurements[i].bandwidth, said);
+  }
+  llvm::outs().flush();
+}
+
+/// What one rank does. Rank 0 prints and writes.
+static int profileRank(const Profile &profile, llvm::StringRef source,
+                       const RankEnd &end) {
+  Result<std::vector<LinkMeasurement>> measurements = measure(profile, end);
+  if (end.rank != 0)
+    return measurements ? Done : BadInput;
+  if (!measurements)
+    return fail(measurements.error());
+  Result<Machine> measured =
+      withMeasurements(profile.derivation, *measurements, source.str());
+  if (!measured)
+    return fail(measured.error());
+  if (output.getNumOccurrences() && !writeFile(output, machineText(*measured)))
+    return BadInput;
+  print(profile, *measurements);
+  return Done;
+}
+
+int driver::profileMain() {
+  if (std::string mistake = findMistake(); !mistake.empty())
+    return fail(mistake);
+  std::optional<uint64_t> bytes = parseBytes(size.getValue());
+  if (!bytes || *bytes < 4096 || *bytes > uint64_t(1) << 34)
+    return fail("--bytes is '" + size + "', expected 4 KiB to 16 GiB");
+  std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
+  if (!kind || !device.check())
+    return BadInput;
+  std::optional<Profile> profile = prepare(*bytes);
+  if (!profile)
+    return BadInput;
+  std::string source = "measured on " + device.name() + ", ranks as " +
+                       ranksAsName(*kind).str() + ", up to " +
+                       formatBytes(*bytes);
+  return startRanks(
+      profile->derivation.topology.numRanks(), *kind, timeout,
+      [&](const RankEnd &end) { return profileRank(*profile, source, end); });
+}
