@@ -374,7 +374,7 @@ llvm::json::Object driver::resultObject(const Instance &instance,
   if (!collective.groups().empty())
     object["groups"] = printRankGroups(collective.groups());
   if (std::string_view reason = reasonOf(result.outcome); !reason.empty())
-    object["reason"] = llvm::StringRef(reason);
+    object["reason"] = std::string(reason);
   return object;
 }
 
