@@ -133,7 +133,7 @@ size_t bounds::countMoving(const Collective &collective) {
   bool backward = reducesToOneRank(collective);
   size_t trees = 0;
   std::set<RankList> sources, targets;
-  for (const auto &[route, count] : groupChunks(collective)) {
+  for (const auto &[route, count] : countByEnds(collective)) {
     if (route.second.empty())
       continue;
     const RankList &pre = backward ? route.second : route.first;
