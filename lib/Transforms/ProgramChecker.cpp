@@ -401,9 +401,10 @@ LogicalResult ProgramChecker::reportLate(RankOp rankOp) {
         list.push_back({isWrite, access.channel, question, op});
       }
     };
-    for (const SlotRange &read : getTransfer(op)->reads)
+    Transfer transfer = *getTransfer(op);
+    for (const SlotRange &read : transfer.reads)
       add(read, false);
-    add(getTransfer(op)->write, true);
+    add(transfer.write, true);
   }
   order.answer();
   for (auto &[number, list] : uses) {
