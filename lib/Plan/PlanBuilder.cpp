@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -243,9 +244,13 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
   plan::ProgramEntry info;
   static_cast<ProgramInfo &>(info) = describeProgram(program, collective);
-  info.inPlace = coll::allowsInPlace(program, collective);
   LoweredProgram kernels(std::move(lowered), options);
+  // With a thousand ranks each of the two takes seconds, and both only read.
+  std::future<bool> inPlace = std::async(std::launch::async, [&] {
+    return coll::allowsInPlace(program, collective);
+  });
   FailureOr<bool> hasTables = kernels.hasTables();
+  info.inPlace = inPlace.get();
   if (failed(hasTables))
     return failure();
   info.schedule = result.manifest.schedules.size() - 1;

@@ -24,7 +24,7 @@ class ProgramOp;
 
 /// True if `program`, which must have passed coll-check-program, is right also
 /// when send and receive buffers overlap, see Collective::hasInPlaceLayout
-/// (check H4). Emits nothing.
+/// (check H4). Emits nothing. Other threads may read `program` meanwhile.
 bool allowsInPlace(ProgramOp program, const Collective &collective);
 
 #define GEN_PASS_DECL
