@@ -67,18 +67,18 @@ private:
 } // namespace
 
 void ProgramWriter::createTransfer(const PlannedTransfer &t) {
-  IntegerAttr once = number(1), zero = number(0);
   auto slots = [&](auto create) {
     create(number(t.chunk), number(t.count), buffer(t.src), number(t.src.index),
-           buffer(t.dst), number(t.dst.index), number(t.step), once, zero, zero,
-           zero);
+           buffer(t.dst), number(t.dst.index), number(t.step), number(t.times),
+           number(t.chunkStride), number(t.srcStride), number(t.dstStride));
   };
   if (t.rhs)
-    LocalReduceOp::create(
-        builder, loc, number(t.chunk), number(t.count), buffer(t.src),
-        number(t.src.index), buffer(*t.rhs), number(t.rhs->index),
-        buffer(t.dst), number(t.dst.index), number(t.step),
-        t.isFinal ? unit : UnitAttr(), once, zero, zero, zero, zero);
+    LocalReduceOp::create(builder, loc, number(t.chunk), number(t.count),
+                          buffer(t.src), number(t.src.index), buffer(*t.rhs),
+                          number(t.rhs->index), buffer(t.dst),
+                          number(t.dst.index), number(t.step),
+                          t.isFinal ? unit : UnitAttr(), number(1), number(0),
+                          number(0), number(0), number(0));
   else if (t.phase != Phase::Move)
     slots([&](auto... s) { CopyOp::create(builder, loc, s...); });
   else if (t.transport == SendTransport::Pull)

@@ -68,15 +68,15 @@ private:
   NumberedSet chunks;
 };
 
-/// Pairs of rank and chunk, with numbers from 0. Those of a chunk are together:
-/// schedules are gone through chunk by chunk.
+/// Pairs of rank and chunk, with numbers from 0. Those of a rank are together:
+/// schedules are gone through link by link.
 class PairTable {
 public:
   PairTable(unsigned numRanks, unsigned numChunks)
       : numRanks(numRanks), numChunks(numChunks), pairs(numRanks * numChunks) {}
 
   void insert(unsigned rank, unsigned chunk) {
-    pairs.insert(chunk * numRanks + rank);
+    pairs.insert(rank * numChunks + chunk);
   }
   /// Ends the insertions. Returns the number of pairs.
   size_t finish() {
@@ -86,7 +86,7 @@ public:
   }
   /// The number of a pair that has been inserted, after finish().
   size_t number(unsigned rank, unsigned chunk) const {
-    unsigned pair = chunk * numRanks + rank;
+    unsigned pair = rank * numChunks + chunk;
     return isFull ? pair : pairs.countBelow(pair);
   }
 

@@ -21,10 +21,14 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
+static bool isSameLink(const Send &a, const Send &b) {
+  return a.src == b.src && a.dst == b.dst;
+}
+
 std::vector<Send> coll::sortedSends(StepOp step) {
-  // By all but the chunk first, and then stably by the chunk.
+  // By link first. There are much fewer ops than sends.
   std::vector<std::pair<Send, SendOpInterface>> keyed;
-  uint32_t numChunks = 0;
+  size_t numSends = 0;
   for (auto op : step.getBody().getOps<SendOpInterface>()) {
     Send send = importSend(op);
     send.chunk = 0;
@@ -32,22 +36,102 @@ std::vector<Send> coll::sortedSends(StepOp step) {
       send.transport = SendTransport::Push;
     keyed.push_back({send, op});
     for (const ChunkRange &range : op.getChunkRanges())
-      numChunks = std::max(numChunks, range[range.count - 1] + 1);
+      numSends += range.count;
   }
   llvm::stable_sort(
       keyed, [](const auto &a, const auto &b) { return a.first < b.first; });
-  std::vector<size_t> begins(numChunks + 1);
-  for (auto &[send, op] : keyed)
-    op.forEachChunk([&](uint32_t chunk) { ++begins[chunk + 1]; });
-  for (uint32_t chunk = 0; chunk < numChunks; ++chunk)
-    begins[chunk + 1] += begins[chunk];
-  std::vector<Send> sends(begins.back());
-  for (auto &[send, op] : keyed)
-    op.forEachChunk([&, send = send](uint32_t chunk) mutable {
-      send.chunk = chunk;
-      sends[begins[chunk]++] = send;
-    });
+  std::vector<Send> sends;
+  sends.reserve(numSends);
+  for (size_t begin = 0, end; begin < keyed.size(); begin = end) {
+    size_t first = sends.size();
+    for (end = begin;
+         end < keyed.size() && isSameLink(keyed[begin].first, keyed[end].first);
+         ++end)
+      keyed[end].second.forEachChunk(
+          [&, send = keyed[end].first](uint32_t chunk) mutable {
+            send.chunk = chunk;
+            sends.push_back(send);
+          });
+    if (!std::is_sorted(sends.begin() + first, sends.end()))
+      std::sort(sends.begin() + first, sends.end());
+  }
   return sends;
+}
+
+/// True if `b` continues `a` in memory and in the numbering of chunks.
+static bool continues(const PlannedTransfer &a, const PlannedTransfer &b,
+                      unsigned perSegment) {
+  auto follows = [&](const Slot &first, const Slot &second) {
+    return first.buffer == second.buffer &&
+           first.index + a.count == second.index;
+  };
+  return a.times == 1 && b.times == 1 && a.step == b.step &&
+         a.phase == b.phase && a.isFinal == b.isFinal &&
+         a.transport == b.transport && a.chunk + a.count == b.chunk &&
+         b.chunk % perSegment != 0 && follows(a.src, b.src) &&
+         follows(a.dst, b.dst) && a.rhs.has_value() == b.rhs.has_value() &&
+         (!a.rhs || follows(*a.rhs, *b.rhs));
+}
+
+/// Sorts by step and phase, and joins what continues other transfers then.
+static void order(PlannedChannel &channel, unsigned perSegment) {
+  std::vector<PlannedTransfer> transfers = std::move(channel.transfers);
+  llvm::stable_sort(transfers, [](const auto &a, const auto &b) {
+    return std::tie(a.step, a.phase) < std::tie(b.step, b.phase);
+  });
+  channel.transfers.clear();
+  for (const PlannedTransfer &transfer : transfers) {
+    if (!channel.transfers.empty() &&
+        continues(channel.transfers.back(), transfer, perSegment))
+      channel.transfers.back().count += transfer.count;
+    else
+      channel.transfers.push_back(transfer);
+  }
+}
+
+/// Lets `move` happen once more, as `next` does. Returns false, and changes
+/// nothing, if the two are not at the distance of the repetitions before.
+static bool repeats(PlannedTransfer &move, const PlannedTransfer &next,
+                    unsigned perSegment) {
+  auto isEven = [&](const Slot &from, const Slot &to) {
+    return from.buffer == to.buffer && from.index + move.count <= to.index &&
+           (from.buffer == Buffer::Scratch ||
+            (to.index - from.index) % perSegment == 0);
+  };
+  if (move.count != next.count || move.transport != next.transport ||
+      next.chunk < move.chunk + move.count ||
+      (next.chunk - move.chunk) % perSegment != 0 ||
+      !isEven(move.src, next.src) || !isEven(move.dst, next.dst))
+    return false;
+  unsigned chunk = next.chunk - move.chunk;
+  unsigned src = next.src.index - move.src.index;
+  unsigned dst = next.dst.index - move.dst.index;
+  if (move.times == 1) {
+    move.chunkStride = chunk;
+    move.srcStride = src;
+    move.dstStride = dst;
+  } else if (chunk != move.chunkStride * move.times ||
+             src != move.srcStride * move.times ||
+             dst != move.dstStride * move.times) {
+    return false;
+  }
+  ++move.times;
+  return true;
+}
+
+/// Makes the moves that are new in `channel` one where they are at even
+/// distances. coll-repeat-transfers would, too, but a schedule of a thousand
+/// ranks has millions.
+static void repeatMoves(PlannedChannel &channel, unsigned perSegment) {
+  std::vector<PlannedTransfer> &moves = channel.transfers;
+  size_t end = channel.numRepeated;
+  for (size_t i = end; i < moves.size(); ++i)
+    if (end == channel.numRepeated ||
+        !repeats(moves[end - 1], moves[i], perSegment))
+      moves[end++] = moves[i];
+  moves.erase(moves.begin() + end, moves.end());
+  channel.numRepeated = end;
+  channel.last = {};
 }
 
 namespace {
@@ -65,7 +149,8 @@ class Planner {
 public:
   Planner(const Collective &collective, ScheduleOp schedule,
           TransferPlanOptions options)
-      : collective(collective), schedule(schedule),
+      : collective(collective), perSegment(collective.chunksPerSegment()),
+        schedule(schedule),
         throughScratch(options.throughScratch || options.ll), ll(options.ll),
         pairs(collective.numRanks(), collective.numChunks()),
         ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
@@ -81,7 +166,7 @@ public:
       dropUnread();
     for (PlannedRank &rank : ranks)
       for (auto &[peer, channel] : rank.channels)
-        order(channel);
+        order(channel, perSegment);
     return std::move(ranks);
   }
 
@@ -174,7 +259,8 @@ private:
   void add(PlannedChannel &channel, const PlannedTransfer &transfer) {
     std::optional<size_t> &last = channel.last[size_t(transfer.phase)];
     // With LL words some may be dropped yet, one by one.
-    if (!ll && last && continues(channel.transfers[*last], transfer)) {
+    if (!ll && last &&
+        continues(channel.transfers[*last], transfer, perSegment)) {
       ++channel.transfers[*last].count;
       return;
     }
@@ -224,12 +310,34 @@ private:
     payloads.reserve(sends.size());
     for (const Send &send : sends)
       payloads.push_back(payloadOf(send));
-    for (auto [send, payload] : llvm::zip_equal(sends, payloads))
-      planSend(index, send, payload);
+    for (size_t i = 0; i < sends.size(); ++i) {
+      planSend(index, sends[i], payloads[i]);
+      if (i + 1 == sends.size() || !isSameLink(sends[i], sends[i + 1]))
+        endLink(sends[i]);
+    }
     for (const Delivery &delivery : deliveries)
       addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
                delivery.version, delivery.output);
     deliveries.clear();
+  }
+
+  PlannedChannel &channelOf(const Send &send) {
+    bool isPull = send.transport == SendTransport::Pull;
+    return ranks[isPull ? send.dst : send.src]
+        .channels[isPull ? send.src : send.dst];
+  }
+
+  /// Joins what the step has sent over the link of `send`, unless it is joined
+  /// one by one later: reductions with puts and gets. With LL words some of it
+  /// may be dropped yet.
+  void endLink(const Send &send) {
+    if (ll || collective.combining())
+      return;
+    for (auto [mover, peer] :
+         {std::pair(send.src, send.dst), std::pair(send.dst, send.src)})
+      if (auto channel = ranks[mover].channels.find(peer);
+          channel != ranks[mover].channels.end())
+        repeatMoves(channel->second, perSegment);
   }
 
   void planSend(unsigned index, const Send &send, Payload payload) {
@@ -239,11 +347,8 @@ private:
         send.action == SendAction::Reduce && state.current != PairState::absent;
     Slot landing = reduces ? newScratch(send.dst)
                            : nextVersion(send.dst, send.chunk, index, !isPull);
-    unsigned mover = isPull ? send.dst : send.src;
-    unsigned peer = isPull ? send.src : send.dst;
-    add(ranks[mover].channels[peer],
-        {index, Phase::Move, send.transport, send.chunk, 1, payload.slot,
-         std::nullopt, landing});
+    add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
+                          payload.slot, std::nullopt, landing});
     if (reduces) {
       Slot result = nextVersion(send.dst, send.chunk, index, false);
       // Contributions are disjoint in a schedule that is right.
@@ -261,35 +366,6 @@ private:
   /// transfers have read.
   void dropUnread();
 
-  /// True if `b` continues `a` in memory and in the numbering of chunks.
-  bool continues(const PlannedTransfer &a, const PlannedTransfer &b) const {
-    auto follows = [&](const Slot &first, const Slot &second) {
-      return first.buffer == second.buffer &&
-             first.index + a.count == second.index;
-    };
-    return a.step == b.step && a.phase == b.phase && a.isFinal == b.isFinal &&
-           a.transport == b.transport && a.chunk + a.count == b.chunk &&
-           b.chunk % collective.chunksPerSegment() != 0 &&
-           follows(a.src, b.src) && follows(a.dst, b.dst) &&
-           a.rhs.has_value() == b.rhs.has_value() &&
-           (!a.rhs || follows(*a.rhs, *b.rhs));
-  }
-
-  void order(PlannedChannel &channel) {
-    std::vector<PlannedTransfer> transfers = std::move(channel.transfers);
-    llvm::stable_sort(transfers, [](const auto &a, const auto &b) {
-      return std::tie(a.step, a.phase) < std::tie(b.step, b.phase);
-    });
-    channel.transfers.clear();
-    for (const PlannedTransfer &transfer : transfers) {
-      if (!channel.transfers.empty() &&
-          continues(channel.transfers.back(), transfer))
-        channel.transfers.back().count += transfer.count;
-      else
-        channel.transfers.push_back(transfer);
-    }
-  }
-
   /// A copy of a last version from scratch to the output.
   struct Delivery {
     unsigned rank, chunk;
@@ -297,6 +373,7 @@ private:
   };
 
   const Collective &collective;
+  const unsigned perSegment;
   ScheduleOp schedule;
   bool throughScratch, ll;
   PairTable pairs; ///< a rank, and a chunk that it has at some time

@@ -55,6 +55,8 @@ struct PlannedTransfer {
   std::optional<Slot> rhs; ///< of a reduction
   Slot dst;
   bool isFinal = false; ///< of a reduction: the result has all contributions
+  /// How often it happens, each time further on by these.
+  unsigned times = 1, chunkStride = 0, srcStride = 0, dstStride = 0;
 };
 
 /// What one channel executes, in order.
@@ -62,6 +64,7 @@ struct PlannedChannel {
   std::vector<PlannedTransfer> transfers;
   /// The last one of each phase, to be continued.
   std::array<std::optional<size_t>, 4> last;
+  size_t numRepeated = 0; ///< transfers that have been joined
 };
 
 /// What one rank executes.
@@ -80,8 +83,8 @@ std::vector<PlannedRank> planTransfers(const Collective &collective,
                                        ScheduleOp schedule,
                                        TransferPlanOptions options);
 
-/// The sends of `step` in ascending order. What does not say by whom it is
-/// moved is pushed.
+/// The sends of `step` link by link, and by chunk for each link. What does not
+/// say by whom it is moved is pushed.
 std::vector<Send> sortedSends(StepOp step);
 
 } // namespace sccl::coll

@@ -115,8 +115,7 @@ coll.topology @line4 ranks = 4 {
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 3 {
-// CHECK-NEXT:         coll.put chunk 0 from scratch[0] to output[0] step = 2
-// CHECK-NEXT:         coll.put chunk 1 from scratch[1] to output[1] step = 2
+// CHECK-NEXT:         coll.put chunk 0 times = 2 by 1 from scratch[0 by 1] to output[0 by 1] step = 2
 // CHECK-NEXT:         coll.put chunk 2 from input[0] to output[2] step = 2
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }
