@@ -114,6 +114,18 @@ static bool isOptimalBy(const Certificate &certificate,
   return certificate.bound == costOf(schedule, collective).bandwidth;
 }
 
+/// Says, as JSON too, why the certificate in `path` is refused. Returns false.
+static bool refuseCertificate(llvm::StringRef path, llvm::StringRef message,
+                              llvm::StringRef reason, bool json) {
+  if (json)
+    llvm::outs() << llvm::json::Value(llvm::json::Object{{"certificate", path},
+                                                         {"message", reason},
+                                                         {"status", "refused"}})
+                 << '\n';
+  fail(message);
+  return false;
+}
+
 /// Verifies the claim in `path` for the problem of `op`, and says what it is
 /// worth for the schedule.
 static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
@@ -125,15 +137,15 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
   llvm::StringRef text = (*buffer)->getBuffer();
   Result<Certificate> certificate =
       parseCertificate({text.data(), text.size()});
-  if (!certificate) {
-    fail(path + ":" + certificate.error());
-    return false;
-  }
+  if (!certificate)
+    return refuseCertificate(path, (path + ":" + certificate.error()).str(),
+                             certificate.error(), json);
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (std::optional<std::string> reason = checkCertificate(
           *certificate, problem->topology, problem->collective)) {
-    fail(path + ": the certificate does not hold: " + *reason + " (A2)");
-    return false;
+    std::string message = "the certificate does not hold: " + *reason + " (A2)";
+    return refuseCertificate(path, (path + ": " + message).str(), message,
+                             json);
   }
   bool optimal =
       isOptimalBy(*certificate, coll::importSchedule(op), problem->collective);
