@@ -109,6 +109,31 @@ static void addPlan(const Question &question) {
   });
 }
 
+/// What each rank does when a plan is loaded: it reads the head and its own
+/// part, with their hashes.
+static void addRankLoading(const Question &question) {
+  addPrepared("load_rank/" + question.name(), [=] {
+    auto bytes =
+        std::make_shared<std::string>(makePlan(synthesizeText(question)));
+    return Body([=]() -> std::string {
+      llvm::StringRef file = *bytes;
+      Result<uint64_t> length =
+          plan::headBytes(file.take_front(plan::prefixBytes), file.size());
+      if (!length)
+        return length.error();
+      Result<plan::PlanView> view =
+          plan::parseHead(file.take_front(*length), file.size());
+      if (!view)
+        return view.error();
+      unsigned rank = view->manifest.ranks / 2;
+      const plan::PartRange &range = view->parts[rank];
+      Result<plan::RankPart> part =
+          plan::readPart(*view, rank, file.substr(range.offset, range.bytes));
+      return part ? "" : part.error();
+    });
+  });
+}
+
 void bench::registerPlans() {
   for (const Question &question :
        {Question{"mesh:16", Kind::AllGather, 1, 1, 1},
@@ -118,4 +143,6 @@ void bench::registerPlans() {
     ::addLowering(question);
   addPlan({"mesh:64", Kind::AllGather, 1, 1, 1});
   addPlan({"hypercube:10", Kind::AllGather, 10, 10, 1023});
+  addRankLoading({"mesh:64", Kind::AllGather, 1, 1, 1});
+  addRankLoading({"hypercube:10", Kind::AllGather, 10, 10, 1023});
 }
