@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckMsccl.h"
 #include "Driver.h"
 
 #include "sccl/Analysis/HappensBefore.h"
@@ -23,7 +24,8 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("check", "Check schedules, programs or assembly");
+static cl::SubCommand
+    command("check", "Check schedules, programs, assembly or files of MSCCL");
 static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string>
@@ -33,11 +35,51 @@ static cl::opt<std::string>
     dotFile("dot",
             cl::desc("Write the order of events of the program, as a graph"),
             cl::value_desc("FILE.dot"), cl::sub(command));
+static cl::opt<std::string>
+    asCollective("as",
+                 cl::desc("Of an .xml: the collective it is to be, "
+                          "whatever it says"),
+                 cl::value_desc("NAME"), cl::sub(command));
+static cl::opt<unsigned> root("root", cl::desc("Of an .xml: the root"),
+                              cl::init(0), cl::sub(command));
+using exchange::MscclDialect;
+static cl::opt<MscclDialect> dialect(
+    "dialect",
+    cl::desc("Of an .xml: whose limits count (default: as what it says is "
+             "for)"),
+    cl::values(clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
+               clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
+               clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2")),
+    cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
 bool driver::checkChosen() { return bool(command); }
+
+static int checkAlgorithm() {
+  for (cl::opt<std::string> *option : {&certificateFile, &dotFile})
+    if (option->getNumOccurrences())
+      return fail("--" + option->ArgStr + " is not for files of MSCCL");
+  exchange::MscclCheckOptions options;
+  options.root = root;
+  if (dialect.getNumOccurrences())
+    options.dialect = dialect;
+  if (asCollective.getNumOccurrences()) {
+    options.as = parseCollective(asCollective);
+    if (!options.as)
+      return BadInput;
+  }
+  return checkMsccl(input, options, json);
+}
+
 int driver::checkMain() {
+  if (isMscclFile(input))
+    return checkAlgorithm();
+  for (cl::Option *option :
+       {static_cast<cl::Option *>(&asCollective),
+        static_cast<cl::Option *>(&root), static_cast<cl::Option *>(&dialect)})
+    if (option->getNumOccurrences())
+      return fail("--" + option->ArgStr + " is for files of MSCCL, .xml");
   return checkFile(input, json, certificateFile, dotFile);
 }
 

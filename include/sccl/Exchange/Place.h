@@ -1,0 +1,50 @@
+//===- Place.h - Where in a file something is said --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_EXCHANGE_PLACE_H
+#define SCCL_EXCHANGE_PLACE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sccl::exchange {
+
+/// A line and a column, both from 1.
+struct Place {
+  uint32_t line = 1, column = 1;
+};
+
+/// What is wrong with a file, and where.
+struct Finding {
+  Place place;
+  std::string message;
+};
+
+/// What is wrong with a file: the first mistakes, and how many more there are.
+class Findings {
+public:
+  static constexpr size_t most = 20;
+
+  void add(Place place, std::string message) {
+    if (list.size() < most)
+      list.push_back({place, std::move(message)});
+    else
+      ++uncounted;
+  }
+  bool empty() const { return list.empty(); }
+  const std::vector<Finding> &first() const { return list; }
+  uint64_t more() const { return uncounted; }
+
+private:
+  std::vector<Finding> list;
+  uint64_t uncounted = 0;
+};
+
+} // namespace sccl::exchange
+
+#endif // SCCL_EXCHANGE_PLACE_H

@@ -1,0 +1,290 @@
+//===- MscclXml.cpp - Reading algorithms of MSCCL -------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Exchange/Msccl.h"
+
+#include <pugixml.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+using namespace sccl;
+using namespace sccl::exchange;
+
+//===----------------------------------------------------------------------===//
+// Types of steps
+//===----------------------------------------------------------------------===//
+
+bool exchange::sends(MscclType type) {
+  using enum MscclType;
+  return type == Send || type == ReceiveCopySend || type == ReceiveReduceSend ||
+         type == ReceiveReduceCopySend;
+}
+
+bool exchange::receives(MscclType type) {
+  using enum MscclType;
+  return type == Receive || type == ReceiveReduceCopy ||
+         (sends(type) && type != Send);
+}
+
+bool exchange::readsSource(MscclType type) {
+  using enum MscclType;
+  return type == Send || type == ReceiveReduceSend ||
+         type == ReceiveReduceCopy || type == ReceiveReduceCopySend ||
+         type == Copy || type == Reduce;
+}
+
+bool exchange::writesDestination(MscclType type) {
+  using enum MscclType;
+  return type == Receive || type == ReceiveCopySend ||
+         type == ReceiveReduceCopy || type == ReceiveReduceCopySend ||
+         type == Copy || type == Reduce;
+}
+
+static std::optional<MscclType> parseType(std::string_view text) {
+  using enum MscclType;
+  constexpr std::array<std::pair<std::string_view, MscclType>, 9> names = {{
+      {"s", Send},
+      {"r", Receive},
+      {"rcs", ReceiveCopySend},
+      {"rrs", ReceiveReduceSend},
+      {"rrc", ReceiveReduceCopy},
+      {"rrcs", ReceiveReduceCopySend},
+      {"cpy", Copy},
+      {"re", Reduce},
+      {"nop", Nop},
+  }};
+  for (auto [name, type] : names)
+    if (text == name)
+      return type;
+  return std::nullopt;
+}
+
+static std::optional<MscclBuffer> parseBuffer(std::string_view text) {
+  if (text == "i")
+    return MscclBuffer::Input;
+  if (text == "o")
+    return MscclBuffer::Output;
+  if (text == "s")
+    return MscclBuffer::Scratch;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The elements of one file, from the outermost to steps.
+class Reader {
+public:
+  Reader(std::string_view text, Findings &findings) : findings(findings) {
+    for (size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n')
+        newlines.push_back(i);
+  }
+  std::optional<MscclAlgorithm> read(std::string_view text);
+
+private:
+  Place placeAt(size_t offset) const {
+    auto before = std::ranges::lower_bound(newlines, offset);
+    size_t start = before == newlines.begin() ? 0 : *(before - 1) + 1;
+    return {uint32_t(before - newlines.begin() + 1),
+            uint32_t(offset - start + 1)};
+  }
+  Place placeOf(pugi::xml_node node) const {
+    // The offset is that of the name, after the bracket.
+    return placeAt(std::max<ptrdiff_t>(node.offset_debug() - 1, 0));
+  }
+  void complain(pugi::xml_node node, std::string message) {
+    findings.add(placeOf(node), std::move(message));
+  }
+  std::string_view text(pugi::xml_node node, const char *name);
+  int number(pugi::xml_node node, const char *name, int least, int most);
+  std::optional<uint64_t> bytes(pugi::xml_node node, const char *name);
+  std::optional<bool> flag(pugi::xml_node node, const char *name);
+  /// Complains unless ids are 0, 1, 2, ... in any order; puts `items` in it.
+  template <typename T>
+  void sortById(pugi::xml_node parent, const char *what,
+                std::vector<std::pair<int, T>> &read, std::vector<T> &items);
+
+  MscclStep readStep(pugi::xml_node node);
+  MscclBlock readBlock(pugi::xml_node node);
+  MscclGpu readGpu(pugi::xml_node node);
+
+  Findings &findings;
+  std::vector<size_t> newlines;
+};
+} // namespace
+
+std::string_view Reader::text(pugi::xml_node node, const char *name) {
+  pugi::xml_attribute attribute = node.attribute(name);
+  if (!attribute)
+    complain(node, std::string("<") + node.name() + "> has no attribute '" +
+                       name + "'");
+  return attribute.value();
+}
+
+/// A whole number, or `least` after a complaint.
+int Reader::number(pugi::xml_node node, const char *name, int least, int most) {
+  pugi::xml_attribute attribute = node.attribute(name);
+  std::string_view value = text(node, name);
+  if (!attribute)
+    return least;
+  int result = 0;
+  auto [end, error] =
+      std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error == std::errc() && end == value.data() + value.size() &&
+      result >= least && result <= most)
+    return result;
+  complain(node, std::string("'") + name + "' is \"" +
+                     std::string(value.substr(0, 40)) +
+                     "\", expected a number between " + std::to_string(least) +
+                     " and " + std::to_string(most));
+  return least;
+}
+
+std::optional<uint64_t> Reader::bytes(pugi::xml_node node, const char *name) {
+  pugi::xml_attribute attribute = node.attribute(name);
+  if (!attribute)
+    return std::nullopt;
+  std::string_view value = attribute.value();
+  uint64_t result = 0;
+  auto [end, error] =
+      std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error != std::errc() || end != value.data() + value.size())
+    complain(node, std::string("'") + name + "' is \"" +
+                       std::string(value.substr(0, 40)) +
+                       "\", expected a number of bytes");
+  return result;
+}
+
+std::optional<bool> Reader::flag(pugi::xml_node node, const char *name) {
+  if (!node.attribute(name))
+    return std::nullopt;
+  return number(node, name, 0, 1) == 1;
+}
+
+template <typename T>
+void Reader::sortById(pugi::xml_node parent, const char *what,
+                      std::vector<std::pair<int, T>> &read,
+                      std::vector<T> &items) {
+  std::ranges::stable_sort(read, {}, &std::pair<int, T>::first);
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (read[i].first != int(i)) {
+      complain(
+          parent,
+          std::string("the ids of ") + what + " must be 0 to " +
+              std::to_string(read.size() - 1) + ", there is " +
+              (i > 0 && read[i].first == read[i - 1].first ? "twice " : "no ") +
+              std::to_string(i > 0 && read[i].first == read[i - 1].first
+                                 ? read[i].first
+                                 : int(i)));
+      return;
+    }
+    items.push_back(std::move(read[i].second));
+  }
+}
+
+/// Numbers of chunks, and offsets in them, are 16 bits in all interpreters.
+static constexpr int mostChunks = 32767;
+
+MscclStep Reader::readStep(pugi::xml_node node) {
+  MscclStep step{};
+  step.place = placeOf(node);
+  std::string_view type = text(node, "type");
+  if (std::optional<MscclType> known = parseType(type))
+    step.type = *known;
+  else
+    complain(node, "a step of type '" + std::string(type.substr(0, 20)) +
+                       "', expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop");
+  for (auto [name, buffer] : {std::pair{"srcbuf", &step.srcBuffer},
+                              std::pair{"dstbuf", &step.dstBuffer}}) {
+    std::string_view value = text(node, name);
+    if (std::optional<MscclBuffer> known = parseBuffer(value))
+      *buffer = *known;
+    else if (node.attribute(name))
+      complain(node, std::string("'") + name + "' is '" +
+                         std::string(value.substr(0, 20)) +
+                         "', expected i, o or s");
+  }
+  step.src = number(node, "srcoff", -1, mostChunks);
+  step.dst = number(node, "dstoff", -1, mostChunks);
+  step.count = number(node, "cnt", 0, mostChunks);
+  step.waitsForBlock = number(node, "depid", -1, mostChunks);
+  step.waitsForStep = number(node, "deps", -1, mostChunks);
+  step.isAwaited = number(node, "hasdep", 0, 1) == 1;
+  return step;
+}
+
+MscclBlock Reader::readBlock(pugi::xml_node node) {
+  MscclBlock block{placeOf(node), 0, 0, 0, {}};
+  block.sendPeer = number(node, "send", -1, mostChunks);
+  block.receivePeer = number(node, "recv", -1, mostChunks);
+  block.channel = number(node, "chan", 0, mostChunks);
+  std::vector<std::pair<int, MscclStep>> steps;
+  for (pugi::xml_node step : node.children("step"))
+    steps.emplace_back(number(step, "s", 0, 1 << 24), readStep(step));
+  sortById(node, "steps", steps, block.steps);
+  return block;
+}
+
+MscclGpu Reader::readGpu(pugi::xml_node node) {
+  MscclGpu gpu{placeOf(node), 0, 0, 0, {}};
+  gpu.inputChunks = number(node, "i_chunks", 0, mostChunks);
+  gpu.outputChunks = number(node, "o_chunks", 0, mostChunks);
+  gpu.scratchChunks = number(node, "s_chunks", 0, mostChunks);
+  std::vector<std::pair<int, MscclBlock>> blocks;
+  for (pugi::xml_node block : node.children("tb"))
+    blocks.emplace_back(number(block, "id", 0, 1 << 24), readBlock(block));
+  sortById(node, "thread blocks", blocks, gpu.blocks);
+  return gpu;
+}
+
+std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
+  pugi::xml_document document;
+  pugi::xml_parse_result parsed =
+      document.load_buffer(text.data(), text.size());
+  if (!parsed) {
+    findings.add(placeAt(std::min<size_t>(parsed.offset, text.size())),
+                 std::string("this is no XML: ") + parsed.description());
+    return std::nullopt;
+  }
+  pugi::xml_node root = document.document_element();
+  if (std::string_view(root.name()) != "algo") {
+    complain(root, std::string("expected <algo>, got <") + root.name() + ">");
+    return std::nullopt;
+  }
+  MscclAlgorithm result{};
+  result.place = placeOf(root);
+  result.name = root.attribute("name").value();
+  result.collective = this->text(root, "coll");
+  result.protocol = this->text(root, "proto");
+  result.numChannels = number(root, "nchannels", 1, mostChunks);
+  result.chunks = number(root, "nchunksperloop", 1, mostChunks);
+  result.inPlace = flag(root, "inplace");
+  result.outOfPlace = flag(root, "outofplace");
+  result.minBytes = bytes(root, "minBytes");
+  result.maxBytes = bytes(root, "maxBytes");
+  int ranks = number(root, "ngpus", 1, mostChunks);
+  std::vector<std::pair<int, MscclGpu>> gpus;
+  for (pugi::xml_node gpu : root.children("gpu"))
+    gpus.emplace_back(number(gpu, "id", 0, mostChunks), readGpu(gpu));
+  if (gpus.size() != size_t(ranks))
+    complain(root, "'ngpus' is " + std::to_string(ranks) + ", and there are " +
+                       std::to_string(gpus.size()) + " <gpu>");
+  sortById(root, "gpus", gpus, result.gpus);
+  if (!findings.empty())
+    return std::nullopt;
+  return result;
+}
+
+std::optional<MscclAlgorithm> exchange::parseMsccl(std::string_view text,
+                                                   Findings &findings) {
+  return Reader(text, findings).read(text);
+}

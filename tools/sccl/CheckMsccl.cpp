@@ -1,0 +1,105 @@
+//===- CheckMsccl.cpp - sccl check of files of MSCCL ----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckMsccl.h"
+
+#include "Driver.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
+
+#include <filesystem>
+
+using namespace sccl;
+using namespace sccl::driver;
+using namespace sccl::exchange;
+
+/// More than any interpreter would read.
+static constexpr uint64_t mostBytes = uint64_t(1) << 28;
+
+bool driver::isMscclFile(llvm::StringRef path) {
+  return path.ends_with(".xml");
+}
+
+static int refuse(llvm::StringRef path, const Findings &findings, bool json) {
+  for (const Finding &finding : findings.first()) {
+    if (json)
+      llvm::outs() << llvm::json::Value(
+                          llvm::json::Object{{"file", path},
+                                             {"message", finding.message},
+                                             {"status", "refused"},
+                                             {"line", finding.place.line},
+                                             {"column", finding.place.column}})
+                   << '\n';
+    llvm::errs() << path << ':' << finding.place.line << ':'
+                 << finding.place.column << ": ";
+    llvm::WithColor::error(llvm::errs()) << finding.message << '\n';
+  }
+  if (findings.more() > 0)
+    llvm::errs() << path << ": and " << findings.more() << " more\n";
+  return BadInput;
+}
+
+static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
+                   const MscclVerdict &verdict, bool json) {
+  llvm::StringRef collective = collectiveName(verdict.kind);
+  llvm::StringRef dialect = mscclDialectName(verdict.dialect);
+  if (json) {
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"file", path},
+                        {"status", "accepted"},
+                        {"algorithm", algorithm.name},
+                        {"collective", collective},
+                        {"ranks", algorithm.gpus.size()},
+                        {"chunks", algorithm.chunks},
+                        {"channels", algorithm.numChannels},
+                        {"in_place", verdict.inPlace},
+                        {"out_of_place", verdict.outOfPlace},
+                        {"dialect", dialect},
+                        {"steps", verdict.steps},
+                        {"most_blocks_per_rank", verdict.mostBlocks},
+                        {"most_steps_per_block", verdict.mostSteps}})
+                 << '\n';
+    return;
+  }
+  const char *place = verdict.inPlace && verdict.outOfPlace
+                          ? "in and out of place"
+                      : verdict.inPlace ? "in place"
+                                        : "out of place";
+  llvm::outs() << "algorithm '" << algorithm.name << "': accepted, "
+               << collective << " on " << algorithm.gpus.size() << " ranks, "
+               << place << ", " << algorithm.chunks << " chunks, "
+               << verdict.steps << " steps in " << verdict.blocks
+               << " thread blocks (" << verdict.mostBlocks
+               << " of a rank at most, with " << verdict.mostSteps
+               << " steps), for " << dialect << '\n';
+}
+
+int driver::checkMsccl(llvm::StringRef path, const MscclCheckOptions &options,
+                       bool json) {
+  std::error_code error;
+  uint64_t bytes = std::filesystem::file_size(path.str(), error);
+  if (error)
+    return fail("cannot read " + path + ": " + error.message());
+  if (bytes > mostBytes)
+    return fail(path + " has " + llvm::Twine(bytes) + " bytes, more than " +
+                llvm::Twine(mostBytes));
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return fail("cannot read " + path + ": " + file.getError().message());
+  llvm::StringRef text = (*file)->getBuffer();
+  Findings findings;
+  std::optional<MscclAlgorithm> algorithm = parseMsccl(text, findings);
+  if (!algorithm)
+    return refuse(path, findings, json);
+  std::optional<MscclVerdict> verdict =
+      checkMsccl(*algorithm, options, findings);
+  if (!verdict)
+    return refuse(path, findings, json);
+  accept(path, *algorithm, *verdict, json);
+  return Done;
+}

@@ -1,0 +1,27 @@
+//===- CheckMsccl.h - sccl check of files of MSCCL --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_CHECKMSCCL_H
+#define SCCL_TOOLS_SCCL_CHECKMSCCL_H
+
+#include "sccl/Exchange/Msccl.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace sccl::driver {
+
+/// True if `path` is to be read as an algorithm of MSCCL.
+bool isMscclFile(llvm::StringRef path);
+
+/// Checks one, prints what it is or all that is wrong with it, and returns the
+/// exit code.
+int checkMsccl(llvm::StringRef path, const exchange::MscclCheckOptions &options,
+               bool json);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_CHECKMSCCL_H
