@@ -8,6 +8,7 @@
 #include "sccl/Advice/Advice.h"
 
 #include "Candidates.h"
+#include "TimedBound.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -124,9 +125,11 @@ void Adviser::chooseFor(size_t size, double latency) {
 }
 
 void Adviser::choose() {
+  // Of pieces that follow each other not all latency counts.
+  constexpr double overlap = 4;
   auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
   for (size_t size = 0; size < advice.sizes.size(); ++size)
-    for (double latency : {least, most})
+    for (double latency : {least / overlap, least, most})
       chooseFor(size, latency);
 }
 
@@ -285,6 +288,24 @@ static Result<Advice> prepare(const Fabric &fabric,
   return advice;
 }
 
+/// Better bounds where there is a gap, from linear programs.
+static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
+                          const Deadline &deadline,
+                          const std::atomic<bool> *interrupt, Advice &advice) {
+  constexpr double wide = 0.02;
+  constexpr uint64_t work = 5'000'000;
+  Result<Collective> smallest =
+      smallestCollective(family, fabric.topology.numRanks());
+  if (!smallest || deadline.isOver())
+    return;
+  Deadline limit({deadline.remainingLimit(), work, interrupt});
+  advice::TimedBound timed(fabric.topology, *smallest, fabric.timing);
+  for (SizeAdvice &size : advice.sizes)
+    if (size.gap() > wide)
+      size.bound = timed.leastTime(double(size.bytes), size.bound,
+                                   size.microseconds, limit);
+}
+
 Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
                             const CollectiveFamily &family,
                             const std::vector<uint64_t> &sizes,
@@ -308,5 +329,6 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
   adviser.choose();
   if (std::optional<Error> error = adviser.tryAll(ways))
     return *error;
+  improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
   return advice;
 }

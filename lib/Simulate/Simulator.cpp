@@ -30,7 +30,13 @@ using Kind = Action::Kind;
 /// Something that happens at a time. Of events at the same time those made
 /// first come first, so that results do not depend on the queue.
 struct Event {
-  enum class What : uint8_t { FlowBegins, FlowEnds, FlagArrives, BarrierEnds };
+  enum class What : uint8_t {
+    FlowBegins,
+    FlowEnds,
+    PullArrives,
+    FlagArrives,
+    BarrierEnds
+  };
   double time;
   uint64_t order;
   What what;
@@ -71,6 +77,7 @@ private:
   void endBarrier();
   void beginFlow(unsigned channel);
   void endFlow(unsigned channel);
+  void endTransfer(unsigned channel);
   void raiseFlag(unsigned flag, uint64_t value);
   void handle(const Event &event);
   void updateRates();
@@ -177,9 +184,9 @@ bool Simulation::startTransfer(unsigned channel, const Action &action) {
   if (action.kind == Kind::Copy && timing.copyRate == 0)
     return true;
   double delay = timing.startTime;
-  // The request goes there before the first byte comes back.
+  // The request goes there before the first byte leaves.
   if (action.kind == Kind::Pull)
-    delay += 2 * timing.latencies[action.link];
+    delay += timing.latencies[action.link];
   if (delay > 0)
     post(now + delay, Event::What::FlowBegins, channel, 0);
   else
@@ -233,6 +240,16 @@ void Simulation::beginFlow(unsigned channel) {
 void Simulation::endFlow(unsigned channel) {
   ++cursors[channel].version;
   shares.remove(channel);
+  const Action &action = *actionOf(channel);
+  // The last byte is on its way to who asked for it.
+  if (action.kind == Kind::Pull && timing.latencies[action.link] > 0)
+    post(now + timing.latencies[action.link], Event::What::PullArrives, channel,
+         0);
+  else
+    endTransfer(channel);
+}
+
+void Simulation::endTransfer(unsigned channel) {
   advance(channel);
   ready.push_back(channel);
 }
@@ -278,6 +295,9 @@ void Simulation::handle(const Event &event) {
     if (event.detail != cursors[event.subject].version)
       return; // its rate has changed since
     endFlow(event.subject);
+    break;
+  case Event::What::PullArrives:
+    endTransfer(event.subject);
     break;
   case Event::What::BarrierEnds:
     endBarrier();

@@ -17,7 +17,9 @@
 namespace sccl {
 
 /// A bound on the time of any program for a collective, synchronous or not, in
-/// pieces or not, in the simulator's model of a machine.
+/// pieces or not, in the simulator's model of a machine, where ranks learn of
+/// one another by flags or LL words (and not by a launch for each step).
+/// `advise` improves on it by linear programs, see lib/Advice/TimedBound.h.
 ///
 /// A chunk that has to get from rank a to rank b takes at least the latencies
 /// of a path from a to b: the farthest such pair gives `latency`. And if prices

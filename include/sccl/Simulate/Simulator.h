@@ -46,7 +46,8 @@ struct Timing {
 struct Action {
   enum class Kind : uint8_t {
     Push,    ///< bytes over `link`
-    Pull,    ///< the same, but it is the receiver's channel that asks for them
+    Pull,    ///< the same, but it is the receiver's channel that asks for them:
+             ///< a latency before the first byte, and one after the last
     Copy,    ///< bytes within the channel's rank
     Signal,  ///< makes `flag` at least `value`, after the latency of `link`
     Wait,    ///< until `flag` is at least `value`

@@ -1,0 +1,82 @@
+//===- TimedBound.h - How many bytes can move within a time -----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A linear program over links and times: with how little load can every byte
+// get from each rank that has it, or contributes to it, to each that needs it,
+// if that is to take T microseconds? What it answers bounds all programs in the
+// simulator's model (Simulator.h) whose ranks learn of one another by flags or
+// LL words.
+//
+// Why it is a bound. Follow the bytes of one position in the send buffers
+// through any program that ends within T. A byte that is on the limits of link
+// e = (u, v) at time t was at u by then, and v can know of it at t + h(e) at
+// the earliest, h(e) the least latency that flags take from u to v: a push
+// signals after its last byte, a pull waits as long for its first. So if
+// information must get from rank a to rank b, the sends contain a path from a
+// to b whose times ascend by h at least, from 0 to T. Cut [0, T] into slots.
+// Let x(e, i) be the part of the bytes on e in slot i. A path that is on e
+// within slot i goes on in the first slot that ends after the beginning of i
+// plus h(e), or later; so for each pair (a, b) the x allow a flow of 1 from a
+// to b through links and slots. A limit of rate r carries r times the length of
+// a slot in it, for all bytes together. And if all contributions must reach all
+// ranks, sends between the blocks of any partition number 2 (blocks - 1) at
+// least (Certificate.h, "Gossip"). The program has all of this and nothing
+// else, and asks for the least factor on all rates. With a factor above 1 /
+// bytes no program moves as many bytes in T.
+//
+// Symmetries of topology, rates, latencies and collective map programs to
+// programs, and a mean over them is as good: so x need only be known for one
+// link of each orbit, and flows for one pair. Flows are summed up over links
+// that look alike from their ends, which loses nothing that makes it wrong.
+//
+// The optimum is taken from the multipliers: what they prove is computed anew,
+// less what they fail to prove times the largest value that columns need.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_TIMEDBOUND_H
+#define SCCL_LIB_ADVICE_TIMEDBOUND_H
+
+#include "sccl/Model/Collective.h"
+#include "sccl/Optimize/Deadline.h"
+#include "sccl/Simulate/Simulator.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace sccl::advice {
+
+class TimedBound {
+public:
+  /// For send buffers of `collective` on `topology`, which must outlive this.
+  /// Knows nothing, and says so, of more than some thousand links, and of
+  /// collectives whose chunks go from several ranks to several unless all of
+  /// them contribute to each and all get it.
+  TimedBound(const Topology &topology, const Collective &collective,
+             const Timing &timing);
+  ~TimedBound();
+
+  /// The most bytes of a send buffer that any program can be done with in
+  /// `microseconds`; infinity if nothing is known, or found before `deadline`.
+  double mostBytes(double microseconds, const Deadline &deadline);
+
+  /// A time that no program for `bytes` bytes stays below: at least `known`,
+  /// and found by bisection between that and `reached`, what some program
+  /// takes.
+  double leastTime(double bytes, double known, double reached,
+                   const Deadline &deadline);
+
+private:
+  struct Model;
+  std::unique_ptr<Model> model;
+  std::map<double, double> answers; ///< most bytes, by time
+};
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_TIMEDBOUND_H
