@@ -97,7 +97,7 @@ static Blocks findBlocks(const Fabric &fabric, double latency) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The steps of an all_reduce with `parts` chunks for each place.
+/// The steps of an all_reduce with `parts` chunks for each place, or one chunk.
 class BlockwiseSchedule {
 public:
   BlockwiseSchedule(const Blocks &blocks, unsigned parts)
@@ -108,6 +108,8 @@ private:
   template <typename Visitor> void forEachPair(Visitor visit) const;
   Step within(SendAction action) const;
   Step exchange() const;
+  Step exchangeWithin() const;
+  Step exchangeBetween() const;
   Step between(SendAction action) const;
   uint32_t chunk(size_t place, size_t part) const {
     return uint32_t(place * parts + part);
@@ -171,8 +173,31 @@ Step BlockwiseSchedule::between(SendAction action) const {
   return step;
 }
 
+/// All that each rank has to all others of its block.
+Step BlockwiseSchedule::exchangeWithin() const {
+  Step step;
+  forEachPair([&](const std::vector<unsigned> &block, size_t place,
+                  size_t other) {
+    step.sends.push_back({0, block[place], block[other], SendAction::Reduce});
+  });
+  return step;
+}
+
+/// Each block's sums, which all its ranks have, to the same place of the
+/// others.
+Step BlockwiseSchedule::exchangeBetween() const {
+  Step step = exchange();
+  for (Send &send : step.sends)
+    send.chunk = 0;
+  return step;
+}
+
 Schedule BlockwiseSchedule::make() {
   Schedule schedule;
+  if (parts == 0) {
+    schedule.steps = {exchangeWithin(), exchangeBetween()};
+    return schedule;
+  }
   schedule.steps.push_back(within(SendAction::Reduce));
   if (parts == 1) {
     schedule.steps.push_back(exchange());
@@ -193,10 +218,10 @@ std::vector<Implementation> advice::blockwiseAllReduces(const Fabric &fabric) {
     Blocks blocks = findBlocks(fabric, latency);
     if (blocks.empty())
       continue;
-    for (unsigned parts : {1u, unsigned(blocks.size())}) {
-      Result<Collective> collective =
-          Collective::make(CollectiveKind::AllReduce, topology.numRanks(),
-                           unsigned(blocks.front().size()) * parts);
+    for (unsigned parts : {0u, 1u, unsigned(blocks.size())}) {
+      Result<Collective> collective = Collective::make(
+          CollectiveKind::AllReduce, topology.numRanks(),
+          std::max(unsigned(blocks.front().size()) * parts, 1u));
       if (!collective)
         continue;
       Schedule schedule = BlockwiseSchedule(blocks, parts).make();

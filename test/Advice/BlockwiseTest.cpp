@@ -39,7 +39,10 @@ static Fabric threeBlocks(std::optional<Link> lost = std::nullopt) {
 TEST(Blockwise, OneSlowHopOrTheLeastLoad) {
   Fabric fabric = threeBlocks();
   std::vector<Implementation> found = advice::blockwiseAllReduces(fabric);
-  ASSERT_EQ(found.size(), 2u);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].schedule.steps.size(), 2u);
+  EXPECT_EQ(found[0].schedule.numSends(), 3 * 2 + 3 * 4u);
+  found.erase(found.begin());
   EXPECT_EQ(found[0].collective.chunks(), 2u);
   EXPECT_EQ(found[0].schedule.steps.size(), 3u);
   // Each rank sends its sum over both slow links.
