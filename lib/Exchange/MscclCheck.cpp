@@ -124,6 +124,10 @@ void TraceMaker::addBlock(uint32_t rank, const MscclBlock &block) {
         findings.add(step.place, "writes to the send buffer of a call out of "
                                  "place");
     }
+    // In place a chunk may be copied onto itself, which changes nothing.
+    if (step.type == MscclType::Copy && event.reads && event.writes &&
+        event.reads->first == event.writes->first)
+      event.writes.reset();
     trace.events.push_back(std::move(event));
   }
 }

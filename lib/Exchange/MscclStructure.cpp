@@ -41,6 +41,10 @@ static const MscclLimits &limitsOf(MscclDialect dialect) {
                                            : rccl;
 }
 
+size_t exchange::stepsPerBlock(MscclDialect dialect) {
+  return limitsOf(dialect).stepsPerBlock;
+}
+
 std::string_view exchange::mscclDialectName(MscclDialect dialect) {
   return limitsOf(dialect).name;
 }

@@ -16,6 +16,9 @@ namespace sccl::exchange {
 void checkMscclLimits(const MscclAlgorithm &algorithm, MscclDialect dialect,
                       Findings &findings);
 
+/// Steps that a thread block of `dialect` has room for.
+size_t stepsPerBlock(MscclDialect dialect);
+
 /// The collective that a file names. Says why if it is none that can be
 /// checked.
 std::optional<CollectiveKind> mscclCollective(const MscclAlgorithm &algorithm,

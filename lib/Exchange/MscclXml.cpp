@@ -46,32 +46,17 @@ bool exchange::writesDestination(MscclType type) {
          type == Copy || type == Reduce;
 }
 
-static std::optional<MscclType> parseType(std::string_view text) {
-  using enum MscclType;
-  constexpr std::array<std::pair<std::string_view, MscclType>, 9> names = {{
-      {"s", Send},
-      {"r", Receive},
-      {"rcs", ReceiveCopySend},
-      {"rrs", ReceiveReduceSend},
-      {"rrc", ReceiveReduceCopy},
-      {"rrcs", ReceiveReduceCopySend},
-      {"cpy", Copy},
-      {"re", Reduce},
-      {"nop", Nop},
-  }};
-  for (auto [name, type] : names)
-    if (text == name)
-      return type;
-  return std::nullopt;
-}
+static constexpr std::array<const char *, 9> typeNames = {
+    "s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re", "nop"};
+static constexpr std::array<const char *, 3> bufferNames = {"i", "o", "s"};
 
-static std::optional<MscclBuffer> parseBuffer(std::string_view text) {
-  if (text == "i")
-    return MscclBuffer::Input;
-  if (text == "o")
-    return MscclBuffer::Output;
-  if (text == "s")
-    return MscclBuffer::Scratch;
+/// The value whose name is `text`.
+template <typename T, size_t N>
+static std::optional<T> parseName(const std::array<const char *, N> &names,
+                                  std::string_view text) {
+  for (size_t i = 0; i < N; ++i)
+    if (text == names[i])
+      return T(i);
   return std::nullopt;
 }
 
@@ -198,7 +183,7 @@ MscclStep Reader::readStep(pugi::xml_node node) {
   MscclStep step{};
   step.place = placeOf(node);
   std::string_view type = text(node, "type");
-  if (std::optional<MscclType> known = parseType(type))
+  if (auto known = parseName<MscclType>(typeNames, type))
     step.type = *known;
   else
     complain(node, "a step of type '" + std::string(type.substr(0, 20)) +
@@ -206,7 +191,7 @@ MscclStep Reader::readStep(pugi::xml_node node) {
   for (auto [name, buffer] : {std::pair{"srcbuf", &step.srcBuffer},
                               std::pair{"dstbuf", &step.dstBuffer}}) {
     std::string_view value = text(node, name);
-    if (std::optional<MscclBuffer> known = parseBuffer(value))
+    if (auto known = parseName<MscclBuffer>(bufferNames, value))
       *buffer = *known;
     else if (node.attribute(name))
       complain(node, std::string("'") + name + "' is '" +
@@ -287,4 +272,82 @@ std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
 std::optional<MscclAlgorithm> exchange::parseMsccl(std::string_view text,
                                                    Findings &findings) {
   return Reader(text, findings).read(text);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void writeStep(pugi::xml_node block, size_t number,
+                      const MscclStep &step) {
+  pugi::xml_node node = block.append_child("step");
+  auto add = [&](const char *name, auto value) {
+    node.append_attribute(name).set_value(value);
+  };
+  add("s", unsigned(number));
+  add("type", typeNames[size_t(step.type)]);
+  add("srcbuf", bufferNames[size_t(step.srcBuffer)]);
+  add("srcoff", step.src);
+  add("dstbuf", bufferNames[size_t(step.dstBuffer)]);
+  add("dstoff", step.dst);
+  add("cnt", step.count);
+  add("depid", step.waitsForBlock);
+  add("deps", step.waitsForStep);
+  add("hasdep", int(step.isAwaited));
+}
+
+static void writeGpu(pugi::xml_node root, size_t number, const MscclGpu &gpu) {
+  pugi::xml_node node = root.append_child("gpu");
+  node.append_attribute("id").set_value(unsigned(number));
+  node.append_attribute("i_chunks").set_value(gpu.inputChunks);
+  node.append_attribute("o_chunks").set_value(gpu.outputChunks);
+  node.append_attribute("s_chunks").set_value(gpu.scratchChunks);
+  for (size_t i = 0; i < gpu.blocks.size(); ++i) {
+    const MscclBlock &block = gpu.blocks[i];
+    pugi::xml_node child = node.append_child("tb");
+    child.append_attribute("id").set_value(unsigned(i));
+    child.append_attribute("send").set_value(block.sendPeer);
+    child.append_attribute("recv").set_value(block.receivePeer);
+    child.append_attribute("chan").set_value(block.channel);
+    for (size_t k = 0; k < block.steps.size(); ++k)
+      writeStep(child, k, block.steps[k]);
+  }
+}
+
+namespace {
+/// Collects text.
+struct StringWriter : pugi::xml_writer {
+  void write(const void *data, size_t size) override {
+    text.append(static_cast<const char *>(data), size);
+  }
+  std::string text;
+};
+} // namespace
+
+std::string exchange::printMsccl(const MscclAlgorithm &algorithm) {
+  pugi::xml_document document;
+  pugi::xml_node root = document.append_child("algo");
+  auto add = [&](const char *name, auto value) {
+    root.append_attribute(name).set_value(value);
+  };
+  add("name", algorithm.name.c_str());
+  add("proto", algorithm.protocol.c_str());
+  add("nchannels", algorithm.numChannels);
+  add("nchunksperloop", algorithm.chunks);
+  add("ngpus", unsigned(algorithm.gpus.size()));
+  add("coll", algorithm.collective.c_str());
+  if (algorithm.inPlace)
+    add("inplace", int(*algorithm.inPlace));
+  if (algorithm.outOfPlace)
+    add("outofplace", int(*algorithm.outOfPlace));
+  if (algorithm.minBytes)
+    add("minBytes", static_cast<unsigned long long>(*algorithm.minBytes));
+  if (algorithm.maxBytes)
+    add("maxBytes", static_cast<unsigned long long>(*algorithm.maxBytes));
+  for (size_t i = 0; i < algorithm.gpus.size(); ++i)
+    writeGpu(root, i, algorithm.gpus[i]);
+  StringWriter writer;
+  document.save(writer, "  ",
+                pugi::format_indent | pugi::format_no_declaration);
+  return std::move(writer.text);
 }

@@ -47,10 +47,7 @@ static cl::opt<MscclDialect> dialect(
     "dialect",
     cl::desc("Of an .xml: whose limits count (default: as what it says is "
              "for)"),
-    cl::values(clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
-               clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
-               clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2")),
-    cl::sub(command));
+    mscclDialectValues(), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 

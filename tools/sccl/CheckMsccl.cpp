@@ -21,6 +21,13 @@ using namespace sccl::exchange;
 /// More than any interpreter would read.
 static constexpr uint64_t mostBytes = uint64_t(1) << 28;
 
+llvm::cl::ValuesClass driver::mscclDialectValues() {
+  return llvm::cl::values(
+      clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
+      clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
+      clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2"));
+}
+
 bool driver::isMscclFile(llvm::StringRef path) {
   return path.ends_with(".xml");
 }

@@ -10,9 +10,12 @@
 
 #include "sccl/Exchange/Msccl.h"
 
-#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
 
 namespace sccl::driver {
+
+/// The values of --dialect.
+llvm::cl::ValuesClass mscclDialectValues();
 
 /// True if `path` is to be read as an algorithm of MSCCL.
 bool isMscclFile(llvm::StringRef path);

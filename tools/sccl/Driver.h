@@ -181,6 +181,8 @@ bool runChosen();
 int runMain();
 bool planChosen();
 int planMain();
+bool convertChosen();
+int convertMain();
 bool profileChosen();
 int profileMain();
 bool simulateChosen();

@@ -66,6 +66,7 @@ int main(int argc, char **argv) {
         Subcommand{benchChosen, benchMain}, Subcommand{tuneChosen, tuneMain},
         Subcommand{runChosen, runMain},
         Subcommand{baselineChosen, baselineMain},
+        Subcommand{convertChosen, convertMain},
         Subcommand{costChosen, costMain},
         Subcommand{simulateChosen, simulateMain},
         Subcommand{demoChosen, demoMain}})

@@ -22,7 +22,7 @@
 #define SCCL_EXCHANGE_MSCCL_H
 
 #include "sccl/Exchange/Place.h"
-#include "sccl/Model/Collective.h"
+#include "sccl/Model/Schedule.h"
 
 #include <optional>
 
@@ -123,6 +123,23 @@ struct MscclVerdict {
 std::optional<MscclVerdict> checkMsccl(const MscclAlgorithm &algorithm,
                                        const MscclCheckOptions &options,
                                        Findings &findings);
+
+struct MscclExportOptions {
+  MscclDialect dialect = MscclDialect::Nccl;
+  std::string name = "sccl";
+  std::string protocol = "Simple";     ///< or "LL", "LL128"
+  uint64_t minBytes = 0, maxBytes = 0; ///< of the call; 0 for no limit
+};
+
+/// `schedule` as an algorithm that `checkMsccl` accepts: for calls out of
+/// place, and in place too where that is the same. Fails if the dialect has no
+/// word for the collective or no room for the schedule.
+Result<MscclAlgorithm> toMsccl(const Collective &collective,
+                               const Schedule &schedule,
+                               const MscclExportOptions &options);
+
+/// As a file.
+std::string printMsccl(const MscclAlgorithm &algorithm);
 
 } // namespace sccl::exchange
 

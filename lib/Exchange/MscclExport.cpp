@@ -1,0 +1,478 @@
+//===- MscclExport.cpp - From schedules to algorithms of MSCCL ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each end of a link is a thread block of its own, or several if there are more
+// steps than a block has room for, each with a channel of its own. Steps of
+// blocks wait for each other where they touch the same chunk; a wait that
+// another one implies is left out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Exchange/Msccl.h"
+
+#include "MscclStructure.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+using namespace sccl;
+using namespace sccl::exchange;
+
+//===----------------------------------------------------------------------===//
+// Where chunks are
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Location {
+  MscclBuffer buffer;
+  int chunk;
+  bool operator==(const Location &) const = default;
+};
+
+/// The buffers of all ranks.
+class Locations {
+public:
+  explicit Locations(const Collective &collective)
+      : collective(collective), scratch(collective.numRanks()),
+        isWritten(collective.numRanks(), collective.numChunks()) {}
+
+  /// Where a rank's value of a chunk is now.
+  Location of(unsigned rank, unsigned chunk) const {
+    return isWritten.contains(rank, chunk) ? home(rank, chunk)
+                                           : input(rank, chunk);
+  }
+  /// Where the next value goes to, and where it is from then on.
+  Location write(unsigned rank, unsigned chunk) {
+    isWritten.insert(rank, chunk);
+    if (!collective.post().contains(rank, chunk))
+      scratch[rank].try_emplace(chunk, int(scratch[rank].size()));
+    return home(rank, chunk);
+  }
+  bool wasWritten(unsigned rank, unsigned chunk) const {
+    return isWritten.contains(rank, chunk);
+  }
+  Location input(unsigned rank, unsigned chunk) const {
+    return {MscclBuffer::Input, int(chunk - firstInput(rank))};
+  }
+  Location output(unsigned rank, unsigned chunk) const;
+  int numScratch(unsigned rank) const { return int(scratch[rank].size()); }
+
+private:
+  unsigned part() const { return collective.chunks() / collective.numRanks(); }
+  unsigned firstInput(unsigned rank) const {
+    using enum CollectiveKind;
+    bool sendsOwn =
+        collective.kind() == AllGather || collective.kind() == AllToAll;
+    return sendsOwn ? rank * collective.chunks() : 0;
+  }
+  Location home(unsigned rank, unsigned chunk) const {
+    if (collective.post().contains(rank, chunk))
+      return output(rank, chunk);
+    return {MscclBuffer::Scratch, scratch[rank].at(chunk)};
+  }
+
+  const Collective &collective;
+  std::vector<std::map<unsigned, int>> scratch; ///< by rank, chunk to place
+  RankChunkSet isWritten;
+};
+} // namespace
+
+Location Locations::output(unsigned rank, unsigned chunk) const {
+  using enum CollectiveKind;
+  if (collective.kind() == ReduceScatter)
+    return {MscclBuffer::Output, int(chunk - rank * part())};
+  if (collective.kind() != AllToAll)
+    return {MscclBuffer::Output, int(chunk)};
+  unsigned source = chunk / collective.chunks();
+  return {MscclBuffer::Output,
+          int(source * part() + chunk % collective.chunks() - rank * part())};
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Chunks that are neighbours in all buffers they touch, over one link.
+struct Transfer {
+  unsigned step, src, dst;
+  std::vector<unsigned> chunks;
+  bool reduces;
+  Location from, local, to; ///< `local` is reduced with it
+};
+
+/// One end of a transfer, or a copy within a rank.
+struct Action {
+  unsigned rank;
+  MscclType type;
+  Location src, dst;
+  std::vector<unsigned> chunks;
+  bool writes;
+};
+} // namespace
+
+static Location after(Location location, size_t chunks) {
+  return {location.buffer, location.chunk + int(chunks)};
+}
+
+/// The transfers of one step: all read before any writes.
+static std::vector<Transfer> transfersOf(const Step &step, unsigned number,
+                                         Locations &locations) {
+  constexpr size_t mostChunks = 64;
+  std::vector<Send> sends = step.sends;
+  auto key = [](const Send &send) {
+    return std::tuple(send.src, send.dst, send.action, send.payload,
+                      send.chunk);
+  };
+  std::ranges::sort(sends, {}, key);
+  std::vector<Location> from;
+  for (const Send &send : sends)
+    from.push_back(send.payload == SendPayload::Input
+                       ? locations.input(send.src, send.chunk)
+                       : locations.of(send.src, send.chunk));
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < sends.size(); ++i) {
+    const Send &send = sends[i];
+    bool reduces = send.action == SendAction::Reduce;
+    Location local = reduces ? locations.of(send.dst, send.chunk) : from[i];
+    Location to = locations.write(send.dst, send.chunk);
+    Transfer *last = transfers.empty() ? nullptr : &transfers.back();
+    size_t count = last ? last->chunks.size() : 0;
+    if (last && last->src == send.src && last->dst == send.dst &&
+        last->reduces == reduces && count < mostChunks &&
+        after(last->from, count) == from[i] &&
+        after(last->local, count) == local && after(last->to, count) == to)
+      last->chunks.push_back(send.chunk);
+    else
+      transfers.push_back({number,
+                           send.src,
+                           send.dst,
+                           {send.chunk},
+                           reduces,
+                           from[i],
+                           local,
+                           to});
+  }
+  return transfers;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A block that is being filled, with numbers of actions.
+struct OpenBlock {
+  int sendPeer, receivePeer, channel;
+  std::vector<unsigned> actions;
+};
+
+class Exporter {
+public:
+  Exporter(const Collective &collective, size_t stepsPerBlock)
+      : collective(collective), mostSteps(stepsPerBlock), locations(collective),
+        blocks(collective.numRanks()), accesses(collective.numRanks()) {}
+  void add(const Step &step, unsigned number);
+  void finish();
+  MscclAlgorithm write() const;
+  /// False if an input is sent that a call in place would have overwritten.
+  bool keepsInputs = true;
+
+private:
+  struct Access {
+    std::optional<unsigned> write;
+    std::vector<unsigned> reads;
+  };
+  /// Appends an action to `block`.
+  unsigned addAction(Action action, size_t block);
+  void noteRead(unsigned action, unsigned chunk);
+  void noteWrite(unsigned action, unsigned chunk);
+  /// The blocks of a link's ends with room for one step more, made if there
+  /// are none: numbers of blocks of the sender and the receiver.
+  std::pair<size_t, size_t> openBlocks(unsigned src, unsigned dst);
+  size_t localBlock(unsigned rank);
+  std::vector<unsigned> neededWaits(const OpenBlock &block,
+                                    size_t position) const;
+  MscclBlock writeBlock(unsigned rank, size_t number,
+                        const std::vector<int> &stepOf) const;
+  std::vector<int> numberSteps(unsigned rank) const;
+
+  const Collective &collective;
+  const size_t mostSteps;
+  Locations locations;
+  std::vector<Action> actions;
+  std::vector<std::vector<OpenBlock>> blocks;       ///< by rank
+  std::vector<size_t> blockOf, positionOf;          ///< by action
+  std::vector<std::set<unsigned>> waits;            ///< by action, for actions
+  std::vector<std::map<unsigned, Access>> accesses; ///< by rank and chunk
+  /// By sender and receiver, the last channel and the blocks of its ends.
+  std::map<std::pair<unsigned, unsigned>, std::array<size_t, 3>> open;
+  int numChannels = 1;
+};
+} // namespace
+
+unsigned Exporter::addAction(Action action, size_t block) {
+  auto number = unsigned(actions.size());
+  OpenBlock &home = blocks[action.rank][block];
+  blockOf.push_back(block);
+  positionOf.push_back(home.actions.size());
+  home.actions.push_back(number);
+  waits.emplace_back();
+  actions.push_back(std::move(action));
+  return number;
+}
+
+void Exporter::noteRead(unsigned action, unsigned chunk) {
+  Access &access = accesses[actions[action].rank][chunk];
+  if (access.write && *access.write != action)
+    waits[action].insert(*access.write);
+  access.reads.push_back(action);
+}
+
+void Exporter::noteWrite(unsigned action, unsigned chunk) {
+  Access &access = accesses[actions[action].rank][chunk];
+  for (unsigned reader : access.reads)
+    if (reader != action)
+      waits[action].insert(reader);
+  if (access.write && *access.write != action)
+    waits[action].insert(*access.write);
+  access.reads.clear();
+  access.write = action;
+}
+
+std::pair<size_t, size_t> Exporter::openBlocks(unsigned src, unsigned dst) {
+  auto [at, isNew] = open.try_emplace({src, dst});
+  auto &[channel, sender, receiver] = at->second;
+  // A wait may take a nop, so that half of the steps are kept for them.
+  bool isFull =
+      !isNew && (blocks[src][sender].actions.size() * 2 >= mostSteps ||
+                 blocks[dst][receiver].actions.size() * 2 >= mostSteps);
+  if (isNew || isFull) {
+    // As many blocks of a rank and direction share a channel as may.
+    constexpr size_t mostPerChannel = 32;
+    auto count = [&](unsigned rank, bool isSend, size_t at) {
+      return size_t(
+          std::ranges::count_if(blocks[rank], [&](const OpenBlock &block) {
+            return (isSend ? block.sendPeer : block.receivePeer) >= 0 &&
+                   size_t(block.channel) == at;
+          }));
+    };
+    channel = isNew ? 0 : channel + 1;
+    while (count(src, true, channel) >= mostPerChannel ||
+           count(dst, false, channel) >= mostPerChannel)
+      ++channel;
+    numChannels = std::max(numChannels, int(channel) + 1);
+    sender = blocks[src].size();
+    blocks[src].push_back({int(dst), -1, int(channel), {}});
+    receiver = blocks[dst].size();
+    blocks[dst].push_back({-1, int(src), int(channel), {}});
+  }
+  return {sender, receiver};
+}
+
+void Exporter::add(const Step &step, unsigned number) {
+  for (const Send &send : step.sends)
+    if (send.payload == SendPayload::Input &&
+        locations.wasWritten(send.src, send.chunk))
+      keepsInputs = false;
+  std::vector<Transfer> transfers = transfersOf(step, number, locations);
+  std::vector<unsigned> receives;
+  for (const Transfer &transfer : transfers) {
+    auto [sender, receiver] = openBlocks(transfer.src, transfer.dst);
+    unsigned send = addAction({transfer.src, MscclType::Send, transfer.from,
+                               transfer.to, transfer.chunks, false},
+                              sender);
+    for (unsigned chunk : transfer.chunks)
+      noteRead(send, chunk);
+    receives.push_back(addAction(
+        {transfer.dst,
+         transfer.reduces ? MscclType::ReceiveReduceCopy : MscclType::Receive,
+         transfer.local, transfer.to, transfer.chunks, true},
+        receiver));
+  }
+  for (unsigned receive : receives)
+    for (unsigned chunk : actions[receive].chunks)
+      noteWrite(receive, chunk);
+}
+
+size_t Exporter::localBlock(unsigned rank) {
+  std::vector<OpenBlock> &all = blocks[rank];
+  if (all.empty() || all.back().sendPeer >= 0 || all.back().receivePeer >= 0 ||
+      all.back().actions.size() * 2 >= mostSteps)
+    all.push_back({-1, -1, 0, {}});
+  return all.size() - 1;
+}
+
+/// Copies inputs that nobody sends to where they are asked for.
+void Exporter::finish() {
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+    std::vector<unsigned> left;
+    for (unsigned chunk : collective.post().chunksOf(rank))
+      if (!locations.wasWritten(rank, chunk))
+        left.push_back(chunk);
+    for (size_t i = 0; i < left.size();) {
+      size_t count = 1;
+      Location from = locations.input(rank, left[i]);
+      Location to = locations.output(rank, left[i]);
+      while (i + count < left.size() && count < 64 &&
+             locations.input(rank, left[i + count]) == after(from, count) &&
+             locations.output(rank, left[i + count]) == after(to, count))
+        ++count;
+      addAction({rank,
+                 MscclType::Copy,
+                 from,
+                 to,
+                 {left.begin() + long(i), left.begin() + long(i + count)},
+                 true},
+                localBlock(rank));
+      i += count;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// What the action at `position` of `block` has to wait for: of each other
+/// block the last, unless an earlier one of its own block has waited for it.
+std::vector<unsigned> Exporter::neededWaits(const OpenBlock &block,
+                                            size_t position) const {
+  unsigned action = block.actions[position];
+  std::map<size_t, unsigned> last;
+  for (unsigned other : waits[action])
+    if (blockOf[other] != blockOf[action]) {
+      auto [at, isNew] = last.try_emplace(blockOf[other], other);
+      if (!isNew && positionOf[other] > positionOf[at->second])
+        at->second = other;
+    }
+  for (size_t before = 0; before < position; ++before)
+    for (unsigned other : waits[block.actions[before]])
+      if (auto at = last.find(blockOf[other]);
+          at != last.end() && positionOf[other] >= positionOf[at->second])
+        last.erase(at);
+  std::vector<unsigned> needed;
+  for (auto [number, other] : last)
+    needed.push_back(other);
+  return needed;
+}
+
+/// The numbers of all actions of a rank in their blocks, with nops counted.
+std::vector<int> Exporter::numberSteps(unsigned rank) const {
+  std::vector<int> stepOf(actions.size());
+  for (const OpenBlock &block : blocks[rank]) {
+    int next = 0;
+    for (size_t i = 0; i < block.actions.size(); ++i) {
+      size_t count = neededWaits(block, i).size();
+      next += count > 1 ? int(count - 1) : 0;
+      stepOf[block.actions[i]] = next++;
+    }
+  }
+  return stepOf;
+}
+
+MscclBlock Exporter::writeBlock(unsigned rank, size_t number,
+                                const std::vector<int> &stepOf) const {
+  const OpenBlock &open = blocks[rank][number];
+  MscclBlock block{{}, open.sendPeer, open.receivePeer, open.channel, {}};
+  for (size_t i = 0; i < open.actions.size(); ++i) {
+    const Action &action = actions[open.actions[i]];
+    std::vector<unsigned> needed = neededWaits(open, i);
+    MscclStep step{{},
+                   MscclType::Nop,
+                   action.src.buffer,
+                   action.dst.buffer,
+                   action.src.chunk,
+                   action.dst.chunk,
+                   int(action.chunks.size()),
+                   -1,
+                   -1,
+                   false};
+    for (size_t k = 0; k < needed.size(); ++k) {
+      step.waitsForBlock = int(blockOf[needed[k]]);
+      step.waitsForStep = stepOf[needed[k]];
+      if (k + 1 < needed.size())
+        block.steps.push_back(step);
+    }
+    step.type = action.type;
+    block.steps.push_back(step);
+  }
+  return block;
+}
+
+MscclAlgorithm Exporter::write() const {
+  MscclAlgorithm result{};
+  result.numChannels = numChannels;
+  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
+    MscclGpu gpu{{}, 0, 0, locations.numScratch(rank), {}};
+    std::vector<int> stepOf = numberSteps(rank);
+    for (size_t number = 0; number < blocks[rank].size(); ++number)
+      gpu.blocks.push_back(writeBlock(rank, number, stepOf));
+    for (const MscclBlock &block : std::vector(gpu.blocks))
+      for (const MscclStep &step : block.steps)
+        if (step.waitsForBlock >= 0)
+          gpu.blocks[step.waitsForBlock].steps[step.waitsForStep].isAwaited =
+              true;
+    result.gpus.push_back(std::move(gpu));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithms
+//===----------------------------------------------------------------------===//
+
+/// As files spell it for `dialect`; empty if they have no word for it.
+static std::string spelling(CollectiveKind kind, MscclDialect dialect) {
+  using enum CollectiveKind;
+  std::string name(collectiveName(kind));
+  if (kind == Gather || kind == Scatter || kind == Custom)
+    return "";
+  if (kind != ReduceScatter || dialect != MscclDialect::Original)
+    std::erase(name, '_');
+  return name;
+}
+
+Result<MscclAlgorithm> exchange::toMsccl(const Collective &collective,
+                                         const Schedule &schedule,
+                                         const MscclExportOptions &options) {
+  std::string name = spelling(collective.kind(), options.dialect);
+  if (name.empty())
+    return Error{"MSCCL has no '" + collective.name() + "'"};
+  Exporter exporter(collective, stepsPerBlock(options.dialect));
+  for (size_t i = 0; i < schedule.steps.size(); ++i)
+    exporter.add(schedule.steps[i], unsigned(i));
+  exporter.finish();
+  MscclAlgorithm result = exporter.write();
+  bool gathers = collective.kind() == CollectiveKind::AllGather;
+  bool scatters = collective.kind() == CollectiveKind::ReduceScatter;
+  auto ranks = int(collective.numRanks());
+  result.chunks = int(collective.chunks()) * (gathers ? ranks : 1);
+  for (MscclGpu &gpu : result.gpus) {
+    gpu.inputChunks = int(collective.chunks());
+    gpu.outputChunks = result.chunks / (scatters ? ranks : 1);
+  }
+  result.name = options.name;
+  result.collective = name;
+  result.protocol = options.protocol;
+  result.inPlace =
+      exporter.keepsInputs && collective.kind() != CollectiveKind::AllToAll;
+  result.outOfPlace = true;
+  result.minBytes = options.minBytes;
+  result.maxBytes = options.maxBytes;
+  Findings findings;
+  MscclCheckOptions check;
+  check.dialect = options.dialect;
+  check.root = collective.root();
+  if (!checkMsccl(result, check, findings))
+    return Error{"as an algorithm of MSCCL it is refused: " +
+                 findings.first().front().message};
+  return result;
+}

@@ -1,0 +1,88 @@
+//===- MscclExportTest.cpp - Schedules as files of MSCCL ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Data/BoxesOnRails.h"
+#include "Data/PaperTables.h"
+
+#include "sccl/Exchange/Msccl.h"
+#include "sccl/Model/Baselines.h"
+#include "sccl/Solver/Solver.h"
+
+using namespace sccl;
+using namespace sccl::exchange;
+
+/// Writes, reads and checks `implementation`.
+static void expectExport(const Implementation &implementation,
+                         MscclDialect dialect) {
+  MscclExportOptions options;
+  options.dialect = dialect;
+  Result<MscclAlgorithm> algorithm =
+      toMsccl(implementation.collective, implementation.schedule, options);
+  ASSERT_TRUE(algorithm) << implementation.collective.name() << ": "
+                         << algorithm.error();
+  Findings findings;
+  std::string text = printMsccl(*algorithm);
+  auto read = parseMsccl(text, findings);
+  ASSERT_TRUE(read) << findings.first().front().message;
+  MscclCheckOptions check;
+  check.dialect = dialect;
+  check.root = implementation.collective.root();
+  auto verdict = checkMsccl(*read, check, findings);
+  ASSERT_TRUE(verdict) << findings.first().front().message;
+  EXPECT_EQ(verdict->kind, implementation.collective.kind());
+  EXPECT_EQ(verdict->inPlace,
+            implementation.collective.kind() != CollectiveKind::AllToAll);
+  EXPECT_TRUE(verdict->outOfPlace);
+  EXPECT_EQ(printMsccl(*read), text);
+}
+
+TEST(MscclExport, RowsOfThePaper) {
+  auto rows = test::readPaperTables();
+  ASSERT_TRUE(rows) << rows.error();
+  unsigned count = 0;
+  for (const test::PaperRow &row : *rows) {
+    Result<Instance> instance = row.instance();
+    ASSERT_TRUE(instance) << instance.error();
+    CollectiveKind kind = instance->collective.kind();
+    if (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter)
+      continue;
+    SynthesisResult result = synthesize(*instance, {}, "auto");
+    auto *found = std::get_if<Satisfied>(&result.outcome);
+    ASSERT_TRUE(found) << reasonOf(result.outcome);
+    expectExport({instance->collective, found->schedule},
+                 MscclDialect::Original);
+    ++count;
+  }
+  EXPECT_GT(count, 20u);
+}
+
+TEST(MscclExport, RingsAndTrees) {
+  Topology boxes = test::boxesOnRails(2, 4, 3);
+  auto rings = findRings(boxes);
+  ASSERT_TRUE(rings) << rings.error();
+  using enum CollectiveKind;
+  for (CollectiveKind kind :
+       {AllGather, ReduceScatter, AllReduce, Broadcast, Reduce}) {
+    auto made = makeRingBaseline(boxes, *rings, kind, 2, /*root=*/5);
+    ASSERT_TRUE(made) << made.error();
+    expectExport(*made, MscclDialect::Nccl);
+  }
+  auto trees = findTrees(boxes, {{0, 1, 2, 3}, {4, 5, 6, 7}});
+  ASSERT_TRUE(trees) << trees.error();
+  auto made = makeTreeBaseline(boxes, *trees, 3);
+  ASSERT_TRUE(made) << made.error();
+  expectExport(*made, MscclDialect::Nccl);
+}
+
+TEST(MscclExport, Refused) {
+  auto gather = Collective::make(CollectiveKind::Gather, 2, 1);
+  EXPECT_EQ(toMsccl(*gather, {}, {}).error(), "MSCCL has no 'gather'");
+  auto broadcast = Collective::make(CollectiveKind::Broadcast, 2, 1);
+  EXPECT_EQ(toMsccl(*broadcast, {}, {}).error(),
+            "as an algorithm of MSCCL it is refused: output chunk 0 of rank 1 "
+            "lacks input chunk 0 of rank 0");
+}

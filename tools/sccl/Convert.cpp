@@ -1,0 +1,74 @@
+//===- Convert.cpp - sccl convert -----------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Schedules in the formats of other tools.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckMsccl.h"
+#include "Driver.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("convert",
+                              "Write a schedule as an algorithm of MSCCL");
+static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"),
+                                  cl::Required, cl::sub(command));
+static cl::opt<std::string> output(cl::Positional, cl::desc("OUT.xml"),
+                                   cl::Required, cl::sub(command));
+using exchange::MscclDialect;
+static cl::opt<MscclDialect> dialect("dialect", cl::desc("Who is to run it"),
+                                     cl::init(MscclDialect::Nccl),
+                                     mscclDialectValues(), cl::sub(command));
+static cl::opt<std::string> protocol("protocol",
+                                     cl::desc("Simple, LL or LL128"),
+                                     cl::init("Simple"), cl::sub(command));
+static cl::opt<std::string>
+    minBytes("min-bytes", cl::desc("Smallest call that is to take it"),
+             cl::init("0"), cl::sub(command));
+static cl::opt<std::string>
+    maxBytes("max-bytes",
+             cl::desc("Largest call that is to take it; 0 for no limit"),
+             cl::init("0"), cl::sub(command));
+
+bool driver::convertChosen() { return bool(command); }
+
+int driver::convertMain() {
+  if (!llvm::StringRef(input).ends_with(".mlir") || !isMscclFile(output))
+    return fail("expected a schedule in .mlir, and an .xml to write it to");
+  std::optional<uint64_t> least = parseBytes(minBytes.getValue());
+  std::optional<uint64_t> most = parseBytes(maxBytes.getValue());
+  if (!least || !most)
+    return fail("--min-bytes and --max-bytes must be sizes, such as 64KiB");
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
+  if (!module)
+    return BadInput;
+  auto schedules = module->getOps<coll::ScheduleOp>();
+  if (size_t count = std::distance(schedules.begin(), schedules.end());
+      count != 1)
+    return fail(input + " holds " + llvm::Twine(count) +
+                " schedules, expected one");
+  coll::ScheduleOp op = *schedules.begin();
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+  if (failed(problem))
+    return BadInput;
+  exchange::MscclExportOptions options{dialect, op.getSymName().str(), protocol,
+                                       *least, *most};
+  Result<exchange::MscclAlgorithm> algorithm =
+      exchange::toMsccl(problem->collective, coll::importSchedule(op), options);
+  if (!algorithm) {
+    op.emitError(algorithm.error());
+    return BadInput;
+  }
+  return writeFile(output, exchange::printMsccl(*algorithm)) ? Done : BadInput;
+}
