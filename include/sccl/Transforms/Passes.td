@@ -204,9 +204,11 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     `coll.put` by the sender, straight into the receiver's output where the chunk
     belongs there, else into scratch; if it is to be pulled, a `coll.get` by the
     receiver. A reduce brings the chunk to scratch, where the receiver's
-    `coll.local_reduce` takes it, `final` where it makes the chunk complete. No location is written twice in one launch, so only
-    true dependencies remain. Neighbouring chunks that one step moves between the
-    same ranks become one transfer.
+    `coll.local_reduce` takes it, `final` where it makes the chunk complete. No
+    location is written twice in one launch, so only true dependencies remain.
+    Neighbouring chunks that one step moves between the same ranks become one
+    transfer, and of a collective that does not reduce also those at even
+    distances; others may have to be joined with reductions first.
 
     With `through-scratch` no rank touches a peer's input or output: a put lands
     in scratch, from where the receiver copies to its output, and what a peer
@@ -214,7 +216,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
 
     With `double-buffer` each rank has its scratch twice, and launches take turns.
 
-    With `ll`, which implies both, scratch holds ll. A result that is
+    With `ll`, which implies both, scratch holds LL words. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
     on sends that are not pushed. See docs/Rationale/LL.md.
 
@@ -264,7 +266,8 @@ def RepeatTransfers : Pass<"coll-repeat-transfers", "::mlir::ModuleOp"> {
   let description = [{
     Transfers that follow each other in a channel, belong to one step, and are
     alike but for places that are at even distances in all their buffers, become
-    one transfer that is repeated (`times`). On hypercube:10 this halves the ops.
+    one transfer that is repeated (`times`). Where nothing is reduced,
+    `coll-lower-schedule` has made one op of most of them already.
 
     Expects programs as `coll-lower-schedule` or `coll-fuse-reductions` leaves
     them. `explain` prints what was joined, as a remark on each program.
