@@ -195,7 +195,9 @@ Step BlockwiseSchedule::exchangeBetween() const {
 Schedule BlockwiseSchedule::make() {
   Schedule schedule;
   if (parts == 0) {
-    schedule.steps = {exchangeWithin(), exchangeBetween()};
+    schedule.steps.push_back(exchangeWithin());
+    if (blocks.size() > 1)
+      schedule.steps.push_back(exchangeBetween());
     return schedule;
   }
   schedule.steps.push_back(within(SendAction::Reduce));
@@ -209,27 +211,37 @@ Schedule BlockwiseSchedule::make() {
   return schedule;
 }
 
+/// Adds the schedule with `parts` chunks for each place, if the checker takes
+/// it.
+static void addSchedule(const Topology &topology, const Blocks &blocks,
+                        unsigned parts, std::vector<Implementation> &result) {
+  Result<Collective> collective =
+      Collective::make(CollectiveKind::AllReduce, topology.numRanks(),
+                       std::max(unsigned(blocks.front().size()) * parts, 1u));
+  if (!collective)
+    return;
+  Schedule schedule = BlockwiseSchedule(blocks, parts).make();
+  fitRounds(schedule, topology);
+  schedule.normalize();
+  if (!checkSchedule(topology, *collective, schedule))
+    result.push_back({std::move(*collective), std::move(schedule)});
+}
+
 std::vector<Implementation> advice::blockwiseAllReduces(const Fabric &fabric) {
   const Topology &topology = fabric.topology;
   std::vector<Implementation> result;
+  Blocks whole(1);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    whole.front().push_back(rank);
+  if (areAllJoined(topology, whole.front()))
+    addSchedule(topology, whole, 0, result);
   std::set<double> latencies(fabric.timing.latencies.begin(),
                              fabric.timing.latencies.end());
   for (double latency : latencies) {
     Blocks blocks = findBlocks(fabric, latency);
-    if (blocks.empty())
-      continue;
-    for (unsigned parts : {0u, 1u, unsigned(blocks.size())}) {
-      Result<Collective> collective = Collective::make(
-          CollectiveKind::AllReduce, topology.numRanks(),
-          std::max(unsigned(blocks.front().size()) * parts, 1u));
-      if (!collective)
-        continue;
-      Schedule schedule = BlockwiseSchedule(blocks, parts).make();
-      fitRounds(schedule, topology);
-      schedule.normalize();
-      if (!checkSchedule(topology, *collective, schedule))
-        result.push_back({std::move(*collective), std::move(schedule)});
-    }
+    if (!blocks.empty())
+      for (unsigned parts : {0u, 1u, unsigned(blocks.size())})
+        addSchedule(topology, blocks, parts, result);
   }
   return result;
 }

@@ -61,3 +61,13 @@ TEST(Blockwise, NoneWithoutBlocks) {
   alike.timing.latencies.assign(alike.topology.links().size(), 2);
   EXPECT_TRUE(advice::blockwiseAllReduces(alike).empty());
 }
+
+TEST(Blockwise, OneStepWhereAllAreJoined) {
+  Result<Topology> mesh = makeBuiltinTopology("mesh:5");
+  ASSERT_TRUE(bool(mesh));
+  Fabric fabric{*mesh, Timing::uniform(*mesh, 1, 1), 1};
+  std::vector<Implementation> found = advice::blockwiseAllReduces(fabric);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].schedule.steps.size(), 1u);
+  EXPECT_EQ(found[0].schedule.numSends(), 20u);
+}
