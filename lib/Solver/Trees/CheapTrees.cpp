@@ -8,6 +8,7 @@
 #include "CheapTrees.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace sccl;
 using namespace sccl::trees;
@@ -64,6 +65,17 @@ TreeSearch::TreeSearch(const CellGraph &graph, unsigned steps)
   }
 }
 
+void TreeSearch::startFrom(const TreeSearch &coarser) {
+  const Classes &ranks = graph.refinement().ranks;
+  const Classes &before = coarser.graph.refinement().ranks;
+  for (const Arrivals &known : coarser.pool) {
+    Arrivals arrivals(graph.numCells());
+    for (unsigned cell = 0; cell < graph.numCells(); ++cell)
+      arrivals[cell] = known[before.classOf[ranks.firsts[cell]]];
+    remember(arrivals);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
@@ -88,14 +100,6 @@ double TreeSearch::priceOf(const Arrivals &arrivals) const {
   return sum;
 }
 
-/// Of a cell and of those that may get the chunk from it.
-double TreeSearch::costAround(unsigned cell, const Arrivals &arrivals) const {
-  double sum = 0;
-  for (unsigned other : affected[cell])
-    sum += costOf(other, arrivals);
-  return sum;
-}
-
 std::vector<unsigned> TreeSearch::edgesOf(const Arrivals &arrivals,
                                           const EdgePrices &at) const {
   std::vector<unsigned> result(graph.numCells(), none);
@@ -116,25 +120,60 @@ std::vector<unsigned> TreeSearch::edgesOf(const Arrivals &arrivals,
 // Moves
 //===----------------------------------------------------------------------===//
 
+/// What `cell` and those that may get the chunk from it cost together, for each
+/// step of `cell`. Writes to `costs`, by step.
+void TreeSearch::costsOfSteps(unsigned cell, const Arrivals &arrivals,
+                              std::vector<double> &costs) const {
+  costs.assign(steps + 1, 0);
+  for (unsigned other : affected[cell]) {
+    unsigned arrival = arrivals[other];
+    if (other == cell || arrival == 0)
+      continue;
+    double without = outOfReach, over = outOfReach;
+    for (unsigned edge : graph.into(other)) {
+      const CellGraph::Edge &e = graph.edges()[edge];
+      double &least = e.from == cell ? over : without;
+      if (e.from == cell || arrivals[e.from] < arrival)
+        least = std::min(least, prices->at(e.linkClass, arrival));
+    }
+    double size = graph.sizeOf(other);
+    for (unsigned step = 1; step <= steps; ++step)
+      costs[step] +=
+          size * (step < arrival ? std::min(over, without) : without);
+  }
+  for (unsigned step = 1; step <= steps; ++step) {
+    double least = outOfReach;
+    for (unsigned edge : graph.into(cell)) {
+      const CellGraph::Edge &e = graph.edges()[edge];
+      if (arrivals[e.from] < step)
+        least = std::min(least, prices->at(e.linkClass, step));
+    }
+    costs[step] += least * graph.sizeOf(cell);
+  }
+}
+
+/// Moves a cell to its best step. Returns whether that helped.
+bool TreeSearch::settle(unsigned cell, Arrivals &arrivals,
+                        std::vector<double> &costs) const {
+  if (graph.isSource(cell))
+    return false;
+  costsOfSteps(cell, arrivals, costs);
+  uint8_t best = arrivals[cell];
+  double least = costs[best] - tolerance;
+  for (unsigned step = 1; step <= steps; ++step)
+    if (costs[step] < least) {
+      least = costs[step] - tolerance;
+      best = uint8_t(step);
+    }
+  return std::exchange(arrivals[cell], best) != best;
+}
+
 /// Moves each cell to its best step in turn. Returns whether that helped.
 bool TreeSearch::moveOne(Arrivals &arrivals) const {
   bool helped = false;
-  for (unsigned cell = 0; cell < graph.numCells(); ++cell) {
-    if (graph.isSource(cell))
-      continue;
-    uint8_t best = arrivals[cell];
-    double least = costAround(cell, arrivals) - tolerance;
-    for (unsigned step = 1; step <= steps; ++step) {
-      arrivals[cell] = uint8_t(step);
-      double cost = costAround(cell, arrivals);
-      if (cost < least) {
-        least = cost - tolerance;
-        best = uint8_t(step);
-        helped = true;
-      }
-    }
-    arrivals[cell] = best;
-  }
+  std::vector<double> costs;
+  for (unsigned cell = 0; cell < graph.numCells(); ++cell)
+    helped |= settle(cell, arrivals, costs);
   return helped;
 }
 

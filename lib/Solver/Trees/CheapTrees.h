@@ -51,6 +51,9 @@ class TreeSearch {
 public:
   TreeSearch(const CellGraph &graph, unsigned steps);
 
+  /// Starts from the trees that `coarser` knows, whose cells these are parts
+  /// of.
+  void startFrom(const TreeSearch &coarser);
   /// Trees that cost less than `limit`, the cheapest first, at most a few.
   std::vector<CellTree> find(const EdgePrices &prices, double limit,
                              const Deadline &deadline);
@@ -65,7 +68,10 @@ public:
 private:
   double costOf(unsigned cell, const Arrivals &arrivals) const;
   double priceOf(const Arrivals &arrivals) const;
-  double costAround(unsigned cell, const Arrivals &arrivals) const;
+  void costsOfSteps(unsigned cell, const Arrivals &arrivals,
+                    std::vector<double> &costs) const;
+  bool settle(unsigned cell, Arrivals &arrivals,
+              std::vector<double> &costs) const;
   bool moveOne(Arrivals &arrivals) const;
   bool moveTwo(Arrivals &arrivals) const;
   void descend(Arrivals &arrivals, const Deadline &deadline) const;

@@ -42,7 +42,7 @@ trees::spanningElements(const std::vector<Permutation> &group,
 void trees::chooseGroup(PackingProblem &problem) {
   unsigned ranks = problem.topology.numRanks();
   // Of fewer ranks all trees can be looked at, and fewer chunks will do.
-  constexpr unsigned many = 16;
+  constexpr unsigned many = 12;
   constexpr size_t mostElements = 128;
   bool isRooted = problem.kind == CollectiveKind::Broadcast;
   std::vector<Permutation> symmetries;
@@ -59,8 +59,8 @@ void trees::chooseGroup(PackingProblem &problem) {
   problem.generators = spanningElements(problem.group, ranks);
 }
 
-/// Finer cells than this are not looked at.
-static constexpr unsigned maxCells = 40;
+/// More cells than this are looked at only where each rank is one.
+static constexpr unsigned maxCells = 40, maxSingleCells = 128;
 
 struct TreePacking::Origin {
   Meeting at; ///< of one rank, but for reductions
@@ -145,26 +145,41 @@ static std::optional<unsigned> nextApart(const Classes &ranks) {
   return best;
 }
 
-/// Adds finer graphs than the last ones. Returns false if there are none.
-bool TreePacking::addLevel(Origin &origin) {
+/// The first cells to look at, or finer ones than the last. Nothing if there
+/// are none.
+std::optional<Refinement> TreePacking::nextCells(Origin &origin) const {
   const Topology &topology = problem.topology;
-  if (origin.isFinest)
-    return false;
-  std::optional<Refinement> cells;
   if (origin.outward.empty()) {
     std::vector<uint64_t> ranks(topology.numRanks());
     for (unsigned rank : origin.at.ranks)
       ranks[rank] = 1;
-    cells = refine(topology, ranks, limitKeys);
-  } else {
-    const Refinement &last = origin.outward.back()->refinement();
-    std::optional<unsigned> apart = nextApart(last.ranks);
-    if (apart)
-      cells = refine(topology, last, {*apart});
-    if (!apart || cells->ranks.count() > maxCells) {
-      origin.isFinest = true;
-      return false;
-    }
+    return refine(topology, ranks, limitKeys);
+  }
+  const Refinement &last = origin.outward.back()->refinement();
+  std::optional<unsigned> apart = nextApart(last.ranks);
+  if (!apart)
+    return std::nullopt;
+  Refinement cells = refine(topology, last, {*apart});
+  if (cells.ranks.count() <= maxCells)
+    return cells;
+  origin.isFinest = true;
+  if (problem.kind != CollectiveKind::Broadcast ||
+      topology.numRanks() > maxSingleCells)
+    return std::nullopt;
+  std::vector<unsigned> all(topology.numRanks());
+  std::iota(all.begin(), all.end(), 0u);
+  return refine(topology, last, all);
+}
+
+/// Adds finer graphs than the last ones. Returns false if there are none.
+bool TreePacking::addLevel(Origin &origin) {
+  const Topology &topology = problem.topology;
+  std::optional<Refinement> cells;
+  if (!origin.isFinest)
+    cells = nextCells(origin);
+  if (!cells) {
+    origin.isFinest = true;
+    return false;
   }
   bool reduces = problem.kind == CollectiveKind::AllReduce;
   origin.outward.push_back(std::make_unique<CellGraph>(
@@ -172,7 +187,12 @@ bool TreePacking::addLevel(Origin &origin) {
   auto &spreads = origin.spreads.emplace_back();
   auto &gathers = origin.gathers.emplace_back();
   if (!reduces) {
-    spreads.try_emplace(problem.steps, *origin.outward.back(), problem.steps);
+    auto &spread =
+        spreads
+            .try_emplace(problem.steps, *origin.outward.back(), problem.steps)
+            .first->second;
+    if (origin.spreads.size() > 1)
+      spread.startFrom(origin.spreads.end()[-2].begin()->second);
     return true;
   }
   origin.inward.push_back(std::make_unique<CellGraph>(

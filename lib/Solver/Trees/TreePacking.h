@@ -74,6 +74,7 @@ private:
 
   void addOrigin(Meeting at, unsigned demand, int64_t share);
   void addMeetings(unsigned rank, bool alsoOfSeveral);
+  std::optional<Refinement> nextCells(Origin &origin) const;
   bool addLevel(Origin &origin);
   bool price(Origin &origin, const TreePrices &prices,
              const Deadline &deadline);

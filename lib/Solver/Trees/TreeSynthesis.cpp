@@ -93,6 +93,13 @@ static double packedCost(Kind kind, const Rational &cost, unsigned ranks) {
   return cost.toDouble() * (kind == Kind::ReduceScatter ? ranks : 1);
 }
 
+/// So much that something is left for whole chunks.
+static Deadline mostOf(SearchLimits limits) {
+  limits.maxWork -= limits.maxWork / 4;
+  limits.timeoutSeconds *= 0.75;
+  return Deadline(limits);
+}
+
 std::optional<Implementation>
 TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   constexpr double tolerance = 1e-9;
@@ -103,7 +110,7 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
     below = packedCost(state->kind, *wanted.below, ranks);
   TreePacking packing(state->problemWith(wanted.steps, wanted.pipelined),
                       deadline);
-  std::optional<double> value = packing.generate(std::nullopt, deadline);
+  std::optional<double> value = packing.generate(std::nullopt, mostOf(limits));
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
   Kind kind = packedKind(state->kind);
