@@ -48,6 +48,7 @@ public:
 
 private:
   void glance(uint64_t work);
+  void shorten(uint64_t work);
   void searchAll(uint64_t work, bool isFirst);
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
   std::vector<unsigned> openSteps(bool isFirst) const;
@@ -60,7 +61,9 @@ private:
   double gapAt(unsigned steps) const;
   /// More ranks than engines take that look at one C and R.
   bool isVast() const { return problem.topology.numRanks() > 16; }
+  static constexpr double smallGap = 1.25;
   bool isWorthImproving(unsigned steps) const;
+  bool isCloseEnough(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
   void report(bool isOver);
 
@@ -115,15 +118,18 @@ double FrontierSearch::gapAt(unsigned steps) const {
 }
 
 /// Between two points of an all_reduce nothing proves that there is no third,
-/// and searches for it are long: they are made where much can be gained. So are
-/// all searches on dozens of ranks, where trees come close.
+/// and searches for it are long: they are made where much can be gained.
 bool FrontierSearch::isWorthImproving(unsigned steps) const {
-  constexpr double smallGap = 1.25, smallGapOfMany = 1.05;
-  if (options.thorough)
-    return true;
-  if (problem.family.kind == CollectiveKind::AllReduce)
-    return gapAt(steps) > smallGap;
-  return !isVast() || gapAt(steps) > smallGapOfMany;
+  return problem.family.kind != CollectiveKind::AllReduce || options.thorough ||
+         gapAt(steps) > smallGap;
+}
+
+/// On many ranks all searches are long, and trees come close.
+bool FrontierSearch::isCloseEnough(unsigned steps) const {
+  bool isReduction = problem.family.kind == CollectiveKind::AllReduce;
+  if (options.thorough || !problem.hasManyRanks() || (isReduction && !isVast()))
+    return false;
+  return gapAt(steps) <= (isReduction ? smallGap : isVast() ? 1.05 : 1.01);
 }
 
 void FrontierSearch::add(std::optional<FrontierPoint> point) {
@@ -175,6 +181,22 @@ void FrontierSearch::glance(uint64_t work) {
     atEach([&](unsigned steps) { return compositions.at(steps, work); });
 }
 
+/// Trees have as many chunks as their fractions need. Where engines are quick,
+/// others may meet the bound with fewer.
+void FrontierSearch::shorten(uint64_t work) {
+  if (isVast() || options.k)
+    return;
+  for (auto &[steps, point] : found) {
+    const std::optional<LowerBound> &bound = bounds.at(steps);
+    if (problem.deadline.isOver() || !bound ||
+        bound->value != point.bandwidth())
+      continue;
+    auto shorter = searches[steps].withFewerChunks(*bound, point, work);
+    if (shorter)
+      point = std::move(*shorter);
+  }
+}
+
 /// The numbers of steps to look at. A number is left out only for a schedule
 /// that is there: a bound alone may be out of reach with fewer steps, and be
 /// reached with more.
@@ -182,8 +204,7 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
   std::vector<unsigned> open;
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
     if (!isSettled(steps) &&
-        (isFirst || (searches[steps].isWorthMore() &&
-                     (!isVast() || isWorthImproving(steps)))))
+        (isFirst || (searches[steps].isWorthMore() && !isCloseEnough(steps))))
       open.push_back(steps);
   if (!isFirst)
     std::ranges::stable_sort(open, std::ranges::greater(),
@@ -194,7 +215,8 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
 /// For all candidates of one number of steps that do not meet the bound, when
 /// each gets `work`.
 uint64_t FrontierSearch::stepWork(unsigned steps, uint64_t work) const {
-  return isWorthImproving(steps) ? std::min(2 * work, options.stepWork) : 0;
+  bool isWorth = isWorthImproving(steps) && !isCloseEnough(steps);
+  return isWorth ? std::min(2 * work, options.stepWork) : 0;
 }
 
 /// Searches the steps of `batch` at once. What one finds may make the search
@@ -256,7 +278,7 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
     if (isSettled(steps))
       continue;
     if (std::optional<Rational> known = knownAt(steps);
-        known && (!isFirst || isVast()))
+        known && (!isFirst || problem.hasManyRanks()))
       bounds.strengthen(steps, *known, work);
     if (!isSettled(steps))
       batch.push_back(steps);
@@ -282,6 +304,7 @@ Frontier FrontierSearch::run() {
   bounds.findThroughput(options.probeWork);
   glance(firstWork);
   bounds.find(options.probeWork);
+  shorten(firstWork);
   report(/*isOver=*/false);
   uint64_t work = std::min(firstWork, options.probeWork);
   searchAll(work, /*isFirst=*/true);

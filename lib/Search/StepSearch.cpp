@@ -244,7 +244,9 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
   if (problem().options.engine != "auto" || meeting.empty() ||
       (isTree && meeting.front().rounds == steps))
     return std::nullopt;
-  uint64_t usual = std::exchange(probeWork, problem().options.probeWork);
+  // Where trees have come close, they are not waited for as long.
+  uint64_t most = problem().options.probeWork / (hasGlance ? 16 : 1);
+  uint64_t usual = std::exchange(probeWork, std::max(probeWork, most));
   Point point;
   for (const auto &backend : solverBackends())
     if (!point && isBrief(*backend, problem(), steps))
@@ -256,7 +258,12 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
 /// The cheapest that a packing of trees gives, for all C and R at once. C
 /// follows the number of ranks where each has chunks of its own.
 StepSearch::Point StepSearch::fromTrees() {
-  constexpr uint64_t treeWork = 5'000'000, maxSends = uint64_t(1) << 22;
+  // From one root each rank is looked at for itself at last, which is slow.
+  CollectiveKind kind = problem().family.kind;
+  bool isRooted =
+      kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
+  const uint64_t treeWork = isRooted ? 2'000'000 : 5'000'000;
+  constexpr uint64_t maxSends = uint64_t(1) << 22;
   if (std::exchange(triedTrees, true) || !problem().wantsTrees())
     return std::nullopt;
   if (problem().options.watch)
@@ -268,7 +275,7 @@ StepSearch::Point StepSearch::fromTrees() {
                           ? FrontierOptions::maxMaxChunks / scale
                           : maxChunks;
   // An all_reduce has some for each rank.
-  if (problem().family.kind == CollectiveKind::AllReduce)
+  if (kind == CollectiveKind::AllReduce)
     maxChunks = std::min(maxChunks, FrontierOptions::maxMaxChunks / scale /
                                         problem().topology.numRanks());
   TreeSynthesis::Wanted wanted{steps, maxChunks, maxExact, maxSends, best};
@@ -373,6 +380,19 @@ StepSearch::Point StepSearch::glance(std::optional<Rational> known) {
   Point found = problem().hasManyRanks() ? fromTrees() : std::nullopt;
   hasGlance = found.has_value();
   return found;
+}
+
+StepSearch::Point StepSearch::withFewerChunks(const LowerBound &bound,
+                                              const FrontierPoint &known,
+                                              uint64_t work) {
+  least = bound.value;
+  best.reset();
+  probeWork = work;
+  std::vector<Candidate> candidates = meetingBound();
+  std::erase_if(candidates, [&](const Candidate &candidate) {
+    return candidate.chunks >= known.chunks;
+  });
+  return searchInOrder(candidates, problem().options.engine);
 }
 
 StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,

@@ -82,6 +82,11 @@ public:
   /// What takes little and needs no bound: a schedule cheaper than `known`, if
   /// trees give one on a topology of many ranks.
   std::optional<FrontierPoint> glance(std::optional<Rational> known);
+  /// One that meets `bound`, as `known` does, with a smaller C, for at most
+  /// `work` each of a few C.
+  std::optional<FrontierPoint> withFewerChunks(const LowerBound &bound,
+                                               const FrontierPoint &known,
+                                               uint64_t work);
   /// Looks for a schedule cheaper than `known` (of as many steps or fewer) with
   /// up to `probeWork` for one candidate, and about `stepWork` for all that do
   /// not meet `bound`. Returns the cheapest found.

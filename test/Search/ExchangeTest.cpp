@@ -13,12 +13,13 @@
 
 using namespace sccl;
 
-/// Three boxes of eight ranks, joined by a rail for each.
-static Topology boxesOnRails() {
-  Topology topology("boxes", 24);
-  std::vector<std::vector<unsigned>> ports(4 * 24);
-  for (unsigned a = 0; a < 24; ++a)
-    for (unsigned b = 0; b < 24; ++b) {
+/// Boxes of eight ranks, joined by a rail for each.
+static Topology boxesOnRails(unsigned boxes, unsigned inBox) {
+  unsigned ranks = 8 * boxes;
+  Topology topology("boxes", ranks);
+  std::vector<std::vector<unsigned>> ports(4 * ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b) {
       bool sameBox = a / 8 == b / 8;
       if (a == b || (!sameBox && a % 8 != b % 8))
         continue;
@@ -27,13 +28,13 @@ static Topology boxesOnRails() {
       ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
     }
   for (unsigned i = 0; i < ports.size(); ++i)
-    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? 6 : 1));
+    EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : 1));
   return topology;
 }
 
 TEST(Exchange, EachNumberOfStepsHasASchedule) {
   // Without limits of time or work: it ends by itself.
-  Topology topology = boxesOnRails();
+  Topology topology = boxesOnRails(3, 6);
   FrontierOptions options;
   options.maxSteps = 6;
   auto frontier =
@@ -52,6 +53,35 @@ TEST(Exchange, EachNumberOfStepsHasASchedule) {
     EXPECT_LE(point.bandwidth().toDouble(),
               point.bound->value->toDouble() * 1.25);
   }
+}
+
+TEST(Exchange, BroadcastsToBoxesThatDiffer) {
+  // The boxes of 40 ranks get chunks at other times each, over other rails.
+  for (unsigned boxes : {2, 5}) {
+    Topology topology = boxesOnRails(boxes, 7);
+    FrontierOptions options;
+    options.maxSteps = 4;
+    auto frontier =
+        searchFrontier(topology, {CollectiveKind::Broadcast}, options);
+    ASSERT_TRUE(frontier) << frontier.error();
+    ASSERT_EQ(frontier->points.size(), 3u);
+    for (const FrontierPoint &point : frontier->points) {
+      ASSERT_TRUE(point.bound && point.bound->value);
+      EXPECT_LE(point.bandwidth().toDouble(),
+                point.bound->value->toDouble() * 1.05);
+    }
+  }
+}
+
+TEST(Exchange, FewChunksWhereTheyMeetTheBound) {
+  FrontierOptions options;
+  options.maxSteps = 3;
+  auto frontier =
+      searchFrontier(boxesOnRails(2, 9), {CollectiveKind::AllGather}, options);
+  ASSERT_TRUE(frontier) << frontier.error();
+  ASSERT_EQ(frontier->points.size(), 2u);
+  EXPECT_EQ(frontier->points[1].bandwidth(), Rational(3, 2));
+  EXPECT_EQ(frontier->points[1].chunks, 2u);
 }
 
 TEST(Exchange, AllReduceInOneStepOnManyRanks) {
