@@ -1,6 +1,6 @@
 // RUN: sccl-opt %s -coll-cut-into-pieces="pieces=3 distance=1" -coll-check-schedule | FileCheck %s
 // RUN: sccl-opt %s -coll-cut-into-pieces="pieces=3 distance=2" -coll-check-schedule | FileCheck %s --check-prefix=APART
-// RUN: sccl-opt %s -coll-cut-into-pieces=pieces=5 -coll-check-schedule | FileCheck %s --check-prefix=USUAL
+// RUN: sccl-opt %s -coll-cut-into-pieces=pieces=7 -coll-check-schedule | FileCheck %s --check-prefix=USUAL
 // RUN: sccl-opt %s -coll-cut-into-pieces=pieces=1 | FileCheck %s --check-prefix=WHOLE
 // RUN: sccl-opt %s -sccl-lower=pieces=3 -o /dev/null
 // RUN: not sccl-opt %s -coll-cut-into-pieces=pieces=0 2>&1 | FileCheck %s --check-prefix=ZERO
@@ -41,12 +41,12 @@ coll.topology @line ranks = 3 {
 // APART-NEXT:   coll.send 2 over 0 -> 1
 // APART-NEXT: }
 
-// Usually three other pieces leave before the first goes on.
-// USUAL:      coll.send 3 over 0 -> 1
+// Usually five other pieces leave before the first goes on.
+// USUAL:      coll.send 5 over 0 -> 1
 // USUAL-NEXT: }
 // USUAL-NEXT: coll.step rounds = 1 {
 // USUAL-NEXT:   coll.send 0 over 1 -> 2
-// USUAL-NEXT:   coll.send 4 over 0 -> 1
+// USUAL-NEXT:   coll.send 6 over 0 -> 1
 // USUAL-NEXT: }
 
 // WHOLE: coll.schedule @relay of broadcast on @line chunks = 1 root = 0 {

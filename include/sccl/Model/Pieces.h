@@ -30,7 +30,7 @@ namespace sccl {
 /// too many chunks, steps or sends.
 Result<Implementation> cutIntoPieces(const Implementation &implementation,
                                      const Topology &topology, unsigned pieces,
-                                     unsigned distance = 4);
+                                     unsigned distance = 6);
 
 } // namespace sccl
 

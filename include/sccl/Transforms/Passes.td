@@ -116,8 +116,8 @@ def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
     Every chunk becomes `pieces` chunks, and piece p is in step s of the original
     in step `distance` * s + p. So all steps of the original are under way at
     once, each for another piece: what takes time is then the load of the fullest
-    limit, not the sum of the steps. For large messages. At a distance of 4 the
-    latencies of three pieces pass while others are on the links; 1 makes fewer
+    limit, not the sum of the steps. For large messages. At a distance of 6 the
+    latencies of five pieces pass while others are on the links; 1 makes fewer
     steps.
 
     A pipelined schedule (one with a `period`) says what one piece does, and is
@@ -133,7 +133,7 @@ def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
   }];
   let options = [
     Lowering_pieces,
-    Option<"distance", "distance", "unsigned", "4",
+    Option<"distance", "distance", "unsigned", "6",
            "Steps from one step of a piece to its next">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
