@@ -410,7 +410,7 @@ double TimedBound::mostBytes(double microseconds, const Deadline &deadline) {
 
 double TimedBound::leastTime(double bytes, double known, double reached,
                              const Deadline &deadline) {
-  constexpr unsigned most = 5;
+  constexpr unsigned most = 8;
   constexpr double closeEnough = 1.01;
   if (!model->problem)
     return known;
