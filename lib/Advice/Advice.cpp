@@ -332,3 +332,20 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
   improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
   return advice;
 }
+
+Result<std::vector<SizeAdvice>> sccl::timesOf(
+    mlir::MLIRContext &context, const Fabric &fabric,
+    const Implementation &implementation, const std::vector<uint64_t> &sizes,
+    const std::vector<LoweringWay> &ways, const SearchLimits &limits) {
+  Deadline deadline(limits);
+  Advice advice;
+  advice.candidates = advice::candidatesOf(implementation, fabric.topology);
+  for (uint64_t bytes : sizes)
+    advice.sizes.push_back(
+        {bytes, 0, "", std::numeric_limits<double>::infinity(), 0});
+  Adviser adviser(context, fabric, deadline, advice);
+  adviser.choose();
+  if (std::optional<Error> error = adviser.tryAll(ways))
+    return *error;
+  return std::move(advice.sizes);
+}

@@ -248,3 +248,11 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
   found.candidates = inPieces(candidates, pipelined.take());
   return found;
 }
+
+std::vector<Candidate> advice::candidatesOf(const Implementation &whole,
+                                            const Topology &topology) {
+  PipelinedCandidates pipelined(topology);
+  if (whole.schedule.steps.size() > 1)
+    pipelined.add(overlapped(whole, topology), std::nullopt);
+  return inPieces({{whole, 1, 0, std::nullopt}}, pipelined.take());
+}

@@ -29,6 +29,11 @@ Result<Found> findCandidates(const Fabric &fabric,
                              const FrontierOptions &options,
                              const Deadline &deadline);
 
+/// `whole` step by step, and with overlapping steps in every number of pieces
+/// that may be worth it.
+std::vector<Candidate> candidatesOf(const Implementation &whole,
+                                    const Topology &topology);
+
 } // namespace sccl::advice
 
 #endif // SCCL_LIB_ADVICE_CANDIDATES_H

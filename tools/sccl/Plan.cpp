@@ -14,6 +14,7 @@
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Advice/MachineTiming.h"
+#include "sccl/Model/Baselines.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -82,6 +83,10 @@ static cl::opt<double>
             cl::desc("Limit of everything in seconds; then the "
                      "best so far is printed"),
             cl::sub(planCommand()));
+static cl::opt<bool> withBaselines(
+    "baselines",
+    cl::desc("Also what NCCL's rings take, and for all_reduce its trees"),
+    cl::sub(planCommand()));
 static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
@@ -95,6 +100,13 @@ namespace {
 struct NamedFabric {
   Fabric fabric;
   std::vector<std::string> assumptions;
+  RankGroups boxes; ///< the ranks of each
+};
+
+/// What NCCL would run, by name.
+struct Baseline {
+  std::string name;
+  std::vector<SizeAdvice> sizes;
 };
 } // namespace
 
@@ -135,7 +147,8 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
   MachineTiming timing = timingOf(*derivation, given);
   return NamedFabric{{derivation->topology, std::move(timing.timing),
                       1 / (derivation->quantum.toDouble() * 1e3)},
-                     std::move(timing.assumptions)};
+                     std::move(timing.assumptions),
+                     ranksByBox(machine)};
 }
 
 static std::optional<NamedFabric>
@@ -144,7 +157,9 @@ loadPlainTopology(const LatencyByKind &given) {
     fail("--bandwidth must be more than 0, and finite");
     return std::nullopt;
   }
-  std::optional<Topology> topology = loadTopology(topologyName);
+  RankGroups boxes;
+  std::optional<Topology> topology =
+      loadTopology(topologyName, /*where=*/nullptr, &boxes);
   if (!topology)
     return std::nullopt;
   auto it = given.find("");
@@ -153,7 +168,8 @@ loadPlainTopology(const LatencyByKind &given) {
   NamedFabric result{{*topology,
                       Timing::uniform(*topology, latency, bandwidth * 1e3),
                       1 / (bandwidth * 1e3)},
-                     {}};
+                     {},
+                     std::move(boxes)};
   if (!isGiven)
     result.assumptions.push_back(
         llvm::formatv("latency of {0} us for each link (assumed)", latency));
@@ -236,12 +252,15 @@ static std::string nameOf(const Candidate &candidate) {
                        schedule.steps.size(), schedule.rounds());
 }
 
-static void printTable(const Advice &advice, const Advice *intact) {
+static void printTable(const Advice &advice, const Advice *intact,
+                       const std::vector<Baseline> &baselines) {
   llvm::outs() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us",
                                 "bound us", "gap");
   if (intact)
     llvm::outs() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us",
                                   "its bound us", "loss");
+  for (const Baseline &baseline : baselines)
+    llvm::outs() << llvm::formatv("{0,14}", baseline.name + " us");
   llvm::outs() << "   schedule\n";
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     const SizeAdvice &size = advice.sizes[i];
@@ -254,12 +273,16 @@ static void printTable(const Advice &advice, const Advice *intact) {
           "{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds, before.bound,
           size.microseconds / before.microseconds - 1);
     }
+    for (const Baseline &baseline : baselines)
+      llvm::outs() << llvm::formatv("{0,14:f1}",
+                                    baseline.sizes[i].microseconds);
     llvm::outs() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
                  << (size.isSimulated() ? size.way : "estimated") << '\n';
   }
 }
 
-static void printJson(const Advice &advice, const Advice *intact) {
+static void printJson(const Advice &advice, const Advice *intact,
+                      const std::vector<Baseline> &baselines) {
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     const SizeAdvice &size = advice.sizes[i];
     const Candidate &candidate = advice.candidates[size.candidate];
@@ -282,15 +305,18 @@ static void printJson(const Advice &advice, const Advice *intact) {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;
     }
+    for (const Baseline &baseline : baselines)
+      object[baseline.name + "_microseconds"] = baseline.sizes[i].microseconds;
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
   }
 }
 
 /// With what the intact machine takes, if parts are lost.
 static void print(const NamedFabric &named, const CollectiveFamily &family,
-                  const Advice &advice, const Advice *intact) {
+                  const Advice &advice, const Advice *intact,
+                  const std::vector<Baseline> &baselines) {
   if (json)
-    return printJson(advice, intact);
+    return printJson(advice, intact, baselines);
   llvm::outs() << family.name() << " on " << named.fabric.topology.name()
                << ", " << named.fabric.topology.numRanks() << " ranks";
   if (!family.groups.empty())
@@ -298,7 +324,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   llvm::outs() << '\n';
   for (const std::string &line : named.assumptions)
     llvm::outs() << "  " << line << '\n';
-  printTable(advice, intact);
+  printTable(advice, intact, baselines);
   llvm::outs() << "frontier "
                << (advice.frontier.complete ? "complete: " : "incomplete: ")
                << advice.frontier.why << '\n';
@@ -361,6 +387,44 @@ givenFamily(const std::vector<NamedFabric> &fabrics) {
   return chooseFamily(choice, fabrics.back().fabric.topology.numRanks());
 }
 
+/// The schedules of NCCL for `family`, by name; those that there are.
+static std::vector<std::pair<std::string, Implementation>>
+makeBaselines(const NamedFabric &named, const CollectiveFamily &family) {
+  const Topology &topology = named.fabric.topology;
+  std::vector<std::pair<std::string, Implementation>> result;
+  if (!family.isPlain())
+    return result;
+  if (auto rings = findRings(topology))
+    if (auto made = makeRingBaseline(topology, *rings, family.kind,
+                                     /*chunksPerRing=*/1, family.root))
+      result.emplace_back("ring", std::move(*made));
+  if (family.kind == CollectiveKind::AllReduce)
+    if (auto trees = findTrees(topology, named.boxes))
+      if (auto made = makeTreeBaseline(topology, *trees))
+        result.emplace_back("tree", std::move(*made));
+  return result;
+}
+
+/// Prints an error and returns nothing if one cannot be simulated.
+static std::optional<std::vector<Baseline>>
+simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
+                  const CollectiveFamily &family,
+                  const std::vector<uint64_t> &sizes,
+                  const SearchLimits &limits) {
+  std::vector<Baseline> baselines;
+  for (const auto &[name, implementation] : makeBaselines(named, family)) {
+    Result<std::vector<SizeAdvice>> times =
+        timesOf(context, named.fabric, implementation, sizes,
+                usualWays(lowering.get()), limits);
+    if (!times) {
+      fail("NCCL's " + name + ": " + times.error());
+      return std::nullopt;
+    }
+    baselines.push_back({name, std::move(*times)});
+  }
+  return baselines;
+}
+
 int driver::planMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
   if (!sizes)
@@ -396,9 +460,17 @@ int driver::planMain() {
     }
     advices.push_back(std::move(*advice));
   }
+  std::optional<std::vector<Baseline>> baselines;
+  if (withBaselines)
+    baselines = simulateBaselines(
+        session.context(), fabrics->back(), *family, *sizes,
+        {options.timeoutSeconds, 0, options.solver.interrupt});
+  if (withBaselines && !baselines)
+    return BadInput;
   const Advice &advice = advices.back();
   print(fabrics->back(), *family, advice,
-        advices.size() > 1 ? &advices.front() : nullptr);
+        advices.size() > 1 ? &advices.front() : nullptr,
+        baselines.value_or(std::vector<Baseline>()));
   if (!directory.empty() &&
       !writeSchedules(fabrics->back().fabric.topology, advice))
     return BadInput;

@@ -95,6 +95,16 @@ Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const FrontierOptions &options,
                       const std::vector<LoweringWay> &ways);
 
+/// What one implementation takes for each of `sizes`, in the number of pieces
+/// and the way of lowering that are fastest: for what others would run, to
+/// compare with. Bounds are 0. Nothing is simulated any more once `limits` are
+/// used up. Fails where `advise` does.
+Result<std::vector<SizeAdvice>>
+timesOf(mlir::MLIRContext &context, const Fabric &fabric,
+        const Implementation &implementation,
+        const std::vector<uint64_t> &sizes,
+        const std::vector<LoweringWay> &ways, const SearchLimits &limits);
+
 } // namespace sccl
 
 #endif // SCCL_ADVICE_ADVICE_H
