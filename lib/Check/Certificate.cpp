@@ -83,9 +83,11 @@ Certificate sccl::makeClaim(const Topology &topology,
 // Printing
 //===----------------------------------------------------------------------===//
 
-std::string sccl::claimText(const Certificate &certificate) {
-  std::string text =
-      "no schedule of " + std::string(collectiveName(certificate.kind));
+std::string sccl::claimText(const Certificate &certificate,
+                            std::string_view name) {
+  if (name.empty() || certificate.kind != CollectiveKind::Custom)
+    name = collectiveName(certificate.kind);
+  std::string text = "no schedule of " + std::string(name);
   if (isRooted(certificate.kind))
     text += " root " + std::to_string(certificate.root);
   text += " on " + std::to_string(certificate.numRanks) + " ranks with ";

@@ -188,17 +188,17 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
   }
   bool optimal =
       isOptimalBy(*certificate, coll::importSchedule(op), problem->collective);
+  std::string claim = claimText(*certificate, problem->collective.name());
   if (json)
     llvm::outs() << llvm::json::Value(
                         llvm::json::Object{{"certificate", path},
-                                           {"claim", claimText(*certificate)},
+                                           {"claim", claim},
                                            {"schedule", op.getSymName()},
                                            {"optimal", optimal},
                                            {"status", "accepted"}})
                  << '\n';
   else
-    llvm::outs() << "certificate " << path << ": accepted, "
-                 << claimText(*certificate) << '\n'
+    llvm::outs() << "certificate " << path << ": accepted, " << claim << '\n'
                  << "schedule @" << op.getSymName()
                  << (optimal ? " is optimal for its steps\n"
                              : " is not proved optimal by it\n");

@@ -169,7 +169,8 @@ public:
     std::vector<Certificate> claims = openClaims(frontier);
     if (!json) {
       for (const Certificate &claim : claims)
-        llvm::outs() << "  certified: " << claimText(claim) << '\n';
+        llvm::outs() << "  certified: " << claimText(claim, family.name())
+                     << '\n';
       llvm::outs() << "  frontier " << status << ": " << frontier.why << '\n';
       return;
     }
@@ -267,8 +268,8 @@ private:
     return result;
   }
 
-  static llvm::json::Object object(const Certificate &claim) {
-    llvm::json::Object result{{"claim", claimText(claim)}};
+  llvm::json::Object object(const Certificate &claim) const {
+    llvm::json::Object result{{"claim", claimText(claim, family.name())}};
     result["steps"] = claim.steps ? llvm::json::Value(*claim.steps) : nullptr;
     result["lower_bound"] =
         claim.bound ? llvm::json::Value(claim.bound->str()) : nullptr;

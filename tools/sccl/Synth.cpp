@@ -229,7 +229,7 @@ static bool certify(const SynthesisRequest &request, const Instance &instance,
     return request.certificate.empty();
   }
   if (refutes || !isRefuted)
-    object["claim"] = claimText(bound->certificate);
+    object["claim"] = claimText(bound->certificate, instance.collective.name());
   return request.certificate.empty() ||
          writeFile(request.certificate, printCertificate(bound->certificate));
 }

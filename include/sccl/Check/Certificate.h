@@ -218,8 +218,10 @@ uint64_t fingerprint(const Collective &collective);
 Certificate makeClaim(const Topology &topology, const Collective &collective,
                       std::optional<unsigned> steps);
 
-/// The claim as an English sentence, the second line of the text form.
-std::string claimText(const Certificate &certificate);
+/// The claim as an English sentence, the second line of the text form. Groups
+/// and user-defined collectives are called `name` if it is given, for people.
+std::string claimText(const Certificate &certificate,
+                      std::string_view name = {});
 
 /// The text form: lines of words and decimal numbers, see docs of
 /// `parseCertificate`.
