@@ -24,7 +24,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -245,12 +244,10 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
   plan::ProgramEntry info;
   static_cast<ProgramInfo &>(info) = describeProgram(program, collective);
   LoweredProgram kernels(std::move(lowered), options);
-  // With a thousand ranks each of the two takes seconds, and both only read.
-  std::future<bool> inPlace = std::async(std::launch::async, [&] {
-    return coll::allowsInPlace(program, collective);
-  });
+  // Not beside the making of kernels, which loads dialects: what the check has
+  // to say looks at those that are loaded.
+  info.inPlace = coll::allowsInPlace(program, collective);
   FailureOr<bool> hasTables = kernels.hasTables();
-  info.inPlace = inPlace.get();
   if (failed(hasTables))
     return failure();
   info.schedule = result.manifest.schedules.size() - 1;
