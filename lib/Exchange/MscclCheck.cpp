@@ -6,162 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "MscclStructure.h"
+#include "MscclTrace.h"
 
 #include "Contributions.h"
 
 #include <algorithm>
-#include <tuple>
 
 using namespace sccl;
 using namespace sccl::exchange;
-
-//===----------------------------------------------------------------------===//
-// Buffers
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Where the buffers of each rank are, as chunks of the collective.
-class Layout {
-public:
-  Layout(const MscclAlgorithm &algorithm, CollectiveKind kind, bool inPlace)
-      : algorithm(algorithm), inPlace(inPlace) {
-    auto chunks = uint32_t(algorithm.chunks);
-    auto part = uint32_t(algorithm.chunks / algorithm.gpus.size());
-    inputs = kind == CollectiveKind::AllGather ? part : chunks;
-    outputs = kind == CollectiveKind::ReduceScatter ? part : chunks;
-    gathers = kind == CollectiveKind::AllGather;
-    scatters = kind == CollectiveKind::ReduceScatter;
-  }
-  uint32_t numInputs() const { return inputs; }
-  uint32_t numOutputs() const { return outputs; }
-  uint32_t numCells(uint32_t rank) const {
-    return scratch() + uint32_t(algorithm.gpus[rank].scratchChunks);
-  }
-  /// In place, the smaller buffer is the rank's part of the larger one.
-  uint32_t cell(uint32_t rank, MscclBuffer buffer, uint32_t chunk) const {
-    switch (buffer) {
-    case MscclBuffer::Input:
-      return chunk + (inPlace && gathers ? rank * inputs : 0);
-    case MscclBuffer::Output:
-      if (!inPlace)
-        return inputs + chunk;
-      return chunk + (scatters ? rank * outputs : 0);
-    case MscclBuffer::Scratch:
-      break;
-    }
-    return scratch() + chunk;
-  }
-  uint32_t size(uint32_t rank, MscclBuffer buffer) const {
-    return buffer == MscclBuffer::Input ? inputs
-           : buffer == MscclBuffer::Output
-               ? outputs
-               : uint32_t(algorithm.gpus[rank].scratchChunks);
-  }
-
-private:
-  uint32_t scratch() const {
-    return inPlace ? std::max(inputs, outputs) : inputs + outputs;
-  }
-
-  const MscclAlgorithm &algorithm;
-  const bool inPlace;
-  bool gathers, scatters;
-  uint32_t inputs, outputs;
-};
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Events
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Makes a trace of the steps of a file.
-class TraceMaker {
-public:
-  TraceMaker(const MscclAlgorithm &algorithm, const Layout &layout,
-             bool inPlace, Findings &findings)
-      : algorithm(algorithm), layout(layout), inPlace(inPlace),
-        findings(findings) {}
-  Trace make();
-
-private:
-  std::optional<Cells> cells(const MscclStep &step, uint32_t rank,
-                             MscclBuffer buffer, int first);
-  void addBlock(uint32_t rank, const MscclBlock &block);
-  /// Adds what steps of other blocks come before which.
-  void addWaits();
-
-  const MscclAlgorithm &algorithm;
-  const Layout &layout;
-  const bool inPlace;
-  Findings &findings;
-  Trace trace;
-};
-} // namespace
-
-std::optional<Cells> TraceMaker::cells(const MscclStep &step, uint32_t rank,
-                                       MscclBuffer buffer, int first) {
-  uint32_t size = layout.size(rank, buffer);
-  if (first < 0 || uint64_t(first) + uint64_t(step.count) > size) {
-    findings.add(step.place, "chunks " + std::to_string(first) + " to " +
-                                 std::to_string(first + step.count - 1) +
-                                 " of a buffer of " + std::to_string(size));
-    return std::nullopt;
-  }
-  return Cells{layout.cell(rank, buffer, uint32_t(first)),
-               uint32_t(step.count)};
-}
-
-void TraceMaker::addBlock(uint32_t rank, const MscclBlock &block) {
-  for (const MscclStep &step : block.steps) {
-    Event event{step.place, rank, trace.numBlocks(), {}, {}, false, {}, {}};
-    if (readsSource(step.type))
-      event.reads = cells(step, rank, step.srcBuffer, step.src);
-    if (writesDestination(step.type)) {
-      event.writes = cells(step, rank, step.dstBuffer, step.dst);
-      event.addsToWritten = step.type == MscclType::Reduce;
-      if (!inPlace && step.dstBuffer == MscclBuffer::Input)
-        findings.add(step.place, "writes to the send buffer of a call out of "
-                                 "place");
-    }
-    // In place a chunk may be copied onto itself, which changes nothing.
-    if (step.type == MscclType::Copy && event.reads && event.writes &&
-        event.reads->first == event.writes->first)
-      event.writes.reset();
-    trace.events.push_back(std::move(event));
-  }
-}
-
-void TraceMaker::addWaits() {
-  uint32_t event = 0;
-  for (uint32_t rank = 0; rank < algorithm.gpus.size(); ++rank)
-    for (const MscclBlock &block : algorithm.gpus[rank].blocks)
-      for (const MscclStep &step : block.steps) {
-        if (step.waitsForBlock >= 0) {
-          uint32_t other =
-              trace.firstBlockOfRank[rank] + uint32_t(step.waitsForBlock);
-          trace.events[event].after.push_back(trace.firstOfBlock[other] +
-                                              uint32_t(step.waitsForStep));
-        }
-        ++event;
-      }
-}
-
-Trace TraceMaker::make() {
-  trace.firstOfBlock = {0};
-  for (uint32_t rank = 0; rank < algorithm.gpus.size(); ++rank) {
-    trace.firstBlockOfRank.push_back(trace.numBlocks());
-    for (const MscclBlock &block : algorithm.gpus[rank].blocks) {
-      addBlock(rank, block);
-      trace.firstOfBlock.push_back(uint32_t(trace.events.size()));
-    }
-  }
-  trace.firstBlockOfRank.push_back(trace.numBlocks());
-  addWaits();
-  for (auto [send, receive] : matchMsccl(algorithm, findings))
-    trace.events[receive].from = send;
-  return std::move(trace);
-}
 
 //===----------------------------------------------------------------------===//
 // Results
@@ -195,7 +47,8 @@ static std::optional<Sum> wantedAt(CollectiveKind kind, uint32_t ranks,
   }
 }
 
-static Memory initialMemory(const Layout &layout, uint32_t ranks, Sums &sums) {
+static Memory initialMemory(const MscclLayout &layout, uint32_t ranks,
+                            Sums &sums) {
   Memory memory;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     std::vector<SumId> &cells =
@@ -207,10 +60,10 @@ static Memory initialMemory(const Layout &layout, uint32_t ranks, Sums &sums) {
   return memory;
 }
 
-static void checkResults(const MscclAlgorithm &algorithm, const Layout &layout,
-                         CollectiveKind kind, uint32_t root, const Sums &sums,
-                         const Memory &memory, const Trace &trace,
-                         Findings &findings) {
+static void checkResults(const MscclAlgorithm &algorithm,
+                         const MscclLayout &layout, CollectiveKind kind,
+                         uint32_t root, const Sums &sums, const Memory &memory,
+                         const Trace &trace, Findings &findings) {
   auto ranks = uint32_t(algorithm.gpus.size());
   uint32_t part = uint32_t(algorithm.chunks) / ranks;
   for (uint32_t rank = 0; rank < ranks; ++rank)
@@ -240,8 +93,8 @@ static void checkResults(const MscclAlgorithm &algorithm, const Layout &layout,
 /// Runs the file in place or out of place.
 static void checkCall(const MscclAlgorithm &algorithm, CollectiveKind kind,
                       uint32_t root, bool inPlace, Findings &findings) {
-  Layout layout(algorithm, kind, inPlace);
-  Trace trace = TraceMaker(algorithm, layout, inPlace, findings).make();
+  MscclLayout layout(algorithm, kind, inPlace);
+  Trace trace = makeMscclTrace(algorithm, layout, inPlace, findings);
   if (!findings.empty())
     return;
   std::optional<std::vector<uint32_t>> order = orderEvents(trace, findings);

@@ -12,8 +12,31 @@
 #include "sccl/Model/Baselines.h"
 #include "sccl/Solver/Solver.h"
 
+#include <set>
+
 using namespace sccl;
 using namespace sccl::exchange;
+
+/// What is sent, whenever.
+static std::multiset<Send> sendsOf(const Schedule &schedule) {
+  std::multiset<Send> sends;
+  for (const Step &step : schedule.steps)
+    sends.insert(step.sends.begin(), step.sends.end());
+  return sends;
+}
+
+/// The same sends, in no more steps.
+static void expectImport(const MscclAlgorithm &algorithm,
+                         const MscclCheckOptions &options,
+                         const Implementation &expected) {
+  Result<MscclSchedule> found = fromMsccl(algorithm, options);
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_EQ(found->collective.kind(), expected.collective.kind());
+  EXPECT_EQ(found->collective.chunks(), expected.collective.chunks());
+  EXPECT_EQ(found->collective.root(), expected.collective.root());
+  EXPECT_LE(found->schedule.steps.size(), expected.schedule.steps.size());
+  EXPECT_EQ(sendsOf(found->schedule), sendsOf(expected.schedule));
+}
 
 /// Writes, reads and checks `implementation`.
 static void expectExport(const Implementation &implementation,
@@ -38,6 +61,7 @@ static void expectExport(const Implementation &implementation,
             implementation.collective.kind() != CollectiveKind::AllToAll);
   EXPECT_TRUE(verdict->outOfPlace);
   EXPECT_EQ(printMsccl(*read), text);
+  expectImport(*read, check, implementation);
 }
 
 TEST(MscclExport, RowsOfThePaper) {

@@ -86,23 +86,36 @@ static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
                << " steps), for " << dialect << '\n';
 }
 
-int driver::checkMsccl(llvm::StringRef path, const MscclCheckOptions &options,
-                       bool json) {
+std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path,
+                                                bool json) {
+  auto fails = [](const llvm::Twine &message) {
+    fail(message);
+    return std::nullopt;
+  };
   std::error_code error;
   uint64_t bytes = std::filesystem::file_size(path.str(), error);
   if (error)
-    return fail("cannot read " + path + ": " + error.message());
+    return fails("cannot read " + path + ": " + error.message());
   if (bytes > mostBytes)
-    return fail(path + " has " + llvm::Twine(bytes) + " bytes, more than " +
-                llvm::Twine(mostBytes));
+    return fails(path + " has " + llvm::Twine(bytes) + " bytes, more than " +
+                 llvm::Twine(mostBytes));
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
-    return fail("cannot read " + path + ": " + file.getError().message());
+    return fails("cannot read " + path + ": " + file.getError().message());
   llvm::StringRef text = (*file)->getBuffer();
   Findings findings;
   std::optional<MscclAlgorithm> algorithm = parseMsccl(text, findings);
   if (!algorithm)
-    return refuse(path, findings, json);
+    refuse(path, findings, json);
+  return algorithm;
+}
+
+int driver::checkMsccl(llvm::StringRef path, const MscclCheckOptions &options,
+                       bool json) {
+  std::optional<MscclAlgorithm> algorithm = readMsccl(path, json);
+  if (!algorithm)
+    return BadInput;
+  Findings findings;
   std::optional<MscclVerdict> verdict =
       checkMsccl(*algorithm, options, findings);
   if (!verdict)

@@ -20,6 +20,10 @@ llvm::cl::ValuesClass mscclDialectValues();
 /// True if `path` is to be read as an algorithm of MSCCL.
 bool isMscclFile(llvm::StringRef path);
 
+/// Reads one. Prints an error and returns nothing if it cannot.
+std::optional<exchange::MscclAlgorithm> readMsccl(llvm::StringRef path,
+                                                  bool json = false);
+
 /// Checks one, prints what it is or all that is wrong with it, and returns the
 /// exit code.
 int checkMsccl(llvm::StringRef path, const exchange::MscclCheckOptions &options,

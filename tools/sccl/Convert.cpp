@@ -19,12 +19,17 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("convert",
-                              "Write a schedule as an algorithm of MSCCL");
-static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"),
+static cl::SubCommand command("convert", "Write a schedule as an algorithm of "
+                                         "MSCCL, or such a file as a schedule");
+static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir|IN.xml"),
                                   cl::Required, cl::sub(command));
-static cl::opt<std::string> output(cl::Positional, cl::desc("OUT.xml"),
+static cl::opt<std::string> output(cl::Positional, cl::desc("OUT.xml|OUT.mlir"),
                                    cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    asCollective("as", cl::desc("Of an .xml: the collective it is to be"),
+                 cl::value_desc("NAME"), cl::sub(command));
+static cl::opt<unsigned> root("root", cl::desc("Of an .xml: the root"),
+                              cl::init(0), cl::sub(command));
 using exchange::MscclDialect;
 static cl::opt<MscclDialect> dialect("dialect", cl::desc("Who is to run it"),
                                      cl::init(MscclDialect::Nccl),
@@ -42,9 +47,7 @@ static cl::opt<std::string>
 
 bool driver::convertChosen() { return bool(command); }
 
-int driver::convertMain() {
-  if (!llvm::StringRef(input).ends_with(".mlir") || !isMscclFile(output))
-    return fail("expected a schedule in .mlir, and an .xml to write it to");
+static int exportSchedule() {
   std::optional<uint64_t> least = parseBytes(minBytes.getValue());
   std::optional<uint64_t> most = parseBytes(maxBytes.getValue());
   if (!least || !most)
@@ -71,4 +74,39 @@ int driver::convertMain() {
     return BadInput;
   }
   return writeFile(output, exchange::printMsccl(*algorithm)) ? Done : BadInput;
+}
+
+static int importAlgorithm() {
+  exchange::MscclCheckOptions options;
+  options.root = root;
+  if (dialect.getNumOccurrences())
+    options.dialect = dialect;
+  if (asCollective.getNumOccurrences()) {
+    options.as = parseCollective(asCollective);
+    if (!options.as)
+      return BadInput;
+  }
+  std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
+  if (!algorithm)
+    return BadInput;
+  Result<exchange::MscclSchedule> found =
+      exchange::fromMsccl(*algorithm, options);
+  if (!found)
+    return fail(input + ": " + found.error());
+  Result<Instance> instance =
+      Instance::make(std::move(found->topology), std::move(found->collective),
+                     found->schedule.steps.size(), found->schedule.rounds());
+  if (!instance)
+    return fail(input + ": " + instance.error());
+  return writeFile(output, scheduleText(*instance, found->schedule)) ? Done
+                                                                     : BadInput;
+}
+
+int driver::convertMain() {
+  auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
+  if (isModule(input) && isMscclFile(output))
+    return exportSchedule();
+  if (isMscclFile(input) && isModule(output))
+    return importAlgorithm();
+  return fail("expected a schedule in .mlir and an algorithm in .xml");
 }

@@ -138,6 +138,19 @@ Result<MscclAlgorithm> toMsccl(const Collective &collective,
                                const Schedule &schedule,
                                const MscclExportOptions &options);
 
+/// A schedule, and the links that it uses, each of bandwidth 1.
+struct MscclSchedule {
+  Topology topology;
+  Collective collective;
+  Schedule schedule;
+};
+
+/// The schedule that `algorithm` follows, each send in the earliest step and
+/// each step with the fewest rounds. Fails where checkMsccl does, with the
+/// first finding, and where a rank works on two values of a chunk at once.
+Result<MscclSchedule> fromMsccl(const MscclAlgorithm &algorithm,
+                                const MscclCheckOptions &options);
+
 /// As a file.
 std::string printMsccl(const MscclAlgorithm &algorithm);
 

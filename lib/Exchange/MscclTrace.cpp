@@ -1,0 +1,108 @@
+//===- MscclTrace.cpp - What a file of MSCCL does, step by step -----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MscclTrace.h"
+
+#include "MscclStructure.h"
+
+using namespace sccl;
+using namespace sccl::exchange;
+
+namespace {
+/// Makes a trace of the steps of a file.
+class TraceMaker {
+public:
+  TraceMaker(const MscclAlgorithm &algorithm, const MscclLayout &layout,
+             bool inPlace, Findings &findings)
+      : algorithm(algorithm), layout(layout), inPlace(inPlace),
+        findings(findings) {}
+  Trace make();
+
+private:
+  std::optional<Cells> cells(const MscclStep &step, uint32_t rank,
+                             MscclBuffer buffer, int first);
+  void addBlock(uint32_t rank, const MscclBlock &block);
+  /// Adds what steps of other blocks come before which.
+  void addWaits();
+
+  const MscclAlgorithm &algorithm;
+  const MscclLayout &layout;
+  const bool inPlace;
+  Findings &findings;
+  Trace trace;
+};
+} // namespace
+
+std::optional<Cells> TraceMaker::cells(const MscclStep &step, uint32_t rank,
+                                       MscclBuffer buffer, int first) {
+  uint32_t size = layout.size(rank, buffer);
+  if (first < 0 || uint64_t(first) + uint64_t(step.count) > size) {
+    findings.add(step.place, "chunks " + std::to_string(first) + " to " +
+                                 std::to_string(first + step.count - 1) +
+                                 " of a buffer of " + std::to_string(size));
+    return std::nullopt;
+  }
+  return Cells{layout.cell(rank, buffer, uint32_t(first)),
+               uint32_t(step.count)};
+}
+
+void TraceMaker::addBlock(uint32_t rank, const MscclBlock &block) {
+  for (const MscclStep &step : block.steps) {
+    Event event{step.place, rank, trace.numBlocks(), {}, {}, false, {}, {}};
+    if (readsSource(step.type))
+      event.reads = cells(step, rank, step.srcBuffer, step.src);
+    if (writesDestination(step.type)) {
+      event.writes = cells(step, rank, step.dstBuffer, step.dst);
+      event.addsToWritten = step.type == MscclType::Reduce;
+      if (!inPlace && step.dstBuffer == MscclBuffer::Input)
+        findings.add(step.place, "writes to the send buffer of a call out of "
+                                 "place");
+    }
+    // In place a chunk may be copied onto itself, which changes nothing.
+    if (step.type == MscclType::Copy && event.reads && event.writes &&
+        event.reads->first == event.writes->first)
+      event.writes.reset();
+    trace.events.push_back(std::move(event));
+  }
+}
+
+void TraceMaker::addWaits() {
+  uint32_t event = 0;
+  for (uint32_t rank = 0; rank < algorithm.gpus.size(); ++rank)
+    for (const MscclBlock &block : algorithm.gpus[rank].blocks)
+      for (const MscclStep &step : block.steps) {
+        if (step.waitsForBlock >= 0) {
+          uint32_t other =
+              trace.firstBlockOfRank[rank] + uint32_t(step.waitsForBlock);
+          trace.events[event].after.push_back(trace.firstOfBlock[other] +
+                                              uint32_t(step.waitsForStep));
+        }
+        ++event;
+      }
+}
+
+Trace TraceMaker::make() {
+  trace.firstOfBlock = {0};
+  for (uint32_t rank = 0; rank < algorithm.gpus.size(); ++rank) {
+    trace.firstBlockOfRank.push_back(trace.numBlocks());
+    for (const MscclBlock &block : algorithm.gpus[rank].blocks) {
+      addBlock(rank, block);
+      trace.firstOfBlock.push_back(uint32_t(trace.events.size()));
+    }
+  }
+  trace.firstBlockOfRank.push_back(trace.numBlocks());
+  addWaits();
+  for (auto [send, receive] : matchMsccl(algorithm, findings))
+    trace.events[receive].from = send;
+  return std::move(trace);
+}
+
+Trace exchange::makeMscclTrace(const MscclAlgorithm &algorithm,
+                               const MscclLayout &layout, bool inPlace,
+                               Findings &findings) {
+  return TraceMaker(algorithm, layout, inPlace, findings).make();
+}

@@ -1,0 +1,46 @@
+//===- TraceSchedule.h - The schedule that a trace follows ------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A trace has cells, and values that wait in scratch memory until they are
+// added; a schedule has one value of each chunk on each rank. What arrives is a
+// send: a copy when it is passed on or asked for, a reduction when it is added
+// to what its rank has.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_EXCHANGE_TRACESCHEDULE_H
+#define SCCL_LIB_EXCHANGE_TRACESCHEDULE_H
+
+#include "Trace.h"
+
+#include "sccl/Model/Schedule.h"
+
+namespace sccl::exchange {
+
+/// A cell of a rank, and the chunk of the collective that is in it.
+struct ChunkCell {
+  uint32_t rank, cell, chunk;
+};
+
+/// What a trace starts with and what it is to end with.
+struct TraceTask {
+  const Collective &collective;
+  std::vector<uint32_t> cells;   ///< how many each rank has
+  std::vector<ChunkCell> inputs; ///< all other cells hold nothing
+  std::vector<ChunkCell> outputs;
+};
+
+/// The sends of a trace that is right, each in the earliest step in which what
+/// it sends is there. Rounds are 1 in each step, for the caller to fit. Fails
+/// where a rank works on two values of one chunk, which a schedule cannot say.
+Result<Schedule> scheduleOf(const Trace &trace,
+                            const std::vector<uint32_t> &order,
+                            const TraceTask &task);
+
+} // namespace sccl::exchange
+
+#endif // SCCL_LIB_EXCHANGE_TRACESCHEDULE_H
