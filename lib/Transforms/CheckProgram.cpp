@@ -13,7 +13,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -44,10 +43,7 @@ findInPlaceFault(ProgramOp program, const Collective &collective) {
                         "LL words do not order what blocks do in place"};
   std::optional<InPlaceFault> fault;
   ScopedDiagnosticHandler handler(
-      program.getContext(),
-      [&, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
-        if (llvm::get_threadid() != thread)
-          return failure(); // not about this
+      program.getContext(), [&](Diagnostic &diagnostic) {
         if (!fault)
           fault = InPlaceFault{diagnostic.getLocation(), diagnostic.str()};
         return success();
