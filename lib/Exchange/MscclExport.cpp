@@ -202,7 +202,7 @@ private:
                                     size_t position) const;
   MscclBlock writeBlock(unsigned rank, size_t number,
                         const std::vector<int> &stepOf) const;
-  std::vector<int> numberSteps(unsigned rank) const;
+  std::vector<int> numberSteps() const;
 
   const Collective &collective;
   const size_t mostSteps;
@@ -364,17 +364,18 @@ std::vector<unsigned> Exporter::neededWaits(const OpenBlock &block,
   return needed;
 }
 
-/// The numbers of all actions of a rank in their blocks, with nops counted.
-std::vector<int> Exporter::numberSteps(unsigned rank) const {
+/// The numbers of all actions in their blocks, with nops counted.
+std::vector<int> Exporter::numberSteps() const {
   std::vector<int> stepOf(actions.size());
-  for (const OpenBlock &block : blocks[rank]) {
-    int next = 0;
-    for (size_t i = 0; i < block.actions.size(); ++i) {
-      size_t count = neededWaits(block, i).size();
-      next += count > 1 ? int(count - 1) : 0;
-      stepOf[block.actions[i]] = next++;
+  for (const std::vector<OpenBlock> &ofRank : blocks)
+    for (const OpenBlock &block : ofRank) {
+      int next = 0;
+      for (size_t i = 0; i < block.actions.size(); ++i) {
+        size_t count = neededWaits(block, i).size();
+        next += count > 1 ? int(count - 1) : 0;
+        stepOf[block.actions[i]] = next++;
+      }
     }
-  }
   return stepOf;
 }
 
@@ -410,9 +411,9 @@ MscclBlock Exporter::writeBlock(unsigned rank, size_t number,
 MscclAlgorithm Exporter::write() const {
   MscclAlgorithm result{};
   result.numChannels = numChannels;
+  std::vector<int> stepOf = numberSteps();
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
     MscclGpu gpu{{}, 0, 0, locations.numScratch(rank), {}};
-    std::vector<int> stepOf = numberSteps(rank);
     for (size_t number = 0; number < blocks[rank].size(); ++number)
       gpu.blocks.push_back(writeBlock(rank, number, stepOf));
     for (const MscclBlock &block : std::vector(gpu.blocks))
