@@ -120,6 +120,15 @@ private:
 };
 } // namespace
 
+/// A send to `owner` of a chunk, from a rank that has a part of its sum, or
+/// back to that rank once the sum is there.
+static Send towards(unsigned owner, unsigned other, uint32_t chunk,
+                    SendAction action) {
+  if (action == SendAction::Reduce)
+    return {chunk, other, owner, action};
+  return {chunk, owner, other, action};
+}
+
 /// Calls visit(block, place, other place).
 template <typename Visitor>
 void BlockwiseSchedule::forEachPair(Visitor visit) const {
@@ -136,11 +145,8 @@ Step BlockwiseSchedule::within(SendAction action) const {
   forEachPair(
       [&](const std::vector<unsigned> &block, size_t place, size_t other) {
         for (size_t part = 0; part < parts; ++part) {
-          auto ends = std::pair(block[other], block[place]);
-          if (action == SendAction::Copy)
-            std::swap(ends.first, ends.second);
           step.sends.push_back(
-              {chunk(place, part), ends.first, ends.second, action});
+              towards(block[place], block[other], chunk(place, part), action));
         }
       });
   return step;
@@ -164,11 +170,8 @@ Step BlockwiseSchedule::between(SendAction action) const {
     for (size_t other = 0; other < blocks.size(); ++other)
       for (size_t place = 0; part != other && place < blocks[part].size();
            ++place) {
-        auto ends = std::pair(blocks[other][place], blocks[part][place]);
-        if (action == SendAction::Copy)
-          std::swap(ends.first, ends.second);
-        step.sends.push_back(
-            {chunk(place, part), ends.first, ends.second, action});
+        step.sends.push_back(towards(blocks[part][place], blocks[other][place],
+                                     chunk(place, part), action));
       }
   return step;
 }
