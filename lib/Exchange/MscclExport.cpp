@@ -102,7 +102,7 @@ Location Locations::output(unsigned rank, unsigned chunk) const {
 namespace {
 /// Chunks that are neighbours in all buffers they touch, over one link.
 struct Transfer {
-  unsigned step, src, dst;
+  unsigned src, dst;
   std::vector<unsigned> chunks;
   bool reduces;
   Location from, local, to; ///< `local` is reduced with it
@@ -114,7 +114,6 @@ struct Action {
   MscclType type;
   Location src, dst;
   std::vector<unsigned> chunks;
-  bool writes;
 };
 } // namespace
 
@@ -123,7 +122,7 @@ static Location after(Location location, size_t chunks) {
 }
 
 /// The transfers of one step: all read before any writes.
-static std::vector<Transfer> transfersOf(const Step &step, unsigned number,
+static std::vector<Transfer> transfersOf(const Step &step,
                                          Locations &locations) {
   constexpr size_t mostChunks = 64;
   std::vector<Send> sends = step.sends;
@@ -151,14 +150,8 @@ static std::vector<Transfer> transfersOf(const Step &step, unsigned number,
         after(last->local, count) == local && after(last->to, count) == to)
       last->chunks.push_back(send.chunk);
     else
-      transfers.push_back({number,
-                           send.src,
-                           send.dst,
-                           {send.chunk},
-                           reduces,
-                           from[i],
-                           local,
-                           to});
+      transfers.push_back(
+          {send.src, send.dst, {send.chunk}, reduces, from[i], local, to});
   }
   return transfers;
 }
@@ -179,7 +172,7 @@ public:
   Exporter(const Collective &collective, size_t stepsPerBlock)
       : collective(collective), mostSteps(stepsPerBlock), locations(collective),
         blocks(collective.numRanks()), accesses(collective.numRanks()) {}
-  void add(const Step &step, unsigned number);
+  void add(const Step &step);
   void finish();
   MscclAlgorithm write() const;
   /// False if an input is sent that a call in place would have overwritten.
@@ -277,24 +270,24 @@ std::pair<size_t, size_t> Exporter::openBlocks(unsigned src, unsigned dst) {
   return {sender, receiver};
 }
 
-void Exporter::add(const Step &step, unsigned number) {
+void Exporter::add(const Step &step) {
   for (const Send &send : step.sends)
     if (send.payload == SendPayload::Input &&
         locations.wasWritten(send.src, send.chunk))
       keepsInputs = false;
-  std::vector<Transfer> transfers = transfersOf(step, number, locations);
+  std::vector<Transfer> transfers = transfersOf(step, locations);
   std::vector<unsigned> receives;
   for (const Transfer &transfer : transfers) {
     auto [sender, receiver] = openBlocks(transfer.src, transfer.dst);
     unsigned send = addAction({transfer.src, MscclType::Send, transfer.from,
-                               transfer.to, transfer.chunks, false},
+                               transfer.to, transfer.chunks},
                               sender);
     for (unsigned chunk : transfer.chunks)
       noteRead(send, chunk);
     receives.push_back(addAction(
         {transfer.dst,
          transfer.reduces ? MscclType::ReceiveReduceCopy : MscclType::Receive,
-         transfer.local, transfer.to, transfer.chunks, true},
+         transfer.local, transfer.to, transfer.chunks},
         receiver));
   }
   for (unsigned receive : receives)
@@ -329,8 +322,7 @@ void Exporter::finish() {
                  MscclType::Copy,
                  from,
                  to,
-                 {left.begin() + long(i), left.begin() + long(i + count)},
-                 true},
+                 {left.begin() + long(i), left.begin() + long(i + count)}},
                 localBlock(rank));
       i += count;
     }
@@ -416,7 +408,7 @@ MscclAlgorithm Exporter::write() const {
     MscclGpu gpu{{}, 0, 0, locations.numScratch(rank), {}};
     for (size_t number = 0; number < blocks[rank].size(); ++number)
       gpu.blocks.push_back(writeBlock(rank, number, stepOf));
-    for (const MscclBlock &block : std::vector(gpu.blocks))
+    for (const MscclBlock &block : gpu.blocks)
       for (const MscclStep &step : block.steps)
         if (step.waitsForBlock >= 0)
           gpu.blocks[step.waitsForBlock].steps[step.waitsForStep].isAwaited =
@@ -448,8 +440,8 @@ Result<MscclAlgorithm> exchange::toMsccl(const Collective &collective,
   if (name.empty())
     return Error{"MSCCL has no '" + collective.name() + "'"};
   Exporter exporter(collective, stepsPerBlock(options.dialect));
-  for (size_t i = 0; i < schedule.steps.size(); ++i)
-    exporter.add(schedule.steps[i], unsigned(i));
+  for (const Step &step : schedule.steps)
+    exporter.add(step);
   exporter.finish();
   MscclAlgorithm result = exporter.write();
   bool gathers = collective.kind() == CollectiveKind::AllGather;
