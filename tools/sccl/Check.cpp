@@ -35,19 +35,7 @@ static cl::opt<std::string>
     dotFile("dot",
             cl::desc("Write the order of events of the program, as a graph"),
             cl::value_desc("FILE.dot"), cl::sub(command));
-static cl::opt<std::string>
-    asCollective("as",
-                 cl::desc("Of an .xml: the collective it is to be, "
-                          "whatever it says"),
-                 cl::value_desc("NAME"), cl::sub(command));
-static cl::opt<unsigned> root("root", cl::desc("Of an .xml: the root"),
-                              cl::init(0), cl::sub(command));
-using exchange::MscclDialect;
-static cl::opt<MscclDialect> dialect(
-    "dialect",
-    cl::desc("Of an .xml: whose limits count (default: as what it says is "
-             "for)"),
-    mscclDialectValues(), cl::sub(command));
+static MscclFlags mscclFlags(command);
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
@@ -57,26 +45,15 @@ static int checkAlgorithm() {
   for (cl::opt<std::string> *option : {&certificateFile, &dotFile})
     if (option->getNumOccurrences())
       return fail("--" + option->ArgStr + " is not for files of MSCCL");
-  exchange::MscclCheckOptions options;
-  options.root = root;
-  if (dialect.getNumOccurrences())
-    options.dialect = dialect;
-  if (asCollective.getNumOccurrences()) {
-    options.as = parseCollective(asCollective);
-    if (!options.as)
-      return BadInput;
-  }
-  return checkMsccl(input, options, json);
+  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
+  return options ? checkMsccl(input, *options, json) : BadInput;
 }
 
 int driver::checkMain() {
   if (isMscclFile(input))
     return checkAlgorithm();
-  for (cl::Option *option :
-       {static_cast<cl::Option *>(&asCollective),
-        static_cast<cl::Option *>(&root), static_cast<cl::Option *>(&dialect)})
-    if (option->getNumOccurrences())
-      return fail("--" + option->ArgStr + " is for files of MSCCL, .xml");
+  if (std::string option = mscclFlags.findGiven(); !option.empty())
+    return fail(option + " is for files of MSCCL, .xml");
   return checkFile(input, json, certificateFile, dotFile);
 }
 

@@ -21,11 +21,49 @@ using namespace sccl::exchange;
 /// More than any interpreter would read.
 static constexpr uint64_t mostBytes = uint64_t(1) << 28;
 
-llvm::cl::ValuesClass driver::mscclDialectValues() {
-  return llvm::cl::values(
-      clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
-      clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
-      clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2"));
+MscclFlags::MscclFlags(llvm::cl::SubCommand &command)
+    : as("as",
+         llvm::cl::desc("Of an .xml: the collective it is to be, whatever it "
+                        "says"),
+         llvm::cl::value_desc("NAME"), llvm::cl::sub(command)),
+      root("root", llvm::cl::desc("Of an .xml: the root"), llvm::cl::init(0),
+           llvm::cl::sub(command)),
+      dialect(
+          "dialect",
+          llvm::cl::desc("Whose limits count (default: of what an .xml says it "
+                         "is for; nccl for one that is written)"),
+          llvm::cl::values(
+              clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
+              clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
+              clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2")),
+          llvm::cl::sub(command)) {}
+
+std::optional<MscclDialect> MscclFlags::givenDialect() const {
+  if (!dialect.getNumOccurrences())
+    return std::nullopt;
+  return dialect;
+}
+
+std::optional<MscclCheckOptions> MscclFlags::read() const {
+  MscclCheckOptions options;
+  options.root = root;
+  options.dialect = givenDialect();
+  if (!as.getNumOccurrences())
+    return options;
+  options.as = parseCollective(as);
+  if (!options.as)
+    return std::nullopt;
+  return options;
+}
+
+std::string MscclFlags::findGiven() const {
+  for (const llvm::cl::Option *option :
+       {static_cast<const llvm::cl::Option *>(&as),
+        static_cast<const llvm::cl::Option *>(&root),
+        static_cast<const llvm::cl::Option *>(&dialect)})
+    if (option->getNumOccurrences())
+      return ("--" + option->ArgStr).str();
+  return "";
 }
 
 bool driver::isMscclFile(llvm::StringRef path) {

@@ -14,8 +14,23 @@
 
 namespace sccl::driver {
 
-/// The values of --dialect.
-llvm::cl::ValuesClass mscclDialectValues();
+/// The options of a subcommand that reads files of MSCCL: --as, --root and
+/// --dialect.
+class MscclFlags {
+public:
+  explicit MscclFlags(llvm::cl::SubCommand &command);
+
+  /// Prints an error and returns nothing if --as names no collective.
+  std::optional<exchange::MscclCheckOptions> read() const;
+  /// "--NAME" of the first that was given; empty if none was.
+  std::string findGiven() const;
+  std::optional<exchange::MscclDialect> givenDialect() const;
+
+private:
+  llvm::cl::opt<std::string> as;
+  llvm::cl::opt<unsigned> root;
+  llvm::cl::opt<exchange::MscclDialect> dialect;
+};
 
 /// True if `path` is to be read as an algorithm of MSCCL.
 bool isMscclFile(llvm::StringRef path);

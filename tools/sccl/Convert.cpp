@@ -25,15 +25,7 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir|IN.xml"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string> output(cl::Positional, cl::desc("OUT.xml|OUT.mlir"),
                                    cl::Required, cl::sub(command));
-static cl::opt<std::string>
-    asCollective("as", cl::desc("Of an .xml: the collective it is to be"),
-                 cl::value_desc("NAME"), cl::sub(command));
-static cl::opt<unsigned> root("root", cl::desc("Of an .xml: the root"),
-                              cl::init(0), cl::sub(command));
-using exchange::MscclDialect;
-static cl::opt<MscclDialect> dialect("dialect", cl::desc("Who is to run it"),
-                                     cl::init(MscclDialect::Nccl),
-                                     mscclDialectValues(), cl::sub(command));
+static MscclFlags mscclFlags(command);
 static cl::opt<std::string> protocol("protocol",
                                      cl::desc("Simple, LL or LL128"),
                                      cl::init("Simple"), cl::sub(command));
@@ -65,8 +57,9 @@ static int exportSchedule() {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem))
     return BadInput;
-  exchange::MscclExportOptions options{dialect, op.getSymName().str(), protocol,
-                                       *least, *most};
+  exchange::MscclExportOptions options{
+      mscclFlags.givenDialect().value_or(exchange::MscclDialect::Nccl),
+      op.getSymName().str(), protocol, *least, *most};
   Result<exchange::MscclAlgorithm> algorithm =
       exchange::toMsccl(problem->collective, coll::importSchedule(op), options);
   if (!algorithm) {
@@ -77,20 +70,14 @@ static int exportSchedule() {
 }
 
 static int importAlgorithm() {
-  exchange::MscclCheckOptions options;
-  options.root = root;
-  if (dialect.getNumOccurrences())
-    options.dialect = dialect;
-  if (asCollective.getNumOccurrences()) {
-    options.as = parseCollective(asCollective);
-    if (!options.as)
-      return BadInput;
-  }
+  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
+  if (!options)
+    return BadInput;
   std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
   if (!algorithm)
     return BadInput;
   Result<exchange::MscclSchedule> found =
-      exchange::fromMsccl(*algorithm, options);
+      exchange::fromMsccl(*algorithm, *options);
   if (!found)
     return fail(input + ": " + found.error());
   Result<Instance> instance =
