@@ -12,13 +12,18 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace sccl::test {
 
 /// Boxes of `gpus` ranks behind a switch, whose ports let `inBox` chunks per
 /// round through in each direction. The i-th ranks of all boxes are joined by a
-/// switch of their own with ports of `network` chunks per round.
-inline Topology boxesOnRails(unsigned boxes, unsigned gpus, unsigned inBox,
-                             unsigned network = 1) {
+/// switch of their own with ports of `network` chunks per round. The links of
+/// `withoutRail` are missing, as if its network card had failed.
+inline Topology
+boxesOnRails(unsigned boxes, unsigned gpus, unsigned inBox,
+             unsigned network = 1,
+             std::optional<unsigned> withoutRail = std::nullopt) {
   unsigned ranks = boxes * gpus;
   Topology topology("boxes", ranks);
   // For each rank out of and into the switch of the box, then the rail.
@@ -26,7 +31,8 @@ inline Topology boxesOnRails(unsigned boxes, unsigned gpus, unsigned inBox,
   for (unsigned a = 0; a < ranks; ++a)
     for (unsigned b = 0; b < ranks; ++b) {
       bool sameBox = a / gpus == b / gpus;
-      if (a == b || (!sameBox && a % gpus != b % gpus))
+      bool isLost = !sameBox && (a == withoutRail || b == withoutRail);
+      if (a == b || isLost || (!sameBox && a % gpus != b % gpus))
         continue;
       unsigned link = *topology.addLink(a, b);
       ports[4 * a + (sameBox ? 0 : 2)].push_back(link);

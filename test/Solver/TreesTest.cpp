@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/BoxesOnRails.h"
+
 #include "EngineTesting.h"
 
 #include "Optimize/ExactVertex.h"
@@ -30,24 +32,7 @@ struct Boxes {
   std::optional<unsigned> withoutRail = std::nullopt;
 
   Topology build() const {
-    unsigned ranks = boxes * gpus;
-    Topology topology("boxes", ranks);
-    std::vector<std::vector<unsigned>> ports(4 * ranks);
-    for (unsigned a = 0; a < ranks; ++a)
-      for (unsigned b = 0; b < ranks; ++b) {
-        bool sameBox = a / gpus == b / gpus;
-        bool isLost = !sameBox && (a == withoutRail || b == withoutRail);
-        if (a == b || isLost || (!sameBox && a % gpus != b % gpus))
-          continue;
-        unsigned link = *topology.addLink(a, b);
-        ports[4 * a + (sameBox ? 0 : 2)].push_back(link);
-        ports[4 * b + (sameBox ? 1 : 3)].push_back(link);
-      }
-    for (unsigned i = 0; i < ports.size(); ++i)
-      if (!ports[i].empty()) {
-        EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : 1));
-      }
-    return topology;
+    return test::boxesOnRails(boxes, gpus, inBox, 1, withoutRail);
   }
 };
 } // namespace
