@@ -7,28 +7,49 @@
 
 #include "Interrupt.h"
 
-#include <csignal>
+#include "sccl/Optimize/Deadline.h"
+
+#include <ctime>
+#include <pthread.h>
 
 using namespace sccl::driver;
 
-static std::atomic<bool> interrupted = false;
-
-static void onSignal(int number) {
-  if (interrupted.exchange(true)) {
-    std::signal(number, SIG_DFL);
-    std::raise(number);
-  }
-}
-
 InterruptScope::InterruptScope() {
-  interrupted = false;
-  previousInterrupt = std::signal(SIGINT, onSignal);
-  previousTerminate = std::signal(SIGTERM, onSignal);
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigaction(SIGINT, nullptr, &onInterrupt);
+  sigaction(SIGTERM, nullptr, &onTerminate);
+  pthread_sigmask(SIG_BLOCK, &signals, &blockedBefore);
+  taker = std::thread([this] { takeSignals(); });
 }
 
 InterruptScope::~InterruptScope() {
-  std::signal(SIGINT, previousInterrupt);
-  std::signal(SIGTERM, previousTerminate);
+  stopping = true;
+  pthread_kill(taker.native_handle(), SIGTERM);
+  taker.join();
+  // What came meanwhile asked for the end of what has just ended.
+  timespec atOnce = {};
+  while (sigtimedwait(&signals, nullptr, &atOnce) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &blockedBefore, nullptr);
 }
 
-const std::atomic<bool> *InterruptScope::flag() const { return &interrupted; }
+void InterruptScope::takeSignals() {
+  double first = 0;
+  while (true) {
+    int number;
+    sigwait(&signals, &number);
+    if (stopping)
+      return;
+    if (!interrupted.exchange(true)) {
+      first = steadySeconds();
+    } else if (steadySeconds() - first > sameRequestSeconds) {
+      // The handler of before removes half-written files.
+      sigaction(number, number == SIGINT ? &onInterrupt : &onTerminate,
+                nullptr);
+      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+      std::raise(number);
+    }
+  }
+}

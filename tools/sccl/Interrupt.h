@@ -9,22 +9,39 @@
 #define SCCL_TOOLS_SCCL_INTERRUPT_H
 
 #include <atomic>
+#include <csignal>
+#include <thread>
 
 namespace sccl::driver {
 
-/// While this object lives, Ctrl-C (SIGINT) or SIGTERM sets `flag()`; a second
-/// one ends the process.
+/// While this object lives, Ctrl-C (SIGINT) or SIGTERM sets `flag()`; another
+/// one, later than `sameRequestSeconds`, ends the process.
+///
+/// A thread of its own takes the signals, and all others block them: Clp puts
+/// a handler of its own in the place of ours while it solves, which would take
+/// the signal for one linear program. Construct it before the threads that
+/// search, for they inherit what is blocked.
 class InterruptScope {
 public:
+  /// `timeout -s INT` sends its signal to the process and to its group, so that
+  /// one request arrives as two signals.
+  static constexpr double sameRequestSeconds = 0.2;
+
   InterruptScope();
   ~InterruptScope();
   InterruptScope(const InterruptScope &) = delete;
   InterruptScope &operator=(const InterruptScope &) = delete;
-  const std::atomic<bool> *flag() const;
+  const std::atomic<bool> *flag() const { return &interrupted; }
 
 private:
-  void (*previousInterrupt)(int);
-  void (*previousTerminate)(int);
+  void takeSignals();
+
+  std::atomic<bool> interrupted = false;
+  std::atomic<bool> stopping = false;
+  sigset_t signals;
+  sigset_t blockedBefore;
+  struct sigaction onInterrupt, onTerminate; ///< before
+  std::thread taker;
 };
 
 } // namespace sccl::driver
