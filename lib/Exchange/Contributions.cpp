@@ -46,7 +46,11 @@ class Execution {
 public:
   Execution(const Trace &trace, Sums &sums, Memory &memory, Findings &findings)
       : trace(trace), sums(sums), memory(memory), findings(findings),
-        made(trace.events.size()) {}
+        made(trace.events.size()), isSent(trace.events.size()) {
+    for (const Event &event : trace.events)
+      if (event.from)
+        isSent[*event.from] = true;
+  }
   void run(uint32_t event);
 
 private:
@@ -61,6 +65,7 @@ private:
   Memory &memory;
   Findings &findings;
   std::vector<std::vector<SumId>> made; ///< by event, for those that get it
+  std::vector<bool> isSent;
   bool hasComplained = false;
 };
 } // namespace
@@ -77,6 +82,8 @@ void Execution::addCell(uint32_t event, uint32_t cell, SumId &sum) {
 
 void Execution::run(uint32_t event) {
   const Event &now = trace.events[event];
+  if (now.role != EventRole::Step)
+    return;
   uint32_t count = now.reads    ? now.reads->count
                    : now.writes ? now.writes->count
                    : now.from   ? uint32_t(made[*now.from].size())
@@ -98,7 +105,8 @@ void Execution::run(uint32_t event) {
       memory.writers[now.rank][now.writes->first + i] = event;
     }
   // What is sent is kept until the receiver has it.
-  made[event] = std::move(values);
+  if (isSent[event])
+    made[event] = std::move(values);
   if (now.from)
     made[*now.from] = {};
 }

@@ -16,10 +16,9 @@ namespace {
 /// Makes a trace of the steps of a file.
 class TraceMaker {
 public:
-  TraceMaker(const MscclAlgorithm &algorithm, const MscclLayout &layout,
-             bool inPlace, Findings &findings)
-      : algorithm(algorithm), layout(layout), inPlace(inPlace),
-        findings(findings) {}
+  TraceMaker(const MscclAlgorithm &algorithm, const CallLayout &layout,
+             Findings &findings)
+      : algorithm(algorithm), layout(layout), findings(findings) {}
   Trace make();
 
 private:
@@ -30,35 +29,59 @@ private:
   void addWaits();
 
   const MscclAlgorithm &algorithm;
-  const MscclLayout &layout;
-  const bool inPlace;
+  const CallLayout &layout;
   Findings &findings;
   Trace trace;
 };
 } // namespace
 
+CallLayout exchange::layoutOf(const MscclAlgorithm &algorithm,
+                              const Call &call) {
+  std::vector<uint32_t> scratch;
+  for (const MscclGpu &gpu : algorithm.gpus)
+    scratch.push_back(uint32_t(gpu.scratchChunks));
+  return {call, std::move(scratch)};
+}
+
+static uint32_t sizeOf(const CallLayout &layout, uint32_t rank,
+                       MscclBuffer buffer) {
+  return buffer == MscclBuffer::Input    ? layout.call.inputs()
+         : buffer == MscclBuffer::Output ? layout.call.outputs()
+                                         : layout.scratchSize(rank);
+}
+
+static uint32_t cellOf(const CallLayout &layout, uint32_t rank,
+                       MscclBuffer buffer, uint32_t chunk) {
+  return buffer == MscclBuffer::Input    ? layout.input(rank, chunk)
+         : buffer == MscclBuffer::Output ? layout.output(rank, chunk)
+                                         : layout.scratch(chunk);
+}
+
 std::optional<Cells> TraceMaker::cells(const MscclStep &step, uint32_t rank,
                                        MscclBuffer buffer, int first) {
-  uint32_t size = layout.size(rank, buffer);
+  uint32_t size = sizeOf(layout, rank, buffer);
   if (first < 0 || uint64_t(first) + uint64_t(step.count) > size) {
     findings.add(step.place, "chunks " + std::to_string(first) + " to " +
                                  std::to_string(first + step.count - 1) +
                                  " of a buffer of " + std::to_string(size));
     return std::nullopt;
   }
-  return Cells{layout.cell(rank, buffer, uint32_t(first)),
+  return Cells{cellOf(layout, rank, buffer, uint32_t(first)),
                uint32_t(step.count)};
 }
 
 void TraceMaker::addBlock(uint32_t rank, const MscclBlock &block) {
   for (const MscclStep &step : block.steps) {
-    Event event{step.place, rank, trace.numBlocks(), {}, {}, false, {}, {}};
+    Event event{};
+    event.place = step.place;
+    event.rank = rank;
+    event.block = trace.numBlocks();
     if (readsSource(step.type))
       event.reads = cells(step, rank, step.srcBuffer, step.src);
     if (writesDestination(step.type)) {
       event.writes = cells(step, rank, step.dstBuffer, step.dst);
       event.addsToWritten = step.type == MscclType::Reduce;
-      if (!inPlace && step.dstBuffer == MscclBuffer::Input)
+      if (!layout.call.inPlace && step.dstBuffer == MscclBuffer::Input)
         findings.add(step.place, "writes to the send buffer of a call out of "
                                  "place");
     }
@@ -102,7 +125,6 @@ Trace TraceMaker::make() {
 }
 
 Trace exchange::makeMscclTrace(const MscclAlgorithm &algorithm,
-                               const MscclLayout &layout, bool inPlace,
-                               Findings &findings) {
-  return TraceMaker(algorithm, layout, inPlace, findings).make();
+                               const CallLayout &layout, Findings &findings) {
+  return TraceMaker(algorithm, layout, findings).make();
 }

@@ -8,67 +8,34 @@
 #ifndef SCCL_LIB_EXCHANGE_MSCCLTRACE_H
 #define SCCL_LIB_EXCHANGE_MSCCLTRACE_H
 
-#include "Trace.h"
+#include "CallLayout.h"
 
 #include "sccl/Exchange/Msccl.h"
 
-#include <algorithm>
-
 namespace sccl::exchange {
 
-/// Where the buffers of each rank are, as chunks of the collective.
-class MscclLayout {
-public:
-  MscclLayout(const MscclAlgorithm &algorithm, CollectiveKind kind,
-              bool inPlace)
-      : algorithm(algorithm), inPlace(inPlace) {
-    auto chunks = uint32_t(algorithm.chunks);
-    auto part = uint32_t(algorithm.chunks / algorithm.gpus.size());
-    inputs = kind == CollectiveKind::AllGather ? part : chunks;
-    outputs = kind == CollectiveKind::ReduceScatter ? part : chunks;
-    gathers = kind == CollectiveKind::AllGather;
-    scatters = kind == CollectiveKind::ReduceScatter;
-  }
-  uint32_t numInputs() const { return inputs; }
-  uint32_t numOutputs() const { return outputs; }
-  uint32_t numCells(uint32_t rank) const {
-    return scratch() + uint32_t(algorithm.gpus[rank].scratchChunks);
-  }
-  /// In place, the smaller buffer is the rank's part of the larger one.
-  uint32_t cell(uint32_t rank, MscclBuffer buffer, uint32_t chunk) const {
-    switch (buffer) {
-    case MscclBuffer::Input:
-      return chunk + (inPlace && gathers ? rank * inputs : 0);
-    case MscclBuffer::Output:
-      if (!inPlace)
-        return inputs + chunk;
-      return chunk + (scatters ? rank * outputs : 0);
-    case MscclBuffer::Scratch:
-      break;
-    }
-    return scratch() + chunk;
-  }
-  uint32_t size(uint32_t rank, MscclBuffer buffer) const {
-    return buffer == MscclBuffer::Input ? inputs
-           : buffer == MscclBuffer::Output
-               ? outputs
-               : uint32_t(algorithm.gpus[rank].scratchChunks);
-  }
+/// The call of a collective that a file is for.
+inline Call callOf(const MscclAlgorithm &algorithm, CollectiveKind kind,
+                   uint32_t root, bool inPlace) {
+  return {kind, uint32_t(algorithm.gpus.size()), uint32_t(algorithm.chunks),
+          root, inPlace};
+}
+CallLayout layoutOf(const MscclAlgorithm &algorithm, const Call &call);
 
-private:
-  uint32_t scratch() const {
-    return inPlace ? std::max(inputs, outputs) : inputs + outputs;
-  }
-
-  const MscclAlgorithm &algorithm;
-  const bool inPlace;
-  bool gathers, scatters;
-  uint32_t inputs, outputs;
-};
 /// The steps of a file that checkMscclStructure has accepted. Says in
 /// `findings` which leave their buffers or have no counterpart.
-Trace makeMscclTrace(const MscclAlgorithm &algorithm, const MscclLayout &layout,
-                     bool inPlace, Findings &findings);
+Trace makeMscclTrace(const MscclAlgorithm &algorithm, const CallLayout &layout,
+                     Findings &findings);
+
+/// What `checkMsccl` has found, and the call that it has run: out of place if
+/// the file is for that.
+struct MscclChecked {
+  MscclVerdict verdict;
+  CheckedCall call;
+};
+std::optional<MscclChecked> runMsccl(const MscclAlgorithm &algorithm,
+                                     const MscclCheckOptions &options,
+                                     Findings &findings);
 
 } // namespace sccl::exchange
 

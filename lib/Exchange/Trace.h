@@ -26,6 +26,12 @@ struct Cells {
   uint32_t first, count;
 };
 
+enum class EventRole : uint8_t {
+  Step,
+  Begin, ///< of the call on a rank; touches nothing
+  End,   ///< of it: from then on the caller may write to what it writes to
+};
+
 struct Event {
   Place place;
   uint32_t rank, block; ///< the block counts over all ranks
@@ -36,6 +42,9 @@ struct Event {
   bool addsToWritten = false; ///< what it writes to is read as well
   std::optional<Cells> writes;
   std::vector<uint32_t> after; ///< further events that come before
+  /// Events that end before it ends, but may still touch memory when it begins.
+  std::vector<uint32_t> follows;
+  EventRole role = EventRole::Step;
 };
 
 /// Events block by block, those of a block in their order.
@@ -58,6 +67,12 @@ struct Trace {
     for (uint32_t other : events[event].after)
       visit(other);
   }
+  /// The same, and with each event that it follows.
+  template <typename Visit> void needed(uint32_t event, Visit visit) const {
+    before(event, visit);
+    for (uint32_t other : events[event].follows)
+      visit(other);
+  }
 };
 
 /// An order of all events in which each comes after what it needs. Says in
@@ -66,8 +81,8 @@ std::optional<std::vector<uint32_t>> orderEvents(const Trace &trace,
                                                  Findings &findings);
 
 /// Says which events touch a cell at once, of which one writes it. `order` is
-/// of `orderEvents`; `cells` the number of cells of each rank. Too many events
-/// to tell are said as well.
+/// of `orderEvents`; `cells` the number of cells of each rank. Says as well if
+/// there are too many events to tell.
 void findRaces(const Trace &trace, const std::vector<uint32_t> &order,
                const std::vector<uint32_t> &cells, Findings &findings);
 

@@ -175,6 +175,8 @@ bool ScheduleMaker::combine(uint32_t number, uint32_t i, Held &result) {
 
 bool ScheduleMaker::run(uint32_t number) {
   const Event &event = trace.events[number];
+  if (event.role != EventRole::Step)
+    return true;
   uint32_t count = event.reads    ? event.reads->count
                    : event.writes ? event.writes->count
                    : event.from   ? uint32_t(made[*event.from].size())

@@ -29,7 +29,7 @@ static std::multiset<Send> sendsOf(const Schedule &schedule) {
 static void expectImport(const MscclAlgorithm &algorithm,
                          const MscclCheckOptions &options,
                          const Implementation &expected) {
-  Result<MscclSchedule> found = fromMsccl(algorithm, options);
+  Result<FoundSchedule> found = fromMsccl(algorithm, options);
   ASSERT_TRUE(found) << found.error();
   EXPECT_EQ(found->collective.kind(), expected.collective.kind());
   EXPECT_EQ(found->collective.chunks(), expected.collective.chunks());

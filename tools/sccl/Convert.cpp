@@ -76,7 +76,7 @@ static int importAlgorithm() {
   std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
   if (!algorithm)
     return BadInput;
-  Result<exchange::MscclSchedule> found =
+  Result<exchange::FoundSchedule> found =
       exchange::fromMsccl(*algorithm, *options);
   if (!found)
     return fail(input + ": " + found.error());

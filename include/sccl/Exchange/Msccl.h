@@ -21,8 +21,8 @@
 #ifndef SCCL_EXCHANGE_MSCCL_H
 #define SCCL_EXCHANGE_MSCCL_H
 
+#include "sccl/Exchange/FoundSchedule.h"
 #include "sccl/Exchange/Place.h"
-#include "sccl/Model/Schedule.h"
 
 #include <optional>
 
@@ -138,17 +138,10 @@ Result<MscclAlgorithm> toMsccl(const Collective &collective,
                                const Schedule &schedule,
                                const MscclExportOptions &options);
 
-/// A schedule, and the links that it uses, each of bandwidth 1.
-struct MscclSchedule {
-  Topology topology;
-  Collective collective;
-  Schedule schedule;
-};
-
 /// The schedule that `algorithm` follows, each send in the earliest step and
 /// each step with the fewest rounds. Fails where checkMsccl does, with the
 /// first finding, and where a rank works on two values of a chunk at once.
-Result<MscclSchedule> fromMsccl(const MscclAlgorithm &algorithm,
+Result<FoundSchedule> fromMsccl(const MscclAlgorithm &algorithm,
                                 const MscclCheckOptions &options);
 
 /// As a file.
