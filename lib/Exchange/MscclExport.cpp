@@ -14,100 +14,23 @@
 
 #include "sccl/Exchange/Msccl.h"
 
+#include "CallLayout.h"
+#include "MscclExport.h"
 #include "MscclStructure.h"
+#include "Transfers.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
-#include <tuple>
 
 using namespace sccl;
 using namespace sccl::exchange;
 
 //===----------------------------------------------------------------------===//
-// Where chunks are
+// Blocks
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct Location {
-  MscclBuffer buffer;
-  int chunk;
-  bool operator==(const Location &) const = default;
-};
-
-/// The buffers of all ranks.
-class Locations {
-public:
-  explicit Locations(const Collective &collective)
-      : collective(collective), scratch(collective.numRanks()),
-        isWritten(collective.numRanks(), collective.numChunks()) {}
-
-  /// Where a rank's value of a chunk is now.
-  Location of(unsigned rank, unsigned chunk) const {
-    return isWritten.contains(rank, chunk) ? home(rank, chunk)
-                                           : input(rank, chunk);
-  }
-  /// Where the next value goes to, and where it is from then on.
-  Location write(unsigned rank, unsigned chunk) {
-    isWritten.insert(rank, chunk);
-    if (!collective.post().contains(rank, chunk))
-      scratch[rank].try_emplace(chunk, int(scratch[rank].size()));
-    return home(rank, chunk);
-  }
-  bool wasWritten(unsigned rank, unsigned chunk) const {
-    return isWritten.contains(rank, chunk);
-  }
-  Location input(unsigned rank, unsigned chunk) const {
-    return {MscclBuffer::Input, int(chunk - firstInput(rank))};
-  }
-  Location output(unsigned rank, unsigned chunk) const;
-  int numScratch(unsigned rank) const { return int(scratch[rank].size()); }
-
-private:
-  unsigned part() const { return collective.chunks() / collective.numRanks(); }
-  unsigned firstInput(unsigned rank) const {
-    using enum CollectiveKind;
-    bool sendsOwn =
-        collective.kind() == AllGather || collective.kind() == AllToAll;
-    return sendsOwn ? rank * collective.chunks() : 0;
-  }
-  Location home(unsigned rank, unsigned chunk) const {
-    if (collective.post().contains(rank, chunk))
-      return output(rank, chunk);
-    return {MscclBuffer::Scratch, scratch[rank].at(chunk)};
-  }
-
-  const Collective &collective;
-  std::vector<std::map<unsigned, int>> scratch; ///< by rank, chunk to place
-  RankChunkSet isWritten;
-};
-} // namespace
-
-Location Locations::output(unsigned rank, unsigned chunk) const {
-  using enum CollectiveKind;
-  if (collective.kind() == ReduceScatter)
-    return {MscclBuffer::Output, int(chunk - rank * part())};
-  if (collective.kind() != AllToAll)
-    return {MscclBuffer::Output, int(chunk)};
-  unsigned source = chunk / collective.chunks();
-  return {MscclBuffer::Output,
-          int(source * part() + chunk % collective.chunks() - rank * part())};
-}
-
-//===----------------------------------------------------------------------===//
-// Transfers
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Chunks that are neighbours in all buffers they touch, over one link.
-struct Transfer {
-  unsigned src, dst;
-  std::vector<unsigned> chunks;
-  bool reduces;
-  Location from, local, to; ///< `local` is reduced with it
-};
-
 /// One end of a transfer, or a copy within a rank.
 struct Action {
   unsigned rank;
@@ -115,52 +38,6 @@ struct Action {
   Location src, dst;
   std::vector<unsigned> chunks;
 };
-} // namespace
-
-static Location after(Location location, size_t chunks) {
-  return {location.buffer, location.chunk + int(chunks)};
-}
-
-/// The transfers of one step: all read before any writes.
-static std::vector<Transfer> transfersOf(const Step &step,
-                                         Locations &locations) {
-  constexpr size_t mostChunks = 64;
-  std::vector<Send> sends = step.sends;
-  auto key = [](const Send &send) {
-    return std::tuple(send.src, send.dst, send.action, send.payload,
-                      send.chunk);
-  };
-  std::ranges::sort(sends, {}, key);
-  std::vector<Location> from;
-  for (const Send &send : sends)
-    from.push_back(send.payload == SendPayload::Input
-                       ? locations.input(send.src, send.chunk)
-                       : locations.of(send.src, send.chunk));
-  std::vector<Transfer> transfers;
-  for (size_t i = 0; i < sends.size(); ++i) {
-    const Send &send = sends[i];
-    bool reduces = send.action == SendAction::Reduce;
-    Location local = reduces ? locations.of(send.dst, send.chunk) : from[i];
-    Location to = locations.write(send.dst, send.chunk);
-    Transfer *last = transfers.empty() ? nullptr : &transfers.back();
-    size_t count = last ? last->chunks.size() : 0;
-    if (last && last->src == send.src && last->dst == send.dst &&
-        last->reduces == reduces && count < mostChunks &&
-        after(last->from, count) == from[i] &&
-        after(last->local, count) == local && after(last->to, count) == to)
-      last->chunks.push_back(send.chunk);
-    else
-      transfers.push_back(
-          {send.src, send.dst, {send.chunk}, reduces, from[i], local, to});
-  }
-  return transfers;
-}
-
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
-namespace {
 /// A block that is being filled, with numbers of actions.
 struct OpenBlock {
   int sendPeer, receivePeer, channel;
@@ -425,12 +302,35 @@ MscclAlgorithm Exporter::write() const {
 /// As files spell it for `dialect`; empty if they have no word for it.
 static std::string spelling(CollectiveKind kind, MscclDialect dialect) {
   using enum CollectiveKind;
-  std::string name(collectiveName(kind));
-  if (kind == Gather || kind == Scatter || kind == Custom)
+  bool isOriginal = dialect == MscclDialect::Original;
+  if (kind == Custom || (isOriginal && (kind == Gather || kind == Scatter)))
     return "";
-  if (kind != ReduceScatter || dialect != MscclDialect::Original)
+  std::string name(collectiveName(kind));
+  if (kind != ReduceScatter || !isOriginal)
     std::erase(name, '_');
   return name;
+}
+
+MscclAlgorithm exchange::makeMsccl(const Collective &collective,
+                                   const Schedule &schedule,
+                                   size_t stepsPerBlock) {
+  Exporter exporter(collective, stepsPerBlock);
+  for (const Step &step : schedule.steps)
+    exporter.add(step);
+  exporter.finish();
+  MscclAlgorithm result = exporter.write();
+  Call call{collective.kind(), collective.numRanks(), collective.chunks(),
+            collective.root(), false};
+  call.chunks *= call.gathers() ? call.ranks : 1;
+  result.chunks = int(call.chunks);
+  for (MscclGpu &gpu : result.gpus) {
+    gpu.inputChunks = int(call.inputs());
+    gpu.outputChunks = int(call.outputs());
+  }
+  result.inPlace =
+      exporter.keepsInputs && collective.kind() != CollectiveKind::AllToAll;
+  result.outOfPlace = true;
+  return result;
 }
 
 Result<MscclAlgorithm> exchange::toMsccl(const Collective &collective,
@@ -438,26 +338,13 @@ Result<MscclAlgorithm> exchange::toMsccl(const Collective &collective,
                                          const MscclExportOptions &options) {
   std::string name = spelling(collective.kind(), options.dialect);
   if (name.empty())
-    return Error{"MSCCL has no '" + collective.name() + "'"};
-  Exporter exporter(collective, stepsPerBlock(options.dialect));
-  for (const Step &step : schedule.steps)
-    exporter.add(step);
-  exporter.finish();
-  MscclAlgorithm result = exporter.write();
-  bool gathers = collective.kind() == CollectiveKind::AllGather;
-  bool scatters = collective.kind() == CollectiveKind::ReduceScatter;
-  auto ranks = int(collective.numRanks());
-  result.chunks = int(collective.chunks()) * (gathers ? ranks : 1);
-  for (MscclGpu &gpu : result.gpus) {
-    gpu.inputChunks = int(collective.chunks());
-    gpu.outputChunks = result.chunks / (scatters ? ranks : 1);
-  }
+    return Error{std::string(mscclDialectName(options.dialect)) + " has no '" +
+                 collective.name() + "'"};
+  MscclAlgorithm result =
+      makeMsccl(collective, schedule, stepsPerBlock(options.dialect));
   result.name = options.name;
   result.collective = name;
   result.protocol = options.protocol;
-  result.inPlace =
-      exporter.keepsInputs && collective.kind() != CollectiveKind::AllToAll;
-  result.outOfPlace = true;
   result.minBytes = options.minBytes;
   result.maxBytes = options.maxBytes;
   Findings findings;

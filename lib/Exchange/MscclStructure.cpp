@@ -7,6 +7,8 @@
 
 #include "MscclStructure.h"
 
+#include "CallLayout.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -157,8 +159,8 @@ exchange::mscclCollective(const MscclAlgorithm &algorithm, Findings &findings) {
   using enum CollectiveKind;
   std::string name = algorithm.collective;
   std::erase(name, '_');
-  for (CollectiveKind kind :
-       {AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Reduce}) {
+  for (CollectiveKind kind : {AllReduce, AllGather, ReduceScatter, AllToAll,
+                              Broadcast, Reduce, Gather, Scatter}) {
     std::string known(collectiveName(kind));
     std::erase(known, '_');
     if (known == name)
@@ -251,9 +253,7 @@ bool exchange::checkMscclStructure(const MscclAlgorithm &algorithm,
                                    CollectiveKind kind, unsigned root,
                                    Findings &findings) {
   size_t ranks = algorithm.gpus.size();
-  bool isShared = kind == CollectiveKind::AllGather ||
-                  kind == CollectiveKind::ReduceScatter ||
-                  kind == CollectiveKind::AllToAll;
+  bool isShared = Call{kind, uint32_t(ranks), 0, root, false}.isShared();
   if (isShared && algorithm.chunks % ranks != 0)
     findings.add(algorithm.place, std::to_string(algorithm.chunks) +
                                       " chunks are not " +

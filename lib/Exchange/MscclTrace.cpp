@@ -23,7 +23,7 @@ public:
 
 private:
   std::optional<Cells> cells(const MscclStep &step, uint32_t rank,
-                             MscclBuffer buffer, int first);
+                             Buffer buffer, int first);
   void addBlock(uint32_t rank, const MscclBlock &block);
   /// Adds what steps of other blocks come before which.
   void addWaits();
@@ -43,22 +43,21 @@ CallLayout exchange::layoutOf(const MscclAlgorithm &algorithm,
   return {call, std::move(scratch)};
 }
 
-static uint32_t sizeOf(const CallLayout &layout, uint32_t rank,
-                       MscclBuffer buffer) {
-  return buffer == MscclBuffer::Input    ? layout.call.inputs()
-         : buffer == MscclBuffer::Output ? layout.call.outputs()
-                                         : layout.scratchSize(rank);
+static uint32_t sizeOf(const CallLayout &layout, uint32_t rank, Buffer buffer) {
+  return buffer == Buffer::Input    ? layout.call.inputs()
+         : buffer == Buffer::Output ? layout.call.outputs()
+                                    : layout.scratchSize(rank);
 }
 
-static uint32_t cellOf(const CallLayout &layout, uint32_t rank,
-                       MscclBuffer buffer, uint32_t chunk) {
-  return buffer == MscclBuffer::Input    ? layout.input(rank, chunk)
-         : buffer == MscclBuffer::Output ? layout.output(rank, chunk)
-                                         : layout.scratch(chunk);
+static uint32_t cellOf(const CallLayout &layout, uint32_t rank, Buffer buffer,
+                       uint32_t chunk) {
+  return buffer == Buffer::Input    ? layout.input(rank, chunk)
+         : buffer == Buffer::Output ? layout.output(rank, chunk)
+                                    : layout.scratch(chunk);
 }
 
 std::optional<Cells> TraceMaker::cells(const MscclStep &step, uint32_t rank,
-                                       MscclBuffer buffer, int first) {
+                                       Buffer buffer, int first) {
   uint32_t size = sizeOf(layout, rank, buffer);
   if (first < 0 || uint64_t(first) + uint64_t(step.count) > size) {
     findings.add(step.place, "chunks " + std::to_string(first) + " to " +
@@ -81,7 +80,7 @@ void TraceMaker::addBlock(uint32_t rank, const MscclBlock &block) {
     if (writesDestination(step.type)) {
       event.writes = cells(step, rank, step.dstBuffer, step.dst);
       event.addsToWritten = step.type == MscclType::Reduce;
-      if (!layout.call.inPlace && step.dstBuffer == MscclBuffer::Input)
+      if (!layout.call.inPlace && step.dstBuffer == Buffer::Input)
         findings.add(step.place, "writes to the send buffer of a call out of "
                                  "place");
     }

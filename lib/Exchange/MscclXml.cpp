@@ -191,7 +191,7 @@ MscclStep Reader::readStep(pugi::xml_node node) {
   for (auto [name, buffer] : {std::pair{"srcbuf", &step.srcBuffer},
                               std::pair{"dstbuf", &step.dstBuffer}}) {
     std::string_view value = text(node, name);
-    if (auto known = parseName<MscclBuffer>(bufferNames, value))
+    if (auto known = parseName<Buffer>(bufferNames, value))
       *buffer = *known;
     else if (node.attribute(name))
       complain(node, std::string("'") + name + "' is '" +

@@ -72,13 +72,13 @@ TEST(MscclExport, RowsOfThePaper) {
     Result<Instance> instance = row.instance();
     ASSERT_TRUE(instance) << instance.error();
     CollectiveKind kind = instance->collective.kind();
-    if (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter)
-      continue;
+    bool isOriginal =
+        kind != CollectiveKind::Gather && kind != CollectiveKind::Scatter;
     SynthesisResult result = synthesize(*instance, {}, "auto");
     auto *found = std::get_if<Satisfied>(&result.outcome);
     ASSERT_TRUE(found) << reasonOf(result.outcome);
     expectExport({instance->collective, found->schedule},
-                 MscclDialect::Original);
+                 isOriginal ? MscclDialect::Original : MscclDialect::Nccl);
     ++count;
   }
   EXPECT_GT(count, 20u);
@@ -104,7 +104,10 @@ TEST(MscclExport, RingsAndTrees) {
 
 TEST(MscclExport, Refused) {
   auto gather = Collective::make(CollectiveKind::Gather, 2, 1);
-  EXPECT_EQ(toMsccl(*gather, {}, {}).error(), "MSCCL has no 'gather'");
+  MscclExportOptions original;
+  original.dialect = MscclDialect::Original;
+  EXPECT_EQ(toMsccl(*gather, {}, original).error(),
+            "the original MSCCL has no 'gather'");
   auto broadcast = Collective::make(CollectiveKind::Broadcast, 2, 1);
   EXPECT_EQ(toMsccl(*broadcast, {}, {}).error(),
             "as an algorithm of MSCCL it is refused: output chunk 0 of rank 1 "

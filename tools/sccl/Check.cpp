@@ -41,19 +41,18 @@ static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
 
 bool driver::checkChosen() { return bool(command); }
 
-static int checkAlgorithm() {
+static int checkOther() {
   for (cl::opt<std::string> *option : {&certificateFile, &dotFile})
     if (option->getNumOccurrences())
       return fail("--" + option->ArgStr + " is not for files of MSCCL");
-  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
-  return options ? checkMsccl(input, *options, json) : BadInput;
+  return checkAlgorithm(input, mscclFlags, json);
 }
 
 int driver::checkMain() {
-  if (isMscclFile(input))
-    return checkAlgorithm();
+  if (algorithmFormat(input))
+    return checkOther();
   if (std::string option = mscclFlags.findGiven(); !option.empty())
-    return fail(option + " is for files of MSCCL, .xml");
+    return fail(option + " is for files of MSCCL, .xml and .json");
   return checkFile(input, json, certificateFile, dotFile);
 }
 

@@ -18,16 +18,17 @@ using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::exchange;
 
-/// More than any interpreter would read.
-static constexpr uint64_t mostBytes = uint64_t(1) << 28;
+/// More than any engine would read, by format.
+static constexpr uint64_t mostXmlBytes = uint64_t(1) << 28,
+                          mostJsonBytes = uint64_t(1) << 26;
 
 MscclFlags::MscclFlags(llvm::cl::SubCommand &command)
     : as("as",
-         llvm::cl::desc("Of an .xml: the collective it is to be, whatever it "
-                        "says"),
+         llvm::cl::desc("Of an .xml or .json: the collective it is to be, "
+                        "whatever it says"),
          llvm::cl::value_desc("NAME"), llvm::cl::sub(command)),
-      root("root", llvm::cl::desc("Of an .xml: the root"), llvm::cl::init(0),
-           llvm::cl::sub(command)),
+      root("root", llvm::cl::desc("Of an .xml or .json: the root"),
+           llvm::cl::init(0), llvm::cl::sub(command)),
       dialect(
           "dialect",
           llvm::cl::desc("Whose limits count (default: of what an .xml says it "
@@ -42,6 +43,17 @@ std::optional<MscclDialect> MscclFlags::givenDialect() const {
   if (!dialect.getNumOccurrences())
     return std::nullopt;
   return dialect;
+}
+
+std::optional<MscclppCheckOptions> MscclFlags::readForMscclpp() const {
+  if (dialect.getNumOccurrences()) {
+    fail("--dialect is for files of MSCCL, .xml");
+    return std::nullopt;
+  }
+  std::optional<MscclCheckOptions> options = read();
+  if (!options)
+    return std::nullopt;
+  return MscclppCheckOptions{options->as, options->root};
 }
 
 std::optional<MscclCheckOptions> MscclFlags::read() const {
@@ -66,8 +78,12 @@ std::string MscclFlags::findGiven() const {
   return "";
 }
 
-bool driver::isMscclFile(llvm::StringRef path) {
-  return path.ends_with(".xml");
+std::optional<AlgorithmFormat> driver::algorithmFormat(llvm::StringRef path) {
+  if (path.ends_with(".xml"))
+    return AlgorithmFormat::Msccl;
+  if (path.ends_with(".json"))
+    return AlgorithmFormat::Mscclpp;
+  return std::nullopt;
 }
 
 static int refuse(llvm::StringRef path, const Findings &findings, bool json) {
@@ -124,40 +140,107 @@ static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
                << " steps), for " << dialect << '\n';
 }
 
-std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path,
-                                                bool json) {
+static void accept(llvm::StringRef path, const MscclppPlan &plan,
+                   const MscclppVerdict &verdict, bool json) {
+  llvm::StringRef collective = collectiveName(verdict.kind);
+  if (json) {
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"file", path},
+                        {"status", "accepted"},
+                        {"algorithm", plan.name},
+                        {"collective", collective},
+                        {"ranks", plan.gpus.size()},
+                        {"chunks", plan.gpus[0].inputChunks},
+                        {"in_place", plan.inPlace},
+                        {"protocol", plan.protocol},
+                        {"operations", verdict.operations},
+                        {"most_bytes", verdict.mostBytes},
+                        {"most_blocks_per_rank", verdict.mostBlocks},
+                        {"most_operations_per_block", verdict.mostOperations}})
+                 << '\n';
+    return;
+  }
+  llvm::outs() << "plan '" << plan.name << "': accepted, " << collective
+               << " on " << plan.gpus.size() << " ranks, "
+               << (plan.inPlace ? "in place" : "out of place") << ", "
+               << plan.gpus[0].inputChunks << " chunks, " << verdict.operations
+               << " operations in " << verdict.blocks << " thread blocks ("
+               << verdict.mostBlocks << " of a rank at most, with "
+               << verdict.mostOperations << " operations), up to "
+               << verdict.mostBytes << " bytes\n";
+}
+
+/// The text of a file. Prints an error and returns nothing if it cannot be read
+/// or has more than `most` bytes.
+static std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path,
+                                                    uint64_t most) {
   auto fails = [](const llvm::Twine &message) {
     fail(message);
-    return std::nullopt;
+    return nullptr;
   };
   std::error_code error;
   uint64_t bytes = std::filesystem::file_size(path.str(), error);
   if (error)
     return fails("cannot read " + path + ": " + error.message());
-  if (bytes > mostBytes)
+  if (bytes > most)
     return fails(path + " has " + llvm::Twine(bytes) + " bytes, more than " +
-                 llvm::Twine(mostBytes));
+                 llvm::Twine(most));
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return fails("cannot read " + path + ": " + file.getError().message());
-  llvm::StringRef text = (*file)->getBuffer();
-  Findings findings;
-  std::optional<MscclAlgorithm> algorithm = parseMsccl(text, findings);
-  if (!algorithm)
-    refuse(path, findings, json);
-  return algorithm;
+  return std::move(*file);
 }
 
-int driver::checkMsccl(llvm::StringRef path, const MscclCheckOptions &options,
-                       bool json) {
-  std::optional<MscclAlgorithm> algorithm = readMsccl(path, json);
-  if (!algorithm)
+/// What `parse` makes of a file. Prints what is wrong with it if it cannot.
+template <typename T>
+static std::optional<T> readFile(llvm::StringRef path, uint64_t most, bool json,
+                                 std::optional<T> (*parse)(std::string_view,
+                                                           Findings &)) {
+  std::unique_ptr<llvm::MemoryBuffer> file = readText(path, most);
+  if (!file)
+    return std::nullopt;
+  Findings findings;
+  std::optional<T> result = parse(file->getBuffer(), findings);
+  if (!result)
+    refuse(path, findings, json);
+  return result;
+}
+
+std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path,
+                                                bool json) {
+  return readFile(path, mostXmlBytes, json, &parseMsccl);
+}
+
+std::optional<MscclppPlan> driver::readMscclpp(llvm::StringRef path,
+                                               bool json) {
+  return readFile(path, mostJsonBytes, json, &parseMscclpp);
+}
+
+template <typename T, typename Options, typename Verdict>
+static int checkRead(llvm::StringRef path, const std::optional<T> &read,
+                     const Options &options, bool json,
+                     std::optional<Verdict> (*check)(const T &, const Options &,
+                                                     Findings &)) {
+  if (!read)
     return BadInput;
   Findings findings;
-  std::optional<MscclVerdict> verdict =
-      checkMsccl(*algorithm, options, findings);
+  std::optional<Verdict> verdict = check(*read, options, findings);
   if (!verdict)
     return refuse(path, findings, json);
-  accept(path, *algorithm, *verdict, json);
+  accept(path, *read, *verdict, json);
   return Done;
+}
+
+int driver::checkAlgorithm(llvm::StringRef path, const MscclFlags &flags,
+                           bool json) {
+  if (algorithmFormat(path) == AlgorithmFormat::Mscclpp) {
+    std::optional<MscclppCheckOptions> options = flags.readForMscclpp();
+    return options ? checkRead(path, readMscclpp(path, json), *options, json,
+                               &checkMscclpp)
+                   : BadInput;
+  }
+  std::optional<MscclCheckOptions> options = flags.read();
+  return options ? checkRead(path, readMsccl(path, json), *options, json,
+                             &checkMsccl)
+                 : BadInput;
 }

@@ -9,6 +9,7 @@
 #define SCCL_TOOLS_SCCL_CHECKMSCCL_H
 
 #include "sccl/Exchange/Msccl.h"
+#include "sccl/Exchange/Mscclpp.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -22,6 +23,8 @@ public:
 
   /// Prints an error and returns nothing if --as names no collective.
   std::optional<exchange::MscclCheckOptions> read() const;
+  /// The same for plans of MSCCL++, which have no dialects.
+  std::optional<exchange::MscclppCheckOptions> readForMscclpp() const;
   /// "--NAME" of the first that was given; empty if none was.
   std::string findGiven() const;
   std::optional<exchange::MscclDialect> givenDialect() const;
@@ -32,17 +35,23 @@ private:
   llvm::cl::opt<exchange::MscclDialect> dialect;
 };
 
-/// True if `path` is to be read as an algorithm of MSCCL.
-bool isMscclFile(llvm::StringRef path);
+/// Formats of other tools that algorithms come in.
+enum class AlgorithmFormat {
+  Msccl,   ///< .xml
+  Mscclpp, ///< .json
+};
+/// The format of `path`, by its name; nothing if it is none of another tool.
+std::optional<AlgorithmFormat> algorithmFormat(llvm::StringRef path);
 
-/// Reads one. Prints an error and returns nothing if it cannot.
+/// Read one. Print an error and return nothing if they cannot.
 std::optional<exchange::MscclAlgorithm> readMsccl(llvm::StringRef path,
                                                   bool json = false);
+std::optional<exchange::MscclppPlan> readMscclpp(llvm::StringRef path,
+                                                 bool json = false);
 
-/// Checks one, prints what it is or all that is wrong with it, and returns the
-/// exit code.
-int checkMsccl(llvm::StringRef path, const exchange::MscclCheckOptions &options,
-               bool json);
+/// Checks a file of one of the formats, prints what it is or all that is wrong
+/// with it, and returns the exit code.
+int checkAlgorithm(llvm::StringRef path, const MscclFlags &flags, bool json);
 
 } // namespace sccl::driver
 

@@ -69,15 +69,7 @@ static int exportSchedule() {
   return writeFile(output, exchange::printMsccl(*algorithm)) ? Done : BadInput;
 }
 
-static int importAlgorithm() {
-  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
-  if (!options)
-    return BadInput;
-  std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
-  if (!algorithm)
-    return BadInput;
-  Result<exchange::FoundSchedule> found =
-      exchange::fromMsccl(*algorithm, *options);
+static int writeSchedule(Result<exchange::FoundSchedule> found) {
   if (!found)
     return fail(input + ": " + found.error());
   Result<Instance> instance =
@@ -89,11 +81,34 @@ static int importAlgorithm() {
                                                                      : BadInput;
 }
 
+static int importAlgorithm() {
+  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
+  if (!options)
+    return BadInput;
+  std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
+  return algorithm ? writeSchedule(exchange::fromMsccl(*algorithm, *options))
+                   : BadInput;
+}
+
+static int importPlan() {
+  std::optional<exchange::MscclppCheckOptions> options =
+      mscclFlags.readForMscclpp();
+  if (!options)
+    return BadInput;
+  std::optional<exchange::MscclppPlan> plan = readMscclpp(input);
+  return plan ? writeSchedule(exchange::fromMscclpp(*plan, *options))
+              : BadInput;
+}
+
 int driver::convertMain() {
   auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
-  if (isModule(input) && isMscclFile(output))
+  std::optional<AlgorithmFormat> from = algorithmFormat(input),
+                                 to = algorithmFormat(output);
+  if (isModule(input) && to == AlgorithmFormat::Msccl)
     return exportSchedule();
-  if (isMscclFile(input) && isModule(output))
+  if (from == AlgorithmFormat::Msccl && isModule(output))
     return importAlgorithm();
-  return fail("expected a schedule in .mlir and an algorithm in .xml");
+  if (from == AlgorithmFormat::Mscclpp && isModule(output))
+    return importPlan();
+  return fail("expected a schedule in .mlir and an algorithm in .xml or .json");
 }

@@ -21,6 +21,7 @@
 #ifndef SCCL_EXCHANGE_MSCCL_H
 #define SCCL_EXCHANGE_MSCCL_H
 
+#include "sccl/Exchange/Buffer.h"
 #include "sccl/Exchange/FoundSchedule.h"
 #include "sccl/Exchange/Place.h"
 
@@ -45,12 +46,10 @@ bool receives(MscclType type);
 bool readsSource(MscclType type);
 bool writesDestination(MscclType type);
 
-enum class MscclBuffer : uint8_t { Input, Output, Scratch };
-
 struct MscclStep {
   Place place;
   MscclType type;
-  MscclBuffer srcBuffer, dstBuffer;
+  Buffer srcBuffer, dstBuffer;
   int src, dst; ///< first chunks
   int count;    ///< chunks
   /// The thread block of the same rank to wait for, and its step; -1 for none.

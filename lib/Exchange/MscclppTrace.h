@@ -1,0 +1,51 @@
+//===- MscclppTrace.h - What a plan of MSCCL++ does -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The threads of a block do not wait for each other between operations, but
+// only at a nop. So operations between two nops are in blocks of a trace of
+// their own, here called lanes, and the nop comes after all of them. What an
+// operation does on another rank is an event there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_EXCHANGE_MSCCLPPTRACE_H
+#define SCCL_LIB_EXCHANGE_MSCCLPPTRACE_H
+
+#include "MscclppMatch.h"
+#include "MscclppStructure.h"
+
+namespace sccl::exchange {
+
+/// An event on a rank that the threads of another one do.
+struct ForeignEvent {
+  uint32_t event, by;
+  bool isLL; ///< it writes LL words
+};
+
+struct MscclppTrace {
+  Trace trace;
+  std::vector<ForeignEvent> foreign;
+  RelaxedPairs relaxed;
+  std::vector<uint32_t> begins, ends; ///< by rank
+};
+
+/// Into how many cells a chunk has to be cut for operations that are shared by
+/// blocks; 0 if into too many.
+uint32_t mscclppCells(const MscclppPlan &plan);
+
+/// Cells of data, and behind them those of LL words.
+CallLayout layoutOf(const MscclppPlan &plan, CollectiveKind kind, uint32_t root,
+                    uint32_t cellsPerChunk);
+
+/// The operations of a plan that checkMscclppStructure has accepted. Says in
+/// `findings` which signals, waits and words have no counterpart.
+MscclppTrace makeMscclppTrace(const MscclppPlan &plan, const CallLayout &layout,
+                              uint32_t cellsPerChunk, Findings &findings);
+
+} // namespace sccl::exchange
+
+#endif // SCCL_LIB_EXCHANGE_MSCCLPPTRACE_H

@@ -1,0 +1,405 @@
+//===- MscclppTest.cpp - Checks of plans of MSCCL++ -----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Exchange/Mscclpp.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+using namespace sccl;
+using namespace sccl::exchange;
+using enum MscclppKind;
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static MscclppChunks at(Buffer buffer, uint32_t first, uint32_t count = 1) {
+  return {false, buffer, 0, first, count};
+}
+static MscclppChunks of(uint32_t remote, uint32_t first, uint32_t count = 1) {
+  return {true, Buffer::Input, remote, first, count};
+}
+
+static MscclppOperation make(MscclppKind kind,
+                             std::vector<MscclppChunks> sources,
+                             std::vector<MscclppChunks> destinations) {
+  MscclppOperation operation;
+  operation.kind = kind;
+  operation.sources = std::move(sources);
+  operation.destinations = std::move(destinations);
+  for (const auto *all : {&operation.sources, &operation.destinations})
+    for (const MscclppChunks &chunks : *all)
+      if (chunks.isRemote)
+        operation.channel = MscclppChannel::Memory;
+  return operation;
+}
+static MscclppOperation onChannel(MscclppKind kind) {
+  MscclppOperation operation;
+  operation.kind = kind;
+  operation.channel = MscclppChannel::Memory;
+  operation.channels = {0};
+  return operation;
+}
+static MscclppOperation nop() { return {}; }
+static MscclppOperation onSemaphore(MscclppKind kind, uint32_t semaphore) {
+  MscclppOperation operation;
+  operation.kind = kind;
+  operation.semaphores = {semaphore};
+  return operation;
+}
+
+/// Each rank has, for each other, a channel, a remote buffer, and a block whose
+/// only ones they are; and after them blocks with neither.
+static MscclppPlan makeAllPairs(
+    const char *collective, uint32_t ranks, Buffer remote, uint32_t inputs,
+    uint32_t outputs, uint32_t scratch,
+    const std::function<std::vector<MscclppOperation>(uint32_t, uint32_t)>
+        &operations) {
+  MscclppPlan plan;
+  plan.name = "test";
+  plan.collective = collective;
+  plan.protocol = "Simple";
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    MscclppGpu gpu{{}, inputs, outputs, scratch, {}, {}, {}, {}};
+    for (uint32_t peer = 0; peer < ranks; ++peer) {
+      MscclppBlock block;
+      block.operations = operations(rank, peer);
+      if (peer != rank) {
+        auto number = uint32_t(gpu.remotes.size());
+        gpu.peers.memory.push_back(peer);
+        gpu.remotes.push_back({{}, peer, remote, true, false});
+        block.channels.memory = {number};
+        block.remotes.memory = {number};
+      }
+      gpu.blocks.push_back(std::move(block));
+    }
+    plan.gpus.push_back(std::move(gpu));
+  }
+  return plan;
+}
+
+/// Everyone puts what it has into everyone's output.
+static MscclppPlan makeAllGather(uint32_t ranks) {
+  return makeAllPairs(
+      "allgather", ranks, Buffer::Output, 1, ranks, 0,
+      [](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
+        if (peer == rank)
+          return {
+              make(Copy, {at(Buffer::Input, 0)}, {at(Buffer::Output, rank)})};
+        return {onChannel(RelaxedSignal),
+                onChannel(RelaxedWait),
+                nop(),
+                make(Put, {at(Buffer::Input, 0)}, {of(0, rank)}),
+                nop(),
+                onChannel(Signal),
+                onChannel(Wait)};
+      });
+}
+
+/// Everyone puts its input as LL words into everyone's scratch memory, where a
+/// block sums it up.
+static MscclppPlan makeAllReduceLL(uint32_t ranks) {
+  MscclppPlan plan = makeAllPairs(
+      "allreduce", ranks, Buffer::Scratch, 2, 2, 2 * ranks,
+      [&](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
+        if (peer != rank)
+          return {make(PutLL, {at(Buffer::Input, 0, 2)}, {of(0, 2 * rank, 2)})};
+        MscclppOperation sum = make(ReduceLL, {at(Buffer::Input, 0, 2)},
+                                    {at(Buffer::Output, 0, 2)});
+        for (uint32_t other = 0; other < ranks; ++other)
+          if (other != rank)
+            sum.sources.push_back(at(Buffer::Scratch, 2 * other, 2));
+        return {sum};
+      });
+  plan.protocol = "LL";
+  plan.doublesScratch = true;
+  return plan;
+}
+
+/// Everyone reads everyone's part of a scatter's sum in place, in turn.
+static MscclppPlan makeReduceScatter(uint32_t ranks) {
+  MscclppPlan plan = makeAllPairs(
+      "reducescatter", ranks, Buffer::Input, ranks, 1, 0,
+      [&](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
+        if (peer == rank)
+          return {};
+        std::vector<MscclppOperation> all = {onChannel(Signal),
+                                             onChannel(Wait)};
+        bool isFirst = peer == (rank == 0 ? 1 : 0);
+        bool isLast = peer == (rank + 1 == ranks ? ranks - 2 : ranks - 1);
+        auto before = peer - 1 - (peer - 1 == rank);
+        if (!isFirst)
+          all.push_back(onSemaphore(Acquire, before));
+        all.push_back(nop());
+        all.push_back(make(
+            ReadReduce,
+            {at(isFirst ? Buffer::Input : Buffer::Output, isFirst ? rank : 0),
+             of(0, rank)},
+            {at(Buffer::Output, 0)}));
+        all.push_back(nop());
+        if (!isLast)
+          all.push_back(onSemaphore(Release, peer));
+        all.push_back(onChannel(Signal));
+        all.push_back(onChannel(Wait));
+        return all;
+      });
+  for (MscclppGpu &gpu : plan.gpus)
+    gpu.semaphores.assign(ranks, 0);
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// Empty if a file is accepted; otherwise what is wrong with it, a line each.
+static std::string verdictOnText(const std::string &text,
+                                 MscclppCheckOptions options = {}) {
+  Findings findings;
+  std::optional<MscclppPlan> plan = parseMscclpp(text, findings);
+  if (plan && checkMscclpp(*plan, options, findings)) {
+    EXPECT_TRUE(findings.empty());
+    EXPECT_EQ(printMscclpp(*plan), text);
+    return "";
+  }
+  EXPECT_FALSE(findings.empty());
+  std::string all;
+  for (const Finding &finding : findings.first())
+    all += std::to_string(finding.place.line) + ": " + finding.message + "\n";
+  return all;
+}
+static std::string verdictOn(const MscclppPlan &plan) {
+  return verdictOnText(printMscclpp(plan));
+}
+static bool contains(const std::string &text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+#define EXPECT_SAYS(plan, part)                                                \
+  EXPECT_TRUE(contains(verdictOn(plan), part)) << verdictOn(plan)
+
+TEST(Mscclpp, RightPlans) {
+  for (uint32_t ranks : {2, 3, 5, 8}) {
+    EXPECT_EQ(verdictOn(makeAllGather(ranks)), "") << ranks;
+    EXPECT_EQ(verdictOn(makeAllReduceLL(ranks)), "") << ranks;
+    EXPECT_EQ(verdictOn(makeReduceScatter(ranks)), "") << ranks;
+  }
+}
+
+TEST(Mscclpp, Schedules) {
+  for (const MscclppPlan &plan :
+       {makeAllGather(4), makeAllReduceLL(4), makeReduceScatter(4)}) {
+    Result<FoundSchedule> found = fromMscclpp(plan, {});
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found->schedule.steps.size(), 1u);
+    bool isAllReduce = found->collective.kind() == CollectiveKind::AllReduce;
+    EXPECT_EQ(found->schedule.numSends(), isAllReduce ? 24u : 12u);
+  }
+}
+
+TEST(Mscclpp, Order) {
+  auto without = [](MscclppPlan plan, size_t index) {
+    std::vector<MscclppOperation> &all = plan.gpus[1].blocks[0].operations;
+    all.erase(all.begin() + long(index));
+    return plan;
+  };
+  MscclppPlan plan = makeAllGather(3);
+  EXPECT_SAYS(without(plan, 0), "deadlock: waits for a signal that nobody");
+  EXPECT_SAYS(without(plan, 1), "nobody waits for this signal");
+  EXPECT_SAYS(without(plan, 2), "touches memory of rank 0, which may not have");
+  EXPECT_SAYS(without(plan, 3), "output chunk 1 of rank 0 has never been");
+  EXPECT_SAYS(without(plan, 4), "nothing says that this is over when rank 0");
+  EXPECT_SAYS(without(plan, 6), "nobody waits for this signal");
+  MscclppPlan locked = plan;
+  for (MscclppGpu &gpu : locked.gpus)
+    for (MscclppBlock &block : gpu.blocks)
+      if (block.operations.size() > 1)
+        std::swap(block.operations[0], block.operations[1]);
+  EXPECT_SAYS(locked, "deadlock: rank 0 waits for ever");
+  EXPECT_SAYS(without(makeReduceScatter(3), 2), "which may not have begun");
+}
+
+TEST(Mscclpp, LLWords) {
+  MscclppPlan plan = makeAllReduceLL(3);
+  MscclppPlan lost = plan;
+  lost.gpus[0].blocks[1].operations.clear();
+  EXPECT_SAYS(lost, "deadlock: waits for LL words that nobody writes");
+  MscclppPlan twice = plan;
+  twice.gpus[0].blocks[1].operations.push_back(
+      twice.gpus[0].blocks[1].operations[0]);
+  EXPECT_SAYS(twice, "writes LL words that line");
+  MscclppPlan simple = plan;
+  simple.protocol = "Simple";
+  EXPECT_SAYS(simple, "of a buffer of 3");
+  MscclppPlan single = plan;
+  single.doublesScratch = false;
+  EXPECT_SAYS(single, "which may not have begun");
+  // Who only sends may be two calls ahead.
+  MscclppPlan broadcast = makeAllPairs(
+      "broadcast", 2, Buffer::Scratch, 1, 1, 1,
+      [](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
+        if (rank == peer)
+          return rank == 0
+                     ? std::vector{make(Copy, {at(Buffer::Input, 0)},
+                                        {at(Buffer::Output, 0)})}
+                     : std::vector{make(UnpackLL, {at(Buffer::Scratch, 0)},
+                                        {at(Buffer::Output, 0)})};
+        if (rank == 0)
+          return {make(PutLL, {at(Buffer::Input, 0)}, {of(0, 0)})};
+        return {};
+      });
+  broadcast.protocol = "LL";
+  broadcast.doublesScratch = true;
+  EXPECT_SAYS(broadcast, "rank 0 never hears of rank 1");
+}
+
+TEST(Mscclpp, Limits) {
+  auto with = [](auto change) {
+    MscclppPlan plan = makeAllGather(3);
+    change(plan, plan.gpus[1].blocks[0]);
+    return verdictOn(plan);
+  };
+  auto expect = [&](std::string_view part, auto change) {
+    std::string verdict = with(change);
+    EXPECT_TRUE(contains(verdict, part)) << verdict;
+  };
+  using Plan = MscclppPlan;
+  using Block = MscclppBlock;
+  expect("65 operations in a thread block, the executor has room for 64",
+         [](Plan &, Block &b) { b.operations.resize(65); });
+  expect("17 channels of a type in a thread block",
+         [](Plan &, Block &b) { b.channels.memory.resize(17); });
+  expect("17 remote buffers of a type",
+         [](Plan &, Block &b) { b.remotes.memory.resize(17); });
+  expect("9 channels in an operation",
+         [](Plan &, Block &b) { b.operations[0].channels.resize(9); });
+  expect("barrier 16 of 16", [](Plan &, Block &b) {
+    MscclppOperation barrier;
+    barrier.kind = Barrier;
+    barrier.barrier = 16;
+    b.operations.push_back(barrier);
+  });
+  expect("barrier 3 waits for 2 blocks, and 1 come", [](Plan &, Block &b) {
+    MscclppOperation barrier;
+    barrier.kind = Barrier;
+    barrier.barrier = 3;
+    barrier.blocks = 2;
+    b.operations.push_back(barrier);
+  });
+  expect("1025 threads in a block", [](Plan &p, Block &) { p.threads = 1025; });
+  expect("\"buffer_alignment\" is 8",
+         [](Plan &p, Block &) { p.alignment = 8; });
+  expect("no chunks of the input",
+         [](Plan &p, Block &) { p.gpus[2].inputChunks = 0; });
+  expect("1 chunks of input and 4 of output",
+         [](Plan &p, Block &) { p.gpus[2].outputChunks = 4; });
+  expect("chunks 3 to 3 of a buffer of 3",
+         [](Plan &, Block &b) { b.operations[3].destinations[0].first = 3; });
+  expect("channel 2 of 2", [](Plan &, Block &b) { b.channels.memory = {2}; });
+  expect("has a local buffer where a remote one must be", [](Plan &, Block &b) {
+    b.operations[3].destinations[0].isRemote = false;
+  });
+  expect("signals only through a port",
+         [](Plan &, Block &b) { b.operations[3].kind = PutSignal; });
+  expect("confuses both offsets of a get", [](Plan &, Block &b) {
+    b.operations[3] = make(Get, {of(0, 1)}, {at(Buffer::Output, 0)});
+  });
+}
+
+TEST(Mscclpp, WhatIsNoPlan) {
+  EXPECT_TRUE(contains(verdictOnText(""), "this is no JSON"));
+  EXPECT_TRUE(contains(verdictOnText("{\n \"gpus\": [\n"), "this is no JSON"));
+  EXPECT_TRUE(contains(verdictOnText(std::string(100000, '[')), "too deep"));
+  EXPECT_TRUE(contains(verdictOnText("[1]"), "1: this is no plan of MSCCL++"));
+  EXPECT_TRUE(
+      contains(verdictOnText("{\"gpus\": [{\"id\": 0, \"inputChunks\": 2}]}"),
+               "1: this is a plan for MSCCL++ of 2024"));
+  std::string text = printMscclpp(makeAllGather(2));
+  auto replaced = [&](std::string_view what, std::string_view by) {
+    std::string copy = text;
+    copy.replace(copy.find(what), what.size(), by);
+    return verdictOnText(copy);
+  };
+  EXPECT_TRUE(contains(replaced("\"put\"", "\"glre\""),
+                       "\"name\" is \"glre\", expected one of nop, barrier"));
+  EXPECT_TRUE(contains(replaced("\"put\"", "\"pipeline\""),
+                       "not known: pipelines are not checked"));
+  EXPECT_TRUE(contains(replaced("\"id\" : 0", "\"id\" : 1"),
+                       "\"id\" is 1 of number 0 in its list"));
+  EXPECT_TRUE(contains(replaced("\"size\" : 1", "\"size\" : -1"),
+                       "\"size\" is -1, expected a number between 0 and"));
+  EXPECT_TRUE(contains(replaced("\"inplace\"", "\"in_place\""),
+                       "there is no \"inplace\""));
+  EXPECT_TRUE(contains(replaced("\"allgather\"", "\"custom\""),
+                       "what 'custom' is to do is not known"));
+}
+
+//===----------------------------------------------------------------------===//
+// Mutants
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Changes one operation of `plan` so that it is wrong.
+class Mutator {
+public:
+  explicit Mutator(unsigned seed) : random(seed) {}
+  MscclppPlan operator()(MscclppPlan plan) {
+    std::vector<MscclppOperation> *all;
+    do
+      all = &pick(pick(plan.gpus).blocks).operations;
+    while (all->empty());
+    size_t i = random() % all->size();
+    MscclppOperation &operation = (*all)[i];
+    switch (random() % 4) {
+    case 0: // dropped
+      all->erase(all->begin() + long(i));
+      return plan;
+    case 1: // doubled; twice a nop, or the same copy in a row, is no mistake
+      if (!operation.channels.empty() || !operation.semaphores.empty() ||
+          operation.kind == PutLL) {
+        all->insert(all->begin() + long(i), MscclppOperation(operation));
+        return plan;
+      }
+      break;
+    case 2: // reordered, past a nop
+      for (size_t k = i; k + 1 < all->size(); ++k)
+        if ((*all)[k].kind == Nop || (*all)[k + 1].kind == Nop) {
+          std::swap((*all)[k], (*all)[k + 1]);
+          return plan;
+        }
+      break;
+    default:
+      break;
+    }
+    if (operation.sources.empty()) // another count
+      all->erase(all->begin() + long(i));
+    else if (random() % 2)
+      ++pick(operation.sources).count;
+    else // another place
+      ++pick(operation.destinations).first;
+    return plan;
+  }
+
+private:
+  template <typename T> T &pick(std::vector<T> &items) {
+    return items[random() % items.size()];
+  }
+  std::mt19937 random;
+};
+} // namespace
+
+TEST(Mscclpp, MutantsAreRefused) {
+  for (const MscclppPlan &plan :
+       {makeAllGather(4), makeAllReduceLL(4), makeReduceScatter(4)})
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      MscclppPlan mutant = Mutator(seed)(plan);
+      EXPECT_NE(verdictOn(mutant), "") << plan.collective << " " << seed << "\n"
+                                       << printMscclpp(mutant);
+    }
+}
