@@ -39,13 +39,6 @@ Access EventOrder::last(ChannelOp channel) const {
 // Direct evidence
 //===----------------------------------------------------------------------===//
 
-/// Where the signals of a flag that carry `value` are found.
-static std::pair<uint64_t, uint64_t> signalKey(const FlagId &flag,
-                                               unsigned value) {
-  return {uint64_t(flag.src) << 32 | flag.channel,
-          uint64_t(flag.dst) << 33 | uint64_t(flag.kind) << 32 | value};
-}
-
 void EventOrder::advance(ChannelOp channel, Operation *op) {
   uint32_t self = index(channel);
   if (isa<BarrierOp>(op)) {
@@ -53,21 +46,21 @@ void EventOrder::advance(ChannelOp channel, Operation *op) {
     end = std::max(end, ++parts[self]);
     return;
   }
-  std::optional<Transfer> transfer = getTransfer(op);
-  Event event{Event::Other, transfer || times[self] == 0, self, none, none};
+  bool isTransfer = isa<TransferOpInterface>(op);
+  Event event{Event::Other, isTransfer || times[self] == 0, self, none, none};
   times[self] += event.ticks;
   if (auto signal = dyn_cast<SignalOp>(op)) {
     event.kind = Event::Signal;
     event.number = signals.size();
     signals.push_back({self, times[self]});
-    signalNumbers[signalKey(getFlag(signal), signal.getValue())] = event.number;
+    signalNumbers[keyOf(getFlag(signal), signal.getValue())] = event.number;
   } else if (auto wait = dyn_cast<WaitOp>(op)) {
     event.kind = Event::Wait;
-    event.number = signalNumbers.at(signalKey(getFlag(wait), wait.getValue()));
+    event.number = signalNumbers.at(keyOf(getFlag(wait), wait.getValue()));
     note(self, event.number);
-  } else if (transfer && hasLL) {
+  } else if (isTransfer && hasLL) {
     event.transfer = transfers.size();
-    transfers.push_back(std::move(*transfer));
+    transfers.push_back(*getTransfer(op));
   }
   events.push_back(event);
 }

@@ -34,11 +34,12 @@ public:
       comeToBarrier(number);
   }
 
-  LogicalResult run(function_ref<void(ChannelOp, Operation *)> visit) {
+  LogicalResult run(function_ref<WalkResult(ChannelOp, Operation *)> visit) {
     while (runnable.any())
       for (int i = runnable.find_first(); i >= 0; i = runnable.find_next(i)) {
         runnable.reset(i);
-        runChannel(i, visit);
+        if (runChannel(i, visit).wasInterrupted())
+          return success();
       }
     return reportStuck();
   }
@@ -49,17 +50,12 @@ private:
     Region::OpIterator next, end;
     unsigned barriers = 0; ///< passed so far
   };
-  using FlagKey = std::pair<uint64_t, uint64_t>;
   using SlotKey = std::pair<unsigned, unsigned>; ///< rank and slot of scratch
   using Waiters = SmallVector<unsigned, 1>;      ///< numbers of channels
 
-  static FlagKey keyOf(const FlagId &flag) {
-    return {uint64_t(flag.src) << 32 | flag.channel,
-            uint64_t(flag.dst) << 1 | uint64_t(flag.kind)};
-  }
-
-  void runChannel(unsigned number,
-                  function_ref<void(ChannelOp, Operation *)> visit) {
+  WalkResult
+  runChannel(unsigned number,
+             function_ref<WalkResult(ChannelOp, Operation *)> visit) {
     Cursor &cursor = cursors[number];
     while (cursor.next != cursor.end && canExecute(number)) {
       Operation *op = &*cursor.next++;
@@ -74,9 +70,11 @@ private:
         written.insert(slot);
         wake(slotWaiters, slot);
       });
-      visit(cursor.channel, op);
+      if (visit(cursor.channel, op).wasInterrupted())
+        return WalkResult::interrupt();
       comeToBarrier(number);
     }
+    return WalkResult::advance();
   }
 
   /// True if the next op of a channel can execute. If not, the channel is
@@ -99,8 +97,8 @@ private:
     return !missing;
   }
 
-  /// Counts a channel whose next op is a barrier. The last one to come wakes the
-  /// others.
+  /// Counts a channel whose next op is a barrier. The last one to come wakes
+  /// the others.
   void comeToBarrier(unsigned number) {
     Cursor &cursor = cursors[number];
     if (cursor.next == cursor.end || !isa<BarrierOp>(*cursor.next))
@@ -209,8 +207,7 @@ private:
 };
 } // namespace
 
-LogicalResult
-coll::walkInExecutionOrder(ProgramOp program,
-                           function_ref<void(ChannelOp, Operation *)> visit) {
+LogicalResult coll::walkInExecutionOrder(
+    ProgramOp program, function_ref<WalkResult(ChannelOp, Operation *)> visit) {
   return Simulation(program).run(visit);
 }

@@ -27,8 +27,11 @@ public:
        << "\" {\n  rankdir = LR;\n  node [shape = box];\n";
     for (RankOp rank : program.getBody().getOps<RankOp>())
       printNodes(rank);
-    LogicalResult result = walkInExecutionOrder(
-        program, [&](ChannelOp channel, Operation *op) { edges(channel, op); });
+    LogicalResult result =
+        walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
+          edges(channel, op);
+          return WalkResult::advance();
+        });
     os << "}\n";
     return result;
   }

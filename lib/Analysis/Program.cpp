@@ -39,22 +39,23 @@ FlagTable::FlagTable(ProgramOp program) {
   flagsOfRank.assign(std::distance(ranks.begin(), ranks.end()), 0);
   // Numbered by who polls, so that a block's flags share cache lines.
   auto number = [&](const FlagId &id) -> Entry & {
-    auto [it, isNew] = flags.try_emplace(id);
+    auto [it, isNew] = flags.try_emplace(keyOf(id));
     if (isNew)
       it->second.index = flagsOfRank[id.dst]++;
     return it->second;
   };
-  program.walk([&](WaitOp wait) { number(getFlag(wait)); });
-  program.walk([&](SignalOp signal) { ++number(getFlag(signal)).signals; });
+  forEachOp<WaitOp>(program, [&](WaitOp wait) { number(getFlag(wait)); });
+  forEachOp<SignalOp>(
+      program, [&](SignalOp signal) { ++number(getFlag(signal)).signals; });
 }
 
 unsigned FlagTable::signals(const FlagId &flag) const {
-  auto it = flags.find(flag);
+  auto it = flags.find(keyOf(flag));
   return it == flags.end() ? 0 : it->second.signals;
 }
 
 unsigned FlagTable::index(const FlagId &flag) const {
-  return flags.at(flag).index;
+  return flags.at(keyOf(flag)).index;
 }
 
 unsigned FlagTable::numFlags(unsigned rank) const { return flagsOfRank[rank]; }

@@ -35,7 +35,7 @@ void SlotNumbering::addTransfers(ProgramOp program) {
     size_t last = range.slot + (range.times - 1) * size_t(range.stride);
     size = std::max(size, last + range.count);
   };
-  program.walk([&](TransferOpInterface transfer) {
+  forEachOp<TransferOpInterface>(program, [&](TransferOpInterface transfer) {
     for (const SlotRange &read : transfer.getReads())
       add(read);
     add(transfer.getWrite());

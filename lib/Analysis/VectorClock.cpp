@@ -49,14 +49,8 @@ ProgramClocks::ProgramClocks(ProgramOp program, size_t limit) : limit(limit) {
   clocks.resize(channels.size());
 }
 
-static std::pair<uint64_t, uint64_t> signalKey(const FlagId &flag,
-                                               unsigned value) {
-  return {uint64_t(flag.src) << 32 | flag.channel,
-          uint64_t(flag.dst) << 33 | uint64_t(flag.kind) << 32 | value};
-}
-
 const VectorClock &ProgramClocks::signalled(WaitOp wait) const {
-  return signals.find(signalKey(getFlag(wait), wait.getValue()))->second;
+  return signals.find(keyOf(getFlag(wait), wait.getValue()))->second;
 }
 
 void ProgramClocks::advance(ChannelOp channel, Operation *op) {
@@ -75,8 +69,7 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
     clock.tick(self);
   if (auto signal = dyn_cast<SignalOp>(op)) {
     stored += clock.size();
-    signals.insert_or_assign(signalKey(getFlag(signal), signal.getValue()),
-                             clock);
+    signals.insert_or_assign(keyOf(getFlag(signal), signal.getValue()), clock);
   } else if (auto wait = dyn_cast<WaitOp>(op)) {
     size_t before = clock.size();
     clock.join(signalled(wait));

@@ -1,5 +1,4 @@
-//===- ExactVertex.h - Solutions of linear programs as fractions -*- C++
-//-*-===//
+//===- ExactVertex.h - Solutions of linear programs as fractions *- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

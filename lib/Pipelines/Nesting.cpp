@@ -40,7 +40,8 @@ static bool isNoBracket(llvm::StringRef text, size_t at) {
 /// Where brackets first nest too deep; npos if they do not.
 static size_t findTooDeep(llvm::StringRef text) {
   unsigned depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = 0; (i = text.find_first_of("/\"([{<)]}>", i)) != text.npos;
+       ++i) {
     if (size_t end = skipText(text, i); end != i) {
       i = end - 1;
       continue;

@@ -33,10 +33,10 @@ FailureOr<Kernels *> LoweredProgram::kernels(bool host) {
   return &*lowered;
 }
 
-FailureOr<bool> LoweredProgram::hasTables() {
-  if (!forBlocks && !forHost && failed(kernels(options.blocksPerLink == 1)))
-    return failure();
-  return options.codeShape == CodeShapeChoice::Table;
+FailureOr<Kernels *> LoweredProgram::anyKernels() {
+  if (forBlocks)
+    return &*forBlocks;
+  return kernels(forHost || options.blocksPerLink == 1);
 }
 
 LogicalResult LoweredProgram::checkResidency(const Chip &chip) const {

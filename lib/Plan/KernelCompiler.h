@@ -35,8 +35,8 @@ public:
   mlir::FailureOr<Kernels *> kernels(bool host);
   /// Fails if the blocks of a rank may not all run at once on `chip` (D3).
   llvm::LogicalResult checkResidency(const Chip &chip) const;
-  /// True if the ranks have tables; the same everywhere.
-  mlir::FailureOr<bool> hasTables();
+  /// The kernels for a host or for thread blocks, whichever there are.
+  mlir::FailureOr<Kernels *> anyKernels();
 
 private:
   mlir::OwningOpRef<mlir::ModuleOp> program;

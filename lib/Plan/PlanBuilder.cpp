@@ -93,8 +93,8 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
 
 /// Lets pieces of chunks follow each other in the schedules of `module`.
 static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces) {
-  return runPasses(
-      module, [&](OpPassManager &manager) { addPieces(manager, pieces); });
+  return runPasses(module,
+                   [&](OpPassManager &manager) { addPieces(manager, pieces); });
 }
 
 LogicalResult PlanBuilder::add(ModuleOp module) {
@@ -241,18 +241,16 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module,
       })))
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
-  plan::ProgramEntry info;
-  static_cast<ProgramInfo &>(info) = describeProgram(program, collective);
   LoweredProgram kernels(std::move(lowered), options);
-  // Not beside the making of kernels, which loads dialects: what the check has
-  // to say looks at those that are loaded.
-  info.inPlace = coll::allowsInPlace(program, collective);
-  FailureOr<bool> hasTables = kernels.hasTables();
-  if (failed(hasTables))
+  FailureOr<Kernels *> made = kernels.anyKernels();
+  if (failed(made))
     return failure();
+  plan::ProgramEntry info;
+  static_cast<ProgramInfo &>(info) = (*made)->info;
+  info.inPlace = coll::allowsInPlace(program, collective);
   info.schedule = result.manifest.schedules.size() - 1;
   info.variant = variant.str();
-  info.codeShape = *hasTables ? "table" : "unrolled";
+  info.codeShape = (*made)->tables.empty() ? "unrolled" : "table";
   result.manifest.programs.push_back(std::move(info));
   if (failed(addKernels(kernels, options)))
     return failure();

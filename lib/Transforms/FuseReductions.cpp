@@ -29,7 +29,7 @@ namespace {
 class SlotUses {
 public:
   explicit SlotUses(ProgramOp program) : slots(program), uses(slots.size()) {
-    program.walk([&](TransferOpInterface op) {
+    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
       Operation *self = op;
       unsigned step = op.getStep();
       for (const SlotRange &read : op.getReads())
@@ -164,7 +164,8 @@ public:
       if (!findStride(range))
         kept.insert(range.rank);
     });
-    program.walk([&](TransferOpInterface op) { move(op); });
+    forEachOp<TransferOpInterface>(program,
+                                   [&](TransferOpInterface op) { move(op); });
     unsigned freed = 0;
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
       if (kept.count(rank.getRank()))
@@ -179,7 +180,7 @@ public:
 private:
   /// Calls `visit` with each range that is in scratch.
   void forEachRange(llvm::function_ref<void(const SlotRange &)> visit) {
-    program.walk([&](TransferOpInterface op) {
+    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
       for (const SlotRange &read : op.getReads())
         if (read.buffer == Buffer::Scratch)
           visit(read);
@@ -249,7 +250,8 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
 
   static SmallVector<LocalReduceOp> findReductions(ProgramOp program) {
     SmallVector<LocalReduceOp> reductions;
-    program.walk([&](LocalReduceOp op) { reductions.push_back(op); });
+    forEachOp<LocalReduceOp>(
+        program, [&](LocalReduceOp op) { reductions.push_back(op); });
     return reductions;
   }
 
@@ -260,7 +262,7 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
       return counts;
     SlotUses uses(program);
     SmallVector<GetOp> gets;
-    program.walk([&](GetOp op) { gets.push_back(op); });
+    forEachOp<GetOp>(program, [&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)
       counts.gets += fuseWithCombine(get, uses);
     combines = findReductions(program);

@@ -33,8 +33,8 @@ LogicalResult ProgramChecker::run(bool identical) {
   LogicalResult status = success();
   LogicalResult walked =
       walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
-        if (succeeded(status))
-          status = execute(channel, op);
+        status = execute(channel, op);
+        return WalkResult(status);
       });
   if (failed(walked) || failed(status) || failed(settle()) ||
       failed(checkDoubleBuffering()))
@@ -80,7 +80,7 @@ void ProgramChecker::markRewritten() {
   std::vector<bool> isFilled(states.size());
   for (auto [number, state] : llvm::enumerate(states))
     isFilled[number] = state.chunk != none;
-  program.walk([&](TransferOpInterface transfer) {
+  forEachOp<TransferOpInterface>(program, [&](TransferOpInterface transfer) {
     SlotRange write = transfer.getWrite();
     slots.forEach(write, [&](size_t number) {
       if (isFilled[number])

@@ -78,6 +78,7 @@ static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program,
           walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
             if (!isReady(op))
               order.advance(channel, op);
+            return WalkResult::advance();
           })))
     return failure();
   std::vector<std::pair<WaitOp, EventOrder::Question>> candidates;
@@ -108,7 +109,7 @@ static ChannelOp getChannel(WaitOp wait) {
 /// they guard the ends of the ranks. Only looked up.
 static llvm::DenseSet<Operation *> findFinalWaits(ProgramOp program) {
   llvm::DenseSet<Operation *> waits;
-  program.walk([&](ChannelOp channel) {
+  forEachChannel(program, [&](ChannelOp channel) {
     if (channel.getPeer() != getRank(channel) || channel.getBody().empty())
       return;
     for (Operation &op : llvm::reverse(channel.getBody().front())) {
@@ -144,8 +145,11 @@ public:
   /// know too much.
   FailureOr<std::optional<Redundant>> run() {
     if (failed(walkInExecutionOrder(
-            program,
-            [&](ChannelOp channel, Operation *op) { visit(channel, op); })))
+            program, [&](ChannelOp channel, Operation *op) {
+              visit(channel, op);
+              return clocks.isExhausted() ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+            })))
       return failure();
     reduceAllPending();
     if (clocks.isExhausted())
@@ -157,8 +161,6 @@ public:
 
 private:
   void visit(ChannelOp channel, Operation *op) {
-    if (clocks.isExhausted())
-      return;
     if (auto wait = dyn_cast<WaitOp>(op)) {
       // What the last waits of the local channel guard is the end of the rank,
       // which other channels may guard as well.
@@ -174,7 +176,7 @@ private:
   }
 
   void reduceAllPending() {
-    program.walk([&](ChannelOp channel) { reducePending(channel); });
+    forEachChannel(program, [&](ChannelOp channel) { reducePending(channel); });
   }
 
   /// Executes the waits that `channel` has come to since its last other op,
@@ -214,8 +216,8 @@ private:
                              : llvm::all_of(told.entries(), isTold);
       if (isRedundant) {
         SCCL_LOG(logger, "rank " << getRank(getChannel(wait)) << " channel "
-                                 << getChannel(wait).getPeer()
-                                 << " needs no " << wait);
+                                 << getChannel(wait).getPeer() << " needs no "
+                                 << wait);
         redundant.push_back(wait);
       } else {
         known.join(told);
@@ -266,11 +268,11 @@ public:
   }
 
 private:
-  using Values = std::map<FlagId, unsigned>;
+  using Values = llvm::DenseMap<FlagKey, unsigned>; // only looked up
 
   /// Notes what `wait` tells; false if that is known.
   static bool isNews(WaitOp wait, Values &known) {
-    unsigned &value = known[getFlag(wait)];
+    unsigned &value = known[keyOf(getFlag(wait))];
     if (value >= wait.getValue())
       return false;
     value = wait.getValue();
@@ -325,12 +327,13 @@ struct Removed {
 
 /// Removes the signals that no wait is left for. Returns how many.
 static unsigned removeUselessSignals(ProgramOp program) {
-  std::set<std::pair<FlagId, unsigned>> awaited;
-  program.walk(
-      [&](WaitOp wait) { awaited.insert({getFlag(wait), wait.getValue()}); });
+  llvm::DenseSet<FlagKey> awaited; // only looked up
+  forEachOp<WaitOp>(program, [&](WaitOp wait) {
+    awaited.insert(keyOf(getFlag(wait), wait.getValue()));
+  });
   std::vector<SignalOp> useless;
-  program.walk([&](SignalOp signal) {
-    if (!awaited.count({getFlag(signal), signal.getValue()}))
+  forEachOp<SignalOp>(program, [&](SignalOp signal) {
+    if (!awaited.contains(keyOf(getFlag(signal), signal.getValue())))
       useless.push_back(signal);
   });
   for (SignalOp signal : useless)
@@ -340,15 +343,18 @@ static unsigned removeUselessSignals(ProgramOp program) {
 
 /// Makes the values of each flag 1, 2, ... again.
 static void renumber(ProgramOp program) {
-  std::map<FlagId, std::map<unsigned, unsigned>> values;
-  program.walk([&](SignalOp signal) {
-    auto &known = values[getFlag(signal)];
-    unsigned value = known.size() + 1;
-    known[signal.getValue()] = value;
-    signal.setValue(value);
+  llvm::DenseMap<FlagKey, unsigned> last, renumbered; // only looked up
+  forEachOp<SignalOp>(program, [&](SignalOp signal) {
+    FlagId flag = getFlag(signal);
+    unsigned value = ++last[keyOf(flag)];
+    renumbered[keyOf(flag, signal.getValue())] = value;
+    if (signal.getValue() != value)
+      signal.setValue(value);
   });
-  program.walk([&](WaitOp wait) {
-    wait.setValue(values.at(getFlag(wait)).at(wait.getValue()));
+  forEachOp<WaitOp>(program, [&](WaitOp wait) {
+    unsigned value = renumbered.at(keyOf(getFlag(wait), wait.getValue()));
+    if (wait.getValue() != value)
+      wait.setValue(value);
   });
 }
 

@@ -124,7 +124,7 @@ struct RepeatTransfersPass
       if (failed(problem))
         return signalPassFailure();
       unsigned count = 0;
-      program.walk([&](ChannelOp channel) {
+      forEachChannel(program, [&](ChannelOp channel) {
         count +=
             repeatTransfers(channel, problem->collective.chunksPerSegment());
       });

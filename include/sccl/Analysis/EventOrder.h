@@ -132,7 +132,7 @@ private:
   std::vector<Transfer> transfers; ///< in a program with LL words
   /// The channel and its time at each signal, by number.
   std::vector<std::pair<uint32_t, uint32_t>> signals;
-  llvm::DenseMap<std::pair<uint64_t, uint64_t>, uint32_t> signalNumbers;
+  llvm::DenseMap<FlagKey, uint32_t> signalNumbers;
 
   std::vector<Asked> asked;
   std::vector<bool> answers;

@@ -16,9 +16,8 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-
-#include <map>
 
 namespace sccl::coll {
 
@@ -31,6 +30,24 @@ inline bool holdsLL(ProgramOp program, const SlotRange &range) {
   return program.getLl() && range.buffer == Buffer::Scratch;
 }
 
+/// Calls `visit` on every channel, in the order of the text. MLIR's own walk
+/// also looks at each op within, of which there may be millions.
+template <typename Visit> void forEachChannel(ProgramOp program, Visit visit) {
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      visit(channel);
+}
+
+/// Calls `visit` on the ops of all channels that are of type `OpTy`, in the
+/// order of the text.
+template <typename OpTy, typename Visit>
+void forEachOp(ProgramOp program, Visit visit) {
+  forEachChannel(program, [&](ChannelOp channel) {
+    for (OpTy op : channel.getBody().getOps<OpTy>())
+      visit(op);
+  });
+}
+
 /// True if `program` has a signal, a wait or a barrier.
 bool isSynchronized(ProgramOp program);
 
@@ -39,6 +56,18 @@ unsigned getRank(ChannelOp channel);
 
 /// The flag that an op sets or polls.
 inline FlagId getFlag(FlagOpInterface op) { return op.getFlagId(); }
+
+/// A flag as the key of a hash table.
+using FlagKey = std::pair<uint64_t, uint64_t>;
+inline FlagKey keyOf(const FlagId &flag) {
+  return {uint64_t(flag.src) << 32 | flag.channel,
+          uint64_t(flag.dst) << 1 | uint64_t(flag.kind)};
+}
+/// And one value of it.
+inline FlagKey keyOf(const FlagId &flag, unsigned value) {
+  FlagKey key = keyOf(flag);
+  return {key.first, key.second << 32 | value};
+}
 
 /// All flags of a program.
 class FlagTable {
@@ -58,20 +87,20 @@ private:
     unsigned index = 0;
     unsigned signals = 0;
   };
-  std::map<FlagId, Entry> flags;
+  llvm::DenseMap<FlagKey, Entry> flags; ///< only looked up
   std::vector<unsigned> flagsOfRank;
 };
 
-/// Calls `visit` on every op of every channel, in an order in which the program
-/// can really execute: each wait after the signal it waits for, and each
-/// transfer that reads LL words after those that write them. Emits an error and
-/// fails if there is none: a wait for a signal that nobody gives or LL words
-/// that nobody sends (check D2), or a cycle of waits (check D1). Flags only
-/// grow, and LL words stay, so one order exists if and only if no execution
-/// gets stuck.
+/// Calls `visit` on every op of every channel, until it interrupts, in an order
+/// in which the program can really execute: each wait after the signal it waits
+/// for, and each transfer that reads LL words after those that write them.
+/// Emits an error and fails if there is none: a wait for a signal that nobody
+/// gives or LL words that nobody sends (check D2), or a cycle of waits (check
+/// D1). Flags only grow, and LL words stay, so one order exists if and only if
+/// no execution gets stuck.
 llvm::LogicalResult walkInExecutionOrder(
     ProgramOp program,
-    llvm::function_ref<void(ChannelOp, mlir::Operation *)> visit);
+    llvm::function_ref<mlir::WalkResult(ChannelOp, mlir::Operation *)> visit);
 
 } // namespace sccl::coll
 

@@ -60,8 +60,6 @@ public:
   bool isExhausted() const { return stored > limit; }
 
 private:
-  using SignalKey = std::pair<uint64_t, uint64_t>;
-
   void joinAll();
 
   size_t limit, stored = 0;
@@ -70,7 +68,7 @@ private:
   std::vector<unsigned> barriers;                       ///< passed by each
   unsigned barriersJoined = 0;
   std::vector<VectorClock> clocks;
-  llvm::DenseMap<SignalKey, VectorClock> signals; // only looked up
+  llvm::DenseMap<FlagKey, VectorClock> signals; // only looked up
 };
 
 } // namespace sccl::coll

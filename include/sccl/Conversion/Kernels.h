@@ -1,5 +1,5 @@
-//===- Kernels.h - What programs become before code -------------*- C++
-//-*-===////
+//===- Kernels.h - What programs become before code -------------*- C++ -*-===//
+//
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,6 +8,7 @@
 #ifndef SCCL_CONVERSION_KERNELS_H
 #define SCCL_CONVERSION_KERNELS_H
 
+#include "sccl/ABI/ProgramInfo.h"
 #include "sccl/Options/LoweringOptions.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +25,7 @@ class ProgramOp;
 
 /// What convert-coll-to-kernel and collk-tabulate make of a program.
 struct Kernels {
+  ProgramInfo info; ///< of the program
   /// A `collk.program`, in a module of its own, without its tables.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// By rank, the bytes of the table that the rank passes to its functions

@@ -1,5 +1,5 @@
-//===- Kernels.cpp - The kernels and tables of a program
-//------------------===////
+//===- Kernels.cpp - The kernels and tables of a program ------------------===//
+//
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -76,6 +76,7 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
     return failure();
   const ProgramInfo &info = (*converter)->info();
   Kernels kernels;
+  kernels.info = info;
   kernels.module = ModuleOp::create(program.getLoc());
   auto builder = OpBuilder::atBlockEnd(kernels.module->getBody());
   collk::ProgramOp made = (*converter)->begin(builder);

@@ -1,5 +1,5 @@
-//===- ProgramConverter.cpp - The kernels of one program
-//------------------===////
+//===- ProgramConverter.cpp - The kernels of one program ------------------===//
+//
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -62,6 +62,7 @@ LogicalResult ProgramConverter::orderForHost() {
       ++part[channel];
     else
       order[getRank(channel)][part[channel]].push_back(op);
+    return WalkResult::advance();
   });
 }
 

@@ -1,5 +1,5 @@
-//===- ProgramConverter.h - The kernels of one program ----------*- C++
-//-*-===////
+//===- ProgramConverter.h - The kernels of one program ----------*- C++ -*-===//
+//
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

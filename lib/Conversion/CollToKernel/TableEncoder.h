@@ -1,5 +1,5 @@
-//===- TableEncoder.h - The bytes of one table ------------------*- C++
-//-*-===////
+//===- TableEncoder.h - The bytes of one table ------------------*- C++ -*-===//
+//
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

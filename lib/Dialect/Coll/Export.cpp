@@ -137,31 +137,43 @@ struct SendGroup {
 };
 } // namespace
 
-/// Sorts stably by a rank.
-static void sortByRank(std::vector<Send> &sends, uint32_t Send::*rank) {
-  uint32_t limit = 0;
+/// Sorts stably by a number below `limit`.
+template <typename Number>
+static void sortByNumber(std::vector<Send> &sends, size_t limit,
+                         Number numberOf) {
+  std::vector<size_t> begins(limit + 1);
   for (const Send &send : sends)
-    limit = std::max(limit, send.*rank);
-  auto isLess = [rank](const Send &a, const Send &b) {
-    return a.*rank < b.*rank;
-  };
-  if (limit >= Topology::maxRanks) // which some schedule that is wrong may say
-    return llvm::stable_sort(sends, isLess);
-  std::vector<size_t> begins(limit + 2);
-  for (const Send &send : sends)
-    ++begins[send.*rank + 1];
+    ++begins[numberOf(send) + 1];
   for (size_t i = 1; i < begins.size(); ++i)
     begins[i] += begins[i - 1];
   std::vector<Send> sorted(sends.size());
   for (const Send &send : sends)
-    sorted[begins[send.*rank]++] = send;
+    sorted[begins[numberOf(send)]++] = send;
   sends = std::move(sorted);
+}
+
+/// Sorts stably by source and destination.
+static void sortByEnds(std::vector<Send> &sends) {
+  size_t limit = 0;
+  for (const Send &send : sends)
+    limit = std::max<size_t>(limit, std::max(send.src, send.dst) + 1);
+  if (limit > Topology::maxRanks) { // which some schedule that is wrong may say
+    llvm::stable_sort(sends, [](const Send &a, const Send &b) {
+      return std::pair(a.src, a.dst) < std::pair(b.src, b.dst);
+    });
+  } else if (limit * limit <= sends.size()) {
+    sortByNumber(sends, limit * limit, [limit](const Send &send) {
+      return send.src * limit + send.dst;
+    });
+  } else {
+    sortByNumber(sends, limit, [](const Send &send) { return send.dst; });
+    sortByNumber(sends, limit, [](const Send &send) { return send.src; });
+  }
 }
 
 /// Sorts by link, and then by all the rest with the chunk last.
 static void sortByLink(std::vector<Send> &sends) {
-  sortByRank(sends, &Send::dst);
-  sortByRank(sends, &Send::src);
+  sortByEnds(sends);
   auto isLess = [](const Send &a, const Send &b) {
     return std::tie(a.action, a.payload, a.transport, a.chunk) <
            std::tie(b.action, b.payload, b.transport, b.chunk);

@@ -38,6 +38,13 @@ struct SlotRange {
   unsigned operator[](unsigned i) const {
     return i < count ? slot + i : slot + i / count * stride + i % count;
   }
+  /// True if one of the slots is not below `begin`, but below `end`.
+  bool touches(int64_t begin, int64_t end) const {
+    // The first repetition that does not end below `begin`.
+    int64_t gap = begin - slot - count;
+    int64_t time = gap < 0 ? 0 : times > 1 ? gap / stride + 1 : 1;
+    return time < times && slot + time * stride < end;
+  }
   bool operator==(const SlotRange &) const = default;
 };
 
