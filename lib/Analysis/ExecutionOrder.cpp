@@ -34,14 +34,19 @@ public:
       comeToBarrier(number);
   }
 
-  LogicalResult run(function_ref<WalkResult(ChannelOp, Operation *)> visit) {
+  LogicalResult run(function_ref<WalkResult(ChannelOp, Operation *)> visit,
+                    bool isQuiet) {
     while (runnable.any())
       for (int i = runnable.find_first(); i >= 0; i = runnable.find_next(i)) {
         runnable.reset(i);
         if (runChannel(i, visit).wasInterrupted())
           return success();
       }
-    return reportStuck();
+    if (llvm::all_of(cursors, [](const Cursor &cursor) {
+          return cursor.next == cursor.end;
+        }))
+      return success();
+    return isQuiet ? failure() : reportStuck();
   }
 
 private:
@@ -145,13 +150,9 @@ private:
     return std::nullopt;
   }
 
-  /// Emits an error if a channel has not come to its end. A wait that nobody
-  /// will ever serve is the cause of others, so it is reported first.
+  /// Emits an error if a channel waits for ever. A wait that nobody will ever
+  /// serve is the cause of others, so it is reported first.
   LogicalResult reportStuck() {
-    if (llvm::all_of(cursors, [](const Cursor &cursor) {
-          return cursor.next == cursor.end;
-        }))
-      return success();
     FlagTable flags(program);
     llvm::DenseSet<SlotKey> sent; // by anybody, in the end
     program.walk([&](Operation *op) {
@@ -208,6 +209,7 @@ private:
 } // namespace
 
 LogicalResult coll::walkInExecutionOrder(
-    ProgramOp program, function_ref<WalkResult(ChannelOp, Operation *)> visit) {
-  return Simulation(program).run(visit);
+    ProgramOp program, function_ref<WalkResult(ChannelOp, Operation *)> visit,
+    bool isQuiet) {
+  return Simulation(program).run(visit, isQuiet);
 }

@@ -33,7 +33,8 @@ void sccl::addPieces(OpPassManager &manager, unsigned pieces) {
   manager.addPass(coll::createCutIntoPieces({.pieces = pieces}));
 }
 
-void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
+void sccl::addUncheckedLowering(OpPassManager &manager,
+                                const LoweringOptions &options) {
   bool steps = runsBySteps(options);
   addPieces(manager, options.pieces);
   manager.addPass(coll::createCheckSchedule());
@@ -59,6 +60,10 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
     manager.addPass(
         coll::createRemoveRedundantSync({.explain = options.explain}));
   }
+}
+
+void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
+  addUncheckedLowering(manager, options);
   manager.addPass(coll::createCheckProgram({.identical = options.identical}));
 }
 

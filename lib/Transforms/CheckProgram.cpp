@@ -64,22 +64,41 @@ static bool keepsSharedSlots(ProgramOp program, const Collective &collective) {
   return areKept;
 }
 
-/// Executes `program`, which works with separate buffers, with buffers that
-/// overlap, and returns the first fault.
-static std::optional<InPlaceFault>
-findInPlaceFault(ProgramOp program, const Collective &collective) {
+/// Why the buffers of no `program` of this kind may overlap, if that is so.
+static std::optional<std::string>
+whyNeverInPlace(ProgramOp program, const Collective &collective) {
   if (!collective.hasInPlaceLayout())
-    return InPlaceFault{program.getLoc(),
-                        "send and receive buffers have no places in common"};
+    return "send and receive buffers have no places in common";
   // The clocks take it that threads wait for their block.
   if (program.getLl())
-    return InPlaceFault{program.getLoc(),
-                        "LL words do not order what blocks do in place"};
+    return "LL words do not order what blocks do in place";
+  return std::nullopt;
+}
+
+bool coll::allowsInPlace(ProgramOp program, const Collective &collective) {
+  if (whyNeverInPlace(program, collective))
+    return false;
   // What no transfer changes holds what it held in the send buffer from the
   // beginning, and so does all that follows from it. Partial sums are another
   // matter: how many ranks are in one is not in the program.
   if (!collective.combining() && keepsSharedSlots(program, collective))
-    return std::nullopt;
+    return true;
+  return succeeded(
+      ProgramChecker(program, collective, {.inPlace = true, .isQuiet = true})
+          .run(/*identical=*/false));
+}
+
+bool coll::isRight(ProgramOp program, const Collective &collective,
+                   bool identical) {
+  return succeeded(
+      ProgramChecker(program, collective, {.isQuiet = true}).run(identical));
+}
+
+/// The first fault of `program` when its buffers overlap.
+static InPlaceFault findInPlaceFault(ProgramOp program,
+                                     const Collective &collective) {
+  if (auto reason = whyNeverInPlace(program, collective))
+    return {program.getLoc(), *reason};
   std::optional<InPlaceFault> fault;
   ScopedDiagnosticHandler handler(
       program.getContext(), [&](Diagnostic &diagnostic) {
@@ -87,14 +106,9 @@ findInPlaceFault(ProgramOp program, const Collective &collective) {
           fault = InPlaceFault{diagnostic.getLocation(), diagnostic.str()};
         return success();
       });
-  ProgramChecker checker(program, collective, /*inPlace=*/true);
-  if (failed(checker.run(/*identical=*/false)) && !fault)
-    fault = InPlaceFault{program.getLoc(), "the check fails"};
-  return fault;
-}
-
-bool coll::allowsInPlace(ProgramOp program, const Collective &collective) {
-  return !findInPlaceFault(program, collective);
+  (void)ProgramChecker(program, collective, {.inPlace = true})
+      .run(/*identical=*/false);
+  return fault.value_or(InPlaceFault{program.getLoc(), "the check fails"});
 }
 
 namespace {
@@ -114,17 +128,14 @@ struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
   LogicalResult check(ProgramOp program) {
     FailureOr<Problem> problem = importProblem(program);
     if (failed(problem) ||
-        failed(ProgramChecker(program, problem->collective).run(identical)))
+        failed(ProgramChecker(program, problem->collective, {}).run(identical)))
       return failure();
-    if (!inPlace)
+    if (!inPlace || allowsInPlace(program, problem->collective))
       return success();
-    std::optional<InPlaceFault> fault =
-        findInPlaceFault(program, problem->collective);
-    if (!fault)
-      return success();
+    InPlaceFault fault = findInPlaceFault(program, problem->collective);
     InFlightDiagnostic diag =
         program.emitOpError("does not work in place (H4)");
-    diag.attachNote(fault->loc) << fault->message;
+    diag.attachNote(fault.loc) << fault.message;
     return diag;
   }
 };

@@ -64,6 +64,7 @@ struct ChannelPlan {
 struct PlannedTransfer {
   TransferOpInterface op;
   uint32_t channel;
+  unsigned step;
   uint32_t group = none;
   uint32_t depth = none;
 };
@@ -158,7 +159,7 @@ private:
     for (RankOp rank : program.getBody().getOps<RankOp>())
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
         for (auto op : channel.getBody().getOps<TransferOpInterface>())
-          transfers.push_back({op, uint32_t(plans.size())});
+          transfers.push_back({op, uint32_t(plans.size()), op.getStep()});
         plans.push_back({channel, rank.getRank()});
       }
   }
@@ -196,7 +197,7 @@ private:
       std::vector<uint32_t> missing;
       writers.forEachWriter(transfer.op, [&](uint32_t index) {
         PlannedTransfer &writer = transfers[index];
-        if (writer.op.getStep() != transfer.op.getStep())
+        if (writer.step != transfer.step)
           return;
         if (writer.depth == none)
           missing.push_back(index);
@@ -223,7 +224,7 @@ private:
     for (uint32_t i = 0; i < transfers.size(); ++i) {
       PlannedTransfer &transfer = transfers[i];
       bool isNew = i == 0 || transfers[i - 1].channel != transfer.channel ||
-                   transfers[i - 1].op.getStep() != transfer.op.getStep() ||
+                   transfers[i - 1].step != transfer.step ||
                    transfers[i - 1].depth != transfer.depth;
       if (isNew)
         groups.push_back({transfer.channel, transfer.op, transfer.op});

@@ -18,12 +18,12 @@ using namespace sccl;
 using namespace sccl::coll;
 
 ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
-                               bool inPlace)
-    : program(program), collective(collective), inPlace(inPlace),
+                               Mode mode)
+    : program(program), collective(collective), mode(mode),
       inPlaceOffsets(collective.numRanks()), slots(program, collective),
       order(program), expressions(collective.numRanks()),
       numContributors(collective.numChunks()), states(slots.size()) {
-  for (unsigned rank = 0; inPlace && rank < collective.numRanks(); ++rank)
+  for (unsigned rank = 0; mode.inPlace && rank < collective.numRanks(); ++rank)
     inPlaceOffsets[rank] = collective.inPlaceOffset(rank);
   fillInputs();
   markRewritten();
@@ -31,11 +31,13 @@ ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
 
 LogicalResult ProgramChecker::run(bool identical) {
   LogicalResult status = success();
-  LogicalResult walked =
-      walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
+  LogicalResult walked = walkInExecutionOrder(
+      program,
+      [&](ChannelOp channel, Operation *op) {
         status = execute(channel, op);
         return WalkResult(status);
-      });
+      },
+      mode.isQuiet);
   if (failed(walked) || failed(status) || failed(settle()) ||
       failed(checkDoubleBuffering()))
     return failure();
@@ -53,7 +55,7 @@ LogicalResult ProgramChecker::run(bool identical) {
 /// The number of a slot. In place, what is in both buffers is in the output.
 size_t ProgramChecker::numberOf(unsigned rank, Buffer buffer,
                                 unsigned slot) const {
-  if (inPlace && buffer == Buffer::Input) {
+  if (mode.inPlace && buffer == Buffer::Input) {
     int64_t output = slot + inPlaceOffsets[rank];
     auto [begin, end] = std::pair(slots.number(rank, Buffer::Output, 0),
                                   slots.number(rank, Buffer::Scratch, 0));
@@ -149,11 +151,9 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
 }
 
 /// "scratch[3] of rank 0".
-static InFlightDiagnostic name(InFlightDiagnostic &&diag,
-                               const SlotRange &range, unsigned i) {
-  diag << stringifyBuffer(range.buffer) << '[' << range[i] << "] of rank "
-       << range.rank;
-  return std::move(diag);
+static Fault name(Fault &&fault, const SlotRange &range, unsigned i) {
+  return std::move(fault) << stringifyBuffer(range.buffer) << '[' << range[i]
+                          << "] of rank " << range.rank;
 }
 
 LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,
@@ -173,8 +173,7 @@ LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,
   if (state.chunk != chunk) {
     if (failed(settle()))
       return failure();
-    return name(op->emitOpError() << "reads chunk " << chunk << " from ", range,
-                i)
+    return name(fault(op) << "reads chunk " << chunk << " from ", range, i)
            << ", which holds "
            << (state.chunk != none ? "chunk " + std::to_string(state.chunk)
                                    : std::string("nothing"))
@@ -188,9 +187,9 @@ LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,
       both &= expressions.contributions(state.expression);
       if (failed(settle()))
         return failure();
-      return op->emitOpError()
-             << "combines the contribution of rank " << both.find_first()
-             << " to chunk " << chunk << " twice (A1)";
+      return fault(op) << "combines the contribution of rank "
+                       << both.find_first() << " to chunk " << chunk
+                       << " twice (A1)";
     }
     result.expression = *reduced;
   } else {
@@ -230,11 +229,11 @@ LogicalResult ProgramChecker::checkFinal(Operation *op, unsigned chunk,
   if (failed(settle()))
     return failure();
   if (isFinal)
-    return op->emitOpError() << "is final without the contribution of rank "
-                             << firstMissing(chunk, result.expression)
-                             << " to chunk " << chunk << " (A1)";
-  return op->emitOpError() << "makes chunk " << chunk
-                           << " complete, but is not final (A1)";
+    return fault(op) << "is final without the contribution of rank "
+                     << firstMissing(chunk, result.expression) << " to chunk "
+                     << chunk << " (A1)";
+  return fault(op) << "makes chunk " << chunk
+                   << " complete, but is not final (A1)";
 }
 
 LogicalResult ProgramChecker::writeSlot(Operation *op, const SlotRange &range,
@@ -244,7 +243,7 @@ LogicalResult ProgramChecker::writeSlot(Operation *op, const SlotRange &range,
   if (state.writer != none && program.getLl()) {
     if (failed(settle()))
       return failure();
-    return name(op->emitOpError() << "writes ", range, i)
+    return name(fault(op) << "writes ", range, i)
            << " a second time, but LL words have only a number for each "
               "launch (D4)";
   }
@@ -305,15 +304,12 @@ LogicalResult ProgramChecker::settle() {
 
 LogicalResult ProgramChecker::report(const Claim &claim) {
   if (claim.kind == Claim::Unready)
-    return claim.op->emitOpError()
-           << "touches buffers of rank " << claim.slot.rank
-           << " without knowing that its launch has begun (H3)";
+    return fault(claim.op) << "touches buffers of rank " << claim.slot.rank
+                           << " without knowing that its launch has begun (H3)";
   StringRef does = claim.kind == Claim::ReadRace ? "reads " : "writes ";
-  InFlightDiagnostic diag =
-      name(claim.op->emitOpError() << "races: it " << does, claim.slot, 0);
-  diag << ", which another channel accesses without being ordered (H1)";
-  diag.attachNote(claim.other->getLoc()) << "the other access is here";
-  return diag;
+  return (name(fault(claim.op) << "races: it " << does, claim.slot, 0)
+          << ", which another channel accesses without being ordered (H1)")
+      .note(claim.other, "the other access is here");
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,7 +329,7 @@ LogicalResult ProgramChecker::checkDoubleBuffering() {
   order.answer();
   for (auto [entry, question] : llvm::zip_equal(unready, questions))
     if (!order.isTrue(question))
-      return entry.second.op->emitOpError()
+      return fault(entry.second.op)
              << "writes scratch of rank " << entry.first.second
              << ", of which rank " << entry.first.first
              << " hears nothing before it writes there again (H3)";
@@ -348,7 +344,7 @@ LogicalResult ProgramChecker::checkLL() {
       continue;
     SlotRange slot = slots.slotAt(number);
     if (slot.buffer == Buffer::Scratch)
-      return executed[state.writer].op->emitOpError()
+      return fault(executed[state.writer].op)
              << "sends LL words to scratch[" << slot.slot << "] of rank "
              << slot.rank
              << ", which nobody reads, so they may come in a later launch "
@@ -417,15 +413,13 @@ LogicalResult ProgramChecker::reportLate(RankOp rankOp) {
         continue;
       SlotRange slot = slots.slotAt(number);
       StringRef done = use.isWrite ? "written" : "read";
-      InFlightDiagnostic diag = rankOp.emitOpError()
-                                << "may return before "
-                                << stringifyBuffer(slot.buffer) << '['
-                                << slot.slot << "] is " << done << " (H1)";
-      diag.attachNote(use.op->getLoc()) << "it is " << done << " here";
-      return diag;
+      return (fault(rankOp)
+              << "may return before " << stringifyBuffer(slot.buffer) << '['
+              << slot.slot << "] is " << done << " (H1)")
+          .note(use.op, "it is " + done + " here");
     }
   }
-  return rankOp.emitOpError("may return too early (H1)");
+  return fault(rankOp) << "may return too early (H1)";
 }
 
 LogicalResult ProgramChecker::checkOutput(RankOp rankOp, unsigned slot,
@@ -433,16 +427,17 @@ LogicalResult ProgramChecker::checkOutput(RankOp rankOp, unsigned slot,
   unsigned rank = rankOp.getRank();
   const SlotState &state = states[numberOf(rank, Buffer::Output, slot)];
   if (state.chunk != chunk)
-    return rankOp.emitOpError()
-           << "ends with "
-           << (state.chunk != none ? "chunk " + std::to_string(state.chunk)
-                                   : std::string("nothing"))
-           << " in output[" << slot << "], expected chunk " << chunk << " (A1)";
+    return fault(rankOp) << "ends with "
+                         << (state.chunk != none
+                                 ? "chunk " + std::to_string(state.chunk)
+                                 : std::string("nothing"))
+                         << " in output[" << slot << "], expected chunk "
+                         << chunk << " (A1)";
   if (collective.combining() &&
       expressions.numContributions(state.expression) != numContributors[chunk])
-    return rankOp.emitOpError() << "ends without the contribution of rank "
-                                << firstMissing(chunk, state.expression)
-                                << " to chunk " << chunk << " (A1)";
+    return fault(rankOp) << "ends without the contribution of rank "
+                         << firstMissing(chunk, state.expression)
+                         << " to chunk " << chunk << " (A1)";
   return success();
 }
 
@@ -459,7 +454,7 @@ LogicalResult ProgramChecker::checkIdentical() {
       if (!first)
         first = {rank, expression};
       if (expression != first->second)
-        return program.emitOpError()
+        return fault(program)
                << "combines chunk " << chunk << " in different orders: rank "
                << first->first << " ends with "
                << expressions.toString(first->second) << ", rank " << rank

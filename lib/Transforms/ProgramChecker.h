@@ -22,12 +22,40 @@
 
 namespace sccl::coll {
 
-/// Executes one program and reports the first thing that is wrong.
+/// Something that is wrong with an op: a diagnostic, or only the fact. It is
+/// always a failure.
+class Fault {
+public:
+  Fault(mlir::Operation *op, bool isQuiet) {
+    if (!isQuiet)
+      diagnostic.emplace(op->emitOpError());
+  }
+  template <typename Value> Fault &&operator<<(Value &&value) && {
+    if (diagnostic)
+      *diagnostic << std::forward<Value>(value);
+    return std::move(*this);
+  }
+  Fault &&note(mlir::Operation *op, const llvm::Twine &text) && {
+    if (diagnostic)
+      diagnostic->attachNote(op->getLoc()) << text;
+    return std::move(*this);
+  }
+  operator llvm::LogicalResult() const { return llvm::failure(); }
+
+private:
+  std::optional<mlir::InFlightDiagnostic> diagnostic;
+};
+
+/// Executes one program and finds the first thing that is wrong.
 class ProgramChecker {
 public:
-  /// With `inPlace`, the send and receive buffers of each rank overlap.
-  ProgramChecker(ProgramOp program, const Collective &collective,
-                 bool inPlace = false);
+  struct Mode {
+    bool inPlace = false; ///< send and receive buffers of each rank overlap
+    /// Do not say what is wrong. Then the context stays as it is, and others
+    /// may work with it and read the program.
+    bool isQuiet = false;
+  };
+  ProgramChecker(ProgramOp program, const Collective &collective, Mode mode);
 
   /// With `identical`, also compares how the ranks reduced.
   mlir::LogicalResult run(bool identical);
@@ -70,6 +98,8 @@ private:
     return numberOf(range.rank, range.buffer, range[i]);
   }
 
+  Fault fault(mlir::Operation *op) const { return {op, mode.isQuiet}; }
+
   // One transfer.
   mlir::LogicalResult execute(ChannelOp channel, mlir::Operation *op);
   void requireReady(ChannelOp channel, mlir::Operation *op,
@@ -99,7 +129,7 @@ private:
 
   ProgramOp program;
   const Collective &collective;
-  bool inPlace;
+  Mode mode;
   std::vector<int64_t> inPlaceOffsets; ///< by rank
   SlotNumbering slots;
   EventOrder order;

@@ -321,10 +321,16 @@ private:
     deliveries.clear();
   }
 
+  /// The channel that moves what `send` does; of a link's many sends only the
+  /// first looks for it.
   PlannedChannel &channelOf(const Send &send) {
     bool isPull = send.transport == SendTransport::Pull;
-    return ranks[isPull ? send.dst : send.src]
-        .channels[isPull ? send.src : send.dst];
+    std::pair ends(isPull ? send.dst : send.src, isPull ? send.src : send.dst);
+    if (!lastChannel || lastEnds != ends) {
+      lastEnds = ends;
+      lastChannel = &ranks[ends.first].channels[ends.second];
+    }
+    return *lastChannel;
   }
 
   /// Joins what the step has sent over the link of `send`, unless it is joined
@@ -382,8 +388,10 @@ private:
   std::vector<uint32_t> lastSent;   ///< by pair, with LL words: the last step
   std::vector<SlotCounter> outputs; ///< by rank
   std::vector<PlannedRank> ranks;
-  std::vector<unsigned> numContributors; ///< to each chunk
-  std::vector<Delivery> deliveries;      ///< of the step in hand
+  std::vector<unsigned> numContributors;  ///< to each chunk
+  std::vector<Delivery> deliveries;       ///< of the step in hand
+  std::pair<unsigned, unsigned> lastEnds; ///< of the last send
+  PlannedChannel *lastChannel = nullptr;  ///< likewise
 };
 } // namespace
 

@@ -97,10 +97,11 @@ private:
 /// Emits an error and fails if there is none: a wait for a signal that nobody
 /// gives or LL words that nobody sends (check D2), or a cycle of waits (check
 /// D1). Flags only grow, and LL words stay, so one order exists if and only if
-/// no execution gets stuck.
+/// no execution gets stuck. With `isQuiet` it fails without an error.
 llvm::LogicalResult walkInExecutionOrder(
     ProgramOp program,
-    llvm::function_ref<mlir::WalkResult(ChannelOp, mlir::Operation *)> visit);
+    llvm::function_ref<mlir::WalkResult(ChannelOp, mlir::Operation *)> visit,
+    bool isQuiet = false);
 
 } // namespace sccl::coll
 

@@ -19,6 +19,7 @@ namespace sccl {
 class Collective;
 
 namespace coll {
+class FlagTable;
 class ProgramOp;
 } // namespace coll
 
@@ -33,10 +34,11 @@ std::string symbolOf(llvm::StringRef name);
 std::string functionName(llvm::StringRef name, const ProgramInfo &info,
                          unsigned rank, unsigned step = 0);
 
-/// Reads what there is to know off a program of `collective`, but for whether
-/// it works in place, which takes a check.
+/// Reads what there is to know off a program of `collective` with `flags`, but
+/// for whether it works in place, which takes a check.
 ProgramInfo describeProgram(coll::ProgramOp program,
-                            const Collective &collective);
+                            const Collective &collective,
+                            const coll::FlagTable &flags);
 
 } // namespace sccl
 

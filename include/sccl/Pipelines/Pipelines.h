@@ -39,6 +39,10 @@ void addPieces(mlir::OpPassManager &manager, unsigned pieces);
 /// insert-step-barriers, and check-program.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 
+/// The same without check-program, for those who check meanwhile.
+void addUncheckedLowering(mlir::OpPassManager &manager,
+                          const LoweringOptions &options);
+
 /// Appends the check that the blocks of synchronized programs run at once on
 /// `chip`, unless it is switched off.
 void addResidencyCheck(mlir::OpPassManager &manager,

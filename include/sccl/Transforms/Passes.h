@@ -22,9 +22,14 @@ namespace sccl::coll {
 
 class ProgramOp;
 
-/// True if `program`, which must have passed coll-check-program, is right also
-/// when send and receive buffers overlap, see Collective::hasInPlaceLayout
-/// (check H4). Emits nothing. Other threads may read `program` meanwhile.
+/// True if coll-check-program accepts `program`, which must pass MLIR's
+/// verifier. Emits nothing and leaves the context alone: others may work with
+/// both meanwhile, as long as `program` stays as it is.
+bool isRight(ProgramOp program, const Collective &collective, bool identical);
+
+/// True if `program`, which must be right, is right also when send and receive
+/// buffers overlap, see Collective::hasInPlaceLayout (check H4). Likewise emits
+/// nothing.
 bool allowsInPlace(ProgramOp program, const Collective &collective);
 
 #define GEN_PASS_DECL

@@ -32,8 +32,8 @@ static LogicalResult requireParts(ProgramOp program) {
 ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
                                    bool host)
     : program(program), host(host), collective(std::move(collective)),
-      theInfo(describeProgram(program, this->collective)),
-      context(program, this->collective, /*hasThreads=*/!host) {}
+      context(program, this->collective, /*hasThreads=*/!host),
+      theInfo(describeProgram(program, this->collective, context.flags)) {}
 
 FailureOr<std::unique_ptr<ProgramConverter>>
 ProgramConverter::make(ProgramOp program, bool host) {

@@ -48,8 +48,8 @@ private:
   ProgramOp program;
   bool host;
   Collective collective;
-  ProgramInfo theInfo;
   ProgramContext context;
+  ProgramInfo theInfo;
   std::vector<Parts> order; ///< on a host, by rank: all channels
   mlir::OpBuilder *builder = nullptr;
   collk::ProgramOp result;

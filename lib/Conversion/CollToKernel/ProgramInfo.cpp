@@ -107,7 +107,8 @@ static bool announcesReady(ProgramOp program, const ProgramInfo &info) {
 }
 
 ProgramInfo sccl::describeProgram(ProgramOp program,
-                                  const Collective &collective) {
+                                  const Collective &collective,
+                                  const FlagTable &flags) {
   ProgramInfo info;
   info.blocks = program.getBlocks();
   // Nothing happens before the first barrier and after the last one.
@@ -115,7 +116,6 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
   info.steps = barriers == 0 ? 0 : barriers - 1;
   info.copies.resize(info.steps);
   info.announcesReady = announcesReady(program, info);
-  FlagTable flags(program);
   for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
     unsigned rank = rankOp.getRank();
     RankNeeds needs;
