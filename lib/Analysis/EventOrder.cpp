@@ -7,13 +7,12 @@
 
 #include "sccl/Analysis/EventOrder.h"
 
-#include "sccl/Dialect/Coll/ImportExport.h"
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-EventOrder::EventOrder(ProgramOp program) : hasLL(program.getLl()) {
+EventOrder::EventOrder(ProgramOp program, unsigned perSegment)
+    : hasLL(program.getLl()), perSegment(perSegment) {
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     endParts.push_back(0);
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
@@ -23,11 +22,6 @@ EventOrder::EventOrder(ProgramOp program) : hasLL(program.getLl()) {
   }
   times.assign(channels.size(), 0);
   parts.assign(channels.size(), 0);
-  if (!hasLL)
-    return;
-  // The verifier has done the same, and succeeded.
-  if (FailureOr<Problem> problem = importProblem(program); succeeded(problem))
-    perSegment = problem->collective.chunksPerSegment();
 }
 
 Access EventOrder::last(ChannelOp channel) const {

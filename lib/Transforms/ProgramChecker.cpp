@@ -21,7 +21,8 @@ ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
                                Mode mode)
     : program(program), collective(collective), mode(mode),
       inPlaceOffsets(collective.numRanks()), slots(program, collective),
-      order(program), expressions(collective.numRanks()),
+      order(program, collective.chunksPerSegment()),
+      expressions(collective.numRanks()),
       numContributors(collective.numChunks()), states(slots.size()) {
   for (unsigned rank = 0; mode.inPlace && rank < collective.numRanks(); ++rank)
     inPlaceOffsets[rank] = collective.inPlaceOffset(rank);

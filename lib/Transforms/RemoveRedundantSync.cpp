@@ -69,7 +69,7 @@ static unsigned firstPosition(ChannelOp channel, unsigned perSegment) {
 /// readies, before it writes the same half again (check H3).
 static FailureOr<std::vector<WaitOp>> findNeedlessReadies(ProgramOp program,
                                                           unsigned perSegment) {
-  EventOrder order(program);
+  EventOrder order(program, perSegment);
   auto isReady = [](Operation *op) {
     auto wait = dyn_cast<WaitOp>(op);
     return wait && wait.getFlag() == Flag::Ready;

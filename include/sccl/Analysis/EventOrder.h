@@ -52,7 +52,8 @@ public:
   /// The question that is answered with yes already.
   static constexpr Question yes = ~0u;
 
-  explicit EventOrder(ProgramOp program);
+  /// The segments of `program` have `perSegment` chunks.
+  EventOrder(ProgramOp program, unsigned perSegment);
 
   /// Executes `op`, the next one of `channel`.
   void advance(ChannelOp channel, mlir::Operation *op);
@@ -116,7 +117,7 @@ private:
   static uint64_t key(uint32_t a, uint32_t b) { return uint64_t(a) << 32 | b; }
 
   bool hasLL;
-  unsigned perSegment = 1; ///< as far as it matters: 1 without LL words
+  unsigned perSegment;
   llvm::DenseMap<mlir::Operation *, uint32_t> channels; // only looked up
   std::vector<uint32_t> rankOf;                         ///< of each channel
   std::vector<uint32_t> times, parts;                   ///< of each channel
