@@ -185,7 +185,8 @@ void Exporter::finish() {
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
     std::vector<unsigned> left;
     for (unsigned chunk : collective.post().chunksOf(rank))
-      if (!locations.wasWritten(rank, chunk))
+      if (!locations.wasWritten(rank, chunk) &&
+          collective.pre().contains(rank, chunk))
         left.push_back(chunk);
     for (size_t i = 0; i < left.size();) {
       size_t count = 1;

@@ -24,6 +24,9 @@ struct MscclppLimits {
   static constexpr size_t barriers = 16;
   static constexpr size_t semaphoresPerOperation = 16;
   static constexpr uint32_t threadsPerBlock = 1024;
+  /// All blocks of a rank have to run at once, each on a multiprocessor of its
+  /// own: those of an A100. Kept by what we write.
+  static constexpr size_t blocksPerRank = 108;
 };
 
 /// What an operation takes or leaves somewhere.

@@ -19,16 +19,19 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("convert", "Write a schedule as an algorithm of "
-                                         "MSCCL, or such a file as a schedule");
-static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir|IN.xml"),
+static cl::SubCommand command("convert",
+                              "Write a schedule as an algorithm of another "
+                              "tool, or such a file as a schedule or another");
+static cl::opt<std::string> input(cl::Positional,
+                                  cl::desc("IN.mlir|IN.xml|IN.json"),
                                   cl::Required, cl::sub(command));
-static cl::opt<std::string> output(cl::Positional, cl::desc("OUT.xml|OUT.mlir"),
+static cl::opt<std::string> output(cl::Positional,
+                                   cl::desc("OUT.mlir|OUT.xml|OUT.json"),
                                    cl::Required, cl::sub(command));
 static MscclFlags mscclFlags(command);
-static cl::opt<std::string> protocol("protocol",
-                                     cl::desc("Simple, LL or LL128"),
-                                     cl::init("Simple"), cl::sub(command));
+static cl::opt<std::string>
+    protocol("protocol", cl::desc("Simple, LL or LL128 (.xml only)"),
+             cl::init("Simple"), cl::sub(command));
 static cl::opt<std::string>
     minBytes("min-bytes", cl::desc("Smallest call that is to take it"),
              cl::init("0"), cl::sub(command));
@@ -36,14 +39,74 @@ static cl::opt<std::string>
     maxBytes("max-bytes",
              cl::desc("Largest call that is to take it; 0 for no limit"),
              cl::init("0"), cl::sub(command));
+static cl::opt<bool> inPlace("in-place",
+                             cl::desc("Of a .json: for calls in place"),
+                             cl::sub(command));
+static cl::opt<unsigned>
+    ranksPerBox("ranks-per-box",
+                cl::desc("Of a .json: ranks that reach each other's memory; "
+                         "others go through ports (default: all do)"),
+                cl::init(0), cl::sub(command));
 
 bool driver::convertChosen() { return bool(command); }
 
-static int exportSchedule() {
+/// Prints an error and returns nothing if an option is wrong.
+static std::optional<std::pair<uint64_t, uint64_t>> readSizes() {
   std::optional<uint64_t> least = parseBytes(minBytes.getValue());
   std::optional<uint64_t> most = parseBytes(maxBytes.getValue());
-  if (!least || !most)
-    return fail("--min-bytes and --max-bytes must be sizes, such as 64KiB");
+  if (least && most)
+    return std::pair(*least, *most);
+  fail("--min-bytes and --max-bytes must be sizes, such as 64KiB");
+  return std::nullopt;
+}
+
+static std::optional<exchange::MscclppExportOptions>
+readPlanOptions(llvm::StringRef name) {
+  auto sizes = readSizes();
+  if (!sizes)
+    return std::nullopt;
+  if (protocol != "Simple" && protocol != "LL") {
+    fail("--protocol of a plan of MSCCL++ is Simple or LL");
+    return std::nullopt;
+  }
+  exchange::MscclppExportOptions options;
+  options.name = name;
+  options.usesLL = protocol == "LL";
+  options.inPlace = inPlace;
+  options.ranksPerBox = ranksPerBox;
+  options.minBytes = sizes->first;
+  if (sizes->second != 0)
+    options.maxBytes = sizes->second;
+  return options;
+}
+
+/// The schedule of the input as text in the format of the output.
+static Result<std::string> exportText(coll::ScheduleOp op,
+                                      const Collective &collective) {
+  Schedule schedule = coll::importSchedule(op);
+  std::string name = op.getSymName().str();
+  if (algorithmFormat(output) == AlgorithmFormat::Mscclpp) {
+    auto options = readPlanOptions(name);
+    if (!options)
+      return Error{"no plan was made"};
+    auto plan = exchange::toMscclpp(collective, schedule, *options);
+    if (!plan)
+      return Error{plan.error()};
+    return exchange::printMscclpp(*plan);
+  }
+  auto sizes = readSizes();
+  if (!sizes)
+    return Error{"no algorithm was made"};
+  auto algorithm = exchange::toMsccl(
+      collective, schedule,
+      {mscclFlags.givenDialect().value_or(exchange::MscclDialect::Nccl), name,
+       protocol, sizes->first, sizes->second});
+  if (!algorithm)
+    return Error{algorithm.error()};
+  return exchange::printMsccl(*algorithm);
+}
+
+static int exportSchedule() {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
   if (!module)
@@ -57,16 +120,12 @@ static int exportSchedule() {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem))
     return BadInput;
-  exchange::MscclExportOptions options{
-      mscclFlags.givenDialect().value_or(exchange::MscclDialect::Nccl),
-      op.getSymName().str(), protocol, *least, *most};
-  Result<exchange::MscclAlgorithm> algorithm =
-      exchange::toMsccl(problem->collective, coll::importSchedule(op), options);
-  if (!algorithm) {
-    op.emitError(algorithm.error());
+  Result<std::string> text = exportText(op, problem->collective);
+  if (!text) {
+    op.emitError(text.error());
     return BadInput;
   }
-  return writeFile(output, exchange::printMsccl(*algorithm)) ? Done : BadInput;
+  return writeFile(output, *text) ? Done : BadInput;
 }
 
 static int writeSchedule(Result<exchange::FoundSchedule> found) {
@@ -100,15 +159,34 @@ static int importPlan() {
               : BadInput;
 }
 
+/// An algorithm of MSCCL as a plan of MSCCL++.
+static int rewriteAlgorithm() {
+  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
+  if (!options)
+    return BadInput;
+  std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
+  if (!algorithm)
+    return BadInput;
+  auto planOptions = readPlanOptions(algorithm->name);
+  if (!planOptions)
+    return BadInput;
+  auto plan = exchange::toMscclpp(*algorithm, *options, *planOptions);
+  if (!plan)
+    return fail(input + ": " + plan.error());
+  return writeFile(output, exchange::printMscclpp(*plan)) ? Done : BadInput;
+}
+
 int driver::convertMain() {
   auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
   std::optional<AlgorithmFormat> from = algorithmFormat(input),
                                  to = algorithmFormat(output);
-  if (isModule(input) && to == AlgorithmFormat::Msccl)
+  if (isModule(input) && to)
     return exportSchedule();
   if (from == AlgorithmFormat::Msccl && isModule(output))
     return importAlgorithm();
   if (from == AlgorithmFormat::Mscclpp && isModule(output))
     return importPlan();
+  if (from == AlgorithmFormat::Msccl && to == AlgorithmFormat::Mscclpp)
+    return rewriteAlgorithm();
   return fail("expected a schedule in .mlir and an algorithm in .xml or .json");
 }

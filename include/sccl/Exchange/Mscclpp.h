@@ -23,6 +23,7 @@
 
 #include "sccl/Exchange/Buffer.h"
 #include "sccl/Exchange/FoundSchedule.h"
+#include "sccl/Exchange/Msccl.h"
 #include "sccl/Exchange/Place.h"
 
 #include <array>
@@ -166,6 +167,28 @@ std::optional<MscclppVerdict> checkMscclpp(const MscclppPlan &plan,
 /// finding, and where a rank works on two values of a chunk at once.
 Result<FoundSchedule> fromMscclpp(const MscclppPlan &plan,
                                   const MscclppCheckOptions &options);
+
+struct MscclppExportOptions {
+  std::string name = "sccl"; ///< to which a hash of the plan is added
+  bool usesLL = false;       ///< LL words in place of signals
+  bool inPlace = false;
+  /// Ranks of a box, which reach each other's memory; between boxes there are
+  /// ports. All ranks are in one box if it is 0.
+  unsigned ranksPerBox = 0;
+  uint64_t minBytes = 0, maxBytes = ~uint64_t(0); ///< of the call
+};
+
+/// `schedule` as a plan that `checkMscclpp` accepts. Fails if it does not fit
+/// into what the executor has room for, or LL words would go between boxes.
+Result<MscclppPlan> toMscclpp(const Collective &collective,
+                              const Schedule &schedule,
+                              const MscclppExportOptions &options);
+
+/// An algorithm of MSCCL as a plan. Fails where `checkMsccl` does, and as
+/// above.
+Result<MscclppPlan> toMscclpp(const MscclAlgorithm &algorithm,
+                              const MscclCheckOptions &check,
+                              const MscclppExportOptions &options);
 
 /// As a file.
 std::string printMscclpp(const MscclppPlan &plan);
