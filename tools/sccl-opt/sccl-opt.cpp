@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Options/Log.h"
-#include "sccl/Pipelines/Nesting.h"
+#include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/TextLimits.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -36,15 +37,14 @@ static mlir::LogicalResult optimize(llvm::StringRef inputName,
                                     llvm::StringRef outputName,
                                     mlir::DialectRegistry &registry,
                                     const mlir::MlirOptMainConfig &config) {
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> input =
-      mlir::openInputFile(inputName, &message);
+  auto input = sccl::readInput(inputName);
   if (!input) {
-    llvm::errs() << message << '\n';
+    llvm::errs() << input.error() << '\n';
     return mlir::failure();
   }
-  if (!sccl::checkNesting(*input))
+  if (!sccl::checkText(**input))
     return mlir::failure();
+  std::string message;
   std::unique_ptr<llvm::ToolOutputFile> output =
       mlir::openOutputFile(outputName, &message);
   if (!output) {
@@ -52,7 +52,7 @@ static mlir::LogicalResult optimize(llvm::StringRef inputName,
     return mlir::failure();
   }
   if (mlir::failed(
-          mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
+          mlir::MlirOptMain(output->os(), std::move(*input), registry, config)))
     return mlir::failure();
   output->keep();
   return mlir::success();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Codegen/Target.h"
-#include "sccl/Pipelines/Nesting.h"
+#include "sccl/Pipelines/TextLimits.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,7 +29,7 @@ parseInput(const std::shared_ptr<llvm::SourceMgr> &source,
            mlir::MLIRContext *context) {
   const llvm::MemoryBuffer *buffer =
       source->getMemoryBuffer(source->getMainFileID());
-  if (!sccl::checkNesting(*buffer))
+  if (!sccl::checkText(*buffer))
     return nullptr;
   mlir::DialectRegistry registry;
   sccl::registerPipelineDialects(registry);

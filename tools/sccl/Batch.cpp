@@ -15,10 +15,10 @@
 #include "Interrupt.h"
 
 #include "sccl/Check/ScheduleChecker.h"
+#include "sccl/Pipelines/InputFile.h"
 #include "sccl/Search/Batch.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
 #include <set>
@@ -97,9 +97,9 @@ static llvm::json::Object solveRow(const Instance &instance,
 
 int driver::synthesizeBatch(llvm::StringRef path,
                             const SynthesisRequest &defaults) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  auto buffer = readInput(path);
   if (!buffer)
-    return fail("cannot read " + path + ": " + buffer.getError().message());
+    return fail(buffer.error());
   if (!checkEngineName(defaults.engine))
     return BadInput;
   std::optional<std::vector<CsvRow>> rows =

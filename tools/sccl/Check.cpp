@@ -14,6 +14,7 @@
 #include "sccl/Codegen/Target.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Transforms/Passes.h"
 
@@ -144,9 +145,9 @@ static bool refuseCertificate(llvm::StringRef path, llvm::StringRef message,
 /// Verifies the claim in `path` for the problem of `op`, and says what it is
 /// worth for the schedule.
 static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readInput(path);
   if (!buffer) {
-    fail("cannot read " + path + ": " + buffer.getError().message());
+    fail(buffer.error());
     return false;
   }
   llvm::StringRef text = (*buffer)->getBuffer();
@@ -183,9 +184,9 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
 
 /// Audits the flags in a file of PTX or GCN assembly.
 static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readInput(path);
   if (!buffer)
-    return fail("cannot read " + path + ": " + buffer.getError().message());
+    return fail(buffer.error());
   llvm::StringRef text = (*buffer)->getBuffer();
   std::vector<AuditFinding> findings = kind == OutputKind::PTX
                                            ? auditPTX(text)

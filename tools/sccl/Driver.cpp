@@ -13,7 +13,8 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Machine/Derivation.h"
 #include "sccl/Machine/Presets.h"
-#include "sccl/Pipelines/Nesting.h"
+#include "sccl/Pipelines/InputFile.h"
+#include "sccl/Pipelines/TextLimits.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/Builders.h"
@@ -117,12 +118,12 @@ Session::Session()
 Session::~Session() = default;
 
 mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  auto buffer = readInput(path);
   if (!buffer) {
-    fail("cannot read " + path + ": " + buffer.getError().message());
+    fail(buffer.error());
     return nullptr;
   }
-  if (!checkNesting(**buffer))
+  if (!checkText(**buffer))
     return nullptr;
   sourceManager.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   mlir::ParserConfig config(&mlirContext);

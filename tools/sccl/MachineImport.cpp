@@ -8,8 +8,7 @@
 #include "MachineFlags.h"
 
 #include "sccl/Machine/Units.h"
-
-#include "llvm/Support/MemoryBuffer.h"
+#include "sccl/Pipelines/InputFile.h"
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -100,13 +99,9 @@ static bool readOptions(ImportOptions &options) {
 static std::optional<ImportFile> loadFile(const std::string &path) {
   /// Bounds the memory that readers take; real files have kilobytes.
   constexpr size_t mostBytes = 64 << 20;
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  auto buffer = readInput(path, mostBytes);
   if (!buffer) {
-    fail("cannot read " + path + ": " + buffer.getError().message());
-    return std::nullopt;
-  }
-  if ((*buffer)->getBufferSize() > mostBytes) {
-    fail(path + " has more than 64 MiB");
+    fail(buffer.error());
     return std::nullopt;
   }
   return ImportFile{path == "-" ? "<stdin>" : path,
