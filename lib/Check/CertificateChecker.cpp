@@ -60,10 +60,23 @@ findLinks(const Topology &topology, const std::vector<Link> &links) {
   return set;
 }
 
+/// A claim may name any number of steps, in a few bytes; what it takes to check
+/// it is bounded: 1 GiB of prices.
+static Failure checkSize(const Topology &topology, unsigned columns) {
+  constexpr uint64_t most = (uint64_t(1) << 30) / sizeof(Wide);
+  if (uint64_t links = topology.links().size(); links * columns > most)
+    return std::to_string(columns) + " steps on " + std::to_string(links) +
+           " links have more prices than the " + std::to_string(most) +
+           " that are checked";
+  return std::nullopt;
+}
+
 static Result<PricedTopology> loadPrices(const Topology &topology,
                                          const std::vector<LimitPrices> &list,
                                          const Certificate &claim) {
   unsigned columns = claim.steps.value_or(1);
+  if (Failure failure = checkSize(topology, columns))
+    return Error{*failure};
   Graph graph{topology.numRanks(), columns, !claim.steps, topology.links(), {}};
   graph.prices.resize(graph.links.size() * columns);
   std::map<std::vector<unsigned>, unsigned> bandwidths;

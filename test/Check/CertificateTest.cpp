@@ -41,6 +41,16 @@ TEST(Certificate, PathsNeedNoEvidence) {
             "the claim is a bound of 2, the proof gives 1 only");
 }
 
+TEST(Certificate, PricesAreBounded) {
+  // A line claims a million steps, and prices for them take 4 GB.
+  EXPECT_EQ(
+      judge(*makeBuiltinTopology("mesh:16"), make(Kind::Gather, 16, 2),
+            "gather root 2 on 16 ranks with 1048576 steps has R/C below 2",
+            "prices\n"),
+      "1048576 steps on 240 links have more prices than the 67108864 "
+      "that are checked");
+}
+
 TEST(Certificate, BroadcastInThreeSteps) {
   // A chunk for rank 2 takes 0->1 in step 1 or 2 and 1->2 in a later one, which
   // costs 3 at these prices, and no step lets pass more than 2 per round. So
