@@ -13,6 +13,7 @@
 
 #include <cmath>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,10 +194,16 @@ int driver::compileMain() {
 /// what happened.
 static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
   llvm::outs().flush();
+  pid_t parent = getpid();
   pid_t child = fork();
   if (child < 0)
     return fail("cannot start a child process");
   if (child == 0) {
+    // Whoever ends the parent does not want what the child would write. What is
+    // half-written goes with the signal.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+      _exit(BadInput);
     int code = afterFlush(work());
     llvm::errs().flush();
     _exit(code);
