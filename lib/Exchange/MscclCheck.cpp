@@ -53,7 +53,7 @@ std::optional<MscclChecked> exchange::runMsccl(const MscclAlgorithm &algorithm,
       continue;
     CallLayout layout =
         layoutOf(algorithm, callOf(algorithm, *kind, options.root, inPlace));
-    Trace trace = makeMscclTrace(algorithm, layout, findings);
+    Trace trace = makeMscclTrace(algorithm, layout, options.inFlight, findings);
     checked.reset();
     if (auto call = checkCall(layout, std::move(trace), places, findings))
       checked.emplace(std::move(*call));

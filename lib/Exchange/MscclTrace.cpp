@@ -17,8 +17,9 @@ namespace {
 class TraceMaker {
 public:
   TraceMaker(const MscclAlgorithm &algorithm, const CallLayout &layout,
-             Findings &findings)
-      : algorithm(algorithm), layout(layout), findings(findings) {}
+             unsigned inFlight, Findings &findings)
+      : algorithm(algorithm), layout(layout), inFlight(inFlight),
+        findings(findings) {}
   Trace make();
 
 private:
@@ -27,9 +28,12 @@ private:
   void addBlock(uint32_t rank, const MscclBlock &block);
   /// Adds what steps of other blocks come before which.
   void addWaits();
+  /// Joins sends and receives, and makes sends wait for room.
+  void joinEnds();
 
   const MscclAlgorithm &algorithm;
   const CallLayout &layout;
+  const unsigned inFlight;
   Findings &findings;
   Trace trace;
 };
@@ -107,6 +111,22 @@ void TraceMaker::addWaits() {
       }
 }
 
+void TraceMaker::joinEnds() {
+  std::vector<std::pair<uint32_t, uint32_t>> pairs =
+      matchMsccl(algorithm, findings);
+  auto blockOf = [&](uint32_t event) { return trace.events[event].block; };
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto [send, receive] = pairs[i];
+    trace.events[receive].from = send;
+    if (inFlight == 0 || i < inFlight)
+      continue;
+    auto [earlier, taken] = pairs[i - inFlight];
+    // Connections have an end in a block of their own.
+    if (blockOf(earlier) == blockOf(send) && blockOf(taken) == blockOf(receive))
+      trace.events[send].follows.push_back(taken);
+  }
+}
+
 Trace TraceMaker::make() {
   trace.firstOfBlock = {0};
   for (uint32_t rank = 0; rank < algorithm.gpus.size(); ++rank) {
@@ -118,12 +138,12 @@ Trace TraceMaker::make() {
   }
   trace.firstBlockOfRank.push_back(trace.numBlocks());
   addWaits();
-  for (auto [send, receive] : matchMsccl(algorithm, findings))
-    trace.events[receive].from = send;
+  joinEnds();
   return std::move(trace);
 }
 
 Trace exchange::makeMscclTrace(const MscclAlgorithm &algorithm,
-                               const CallLayout &layout, Findings &findings) {
-  return TraceMaker(algorithm, layout, findings).make();
+                               const CallLayout &layout, unsigned inFlight,
+                               Findings &findings) {
+  return TraceMaker(algorithm, layout, inFlight, findings).make();
 }

@@ -23,9 +23,10 @@ inline Call callOf(const MscclAlgorithm &algorithm, CollectiveKind kind,
 CallLayout layoutOf(const MscclAlgorithm &algorithm, const Call &call);
 
 /// The steps of a file that checkMscclStructure has accepted. Says in
-/// `findings` which leave their buffers or have no counterpart.
+/// `findings` which leave their buffers or have no counterpart. Connections
+/// hold `inFlight` sends, or any number if it is 0.
 Trace makeMscclTrace(const MscclAlgorithm &algorithm, const CallLayout &layout,
-                     Findings &findings);
+                     unsigned inFlight, Findings &findings);
 
 /// What `checkMsccl` has found, and the call that it has run: out of place if
 /// the file is for that.

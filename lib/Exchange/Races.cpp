@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Each access is compared with the last ones to its cell. What says that one
-// comes before the other is mostly a few events away, so that a short search
-// backwards finds it. Where it does not, vector clocks over the blocks of that
-// rank decide: their size grows with the square of the file.
+// comes before the other is mostly a few events away from one of them, so that
+// a short search backwards or forwards finds it. Where it does not, vector
+// clocks over the blocks of that rank decide: their size grows with the square
+// of the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,8 @@ public:
       states.emplace_back(count);
     for (uint32_t i = 0; i < order.size(); ++i)
       position[order[i]] = i;
+    findNext();
+    findEnding();
   }
   void find();
 
@@ -46,8 +49,12 @@ private:
     std::vector<uint32_t> reads; ///< since then
   };
 
+  void findNext();
+  void findEnding();
   /// Whether `event` comes before `later`; nothing if that is too far to see.
   std::optional<bool> comesBefore(uint32_t event, uint32_t later);
+  std::optional<bool> searchBack(uint32_t event, uint32_t later);
+  std::optional<bool> searchForward(uint32_t event, uint32_t later);
   void expectBefore(uint32_t event, uint32_t later, const char *what);
   void complain(const Conflict &conflict);
   void read(uint32_t event, Cells cells);
@@ -60,6 +67,10 @@ private:
   const std::vector<uint32_t> &order;
   Findings &findings;
   std::vector<uint32_t> position, seen;
+  /// The events that come directly after each, one behind the other.
+  std::vector<uint32_t> next, firstNext;
+  /// Which come before the end of the call, as events of that rank alone say.
+  std::vector<bool> isEnding;
   uint32_t search = 0;
   std::vector<uint32_t> stack;
   std::vector<std::vector<CellState>> states; ///< by rank
@@ -67,11 +78,36 @@ private:
 };
 } // namespace
 
-std::optional<bool> RaceSearch::comesBefore(uint32_t event, uint32_t later) {
-  constexpr unsigned mostVisits = 200;
+void RaceSearch::findNext() {
+  firstNext.assign(trace.events.size() + 1, 0);
+  for (uint32_t event : order)
+    trace.before(event, [&](uint32_t other) { ++firstNext[other + 1]; });
+  for (size_t i = 0; i < trace.events.size(); ++i)
+    firstNext[i + 1] += firstNext[i];
+  next.resize(firstNext.back());
+  std::vector<uint32_t> at(firstNext.begin(), firstNext.end() - 1);
+  for (uint32_t event : order)
+    trace.before(event, [&](uint32_t other) { next[at[other]++] = event; });
+}
+
+void RaceSearch::findEnding() {
+  isEnding.resize(trace.events.size());
+  for (size_t i = order.size(); i-- > 0;) {
+    const Event &event = trace.events[order[i]];
+    if (event.role == EventRole::End)
+      isEnding[order[i]] = true;
+    if (isEnding[order[i]])
+      trace.before(order[i], [&](uint32_t other) {
+        if (trace.events[other].rank == event.rank)
+          isEnding[other] = true;
+      });
+  }
+}
+
+static constexpr unsigned mostVisits = 200;
+
+std::optional<bool> RaceSearch::searchBack(uint32_t event, uint32_t later) {
   uint32_t block = trace.events[event].block;
-  if (trace.events[later].block == block)
-    return event < later;
   ++search;
   stack = {later};
   bool isFound = false;
@@ -89,6 +125,42 @@ std::optional<bool> RaceSearch::comesBefore(uint32_t event, uint32_t later) {
     });
   }
   return isFound;
+}
+
+std::optional<bool> RaceSearch::searchForward(uint32_t event, uint32_t later) {
+  const Event &end = trace.events[later];
+  ++search;
+  stack = {event};
+  for (unsigned visits = 0; !stack.empty(); ++visits) {
+    if (visits == mostVisits)
+      return std::nullopt;
+    uint32_t last = stack.back();
+    stack.pop_back();
+    const Event &now = trace.events[last];
+    bool isIn = end.role == EventRole::End
+                    ? isEnding[last] && now.rank == end.rank
+                    : now.block == end.block && last <= later;
+    if (isIn)
+      return true;
+    for (uint32_t i = firstNext[last]; i < firstNext[last + 1]; ++i) {
+      uint32_t other = next[i];
+      if (position[other] > position[later] || seen[other] == search)
+        continue;
+      seen[other] = search;
+      stack.push_back(other);
+    }
+  }
+  return false;
+}
+
+std::optional<bool> RaceSearch::comesBefore(uint32_t event, uint32_t later) {
+  if (trace.events[later].block == trace.events[event].block)
+    return event < later;
+  bool isEnd = trace.events[later].role == EventRole::End;
+  auto first = isEnd ? searchForward(event, later) : searchBack(event, later);
+  if (first)
+    return first;
+  return isEnd ? searchBack(event, later) : searchForward(event, later);
 }
 
 void RaceSearch::complain(const Conflict &conflict) {

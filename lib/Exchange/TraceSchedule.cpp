@@ -38,8 +38,10 @@ public:
   ScheduleMaker(const Trace &trace, const TraceTask &task)
       : trace(trace), combining(task.collective.combining()),
         made(trace.events.size()), isSent(trace.events.size()) {
-    for (uint32_t count : task.cells)
+    for (uint32_t count : task.cells) {
       cells.emplace_back(count);
+      writers.emplace_back(count, none);
+    }
     for (const ChunkCell &input : task.inputs) {
       cells[input.rank][input.cell] = {input.rank, input.chunk};
       inputs.insert({input.rank, input.chunk});
@@ -81,7 +83,8 @@ private:
   const Trace &trace;
   const bool combining;
   std::vector<std::vector<Held>> cells;
-  std::vector<std::vector<Held>> made; ///< by event
+  std::vector<std::vector<uint32_t>> writers; ///< of cells, the last
+  std::vector<std::vector<Held>> made;        ///< by event
   std::vector<bool> isSent;
   std::map<ChunkOf, Versions> versions;
   /// What became of messages, by event and chunk, and by which action.
@@ -185,16 +188,20 @@ bool ScheduleMaker::run(uint32_t number) {
   for (uint32_t i = 0; i < count; ++i)
     if (!combine(number, i, values[i]))
       return false;
-  if (event.writes)
+  if (event.writes) {
     std::ranges::copy(values, cells[event.rank].begin() + event.writes->first);
+    std::fill_n(writers[event.rank].begin() + event.writes->first, count,
+                number);
+  }
   if (isSent[number])
     made[number] = std::move(values);
   return true;
 }
 
 bool ScheduleMaker::finish(const std::vector<ChunkCell> &outputs) {
-  Event last{};
   for (const ChunkCell &output : outputs) {
+    uint32_t writer = writers[output.rank][output.cell];
+    Event last = writer == none ? Event{} : trace.events[writer];
     Held &held = cells[output.rank][output.cell];
     if (!own(last, output.rank, held))
       return false;

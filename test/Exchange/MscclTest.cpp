@@ -255,6 +255,24 @@ TEST(Msccl, Deadlock) {
   EXPECT_TRUE(contains(verdictOn(file), "deadlock: rank 0 waits for ever"));
 }
 
+TEST(Msccl, RoomOfConnections) {
+  FileText file{"allgather", 6, true, false, 3, 6, 0, {}};
+  for (int rank : {0, 1}) {
+    BlockText block{1 - rank, 1 - rank, 0, {}};
+    for (int i = 0; i < 3; ++i)
+      block.steps.push_back({"s", "i", "o", i, 3 * rank + i});
+    for (int i = 0; i < 3; ++i)
+      block.steps.push_back({"r", "i", "o", i, 3 * (1 - rank) + i});
+    file.gpus.push_back({block});
+  }
+  MscclCheckOptions options;
+  for (auto [inFlight, isRight] :
+       {std::pair{0u, true}, {1u, false}, {2u, false}, {3u, true}}) {
+    options.inFlight = inFlight;
+    EXPECT_EQ(verdictOn(file.str(), options).empty(), isRight) << inFlight;
+  }
+}
+
 TEST(Msccl, Races) {
   FileText file = makeAllPairs(3);
   StepText &last = file.gpus[2].back().steps[2];
@@ -409,4 +427,26 @@ TEST(Msccl, MutantsAreRefused) {
     FileText mutant = Mutator(seed)(ring);
     EXPECT_NE(verdictOn(mutant), "") << seed << "\n" << mutant.str();
   }
+}
+
+/// Two neighbours change places, or a step does not wait any more.
+TEST(Msccl, OtherOrdersAreRefused) {
+  FileText ring = makeRing(5);
+  for (size_t rank = 0; rank < 5; ++rank)
+    for (size_t i = 0; i + 1 < ring.gpus[rank][0].steps.size(); ++i) {
+      FileText mutant = ring;
+      std::vector<StepText> &steps = mutant.gpus[rank][0].steps;
+      std::swap(steps[i], steps[i + 1]);
+      EXPECT_NE(verdictOn(mutant), "") << mutant.str();
+    }
+  FileText pairs = makeAllPairs(5);
+  for (size_t rank = 0; rank < 5; ++rank)
+    for (size_t i = 0; i < pairs.gpus[rank].back().steps.size(); ++i) {
+      FileText mutant = pairs;
+      StepText &step = mutant.gpus[rank].back().steps[i];
+      if (step.block < 0)
+        continue;
+      step.block = step.step = -1;
+      EXPECT_NE(verdictOn(mutant), "") << mutant.str();
+    }
 }

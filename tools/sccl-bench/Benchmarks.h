@@ -79,6 +79,7 @@ unsigned failures();
 
 void registerTables();
 void registerBounds();
+void registerExchange();
 void registerFrontiers();
 void registerScaling();
 void registerPipelined();

@@ -135,6 +135,7 @@ int main(int argc, char **argv) {
     return 1;
   bench::registerTables();
   bench::registerBounds();
+  bench::registerExchange();
   bench::registerFrontiers();
   bench::registerScaling();
   bench::registerPipelined();

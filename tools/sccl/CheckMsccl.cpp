@@ -37,7 +37,11 @@ MscclFlags::MscclFlags(llvm::cl::SubCommand &command)
               clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
               clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
               clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2")),
-          llvm::cl::sub(command)) {}
+          llvm::cl::sub(command)),
+      inFlight("in-flight",
+               llvm::cl::desc("Of an .xml: sends that a connection holds until "
+                              "they are received; 0 for any number"),
+               llvm::cl::init(0), llvm::cl::sub(command)) {}
 
 std::optional<MscclDialect> MscclFlags::givenDialect() const {
   if (!dialect.getNumOccurrences())
@@ -46,10 +50,13 @@ std::optional<MscclDialect> MscclFlags::givenDialect() const {
 }
 
 std::optional<MscclppCheckOptions> MscclFlags::readForMscclpp() const {
-  if (dialect.getNumOccurrences()) {
-    fail("--dialect is for files of MSCCL, .xml");
-    return std::nullopt;
-  }
+  for (const llvm::cl::Option *option :
+       {static_cast<const llvm::cl::Option *>(&dialect),
+        static_cast<const llvm::cl::Option *>(&inFlight)})
+    if (option->getNumOccurrences()) {
+      fail("--" + option->ArgStr + " is for files of MSCCL, .xml");
+      return std::nullopt;
+    }
   std::optional<MscclCheckOptions> options = read();
   if (!options)
     return std::nullopt;
@@ -60,6 +67,7 @@ std::optional<MscclCheckOptions> MscclFlags::read() const {
   MscclCheckOptions options;
   options.root = root;
   options.dialect = givenDialect();
+  options.inFlight = inFlight;
   if (!as.getNumOccurrences())
     return options;
   options.as = parseCollective(as);
@@ -72,7 +80,8 @@ std::string MscclFlags::findGiven() const {
   for (const llvm::cl::Option *option :
        {static_cast<const llvm::cl::Option *>(&as),
         static_cast<const llvm::cl::Option *>(&root),
-        static_cast<const llvm::cl::Option *>(&dialect)})
+        static_cast<const llvm::cl::Option *>(&dialect),
+        static_cast<const llvm::cl::Option *>(&inFlight)})
     if (option->getNumOccurrences())
       return ("--" + option->ArgStr).str();
   return "";

@@ -15,8 +15,8 @@
 
 namespace sccl::driver {
 
-/// The options of a subcommand that reads files of MSCCL: --as, --root and
-/// --dialect.
+/// The options of a subcommand that reads files of MSCCL: --as, --root,
+/// --dialect and --in-flight.
 class MscclFlags {
 public:
   explicit MscclFlags(llvm::cl::SubCommand &command);
@@ -33,6 +33,7 @@ private:
   llvm::cl::opt<std::string> as;
   llvm::cl::opt<unsigned> root;
   llvm::cl::opt<exchange::MscclDialect> dialect;
+  llvm::cl::opt<unsigned> inFlight;
 };
 
 /// Formats of other tools that algorithms come in.

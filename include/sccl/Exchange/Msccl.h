@@ -101,6 +101,8 @@ struct MscclCheckOptions {
   std::optional<MscclDialect> dialect; ///< as `guessDialect` says if not given
   std::optional<CollectiveKind> as; ///< instead of what the file says it does
   unsigned root = 0;                ///< files do not say it
+  /// Sends that a connection holds until they are received; 0 for any number.
+  unsigned inFlight = 0;
 };
 
 /// What has been checked.
@@ -118,7 +120,7 @@ struct MscclVerdict {
 /// and that each output chunk holds what the collective asks for, each
 /// contribution once: in place, out of place, or both, as the file says.
 /// Returns nothing, and says in `findings` why, if not, or if it is too large
-/// to tell. Connections are taken to hold any number of chunks.
+/// to tell.
 std::optional<MscclVerdict> checkMsccl(const MscclAlgorithm &algorithm,
                                        const MscclCheckOptions &options,
                                        Findings &findings);
