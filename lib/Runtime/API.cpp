@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "APISupport.h"
+#include "Communicator.h"
 
 #include <cmath>
 #include <cstring>
@@ -34,7 +35,7 @@ Status sccl::checkSize(size_t size, size_t expected, const char *name) {
 }
 
 Status sccl::checkComm(scclComm comm) {
-  return comm ? comm->comm->group().checkProcess() : isNull("comm");
+  return comm ? comm->comm->checkProcess() : isNull("comm");
 }
 
 scclResult scclGetVersion(int *version) {
@@ -191,10 +192,13 @@ scclResult scclCommDestroy(scclComm comm) {
   return guarded([&]() -> Status {
     if (!comm)
       return {};
-    bool isInherited = comm->comm->group().isInherited();
+    bool isInherited = comm->comm->isInherited();
     Status status = isInherited ? Status() : comm->comm->checkGaps();
-    if (isInherited)
-      Communicator::abandon(std::move(comm->comm));
+    if (isInherited) {
+      comm->comm->unmap();
+      // Destructors would wait for threads, and call drivers of GPUs.
+      (void)comm->comm.release();
+    }
     delete comm;
     return status;
   });
@@ -204,7 +208,7 @@ scclResult scclCommAbort(scclComm comm) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())
       return status;
-    comm->comm->group().abort();
+    comm->comm->abort();
     return {};
   });
 }
@@ -213,7 +217,7 @@ scclResult scclCommGetError(scclComm comm) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())
       return status;
-    return comm->comm->group().poison();
+    return comm->comm->poison();
   });
 }
 
@@ -224,12 +228,12 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
       return status;
     if (!result)
       return isNull("result");
-    const scclConfig &mine = comm->comm->group().config;
+    const scclConfig &mine = comm->comm->config();
     scclConfig chosen = config ? *config : mine;
     Status arguments = config ? checkConfig(*config) : Status();
     chosen.device = mine.device;
     chosen.deviceIndex = mine.deviceIndex;
-    std::unique_ptr<Communicator> made;
+    std::unique_ptr<Membership> made;
     if (Status status = comm->comm->split(color, key, chosen, arguments, made);
         !status.ok())
       return status;
@@ -252,7 +256,7 @@ scclResult scclCommRank(scclComm comm, int *rank) {
       return status;
     if (!rank)
       return isNull("rank");
-    *rank = comm->comm->group().rank();
+    *rank = comm->comm->rank();
     return {};
   });
 }
@@ -263,7 +267,7 @@ scclResult scclCommCount(scclComm comm, int *numRanks) {
       return status;
     if (!numRanks)
       return isNull("numRanks");
-    *numRanks = comm->comm->group().numRanks();
+    *numRanks = comm->comm->numRanks();
     return {};
   });
 }

@@ -8,7 +8,7 @@
 #ifndef SCCL_LIB_RUNTIME_APISUPPORT_H
 #define SCCL_LIB_RUNTIME_APISUPPORT_H
 
-#include "Communicator.h"
+#include "Membership.h"
 
 #include "sccl/sccl.h"
 
@@ -20,7 +20,7 @@ struct scclPlanImpl {
 };
 
 struct scclCommImpl {
-  std::unique_ptr<sccl::Communicator> comm;
+  std::unique_ptr<sccl::Membership> comm;
 };
 
 namespace sccl {

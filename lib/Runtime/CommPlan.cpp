@@ -16,7 +16,7 @@ using namespace sccl;
 namespace sccl {
 /// What ranks tell each other when they load a plan.
 struct PlanHello {
-  char planHash[64];
+  PlanHash plan;
   uint64_t maxPiece;
   DeviceHandle memory;
   Outcome outcome;
@@ -29,9 +29,9 @@ static constexpr uint64_t smallestPiece = 4096;
 
 CommPlan::CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
                    unsigned number)
-    : group(group), plane(group.plane), plan(std::move(plan)),
-      manifest(this->plan->view.manifest), rank(group.rank()),
-      numRanks(group.numRanks()), number(number) {}
+    : JoinedPlan(std::move(plan), *group.device, group.rank(), group.numRanks(),
+                 number),
+      group(group), plane(group.plane) {}
 
 Status CommPlan::load(Group &group, std::shared_ptr<const LoadedPlan> plan,
                       unsigned number, std::unique_ptr<CommPlan> &result) {
@@ -80,13 +80,7 @@ static Status dropCopies(const LoadedPlan &plan,
 
 /// The part of loading that needs nobody else.
 Status CommPlan::prepare() {
-  if (manifest.ranks != numRanks)
-    return {scclErrorMismatch,
-            "the plan is for " + std::to_string(manifest.ranks) +
-                " ranks, and there are " + std::to_string(numRanks)};
-  if (Status status =
-          loadPrograms(*plan, rank, number, *group.device, programs);
-      !status.ok())
+  if (Status status = loadCode(); !status.ok())
     return status;
   if (group.isStreamOrdered())
     if (Status status = dropCopies(*plan, programs); !status.ok())
@@ -94,8 +88,6 @@ Status CommPlan::prepare() {
   if (group.together)
     if (Status status = group.together->load(*plan, programs); !status.ok())
       return status;
-  if (Status status = plan->readPart(rank, part); !status.ok())
-    return status;
   maxPiece = fitPiece();
   if (maxPiece == 0) {
     MemoryLayout least(manifest, programs, rank, smallestPiece,
@@ -148,19 +140,6 @@ Status CommPlan::checkGaps() const {
                                  std::to_string(rank) + " has for it"};
 }
 
-/// Fails on every rank in the same way if plans differ (check M1).
-static Status comparePlans(const std::vector<PlanHello> &hellos,
-                           unsigned rank) {
-  const PlanHello &own = hellos[rank];
-  for (unsigned other = 0; other < hellos.size(); ++other)
-    if (std::memcmp(hellos[other].planHash, own.planHash,
-                    sizeof(own.planHash)) != 0)
-      return {scclErrorMismatch, "rank " + std::to_string(other) +
-                                     " has another plan than rank " +
-                                     std::to_string(rank) + " (M1)"};
-  return {};
-}
-
 /// Runs `body`; running out of memory is an error as others are, of which all
 /// ranks must learn.
 template <typename Body> static Status guarded(Body body) {
@@ -171,19 +150,26 @@ template <typename Body> static Status guarded(Body body) {
   }
 }
 
+static std::vector<PlanHash> hashesOf(const std::vector<PlanHello> &hellos) {
+  std::vector<PlanHash> hashes;
+  for (const PlanHello &hello : hellos)
+    hashes.push_back(hello.plan);
+  return hashes;
+}
+
 Status CommPlan::loadAgain() const {
   PlanHello hello = {};
-  std::memcpy(hello.planHash, plan->view.hash.data(), sizeof(hello.planHash));
+  std::memcpy(hello.plan.text, plan->view.hash.data(), sizeof(hello.plan.text));
   std::vector<PlanHello> hellos;
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
-  return comparePlans(hellos, rank);
+  return comparePlans(hashesOf(hellos), rank);
 }
 
 Status CommPlan::connect() {
   PlanHello hello = {};
   Status status = guarded([&] { return prepare(); });
-  std::memcpy(hello.planHash, plan->view.hash.data(), sizeof(hello.planHash));
+  std::memcpy(hello.plan.text, plan->view.hash.data(), sizeof(hello.plan.text));
   hello.outcome = Outcome(status);
   if (status.ok()) {
     hello.maxPiece = maxPiece;
@@ -193,7 +179,7 @@ Status CommPlan::connect() {
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
   // A difference in plans explains more than what it made fail.
-  if (Status same = comparePlans(hellos, rank); !same.ok())
+  if (Status same = comparePlans(hashesOf(hellos), rank); !same.ok())
     return same;
   std::vector<Outcome> outcomes;
   for (const PlanHello &other : hellos)
@@ -265,37 +251,4 @@ Status CommPlan::placeRankTables() {
   for (llvm::StringRef table : sets)
     rankTables.push_back(base + (table.data() - part.bytes.data()));
   return {};
-}
-
-bool CommPlan::reduces(scclDataType type, scclRedOp op) const {
-  return std::any_of(programs.begin(), programs.end(),
-                     [&](const Program &program) {
-                       return program.find(type, op) != nullptr;
-                     });
-}
-
-Status CommPlan::queryChoice(size_t count, scclDataType type, scclRedOp op,
-                             scclChoice &result) const {
-  Flight flight;
-  flight.request = {nullptr, nullptr, count, type, op, nullptr};
-  if (Status status = checkTypes(flight.request); !status.ok())
-    return status;
-  flight.segmentBytes = count * dataTypeBytes(type);
-  if (Status status = choose(flight); !status.ok())
-    return status;
-  const Choice &choice = flight.choice;
-  const std::string &schedule =
-      manifest.schedules[choice.program->info->schedule].name;
-  result.program = choice.program->index;
-  result.path = scclPath(choice.path);
-  result.pieceBytes = choice.pieceBytes;
-  std::memset(result.schedule, 0, sizeof(result.schedule));
-  std::memset(result.reason, 0, sizeof(result.reason));
-  std::strncpy(result.schedule, schedule.c_str(), sizeof(result.schedule) - 1);
-  std::strncpy(result.reason, choice.reason, sizeof(result.reason) - 1);
-  return {};
-}
-
-Status CommPlan::setChoice(const scclChoice *choice) {
-  return choices.set(choice, group.device->target());
 }

@@ -8,10 +8,9 @@
 #ifndef SCCL_LIB_RUNTIME_COMMPLAN_H
 #define SCCL_LIB_RUNTIME_COMMPLAN_H
 
-#include "Choice.h"
 #include "Group.h"
+#include "JoinedPlan.h"
 #include "PeerTables.h"
-#include "Programs.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -19,56 +18,21 @@
 
 namespace sccl {
 
-/// The arguments of a launch.
-struct LaunchRequest {
-  const void *send;
-  void *recv;
-  size_t count;
-  scclDataType type;
-  scclRedOp op;
-  void *stream;
-};
-
 /// A plan as one rank of a group has it: code, memory, and what to take for
 /// which size.
-class CommPlan {
+class CommPlan : public JoinedPlan {
 public:
   /// Collective. `number` tells the plans of a group apart; the same on all
   /// ranks. Fails on all ranks if it fails on one.
   static Status load(Group &group, std::shared_ptr<const LoadedPlan> plan,
                      unsigned number, std::unique_ptr<CommPlan> &result);
 
-  /// Collective. The other ranks must load the same plan, which does nothing.
-  Status loadAgain() const;
-
-  const LoadedPlan &source() const { return *plan; }
-  const plan::Manifest &info() const { return manifest; }
-  uint64_t ownBytes() const { return memory[rank]->size(); }
-  /// True if there is code for the type and reduction.
-  bool reduces(scclDataType type, scclRedOp op) const;
-  /// True if the buffers of `request` are one, as the collective allows.
-  bool isInPlace(const LaunchRequest &request) const;
-  /// What a launch of `request` should take.
-  Expectation expect(const LaunchRequest &request, bool isInPlace) const;
-  /// Fails if a program has written between the parts of this rank's memory. On
-  /// CPUs; nobody looks on GPUs.
-  Status checkGaps() const;
+  Status loadAgain() const override;
+  uint64_t ownBytes() const override { return memory[rank]->size(); }
+  Status checkGaps() const override;
   /// Unmaps memory that is shared between processes.
   void unmap() { memory.clear(); }
 
-  /// A launch, checked and on its way.
-  struct Flight {
-    LaunchRequest request;
-    Choice choice;
-    const DeviceFunction *function = nullptr;
-    const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
-    const void *rankTable = nullptr;
-    uint64_t segmentBytes = 0;
-    bool isInPlace = false;
-    bool someInPlace = false; ///< this rank or another one
-  };
-  /// Fails if the call is wrong in itself, or the plan has no code for it.
-  Status check(const LaunchRequest &request, Flight &flight) const;
   /// Collective; see scclLaunch. Nothing else may be in flight. Where the group
   /// is stream-ordered, `enqueue` takes the place of this.
   Status execute(Flight &flight);
@@ -76,10 +40,6 @@ public:
   Status enqueue(Flight &flight);
   /// A region of memory is free.
   void forget(uint64_t region) { tables.forget(region); }
-
-  Status queryChoice(size_t count, scclDataType type, scclRedOp op,
-                     scclChoice &choice) const;
-  Status setChoice(const scclChoice *choice);
 
 private:
   /// How it goes; the same on all ranks.
@@ -119,12 +79,7 @@ private:
   bool hasCopies() const;
 
   // Checks.
-  Status checkTypes(const LaunchRequest &request) const;
-  Status checkBuffers(Flight &flight) const;
-  Status choose(Flight &flight) const;
-  Status findFunction(Flight &flight) const;
-  const void *rankTableOf(const Program &program,
-                          const LaunchRequest &request) const;
+  Status choose(Flight &flight) const override;
   bool isSmall(const Flight &flight) const;
   Status stepBack(Flight &flight) const;
 
@@ -177,20 +132,12 @@ private:
 
   Group &group;
   ControlPlane &plane;
-  std::shared_ptr<const LoadedPlan> plan;
-  const plan::Manifest &manifest;
-  const unsigned rank, numRanks, number;
-
-  std::vector<Program> programs;
-  LoadedPart part;                      ///< of this rank
-  std::vector<const void *> rankTables; ///< as functions see them, by set
   std::unique_ptr<DeviceBuffer> rankTableMemory; ///< null if it is the host's
   unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
   uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold
   std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank
   std::vector<MemoryLayout> layouts;                 ///< by rank
   PeerTables tables;
-  Choices choices;
   std::vector<Call> calls;
   /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for
   /// an output that is an address of another process.

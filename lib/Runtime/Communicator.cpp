@@ -12,108 +12,31 @@
 using namespace sccl;
 
 Communicator::~Communicator() {
-  // What was enqueued uses the memory of the plans.
-  if (theGroup)
-    theGroup->drain();
+  queue.reset();
+  // What was enqueued uses the memory of the plans, and they that of the group.
+  theGroup->drain();
+  plans.clear();
 }
 
-void Communicator::abandon(std::unique_ptr<Communicator> comm) {
-  if (comm->group().device->isSynchronous())
-    for (std::unique_ptr<CommPlan> &plan : comm->plans)
-      plan->unmap();
-  comm->group().unmap();
-  comm->board.reset();
-  (void)comm.release();
+CommPlan &Communicator::own(JoinedPlan &plan) {
+  return static_cast<CommPlan &>(plan);
 }
 
-//===----------------------------------------------------------------------===//
-// Plans
-//===----------------------------------------------------------------------===//
+void Communicator::unmap() {
+  if (theGroup->device->isSynchronous())
+    for (std::unique_ptr<JoinedPlan> &plan : plans)
+      own(*plan).unmap();
+  theGroup->unmap();
+  board.reset();
+}
 
-Status Communicator::load(const std::shared_ptr<const LoadedPlan> &plan) {
-  constexpr size_t mostPlans = 1 << 12;
-  if (CommPlan *known = find(*plan))
-    return known->loadAgain();
-  if (plans.size() == mostPlans)
-    return {scclErrorUnsupported,
-            "the communicator has " + std::to_string(mostPlans) + " plans"};
+Status Communicator::join(const std::shared_ptr<const LoadedPlan> &plan,
+                          unsigned number,
+                          std::unique_ptr<JoinedPlan> &result) {
   std::unique_ptr<CommPlan> loaded;
-  if (Status status = CommPlan::load(group(), plan, plans.size(), loaded);
-      !status.ok())
-    return status;
-  plans.push_back(std::move(loaded));
-  return {};
-}
-
-CommPlan *Communicator::find(const LoadedPlan &plan) const {
-  for (const std::unique_ptr<CommPlan> &known : plans)
-    if (&known->source() == &plan ||
-        known->source().view.hash == plan.view.hash)
-      return known.get();
-  return nullptr;
-}
-
-/// "all_gather (ring4), broadcast from 2 (dgx1: f32 sum)": what is loaded.
-std::string Communicator::describePlans() const {
-  std::string text;
-  for (const std::unique_ptr<CommPlan> &plan : plans) {
-    const plan::Manifest &info = plan->info();
-    text += text.empty() ? "" : ", ";
-    text += info.collective;
-    if (info.root != 0)
-      text += " with root " + std::to_string(info.root);
-    text += " (" + info.topology;
-    if (info.combining)
-      text += ": " + listReductions(info);
-    text += ")";
-  }
-  return text.empty() ? "nothing" : text;
-}
-
-bool Communicator::serves(const CommPlan &plan, const CollectiveCall &call,
-                          const LaunchRequest &request) {
-  const plan::Manifest &info = plan.info();
-  return info.collective == call.name && !info.conditions &&
-         (!call.isRooted() || int(info.root) == call.root) &&
-         plan.reduces(request.type, request.op);
-}
-
-Status Communicator::choose(const CollectiveCall &call,
-                            const LaunchRequest &request,
-                            std::optional<bool> isInPlace,
-                            size_t &number) const {
-  const char *typeName = dataTypeName(request.type);
-  const char *opName = reductionName(request.op);
-  if (!typeName || !opName)
-    return invalid(typeName ? "op is " + std::to_string(int(request.op))
-                            : "type is " + std::to_string(int(request.type)));
-  const CommPlan *best = nullptr;
-  std::optional<Expectation> expected; // of the best one, when there are two
-  for (size_t i = plans.size(); i-- > 0;) {
-    const CommPlan &plan = *plans[i];
-    if (!serves(plan, call, request))
-      continue;
-    if (best) {
-      // With a root, ranks cannot know who else works in place.
-      bool place = !call.isRooted() &&
-                   (isInPlace ? *isInPlace : plan.isInPlace(request));
-      if (!expected)
-        expected = best->expect(request, place);
-      Expectation other = plan.expect(request, place);
-      if (!other.goesBefore(*expected))
-        continue;
-      expected = other;
-    }
-    best = &plan;
-    number = i;
-  }
-  if (best)
-    return {};
-  return {
-      scclErrorUnsupported,
-      std::string("no plan is loaded for ") + call.name +
-          (call.isRooted() ? " with root " + std::to_string(call.root) : "") +
-          " of " + typeName + " " + opName + "; loaded: " + describePlans()};
+  Status status = CommPlan::load(*theGroup, plan, number, loaded);
+  result = std::move(loaded);
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,14 +64,14 @@ private:
 };
 } // namespace
 
-Status Communicator::launch(CommPlan &plan, const LaunchRequest &request) {
+Status Communicator::launch(JoinedPlan &plan, const LaunchRequest &request) {
   // What was pushed comes before.
   if (queue)
     queue->awaitAll();
-  return launchNow(plan, request);
+  return launchNow(own(plan), request);
 }
 
-Status Communicator::launchLater(CommPlan &plan, const LaunchRequest &request,
+Status Communicator::launchLater(JoinedPlan &plan, const LaunchRequest &request,
                                  uint64_t &ticket) {
   if (!theGroup->device->isSynchronous())
     return {scclErrorUnsupported,
@@ -162,7 +85,7 @@ Status Communicator::launchLater(CommPlan &plan, const LaunchRequest &request,
       return status;
     queue = std::move(made);
   }
-  ticket = queue->push(plan, request);
+  ticket = queue->push(own(plan), request);
   return {};
 }
 
@@ -242,8 +165,8 @@ Status Communicator::free(void *memory) {
   uint64_t region;
   if (Status status = theGroup->regions.free(memory, region); !status.ok())
     return status;
-  for (std::unique_ptr<CommPlan> &plan : plans)
-    plan->forget(region);
+  for (std::unique_ptr<JoinedPlan> &plan : plans)
+    own(*plan).forget(region);
   return {};
 }
 
@@ -253,18 +176,4 @@ Status Communicator::copy(void *to, const void *from, size_t bytes) {
   if (Status status = theGroup->device->begin(nullptr); !status.ok())
     return status;
   return theGroup->copyAndSettle(to, from, bytes);
-}
-
-uint64_t Communicator::ownBytes() const {
-  uint64_t bytes = 0;
-  for (const std::unique_ptr<CommPlan> &plan : plans)
-    bytes += plan->ownBytes();
-  return bytes;
-}
-
-Status Communicator::checkGaps() const {
-  for (const std::unique_ptr<CommPlan> &plan : plans)
-    if (Status status = plan->checkGaps(); !status.ok())
-      return status;
-  return {};
 }

@@ -11,76 +11,53 @@
 #include "CommPlan.h"
 #include "GatherBoard.h"
 #include "LaunchQueue.h"
+#include "Membership.h"
 
 #include <memory>
-#include <optional>
 
 namespace sccl {
 
-/// A collective that has a name, for a root if it has one.
-struct CollectiveCall {
-  const char *name;
-  int root;
-  static constexpr int noRoot = -1;
-  bool isRooted() const { return root != noRoot; }
-};
-
-/// What a scclComm is: one rank of a group, and the plans it has loaded.
-class Communicator {
+/// A group of ranks of one machine, and the plans it has loaded.
+class Communicator : public Membership {
 public:
   /// `board` is what the group gathers by, if that is not the caller's.
   explicit Communicator(std::unique_ptr<Group> group,
                         std::shared_ptr<GatherBoard> board = nullptr)
       : board(std::move(board)), theGroup(std::move(group)) {}
 
-  ~Communicator();
+  ~Communicator() override;
 
-  Group &group() const { return *theGroup; }
-  /// Unmaps memory that is shared, and leaves the rest to the end of this
-  /// process: destructors would wait for threads, and call drivers of GPUs.
-  static void abandon(std::unique_ptr<Communicator> comm);
-
-  /// Collective; see scclCommSplit. `result` stays null without a colour. An
-  /// error in `arguments` is one for all.
+  unsigned rank() const override { return theGroup->rank(); }
+  unsigned numRanks() const override { return theGroup->numRanks(); }
+  const scclConfig &config() const override { return theGroup->config; }
+  const Device &device() const override { return *theGroup->device; }
+  bool isInherited() const override { return theGroup->isInherited(); }
+  Status checkProcess() const override { return theGroup->checkProcess(); }
+  void unmap() override;
+  void abort() override { theGroup->abort(); }
+  Status poison() const override { return theGroup->poison(); }
   Status split(int color, int key, const scclConfig &config,
                const Status &arguments,
-               std::unique_ptr<Communicator> &result) const;
-  /// Collective; see scclCommLoad.
-  Status load(const std::shared_ptr<const LoadedPlan> &plan);
-  /// The plan as it was loaded; null if it was not.
-  CommPlan *find(const LoadedPlan &plan) const;
-  /// The number of the plan to take for a collective, see scclQueryPlan; fails
-  /// if none is loaded that can. Without `isInPlace` the buffers tell.
-  Status choose(const CollectiveCall &call, const LaunchRequest &request,
-                std::optional<bool> isInPlace, size_t &number) const;
-  CommPlan &plan(size_t number) const { return *plans[number]; }
+               std::unique_ptr<Membership> &result) const override;
 
-  /// Collective; see scclLaunch.
-  Status launch(CommPlan &plan, const LaunchRequest &request);
-  /// See scclLaunchAsync and scclWait.
-  Status launchLater(CommPlan &plan, const LaunchRequest &request,
-                     uint64_t &ticket);
-  Status await(uint64_t ticket);
-  /// Collective; see scclMemAlloc and scclMemFree.
-  Status allocate(size_t bytes, void **memory);
-  Status free(void *memory);
-  /// See scclMemCopy.
-  Status copy(void *to, const void *from, size_t bytes);
-  uint64_t ownBytes() const;
-  /// See CommPlan::checkGaps.
-  Status checkGaps() const;
+  Status launch(JoinedPlan &plan, const LaunchRequest &request) override;
+  Status launchLater(JoinedPlan &plan, const LaunchRequest &request,
+                     uint64_t &ticket) override;
+  Status await(uint64_t ticket) override;
+  Status allocate(size_t bytes, void **memory) override;
+  Status free(void *memory) override;
+  Status copy(void *to, const void *from, size_t bytes) override;
 
 private:
-  std::string describePlans() const;
-  static bool serves(const CommPlan &plan, const CollectiveCall &call,
-                     const LaunchRequest &request);
+  static CommPlan &own(JoinedPlan &plan);
+  Status join(const std::shared_ptr<const LoadedPlan> &plan, unsigned number,
+              std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(CommPlan &plan, const LaunchRequest &request);
   Status enqueue(CommPlan &plan, CommPlan::Flight &flight);
 
   std::shared_ptr<GatherBoard> board; ///< may be null
   std::unique_ptr<Group> theGroup;
-  std::vector<std::unique_ptr<CommPlan>> plans; ///< before the group they go
-  std::unique_ptr<LaunchQueue> queue; ///< null until it is needed; goes first
+  std::unique_ptr<LaunchQueue> queue; ///< null until it is needed
 };
 
 } // namespace sccl

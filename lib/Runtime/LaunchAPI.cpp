@@ -14,7 +14,7 @@ using namespace sccl;
 //===----------------------------------------------------------------------===//
 
 /// The plan as `comm` has loaded it.
-static Status findPlan(scclComm comm, scclPlan plan, CommPlan *&loaded) {
+static Status findPlan(scclComm comm, scclPlan plan, JoinedPlan *&loaded) {
   if (Status status = checkComm(comm); !status.ok())
     return status;
   if (!plan)
@@ -27,7 +27,7 @@ scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
                       void *recv, size_t count, scclDataType type, scclRedOp op,
                       void *stream) {
   return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
+    JoinedPlan *loaded = nullptr;
     if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
     return comm->comm->launch(*loaded, {send, recv, count, type, op, stream});
@@ -38,7 +38,7 @@ scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
                            void *recv, size_t count, scclDataType type,
                            scclRedOp op, uint64_t *ticket) {
   return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
+    JoinedPlan *loaded = nullptr;
     if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
     if (!ticket)
@@ -174,7 +174,7 @@ scclResult scclQueryTarget(scclComm comm, const char **target) {
       return status;
     if (!target)
       return isNull("target");
-    *target = comm->comm->group().device->target().c_str();
+    *target = comm->comm->device().target().c_str();
     return {};
   });
 }
@@ -202,7 +202,7 @@ scclResult scclQueryChoice(scclComm comm, scclPlan plan, size_t count,
                            scclDataType type, scclRedOp op,
                            scclChoice *choice) {
   return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
+    JoinedPlan *loaded = nullptr;
     if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
     if (!choice)
@@ -217,7 +217,7 @@ scclResult scclQueryChoice(scclComm comm, scclPlan plan, size_t count,
 scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
                              const scclChoice *choice) {
   return guarded([&]() -> Status {
-    CommPlan *loaded = nullptr;
+    JoinedPlan *loaded = nullptr;
     if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
     if (choice)

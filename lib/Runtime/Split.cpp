@@ -36,7 +36,7 @@ static std::vector<SplitHello> membersOf(const std::vector<SplitHello> &all,
 
 Status Communicator::split(int color, int key, const scclConfig &config,
                            const Status &arguments,
-                           std::unique_ptr<Communicator> &result) const {
+                           std::unique_ptr<Membership> &result) const {
   auto board = std::make_shared<GatherBoard>();
   Status status = arguments;
   if (status.ok())

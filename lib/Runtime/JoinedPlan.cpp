@@ -1,0 +1,190 @@
+//===- JoinedPlan.cpp - A plan as one rank has it
+//--------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JoinedPlan.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sccl;
+
+static constexpr uint64_t mostBytes = uint64_t(1) << 62;
+
+JoinedPlan::JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,
+                       unsigned rank, unsigned numRanks, unsigned number)
+    : plan(std::move(plan)), manifest(this->plan->view.manifest), rank(rank),
+      numRanks(numRanks), number(number), device(device) {}
+
+JoinedPlan::~JoinedPlan() = default;
+
+Status JoinedPlan::loadCode() {
+  if (manifest.ranks != numRanks)
+    return {scclErrorMismatch,
+            "the plan is for " + std::to_string(manifest.ranks) +
+                " ranks, and there are " + std::to_string(numRanks)};
+  if (Status status = loadPrograms(*plan, rank, number, device, programs);
+      !status.ok())
+    return status;
+  return plan->readPart(rank, part);
+}
+
+Status sccl::comparePlans(const std::vector<PlanHash> &hashes, unsigned rank) {
+  for (unsigned other = 0; other < hashes.size(); ++other)
+    if (std::memcmp(hashes[other].text, hashes[rank].text,
+                    sizeof(hashes[rank].text)) != 0)
+      return {scclErrorMismatch, "rank " + std::to_string(other) +
+                                     " has another plan than rank " +
+                                     std::to_string(rank) + " (M1)"};
+  return {};
+}
+
+/// True if [a, a + aBytes) and [b, b + bBytes) have a byte in common.
+static bool overlap(uintptr_t a, uint64_t aBytes, uintptr_t b,
+                    uint64_t bBytes) {
+  return aBytes != 0 && bBytes != 0 && a < b + bBytes && b < a + aBytes;
+}
+
+bool JoinedPlan::isInPlace(const LaunchRequest &request) const {
+  const plan::RankLayout &layout = manifest.layout[rank];
+  if (!layout.inPlaceOffset || !layout.inputSegments || !layout.outputSegments)
+    return false;
+  uint64_t segment = request.count * dataTypeBytes(request.type);
+  return uintptr_t(request.send) ==
+         uintptr_t(request.recv) +
+             uint64_t(int64_t(*layout.inPlaceOffset)) * segment;
+}
+
+Status JoinedPlan::checkBuffers(Flight &flight) const {
+  const LaunchRequest &request = flight.request;
+  const plan::RankLayout &layout = manifest.layout[rank];
+  uint64_t sendBytes = layout.inputSegments * flight.segmentBytes;
+  uint64_t recvBytes = layout.outputSegments * flight.segmentBytes;
+  uintptr_t send = uintptr_t(request.send), recv = uintptr_t(request.recv);
+  uintptr_t alignment = dataTypeBytes(request.type);
+  for (auto [address, bytes, name] :
+       {std::tuple{send, sendBytes, "send"}, {recv, recvBytes, "recv"}}) {
+    if (bytes != 0 && address == 0)
+      return invalid(std::string(name) + " is null, and should have " +
+                     std::to_string(bytes) + " bytes");
+    if (bytes != 0 && address % alignment != 0)
+      return invalid(std::string(name) + " is not aligned to " +
+                     std::to_string(alignment) + " bytes");
+    if (bytes != 0 && address + bytes < address)
+      return invalid(std::string(name) + " with " + std::to_string(bytes) +
+                     " bytes goes beyond the end of memory");
+    if (bytes != 0)
+      if (Status status =
+              device.checkBuffer(reinterpret_cast<void *>(address), name);
+          !status.ok())
+        return status;
+  }
+  if (!overlap(send, sendBytes, recv, recvBytes))
+    return {};
+  flight.isInPlace = isInPlace(request);
+  if (flight.isInPlace)
+    return {};
+  return invalid("send and recv overlap other than " + manifest.collective +
+                 " allows in place");
+}
+
+Status JoinedPlan::checkTypes(const LaunchRequest &request) const {
+  unsigned elementBytes = dataTypeBytes(request.type);
+  if (elementBytes == 0)
+    return invalid("type is " + std::to_string(int(request.type)) +
+                   ", expected 0 to " + std::to_string(numDataTypes - 1));
+  if (!reductionName(request.op))
+    return invalid("op is " + std::to_string(int(request.op)) +
+                   ", expected 0 to " + std::to_string(numReductions - 1));
+  const plan::RankLayout &layout = manifest.layout[rank];
+  uint64_t segments =
+      std::max({layout.inputSegments, layout.outputSegments, 1u});
+  if (request.count > mostBytes / elementBytes / segments)
+    return invalid("count is " + std::to_string(request.count) +
+                   ", which is too much for " + std::to_string(segments) +
+                   " segments");
+  return {};
+}
+
+Status JoinedPlan::check(const LaunchRequest &request, Flight &flight) const {
+  flight.request = request;
+  if (Status status = checkTypes(request); !status.ok())
+    return status;
+  if (Status status = device.checkStream(request.stream); !status.ok())
+    return status;
+  flight.segmentBytes = request.count * dataTypeBytes(request.type);
+  if (Status status = checkBuffers(flight); !status.ok())
+    return status;
+  return choose(flight);
+}
+
+/// What this rank passes to a function, beside addresses; null if nothing.
+const void *JoinedPlan::rankTableOf(const Program &program,
+                                    const LaunchRequest &request) const {
+  const plan::KernelInfo *kernel =
+      program.kernels[program.slot(request.type, request.op)];
+  return kernel && kernel->rankTables ? rankTables[*kernel->rankTables]
+                                      : nullptr;
+}
+
+Status JoinedPlan::findFunction(Flight &flight) const {
+  const Program &program = *flight.choice.program;
+  const LaunchRequest &request = flight.request;
+  flight.function = program.find(request.type, request.op);
+  flight.rankTable = rankTableOf(program, request);
+  flight.virtualKernel =
+      program.virtualKernels[program.slot(request.type, request.op)].get();
+  if (flight.function)
+    return {};
+  return {scclErrorUnsupported, std::string("the plan cannot reduce ") +
+                                    dataTypeName(flight.request.type) + " " +
+                                    reductionName(flight.request.op) +
+                                    "; it has: " + listReductions(manifest)};
+}
+
+Expectation JoinedPlan::expect(const LaunchRequest &request,
+                               bool isInPlace) const {
+  uint64_t bytes =
+      manifest.sendSegments * request.count * dataTypeBytes(request.type);
+  Expectation result = choices.expect(bytes);
+  result.needsNoCopies =
+      !isInPlace || choices.forBytes(bytes).program->info->inPlace;
+  return result;
+}
+
+bool JoinedPlan::reduces(scclDataType type, scclRedOp op) const {
+  return std::any_of(programs.begin(), programs.end(),
+                     [&](const Program &program) {
+                       return program.find(type, op) != nullptr;
+                     });
+}
+
+Status JoinedPlan::queryChoice(size_t count, scclDataType type, scclRedOp op,
+                               scclChoice &result) const {
+  Flight flight;
+  flight.request = {nullptr, nullptr, count, type, op, nullptr};
+  if (Status status = checkTypes(flight.request); !status.ok())
+    return status;
+  flight.segmentBytes = count * dataTypeBytes(type);
+  if (Status status = choose(flight); !status.ok())
+    return status;
+  const Choice &choice = flight.choice;
+  const std::string &schedule =
+      manifest.schedules[choice.program->info->schedule].name;
+  result.program = choice.program->index;
+  result.path = scclPath(choice.path);
+  result.pieceBytes = choice.pieceBytes;
+  std::memset(result.schedule, 0, sizeof(result.schedule));
+  std::memset(result.reason, 0, sizeof(result.reason));
+  std::strncpy(result.schedule, schedule.c_str(), sizeof(result.schedule) - 1);
+  std::strncpy(result.reason, choice.reason, sizeof(result.reason) - 1);
+  return {};
+}
+
+Status JoinedPlan::setChoice(const scclChoice *choice) {
+  return choices.set(choice, device.target());
+}

@@ -1,0 +1,110 @@
+//===- JoinedPlan.h - A plan as one rank has it -----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_JOINEDPLAN_H
+#define SCCL_LIB_RUNTIME_JOINEDPLAN_H
+
+#include "Choice.h"
+#include "Programs.h"
+
+#include <memory>
+
+namespace sccl {
+
+/// The arguments of a launch.
+struct LaunchRequest {
+  const void *send;
+  void *recv;
+  size_t count;
+  scclDataType type;
+  scclRedOp op;
+  void *stream;
+};
+
+/// A plan that a communicator has loaded, as one of its ranks has it: what to
+/// take for which size, and whether a call makes sense. How ranks reach each
+/// other is the business of those who derive from it.
+class JoinedPlan {
+public:
+  virtual ~JoinedPlan();
+
+  /// Collective. The other ranks must load the same plan, which does nothing.
+  virtual Status loadAgain() const = 0;
+
+  const LoadedPlan &source() const { return *plan; }
+  const plan::Manifest &info() const { return manifest; }
+  /// Bytes of memory of this rank alone.
+  virtual uint64_t ownBytes() const = 0;
+  /// True if there is code for the type and reduction.
+  bool reduces(scclDataType type, scclRedOp op) const;
+  /// True if the buffers of `request` are one, as the collective allows.
+  bool isInPlace(const LaunchRequest &request) const;
+  /// What a launch of `request` should take.
+  Expectation expect(const LaunchRequest &request, bool isInPlace) const;
+  /// Fails if a program has written between the parts of this rank's memory. On
+  /// CPUs; nobody looks on GPUs.
+  virtual Status checkGaps() const { return {}; }
+
+  /// A launch, checked and on its way.
+  struct Flight {
+    LaunchRequest request;
+    Choice choice;
+    const DeviceFunction *function = nullptr;
+    const DeviceFunction *virtualKernel = nullptr; ///< if this rank launches it
+    const void *rankTable = nullptr;
+    uint64_t segmentBytes = 0;
+    bool isInPlace = false;
+    bool someInPlace = false; ///< this rank or another one
+  };
+  /// Fails if the call is wrong in itself, or the plan has no code for it.
+  Status check(const LaunchRequest &request, Flight &flight) const;
+
+  Status queryChoice(size_t count, scclDataType type, scclRedOp op,
+                     scclChoice &choice) const;
+  Status setChoice(const scclChoice *choice);
+
+protected:
+  JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,
+             unsigned rank, unsigned numRanks, unsigned number);
+
+  /// Decides what a launch of so many bytes executes.
+  virtual Status choose(Flight &flight) const = 0;
+  Status findFunction(Flight &flight) const;
+  /// What this rank passes to a function, beside addresses; null if nothing.
+  const void *rankTableOf(const Program &program,
+                          const LaunchRequest &request) const;
+  /// Loads programs and the part of this rank. Fails if the plan is for another
+  /// number of ranks, or has no code for the device.
+  Status loadCode();
+
+  std::shared_ptr<const LoadedPlan> plan;
+  const plan::Manifest &manifest;
+  const unsigned rank, numRanks, number;
+  std::vector<Program> programs;
+  LoadedPart part;                      ///< of this rank
+  std::vector<const void *> rankTables; ///< as functions see them, by set
+  Choices choices;
+
+private:
+  Status checkTypes(const LaunchRequest &request) const;
+  Status checkBuffers(Flight &flight) const;
+
+  Device &device;
+};
+
+/// The hash by which ranks find out whether their plans are the same.
+struct PlanHash {
+  char text[64];
+};
+
+/// Fails on every rank in the same way if plans differ (check M1). `hashes` are
+/// those of all ranks.
+Status comparePlans(const std::vector<PlanHash> &hashes, unsigned rank);
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_JOINEDPLAN_H

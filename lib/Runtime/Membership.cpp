@@ -1,0 +1,110 @@
+//===- Membership.cpp - What a communicator is ----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Membership.h"
+
+using namespace sccl;
+
+Membership::~Membership() = default;
+
+Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
+  constexpr size_t mostPlans = 1 << 12;
+  if (JoinedPlan *known = find(*plan))
+    return known->loadAgain();
+  if (plans.size() == mostPlans)
+    return {scclErrorUnsupported,
+            "the communicator has " + std::to_string(mostPlans) + " plans"};
+  std::unique_ptr<JoinedPlan> loaded;
+  if (Status status = join(plan, plans.size(), loaded); !status.ok())
+    return status;
+  plans.push_back(std::move(loaded));
+  return {};
+}
+
+JoinedPlan *Membership::find(const LoadedPlan &plan) const {
+  for (const std::unique_ptr<JoinedPlan> &known : plans)
+    if (&known->source() == &plan ||
+        known->source().view.hash == plan.view.hash)
+      return known.get();
+  return nullptr;
+}
+
+/// "all_gather (ring4), broadcast from 2 (dgx1: f32 sum)": what is loaded.
+std::string Membership::describePlans() const {
+  std::string text;
+  for (const std::unique_ptr<JoinedPlan> &plan : plans) {
+    const plan::Manifest &info = plan->info();
+    text += text.empty() ? "" : ", ";
+    text += info.collective;
+    if (info.root != 0)
+      text += " with root " + std::to_string(info.root);
+    text += " (" + info.topology;
+    if (info.combining)
+      text += ": " + listReductions(info);
+    text += ")";
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+static bool serves(const JoinedPlan &plan, const CollectiveCall &call,
+                   const LaunchRequest &request) {
+  const plan::Manifest &info = plan.info();
+  return info.collective == call.name && !info.conditions &&
+         (!call.isRooted() || int(info.root) == call.root) &&
+         plan.reduces(request.type, request.op);
+}
+
+Status Membership::choose(const CollectiveCall &call,
+                          const LaunchRequest &request,
+                          std::optional<bool> isInPlace, size_t &number) const {
+  const char *typeName = dataTypeName(request.type);
+  const char *opName = reductionName(request.op);
+  if (!typeName || !opName)
+    return invalid(typeName ? "op is " + std::to_string(int(request.op))
+                            : "type is " + std::to_string(int(request.type)));
+  const JoinedPlan *best = nullptr;
+  std::optional<Expectation> expected; // of the best one, when there are two
+  for (size_t i = plans.size(); i-- > 0;) {
+    const JoinedPlan &plan = *plans[i];
+    if (!serves(plan, call, request))
+      continue;
+    if (best) {
+      // With a root, ranks cannot know who else works in place.
+      bool place = !call.isRooted() &&
+                   (isInPlace ? *isInPlace : plan.isInPlace(request));
+      if (!expected)
+        expected = best->expect(request, place);
+      Expectation other = plan.expect(request, place);
+      if (!other.goesBefore(*expected))
+        continue;
+      expected = other;
+    }
+    best = &plan;
+    number = i;
+  }
+  if (best)
+    return {};
+  return {
+      scclErrorUnsupported,
+      std::string("no plan is loaded for ") + call.name +
+          (call.isRooted() ? " with root " + std::to_string(call.root) : "") +
+          " of " + typeName + " " + opName + "; loaded: " + describePlans()};
+}
+
+uint64_t Membership::ownBytes() const {
+  uint64_t bytes = 0;
+  for (const std::unique_ptr<JoinedPlan> &plan : plans)
+    bytes += plan->ownBytes();
+  return bytes;
+}
+
+Status Membership::checkGaps() const {
+  for (const std::unique_ptr<JoinedPlan> &plan : plans)
+    if (Status status = plan->checkGaps(); !status.ok())
+      return status;
+  return {};
+}
