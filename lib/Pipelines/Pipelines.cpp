@@ -67,6 +67,17 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
   manager.addPass(coll::createCheckProgram({.identical = options.identical}));
 }
 
+LoweringOptions sccl::messageLowering(LoweringOptions options) {
+  options.pieces = 1;
+  options.transport = TransportChoice::Push;
+  options.links = {};
+  options.steps = options.throughScratch = options.doubleBuffer = false;
+  options.ll = options.virtualRanks = false;
+  options.blocksPerLink = 1;
+  options.codeShape = CodeShapeChoice::Table;
+  return options;
+}
+
 void sccl::addUpstream(OpPassManager &manager, const llvm::Twine &text) {
   if (failed(parsePassPipeline(text.str(), manager)))
     llvm::report_fatal_error("a pass of MLIR is missing");

@@ -45,6 +45,11 @@ LogicalResult LoweredProgram::checkResidency(const Chip &chip) const {
   });
 }
 
+/// The CPU that a kernel for `target` is compiled for; nothing if it is none.
+static std::optional<std::string> cpuOf(const std::string &target) {
+  return findHostTarget(isMessageTarget(target) ? "host" : target);
+}
+
 /// What the code of `program` depends on, beside options; empty if it has code
 /// for single ranks, which is the same nowhere else.
 static std::string describeKernels(collk::ProgramOp program) {
@@ -64,8 +69,9 @@ static std::string describeOptions(const LoweringOptions &options,
                                    const plan::KernelInfo &kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << kernel.target << ' ' << options.blockSize << ' '
-         << options.virtualRanks << ' ' << options.cacheBytes;
+  stream << cpuOf(kernel.target).value_or(kernel.target) << ' '
+         << options.blockSize << ' ' << options.virtualRanks << ' '
+         << options.cacheBytes;
   for (Element element : set.elements)
     stream << ' ' << element;
   for (Reduction reduction : set.reductions)
@@ -77,7 +83,7 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
                                                const LoweringOptions &options,
                                                const ReductionSet &set,
                                                plan::KernelInfo &kernel) {
-  bool isHost = findHostTarget(kernel.target).has_value();
+  bool isHost = cpuOf(kernel.target).has_value();
   if (isHost) {
     kernel.format = "elf";
   } else {
@@ -107,7 +113,7 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
 FailureOr<std::string> KernelCompiler::compileNew(
     LoweredProgram &program, const LoweringOptions &options,
     const ReductionSet &set, const plan::KernelInfo &kernel) {
-  std::optional<std::string> cpu = findHostTarget(kernel.target);
+  std::optional<std::string> cpu = cpuOf(kernel.target);
   FailureOr<Kernels *> made = program.kernels(cpu.has_value());
   OwningOpRef<ModuleOp> copy = (*made)->module->clone();
   if (cpu) {

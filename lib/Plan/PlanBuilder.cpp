@@ -11,6 +11,7 @@
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -36,6 +37,10 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
   if (name == "host")
     return "x86-64-v3";
   return std::nullopt;
+}
+
+bool sccl::isMessageTarget(llvm::StringRef name) {
+  return name == messageTarget;
 }
 
 std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
@@ -152,6 +157,11 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
       {SymbolTable::getSymbolName(&op).str(), collective.chunks(),
        collective.chunksPerSegment(), 0, 0, "0"});
   options.codeShape = request.shapes.front();
+  if (llvm::any_of(request.targets, isMessageTarget) &&
+      failed(addMessages(module, collective)))
+    return failure();
+  if (llvm::all_of(request.targets, isMessageTarget))
+    return success();
   return addProgram(module, options, "given", collective);
 }
 
@@ -182,13 +192,11 @@ void PlanBuilder::makeNameUnique(coll::ScheduleOp schedule) const {
 /// Numbers of blocks per channel to build programs for, in ascending order.
 std::vector<unsigned> PlanBuilder::blocksToBuild() const {
   std::vector<unsigned> blocks;
-  auto isHost = [](const std::string &target) {
-    return findHostTarget(target).has_value();
-  };
-  if (llvm::any_of(request.targets, isHost))
-    blocks.push_back(1);
-  if (!llvm::all_of(request.targets, isHost))
-    llvm::append_range(blocks, request.blocks);
+  for (const std::string &target : request.targets)
+    if (findHostTarget(target))
+      blocks.push_back(1);
+    else if (!isMessageTarget(target))
+      llvm::append_range(blocks, request.blocks);
   llvm::sort(blocks);
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   return blocks;
@@ -211,6 +219,9 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
       {copy.getSymName().str(), collective.chunks(),
        collective.chunksPerSegment(), facts.cost.steps, facts.rounds,
        facts.cost.bandwidth.str()});
+  if (llvm::any_of(request.targets, isMessageTarget) &&
+      failed(addMessages(*module, collective)))
+    return failure();
   for (const std::string &name : request.variants) {
     std::optional<PlanVariant> variant = findVariant(name);
     if (!variant)
@@ -354,6 +365,16 @@ void PlanBuilder::dropProgram() {
     manifest.kernels.pop_back();
 }
 
+/// The number of a set of tables, which is stored once.
+unsigned PlanBuilder::addTables(const plan::RankTableSet &tables) {
+  auto known = llvm::find(result.rankTables, tables);
+  unsigned number = known - result.rankTables.begin();
+  if (known == result.rankTables.end())
+    result.rankTables.push_back(tables);
+  result.manifest.rankTables = result.rankTables.size();
+  return number;
+}
+
 /// Notes how the functions of `kernel` are called and what they read.
 LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
                                       const LoweringOptions &options,
@@ -371,11 +392,7 @@ LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
   } else {
     symbol = tableFunction;
     kernel.symbols = {symbol};
-    auto known = llvm::find(result.rankTables, tables);
-    kernel.rankTables = known - result.rankTables.begin();
-    if (known == result.rankTables.end())
-      result.rankTables.push_back(tables);
-    manifest.rankTables = result.rankTables.size();
+    kernel.rankTables = addTables(tables);
   }
   if (!isHost && options.virtualRanks)
     kernel.virtualSymbol = symbol + virtualSuffix;
@@ -386,6 +403,8 @@ LogicalResult PlanBuilder::addKernels(LoweredProgram &program,
                                       const LoweringOptions &options) {
   const plan::Manifest &manifest = result.manifest;
   for (const std::string &target : request.targets) {
+    if (isMessageTarget(target))
+      continue;
     plan::KernelInfo kernel;
     kernel.program = manifest.programs.size() - 1;
     std::optional<std::string> cpu = findHostTarget(target);

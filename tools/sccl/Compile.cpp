@@ -116,7 +116,10 @@ static std::optional<std::string> findIdleOption() {
 
 /// True if there is no option for GPUs, or a GPU. Prints an error if not.
 static bool checkOptionsForGPUs() {
-  if (!llvm::all_of(targets, findHostTarget))
+  auto isCPU = [](const std::string &name) {
+    return findHostTarget(name) || isMessageTarget(name);
+  };
+  if (!llvm::all_of(targets, isCPU))
     return true;
   std::string option = lowering.findGiven(OptionGroup::GPU);
   if (option.empty())
@@ -258,9 +261,9 @@ static int compilePlanHere(const PlanCompileRequest &request) {
 
 int driver::compilePlanFile(const PlanCompileRequest &request) {
   for (const std::string &name : request.plan.targets)
-    if (!findHostTarget(name))
+    if (!findHostTarget(name) && !isMessageTarget(name))
       if (Result<Chip> chip = findChip(name); !chip)
-        return fail(chip.error() + "; in plans also host x86-64 x86-64-v3");
+        return fail(chip.error() + "; in plans also host mpi x86-64 x86-64-v3");
   return runInChild([&] { return compilePlanHere(request); },
                     llvm::join(request.paths, ", ") + " for " +
                         llvm::join(request.plan.targets, ", "));

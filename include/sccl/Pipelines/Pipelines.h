@@ -43,6 +43,10 @@ void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 void addUncheckedLowering(mlir::OpPassManager &manager,
                           const LoweringOptions &options);
 
+/// `options` for programs whose ranks exchange messages: plain pushes, with
+/// tables.
+LoweringOptions messageLowering(LoweringOptions options);
+
 /// Appends the check that the blocks of synchronized programs run at once on
 /// `chip`, unless it is switched off.
 void addResidencyCheck(mlir::OpPassManager &manager,

@@ -35,7 +35,7 @@ struct Problem;
 
 /// What to put into a plan.
 struct PlanRequest {
-  std::vector<std::string> targets;   ///< "host", "sm_90", "gfx942", ...
+  std::vector<std::string> targets;   ///< "host", "mpi", "sm_90", "gfx942", ...
   std::vector<Element> elements;      ///< of combining collectives
   std::vector<Reduction> reductions;  ///< each with each element
   std::vector<unsigned> blocks = {1}; ///< per channel; CPUs have one
@@ -68,6 +68,11 @@ std::optional<PlanVariant> findVariant(llvm::StringRef name);
 /// The CPU that a target name stands for: itself, or for "host" the one that
 /// sccl compiles for by default. Nothing if it is no CPU.
 std::optional<std::string> findHostTarget(llvm::StringRef name);
+
+/// True for "mpi": ranks that exchange messages, on any hosts. Their programs
+/// are plain pushes, whatever the variants, and what they compute is done by
+/// code for the CPU that "host" is.
+bool isMessageTarget(llvm::StringRef name);
 
 /// Compiles schedules and collects them.
 class PlanBuilder {
@@ -110,6 +115,13 @@ private:
                                  plan::KernelInfo &kernel);
   llvm::LogicalResult addKernels(LoweredProgram &program,
                                  const LoweringOptions &options);
+  llvm::LogicalResult addMessages(mlir::ModuleOp module,
+                                  const Collective &collective);
+  llvm::LogicalResult addMessageProgram(coll::ProgramOp program,
+                                        LoweredProgram &kernels,
+                                        const LoweringOptions &options,
+                                        const Collective &collective);
+  unsigned addTables(const plan::RankTableSet &tables);
   llvm::LogicalResult addKernel(LoweredProgram &program,
                                 const LoweringOptions &options,
                                 plan::KernelInfo kernel);

@@ -1,0 +1,80 @@
+//===- MessageTable.h - What a rank sends and receives, as data -*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a rank of a program does whose ranks exchange messages in place of
+// writing to each other's memory. Rows are not in an order: each begins as soon
+// as those that it needs are done. libsccl executes them for one piece of each
+// segment after the other, several at once.
+//
+// A table is aligned to 16 bytes, in the byte order of the machine:
+//
+//   MessageHeader
+//   MessageRow[rows]
+//   uint32_t next[nexts]     rows that wait for others, see MessageRow
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_ABI_MESSAGETABLE_H
+#define SCCL_ABI_MESSAGETABLE_H
+
+#include "sccl/ABI/KernelABI.h"
+
+#include <cstdint>
+
+namespace sccl {
+
+inline constexpr uint32_t messageTableVersion = 1;
+
+/// The target of kernels that exchange messages. Their code is that of a CPU.
+inline constexpr const char *messageTarget = "mpi";
+
+struct MessageHeader {
+  uint32_t version; ///< messageTableVersion
+  uint32_t ranks;
+  uint32_t rank;
+  uint32_t chunksPerSegment;
+  uint32_t rows;
+  uint32_t nexts;
+  uint32_t scratchSlots; ///< of this rank, for one piece
+  uint32_t tags; ///< of all ranks: messages of a piece have tags below this
+};
+
+struct MessageSlot {
+  uint32_t buffer; ///< a BufferField other than Control
+  uint32_t slot;   ///< the first one
+  bool operator==(const MessageSlot &) const = default;
+};
+
+struct MessageRow {
+  enum Kind : uint32_t {
+    Send,    ///< `src` to `peer`
+    Receive, ///< `dst` from `peer`
+    Copy,    ///< `src` to `dst`
+    Reduce   ///< `src` and `rhs` to `dst`
+  };
+
+  uint32_t kind;
+  uint32_t peer;
+  uint32_t tag;      ///< of a message; the receiver's is the same
+  uint32_t position; ///< of the first chunk in its segment
+  uint32_t count;    ///< of chunks, side by side in all buffers
+  uint32_t divisor;  ///< of a final reduction, for averages; else 0
+  /// How much is left to do when this row begins, on all ranks that wait for it
+  /// one after the other: chunks that are sent.
+  uint32_t height;
+  uint32_t needs; ///< rows that must be done before
+  /// Those that need this one, in `next`.
+  uint32_t firstNext, numNext;
+  MessageSlot dst, src, rhs;
+};
+
+static_assert(sizeof(MessageHeader) == 32);
+static_assert(sizeof(MessageRow) == 64);
+
+} // namespace sccl
+
+#endif // SCCL_ABI_MESSAGETABLE_H

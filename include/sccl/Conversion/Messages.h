@@ -1,0 +1,48 @@
+//===- Messages.h - Programs whose ranks exchange messages ------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_CONVERSION_MESSAGES_H
+#define SCCL_CONVERSION_MESSAGES_H
+
+#include "sccl/ABI/MessageTable.h"
+
+#include "mlir/Support/LLVM.h"
+
+#include <string>
+#include <vector>
+
+namespace sccl {
+
+class Collective;
+
+namespace coll {
+class ProgramOp;
+} // namespace coll
+
+/// What one rank does: rows in an order in which they can be executed, each
+/// with the rows that need it.
+struct RankMessages {
+  std::vector<MessageRow> rows;            ///< but for firstNext and numNext
+  std::vector<std::vector<uint32_t>> next; ///< by row, ascending
+  uint32_t scratchSlots = 0;
+};
+
+/// By rank, what the ranks of `program` do when transfers between them are
+/// messages. Signals and waits are not needed any more: whoever reads a slot
+/// needs the rows that write it. That holds for buffers of the caller that are
+/// one as well, if the program allows that. Emits an error and fails if no
+/// execution of the program comes to an end.
+mlir::FailureOr<std::vector<RankMessages>>
+makeMessages(coll::ProgramOp program, const Collective &collective);
+
+/// The tables of all ranks, as MessageTable.h says.
+std::vector<std::string> messageTables(const std::vector<RankMessages> &ranks,
+                                       const Collective &collective);
+
+} // namespace sccl
+
+#endif // SCCL_CONVERSION_MESSAGES_H

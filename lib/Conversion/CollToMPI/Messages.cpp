@@ -1,0 +1,292 @@
+//===- Messages.cpp - From transfers to messages --------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Conversion/Messages.h"
+
+#include "sccl/Analysis/Program.h"
+#include "sccl/Model/Collective.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace {
+/// Slots side by side, of the rank that is spoken of.
+struct Slots {
+  Buffer buffer;
+  unsigned first;
+};
+
+/// Turns the transfers of a program into rows, one after the other in an order
+/// in which they can be executed.
+class MessageMaker {
+public:
+  MessageMaker(ProgramOp program, const Collective &collective);
+
+  void add(const Transfer &transfer, unsigned executor);
+  std::vector<RankMessages> finish();
+
+private:
+  struct SlotUse {
+    std::optional<uint32_t> writer;
+    SmallVector<uint32_t, 2> readers; ///< since then
+  };
+  /// A row of a rank.
+  struct Place {
+    unsigned rank;
+    uint32_t row;
+  };
+
+  MessageRow describe(const Transfer &transfer, MessageRow::Kind kind) const;
+  uint64_t keyOf(unsigned rank, const Slots &slots, unsigned i) const;
+  void noteRead(unsigned rank, const Slots &slots, const MessageRow &row);
+  void noteWrite(unsigned rank, const Slots &slots, const MessageRow &row);
+  void need(uint32_t row);
+  uint32_t append(unsigned rank, const MessageRow &row);
+  void send(const Transfer &transfer, unsigned from, Slots src, unsigned to,
+            Slots dst);
+  void reduce(const Transfer &transfer, unsigned rank, Slots lhs, Slots rhs,
+              Slots dst);
+  Slots spare(unsigned rank, unsigned count);
+
+  const Collective &collective;
+  std::vector<RankMessages> ranks;
+  std::vector<Place> order; ///< all rows; who receives comes after who sends
+  llvm::DenseMap<uint64_t, uint32_t> tags; // only looked up, by two ranks
+  llvm::DenseMap<uint64_t, SlotUse> uses;  // only looked up
+  SmallVector<uint32_t> needed;            ///< by the next row
+};
+} // namespace
+
+MessageMaker::MessageMaker(ProgramOp program, const Collective &collective)
+    : collective(collective), ranks(collective.numRanks()) {
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    ranks[rank.getRank()].scratchSlots = rank.getScratch();
+}
+
+static MessageSlot encode(const Slots &slots) {
+  return {uint32_t(slots.buffer), slots.first};
+}
+
+MessageRow MessageMaker::describe(const Transfer &transfer,
+                                  MessageRow::Kind kind) const {
+  MessageRow row = {};
+  row.kind = kind;
+  row.position = transfer.chunk % collective.chunksPerSegment();
+  row.count = transfer.count;
+  return row;
+}
+
+/// Tells slots apart. The caller's buffers may be one: then a slot of the input
+/// is one of the output as well.
+uint64_t MessageMaker::keyOf(unsigned rank, const Slots &slots,
+                             unsigned i) const {
+  Buffer buffer = slots.buffer;
+  int64_t slot = int64_t(slots.first) + i;
+  if (buffer == Buffer::Input && collective.hasInPlaceLayout()) {
+    int64_t inOutput = slot + collective.inPlaceOffset(rank);
+    if (inOutput >= 0 && inOutput < int64_t(collective.outputSlots(rank))) {
+      buffer = Buffer::Output;
+      slot = inOutput;
+    }
+  }
+  return (uint64_t(rank) * 3 + uint64_t(buffer)) << 32 | uint64_t(slot);
+}
+
+void MessageMaker::need(uint32_t row) {
+  if (!llvm::is_contained(needed, row))
+    needed.push_back(row);
+}
+
+void MessageMaker::noteRead(unsigned rank, const Slots &slots,
+                            const MessageRow &row) {
+  uint32_t own = ranks[rank].rows.size();
+  for (unsigned i = 0; i < row.count; ++i) {
+    SlotUse &use = uses[keyOf(rank, slots, i)];
+    if (use.writer && *use.writer != own)
+      need(*use.writer);
+    use.readers.push_back(own);
+  }
+}
+
+void MessageMaker::noteWrite(unsigned rank, const Slots &slots,
+                             const MessageRow &row) {
+  uint32_t own = ranks[rank].rows.size();
+  for (unsigned i = 0; i < row.count; ++i) {
+    SlotUse &use = uses[keyOf(rank, slots, i)];
+    for (uint32_t reader : use.readers)
+      if (reader != own)
+        need(reader);
+    if (use.readers.empty() && use.writer && *use.writer != own)
+      need(*use.writer);
+    use.readers.clear();
+    use.writer = own;
+  }
+}
+
+/// Adds a row that needs those in `needed`.
+uint32_t MessageMaker::append(unsigned rank, const MessageRow &row) {
+  RankMessages &own = ranks[rank];
+  uint32_t number = own.rows.size();
+  own.rows.push_back(row);
+  own.rows.back().needs = needed.size();
+  own.next.emplace_back();
+  for (uint32_t before : needed)
+    own.next[before].push_back(number);
+  needed.clear();
+  order.push_back({rank, number});
+  return number;
+}
+
+/// Slots that nothing else uses.
+Slots MessageMaker::spare(unsigned rank, unsigned count) {
+  Slots slots = {Buffer::Scratch, ranks[rank].scratchSlots};
+  ranks[rank].scratchSlots += count;
+  return slots;
+}
+
+void MessageMaker::send(const Transfer &transfer, unsigned from, Slots src,
+                        unsigned to, Slots dst) {
+  uint32_t tag = tags[uint64_t(from) << 32 | to]++;
+  MessageRow row = describe(transfer, MessageRow::Send);
+  row.peer = to;
+  row.tag = tag;
+  row.src = encode(src);
+  noteRead(from, src, row);
+  append(from, row);
+  row = describe(transfer, MessageRow::Receive);
+  row.peer = from;
+  row.tag = tag;
+  row.dst = encode(dst);
+  noteWrite(to, dst, row);
+  append(to, row);
+}
+
+void MessageMaker::reduce(const Transfer &transfer, unsigned rank, Slots lhs,
+                          Slots rhs, Slots dst) {
+  MessageRow row = describe(transfer, MessageRow::Reduce);
+  row.divisor = transfer.isFinal
+                    ? uint32_t(collective.pre().ranksOf(transfer.chunk).size())
+                    : 0;
+  row.src = encode(lhs);
+  row.rhs = encode(rhs);
+  row.dst = encode(dst);
+  noteRead(rank, lhs, row);
+  noteRead(rank, rhs, row);
+  noteWrite(rank, dst, row);
+  append(rank, row);
+}
+
+void MessageMaker::add(const Transfer &transfer, unsigned executor) {
+  const SlotRange &write = transfer.write;
+  Slots dst = {write.buffer, write.slot};
+  bool reduces = transfer.reads.size() == 2;
+  if (!reduces && transfer.reads[0].rank != write.rank)
+    return send(transfer, transfer.reads[0].rank,
+                {transfer.reads[0].buffer, transfer.reads[0].slot}, write.rank,
+                dst);
+  SmallVector<Slots, 2> sources;
+  for (const SlotRange &read : transfer.reads) {
+    Slots source = {read.buffer, read.slot};
+    if (read.rank != executor) {
+      Slots here = spare(executor, transfer.count);
+      send(transfer, read.rank, source, executor, here);
+      source = here;
+    }
+    sources.push_back(source);
+  }
+  if (reduces) {
+    bool isHere = write.rank == executor;
+    Slots result = isHere ? dst : spare(executor, transfer.count);
+    reduce(transfer, executor, sources[0], sources[1], result);
+    if (!isHere)
+      send(transfer, executor, result, write.rank, dst);
+    return;
+  }
+  MessageRow row = describe(transfer, MessageRow::Copy);
+  row.src = encode(sources[0]);
+  row.dst = encode(dst);
+  noteRead(executor, sources[0], row);
+  noteWrite(executor, dst, row);
+  append(executor, row);
+}
+
+/// Computes heights, from the last row to the first.
+std::vector<RankMessages> MessageMaker::finish() {
+  uint32_t received = 0;
+  for (const Place &place : llvm::reverse(order)) {
+    RankMessages &rank = ranks[place.rank];
+    MessageRow &row = rank.rows[place.row];
+    uint32_t height = 0;
+    for (uint32_t next : rank.next[place.row])
+      height = std::max(height, rank.rows[next].height);
+    // Who receives it is the row behind, see `send`.
+    if (row.kind == MessageRow::Send)
+      height = std::max(height, received) + row.count;
+    row.height = height;
+    received = height;
+  }
+  return std::move(ranks);
+}
+
+FailureOr<std::vector<RankMessages>>
+sccl::makeMessages(ProgramOp program, const Collective &collective) {
+  MessageMaker maker(program, collective);
+  if (failed(
+          walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
+            std::optional<Transfer> transfer = getTransfer(op);
+            for (unsigned i = 0; transfer && i < transfer->times; ++i)
+              maker.add(transfer->repetition(i), getRank(channel));
+            return WalkResult::advance();
+          })))
+    return failure();
+  return maker.finish();
+}
+
+template <typename T> static void append(std::string &bytes, const T &part) {
+  bytes.append(reinterpret_cast<const char *>(&part), sizeof(part));
+}
+
+std::vector<std::string>
+sccl::messageTables(const std::vector<RankMessages> &ranks,
+                    const Collective &collective) {
+  MessageHeader header = {};
+  header.version = messageTableVersion;
+  header.ranks = ranks.size();
+  header.chunksPerSegment = collective.chunksPerSegment();
+  for (const RankMessages &rank : ranks)
+    for (const MessageRow &row : rank.rows)
+      if (row.kind == MessageRow::Send)
+        header.tags = std::max(header.tags, row.tag + 1);
+  std::vector<std::string> tables;
+  for (const RankMessages &rank : ranks) {
+    header.rank = tables.size();
+    header.rows = rank.rows.size();
+    header.scratchSlots = rank.scratchSlots;
+    header.nexts = 0;
+    for (const std::vector<uint32_t> &next : rank.next)
+      header.nexts += next.size();
+    std::string &bytes = tables.emplace_back();
+    append(bytes, header);
+    uint32_t firstNext = 0;
+    for (auto [index, row] : llvm::enumerate(rank.rows)) {
+      MessageRow complete = row;
+      complete.firstNext = firstNext;
+      complete.numNext = rank.next[index].size();
+      firstNext += complete.numNext;
+      append(bytes, complete);
+    }
+    for (const std::vector<uint32_t> &next : rank.next)
+      for (uint32_t row : next)
+        append(bytes, row);
+  }
+  return tables;
+}
