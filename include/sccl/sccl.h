@@ -125,6 +125,47 @@ typedef struct scclConfig {
 
 #define SCCL_CONFIG_INITIALIZER {sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0}
 
+/** For scclTransport: whoever sends. */
+#define SCCL_ANY_RANK (-1)
+
+/** A message that has ended. */
+typedef struct scclCompletion {
+  int request;
+  int error;    /**< 0, or what `errorText` knows */
+  int peer;     /**< who has sent it; undefined for what was sent */
+  size_t bytes; /**< that were received; undefined for what was sent */
+} scclCompletion;
+
+/**
+ * Messages between ranks on any hosts, for scclCommInitTransport. sccl-mpi.h
+ * makes one of an MPI_Comm.
+ *
+ * Every message has a number that the caller gives, below what `reserve` was
+ * told, and that is free again when `poll` has returned it. Messages between two
+ * ranks with the same tag are received in the order in which they are sent.
+ * Functions return 0, or an error of the transport; they do not wait, and but for
+ * `reserve` need no memory.
+ */
+typedef struct scclTransport {
+  size_t size;   /**< sizeof(scclTransport), for later versions */
+  void *context; /**< the first argument of all functions */
+  int rank, numRanks;
+  int numTags; /**< tags are 0 to numTags - 1 */
+  scclAllGatherFn allGather;
+  int (*reserve)(void *context, int numRequests);
+  int (*send)(void *context, int request, const void *data, size_t bytes,
+              int peer, int tag);
+  /** `bytes` is the most that it may have. `peer` may be SCCL_ANY_RANK. */
+  int (*receive)(void *context, int request, void *data, size_t bytes, int peer,
+                 int tag);
+  /** Returns up to `most` messages that have ended, and how many they are. */
+  int (*poll)(void *context, scclCompletion *ended, int most, int *count);
+  /** Gives up what is under way and frees the context. The last call. With
+   * `failed` peers may be gone. */
+  void (*close)(void *context, int failed);
+  const char *(*errorText)(void *context, int error);
+} scclTransport;
+
 /** What a plan is for. Strings live as long as the plan. */
 typedef struct scclPlanInfo {
   size_t size; /**< set to sizeof(scclPlanInfo) before the call */
@@ -187,6 +228,21 @@ SCCL_API scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info);
 SCCL_API scclResult scclCommInit(int rank, int numRanks,
                                  scclAllGatherFn allGather, void *context,
                                  const scclConfig *config, scclComm *comm);
+/**
+ * Collective. The same for ranks that exchange messages, which may be on any
+ * hosts: it executes plans with code for the target "mpi". `transport` is copied,
+ * and closed when the communicator is destroyed, or at once if this fails.
+ *
+ * Differences to ranks that share a machine: the device is the CPU. Memory of
+ * scclMemAlloc is as good as any other. scclLaunchAsync and scclCommSplit are not
+ * supported. A rank's launch fails if nothing that it needs has come or gone for
+ * `timeoutSeconds`; then, and whenever another rank gives up, the communicator is
+ * out of use, and messages may still be under way in the buffers of the call: MPI
+ * takes none back.
+ */
+SCCL_API scclResult scclCommInitTransport(const scclTransport *transport,
+                                          const scclConfig *config,
+                                          scclComm *comm);
 /**
  * Collective. Makes the communicator able to execute `plan`; any number of
  * plans may be loaded, also several of one collective. The ranks must load the

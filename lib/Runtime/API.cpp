@@ -7,6 +7,7 @@
 
 #include "APISupport.h"
 #include "Communicator.h"
+#include "Messages/MessageCommunicator.h"
 
 #include <cmath>
 #include <cstring>
@@ -185,6 +186,52 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
     Bootstrap bootstrap(allGather, context, rank, numRanks);
     return makeComm(rank, numRanks, bootstrap, chosen,
                     checkInit(rank, numRanks, chosen), comm);
+  });
+}
+
+/// Fails if `transport` cannot be used at all.
+static Status checkTransport(const scclTransport *transport) {
+  if (!transport)
+    return isNull("transport");
+  if (Status status =
+          checkSize(transport->size, sizeof(*transport), "transport");
+      !status.ok())
+    return status;
+  if (!transport->allGather || !transport->reserve || !transport->send ||
+      !transport->receive || !transport->poll || !transport->close ||
+      !transport->errorText)
+    return invalid("a function of the transport is null");
+  if (transport->numRanks < 1 ||
+      unsigned(transport->numRanks) > plan::Limits::ranks ||
+      transport->rank < 0 || transport->rank >= transport->numRanks)
+    return invalid("the transport has rank " + std::to_string(transport->rank) +
+                   " of " + std::to_string(transport->numRanks) +
+                   ", expected at most " + std::to_string(plan::Limits::ranks) +
+                   " ranks");
+  return {};
+}
+
+scclResult scclCommInitTransport(const scclTransport *transport,
+                                 const scclConfig *config, scclComm *comm) {
+  return guarded([&]() -> Status {
+    if (Status status = checkTransport(transport); !status.ok())
+      return status;
+    if (!comm)
+      return isNull("comm");
+    scclConfig standard = SCCL_CONFIG_INITIALIZER;
+    const scclConfig &chosen = config ? *config : standard;
+    Status arguments = checkConfig(chosen);
+    if (arguments.ok() && chosen.device != scclDeviceCPU)
+      arguments = {scclErrorUnsupported,
+                   "ranks that exchange messages have the CPU as a device"};
+    std::unique_ptr<MessageGroup> group;
+    if (Status status =
+            MessageGroup::create(*transport, chosen, arguments, group);
+        !status.ok())
+      return status;
+    auto made = std::make_unique<MessageCommunicator>(std::move(group));
+    *comm = new scclCommImpl{std::move(made)};
+    return {};
   });
 }
 

@@ -23,8 +23,9 @@ struct CollectiveCall {
   bool isRooted() const { return root != noRoot; }
 };
 
-/// What a scclComm is: one rank of a group, and the plans it has loaded. How
-/// ranks reach each other is the business of those who derive from it.
+/// What a scclComm is: one rank of a group, and the plans it has loaded. Ranks
+/// of one machine share memory (Communicator), those of several exchange
+/// messages (Messages/MessageCommunicator).
 class Membership {
 public:
   virtual ~Membership();

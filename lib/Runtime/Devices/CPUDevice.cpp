@@ -8,6 +8,7 @@
 #include "Device.h"
 
 #include "Runtime/SharedMemory.h"
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Model/AvailableMemory.h"
 #include "sccl/Model/HostTarget.h"
 
@@ -96,7 +97,7 @@ public:
 
 class CPUDevice : public Device {
 public:
-  CPUDevice() : name(hostTarget()) {}
+  explicit CPUDevice(std::string name = hostTarget()) : name(std::move(name)) {}
 
   const std::string &target() const override { return name; }
   const std::string &id() const override { return noId; }
@@ -271,6 +272,13 @@ Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
 
 std::unique_ptr<Device> sccl::createCPUDevice() {
   return std::make_unique<CPUDevice>();
+}
+
+std::unique_ptr<Device> sccl::createMessageDevice() {
+  // Code for messages is for what "host" is in plans.
+  std::string host = hostTarget();
+  return std::make_unique<CPUDevice>(host == "x86-64-v3" ? messageTarget
+                                                         : host);
 }
 
 Status sccl::createDevice(const scclConfig &config,

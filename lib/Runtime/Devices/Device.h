@@ -128,6 +128,8 @@ Status createDevice(const scclConfig &config, std::unique_ptr<Device> &device);
 
 /// The parts of it for CPUs, and for GPUs.
 std::unique_ptr<Device> createCPUDevice();
+/// A CPU that runs the code of plans for ranks that exchange messages.
+std::unique_ptr<Device> createMessageDevice();
 Status createGPUDevice(const scclConfig &config,
                        std::unique_ptr<Device> &device);
 

@@ -1,0 +1,57 @@
+//===- MessageCommunicator.h - Ranks on any hosts, and their plans -*- C++
+//-*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGECOMMUNICATOR_H
+#define SCCL_LIB_RUNTIME_MESSAGES_MESSAGECOMMUNICATOR_H
+
+#include "MessageEngine.h"
+
+#include "Runtime/Membership.h"
+
+namespace sccl {
+
+/// A group of ranks that exchange messages, and the plans it has loaded.
+class MessageCommunicator : public Membership {
+public:
+  explicit MessageCommunicator(std::unique_ptr<MessageGroup> group)
+      : group(std::move(group)), engine(*this->group) {}
+  ~MessageCommunicator() override;
+
+  unsigned rank() const override { return group->rank(); }
+  unsigned numRanks() const override { return group->numRanks(); }
+  const scclConfig &config() const override { return group->config; }
+  const Device &device() const override { return *group->device; }
+  bool isInherited() const override;
+  Status checkProcess() const override;
+  void unmap() override {}
+  void abort() override { group->abort(); }
+  Status poison() const override { return group->poison(); }
+  Status split(int color, int key, const scclConfig &config,
+               const Status &arguments,
+               std::unique_ptr<Membership> &result) const override;
+
+  Status launch(JoinedPlan &plan, const LaunchRequest &request) override;
+  Status launchLater(JoinedPlan &plan, const LaunchRequest &request,
+                     uint64_t &ticket) override;
+  Status await(uint64_t ticket) override;
+  Status allocate(size_t bytes, void **memory) override;
+  Status free(void *memory) override;
+  Status copy(void *to, const void *from, size_t bytes) override;
+
+private:
+  Status join(const std::shared_ptr<const LoadedPlan> &plan, unsigned number,
+              std::unique_ptr<JoinedPlan> &result) override;
+
+  std::unique_ptr<MessageGroup> group;
+  MessageEngine engine;
+  std::vector<void *> blocks; ///< of scclMemAlloc
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_MESSAGES_MESSAGECOMMUNICATOR_H

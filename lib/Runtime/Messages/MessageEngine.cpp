@@ -1,0 +1,298 @@
+//===- MessageEngine.cpp - Executing rows when they can be ----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MessageEngine.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+using namespace sccl;
+
+/// Messages under way to one peer. One after the other leaves the way idle
+/// between them; of many, the most urgent one comes last.
+static constexpr unsigned mostUnderWay = 3;
+
+Status MessageEngine::reserve(unsigned rows, unsigned window) {
+  size_t count = std::max<size_t>(needs.size(), size_t(rows) * window);
+  if (Status status = group.reserve(count); !status.ok())
+    return status;
+  needs.resize(count);
+  slots.resize(std::max<size_t>(slots.size(), window));
+  pending.reserve(count);
+  ways.resize(group.numRanks());
+  awaited.resize(group.numRanks());
+  for (Way &way : ways)
+    way.ready.reserve(count);
+  ended.resize(group.reserved() + group.numRanks() + 1);
+  return {};
+}
+
+uint64_t MessageEngine::bytesOf(const Slot &slot, const MessageRow &row) const {
+  uint64_t begin = row.position * slot.stride;
+  uint64_t end = std::min(begin + row.count * slot.stride, slot.bytes);
+  return end > begin ? end - begin : 0;
+}
+
+char *MessageEngine::address(const Slot &slot, unsigned slotNumber,
+                             const MessageSlot &place) const {
+  auto buffer = BufferField(place.buffer);
+  char *scratch = launch->scratch + slotNumber * launch->scratchPiece;
+  const MessageHeader &header = launch->program->header();
+  bool isStaged = buffer == BufferField::Input && launch->stagesInput;
+  uint64_t distance = isStaged ? slot.bytes : launch->segment;
+  uint64_t offset = slotOffset(buffer, place.slot, header.chunksPerSegment,
+                               slot.bytes, distance);
+  if (buffer == BufferField::Scratch)
+    return scratch + offset;
+  if (buffer == BufferField::Output)
+    return launch->output + slot.at + offset;
+  if (!isStaged)
+    return const_cast<char *>(launch->input) + slot.at + offset;
+  return scratch + header.scratchSlots * slot.stride + offset;
+}
+
+/// Begins a piece.
+void MessageEngine::begin(unsigned number, uint64_t piece) {
+  Slot &slot = slots[number];
+  const MessageHeader &header = launch->program->header();
+  slot.number = piece;
+  slot.at = piece * launch->piece;
+  slot.bytes = std::min(launch->piece, launch->segment - slot.at);
+  slot.stride = chunkStride(slot.bytes, header.chunksPerSegment);
+  slot.rowsLeft = header.rows;
+  if (launch->stagesInput)
+    for (unsigned i = 0; i < launch->inputSegments; ++i)
+      std::memcpy(
+          address(slot, number,
+                  {unsigned(BufferField::Input), i * header.chunksPerSegment}),
+          launch->input + i * launch->segment + slot.at, slot.bytes);
+  llvm::ArrayRef<MessageRow> rows = launch->program->rows();
+  for (unsigned row = 0; row < rows.size(); ++row)
+    left(number, row) = rows[row].needs;
+  for (unsigned row = 0; row < rows.size(); ++row)
+    if (rows[row].needs == 0)
+      makeReady(number, row);
+  if (rows.empty())
+    ++piecesDone;
+}
+
+/// A row can begin.
+void MessageEngine::makeReady(unsigned slot, unsigned number) {
+  const MessageRow &row = launch->program->rows()[number];
+  if (row.kind != MessageRow::Send || bytesOf(slots[slot], row) == 0) {
+    pending.push_back(uint64_t(slot) << 32 | number);
+    return;
+  }
+  uint64_t behind = launch->program->mostHeight() - row.height;
+  uint64_t rank = slots[slot].number + behind;
+  Way &way = ways[row.peer];
+  way.ready.push_back({rank, slot, number});
+  std::push_heap(way.ready.begin(), way.ready.end());
+}
+
+/// A row is done: those that need it may begin.
+void MessageEngine::finish(unsigned slot, unsigned number) {
+  const MessageRow &row = launch->program->rows()[number];
+  for (uint32_t next : launch->program->next(row))
+    if (--left(slot, next) == 0)
+      makeReady(slot, next);
+  if (--slots[slot].rowsLeft == 0)
+    ++piecesDone;
+}
+
+void MessageEngine::reduce(const Slot &slot, unsigned slotNumber,
+                           unsigned number) {
+  const MessageRow &row = launch->program->rows()[number];
+  uint64_t abort = 0;
+  LaunchArguments arguments = {address(slot, slotNumber, row.src),
+                               address(slot, slotNumber, row.dst),
+                               address(slot, slotNumber, row.rhs),
+                               control,
+                               /*peers=*/nullptr,
+                               &abort,
+                               slot.bytes,
+                               slot.bytes,
+                               launch->program->reduction(number),
+                               launch->reduction};
+  (void)group.device->launch(*launch->function, arguments, /*stream=*/nullptr);
+}
+
+Status MessageEngine::startRow(unsigned slotNumber, unsigned number) {
+  const Slot &slot = slots[slotNumber];
+  const MessageRow &row = launch->program->rows()[number];
+  uint64_t bytes = bytesOf(slot, row);
+  if (bytes != 0 && row.kind == MessageRow::Receive) {
+    ++awaited[row.peer];
+    return group.receive(slotNumber * rowsOf() + number,
+                         address(slot, slotNumber, row.dst), bytes, row.peer,
+                         slotNumber * launch->program->header().tags + row.tag);
+  }
+  if (bytes != 0 && row.kind == MessageRow::Copy) {
+    char *to = address(slot, slotNumber, row.dst);
+    const char *from = address(slot, slotNumber, row.src);
+    if (to != from)
+      std::memcpy(to, from, bytes);
+  } else if (bytes != 0) {
+    reduce(slot, slotNumber, number);
+  }
+  finish(slotNumber, number);
+  return {};
+}
+
+/// Starts what is no send.
+Status MessageEngine::startReady() {
+  while (!pending.empty()) {
+    uint64_t next = pending.back();
+    pending.pop_back();
+    if (Status status = startRow(next >> 32, uint32_t(next)); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+/// Starts sends as far as there is room on the ways to their peers; one more to
+/// each if it `insists`.
+Status MessageEngine::startSends(bool insists) {
+  for (unsigned peer = 0; peer < ways.size(); ++peer) {
+    Way &way = ways[peer];
+    bool isExtra = insists;
+    while (!way.ready.empty() && (way.underWay < mostUnderWay || isExtra)) {
+      isExtra = false;
+      std::pop_heap(way.ready.begin(), way.ready.end());
+      Ready next = way.ready.back();
+      way.ready.pop_back();
+      const Slot &slot = slots[next.slot];
+      const MessageRow &row = launch->program->rows()[next.row];
+      ++way.underWay;
+      if (Status status = group.send(
+              next.slot * rowsOf() + next.row,
+              address(slot, next.slot, row.src), bytesOf(slot, row), peer,
+              next.slot * launch->program->header().tags + row.tag);
+          !status.ok())
+        return status;
+    }
+  }
+  return {};
+}
+
+Status MessageEngine::end(const scclCompletion &message) {
+  unsigned slot = message.request / rowsOf(),
+           number = message.request % rowsOf();
+  const MessageRow &row = launch->program->rows()[number];
+  if (Status status = group.errorOf(message, row.peer); !status.ok())
+    return status;
+  if (row.kind == MessageRow::Send) {
+    --ways[row.peer].underWay;
+  } else {
+    --awaited[row.peer];
+    uint64_t expected = bytesOf(slots[slot], row);
+    if (message.bytes != expected)
+      return {scclErrorMismatch,
+              "rank " + std::to_string(row.peer) + " sent " +
+                  std::to_string(message.bytes) + " bytes where rank " +
+                  std::to_string(group.rank()) + " expected " +
+                  std::to_string(expected) +
+                  ": they launched with another count, type or plan"};
+  }
+  finish(slot, number);
+  return {};
+}
+
+Status MessageEngine::takeEnded(bool &moved) {
+  unsigned count = 0;
+  if (Status status = group.poll(ended.data(), count); !status.ok())
+    return status;
+  moved = count != 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (Status status = end(ended[i]); !status.ok())
+      return status;
+  return {};
+}
+
+/// Nothing has come or gone for the time limit. Who is to blame?
+Status MessageEngine::giveUp() {
+  unsigned peer = 0;
+  while (peer < awaited.size() && awaited[peer] == 0)
+    ++peer;
+  bool isReceive = peer < awaited.size();
+  for (unsigned other = 0; !isReceive && other < ways.size(); ++other)
+    if (ways[other].underWay != 0)
+      peer = other;
+  char limit[32];
+  std::snprintf(limit, sizeof(limit), "%g s", group.config.timeoutSeconds);
+  std::string note = group.noteOf(peer);
+  std::string text = "rank " + std::to_string(group.rank()) + " has waited " +
+                     limit +
+                     (isReceive ? " for a message from rank "
+                                : " for a message to be taken by rank ") +
+                     std::to_string(peer) +
+                     (note.empty() ? ", which has not begun the launch, has "
+                                     "ended or cannot be reached"
+                                   : ", whose last call failed: " + note);
+  group.raise({scclErrorTimeout, peer, group.rank()}, text);
+  return group.poison();
+}
+
+/// Nothing was to be done.
+Status MessageEngine::wait() {
+  Clock::time_point now = Clock::now();
+  std::chrono::duration<double> waited = now - lastMove;
+  if (waited.count() > group.config.timeoutSeconds)
+    return giveUp();
+  // Two ranks may each have the ways to the other full of what the other cannot
+  // receive yet. What it needs before gets through then.
+  constexpr std::chrono::milliseconds patience{100};
+  if (now - std::max(lastMove, lastExtra) > patience) {
+    lastExtra = now;
+    if (Status status = startSends(/*insists=*/true); !status.ok())
+      return status;
+  }
+  Patience::pause();
+  return {};
+}
+
+/// Begins what there is memory for. Piece N is in slot N modulo the window on
+/// all ranks: tags say so.
+void MessageEngine::beginPieces() {
+  for (; nextPiece < pieces; ++nextPiece) {
+    unsigned slot = nextPiece % launch->window;
+    if (slots[slot].rowsLeft != 0)
+      break;
+    begin(slot, nextPiece);
+  }
+}
+
+Status MessageEngine::run(const MessageLaunch &what) {
+  launch = &what;
+  pieces = (what.segment + what.piece - 1) / what.piece;
+  nextPiece = piecesDone = 0;
+  pending.clear();
+  for (unsigned peer = 0; peer < ways.size(); ++peer) {
+    ways[peer].ready.clear();
+    ways[peer].underWay = awaited[peer] = 0;
+  }
+  for (unsigned i = 0; i < what.window; ++i)
+    slots[i].rowsLeft = 0;
+  lastMove = Clock::now();
+  while (piecesDone < pieces) {
+    beginPieces();
+    if (Status status = startReady(); !status.ok())
+      return status;
+    if (Status status = startSends(/*insists=*/false); !status.ok())
+      return status;
+    bool moved = false;
+    if (Status status = takeEnded(moved); !status.ok())
+      return status;
+    if (moved)
+      lastMove = Clock::now();
+    else if (pending.empty() && piecesDone < pieces)
+      if (Status status = wait(); !status.ok())
+        return status;
+  }
+  return {};
+}

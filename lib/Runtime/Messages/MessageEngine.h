@@ -1,0 +1,112 @@
+//===- MessageEngine.h - Executing rows when they can be --------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank has its rows for several pieces of the segments under way at once.
+// Receives are posted as soon as the memory is free. What arrives lets the rows
+// that need it begin: reductions at once, sends when there is room on the way
+// to their peer. Of the sends to a peer that can begin the most urgent one
+// goes: that of the earliest piece, where a piece counts as a step, and then
+// the one that has most behind it. A few at a time: what is handed over cannot
+// be overtaken any more.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGEENGINE_H
+#define SCCL_LIB_RUNTIME_MESSAGES_MESSAGEENGINE_H
+
+#include "MessageGroup.h"
+#include "MessageProgram.h"
+
+#include <chrono>
+
+namespace sccl {
+
+/// What a launch works on.
+struct MessageLaunch {
+  const MessageProgram *program;
+  const DeviceFunction *function; ///< reduces
+  uint64_t reduction;             ///< see reductionNumber()
+  const char *input;
+  char *output;
+  uint64_t segment;      ///< bytes
+  uint64_t piece;        ///< of each segment, bytes
+  unsigned window;       ///< pieces under way
+  char *scratch;         ///< for `window` pieces
+  uint64_t scratchPiece; ///< bytes for each
+  /// Where the input of a piece is copied before it begins, at the end of its
+  /// scratch; or null, to read it in place.
+  bool stagesInput;
+  unsigned inputSegments;
+};
+
+/// Executes launches, one after the other. Launches allocate nothing.
+class MessageEngine {
+public:
+  explicit MessageEngine(MessageGroup &group) : group(group) {}
+
+  /// Makes room for launches of `rows` rows in `window` pieces.
+  Status reserve(unsigned rows, unsigned window);
+
+  Status run(const MessageLaunch &launch);
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  /// One piece under way.
+  struct Slot {
+    uint64_t number = 0; ///< of the piece
+    uint64_t at = 0, bytes = 0, stride = 0;
+    unsigned rowsLeft = 0;
+  };
+  /// A send that can begin.
+  struct Ready {
+    uint64_t rank; ///< the least goes first
+    uint32_t slot, row;
+    bool operator<(const Ready &other) const { return rank > other.rank; }
+  };
+  struct Way {
+    std::vector<Ready> ready; ///< a heap
+    unsigned underWay = 0;
+  };
+
+  void beginPieces();
+  void begin(unsigned slot, uint64_t piece);
+  void makeReady(unsigned slot, unsigned row);
+  void finish(unsigned slot, unsigned row);
+  Status startReady();
+  Status startRow(unsigned slot, unsigned row);
+  Status startSends(bool insists);
+  Status takeEnded(bool &moved);
+  Status end(const scclCompletion &ended);
+  Status wait();
+  Status giveUp();
+  void reduce(const Slot &slot, unsigned slotNumber, unsigned row);
+
+  uint64_t bytesOf(const Slot &slot, const MessageRow &row) const;
+  char *address(const Slot &slot, unsigned slotNumber,
+                const MessageSlot &place) const;
+  uint32_t &left(unsigned slot, unsigned row) {
+    return needs[slot * rowsOf() + row];
+  }
+  unsigned rowsOf() const { return launch->program->header().rows; }
+
+  MessageGroup &group;
+  const MessageLaunch *launch = nullptr;
+  std::vector<Slot> slots;
+  std::vector<uint32_t> needs;   ///< by slot and row
+  std::vector<uint64_t> pending; ///< rows that can begin, but for sends
+  std::vector<Way> ways;         ///< by peer
+  std::vector<unsigned> awaited; ///< by peer: receives under way
+  std::vector<scclCompletion> ended;
+  uint64_t control[ControlLayout{1, 0, 1}.controlBytes() / 8] = {};
+  uint64_t nextPiece = 0, pieces = 0, piecesDone = 0;
+  Clock::time_point lastMove, lastExtra;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_MESSAGES_MESSAGEENGINE_H

@@ -1,0 +1,264 @@
+//===- MessageGroup.cpp - Ranks that exchange messages --------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MessageGroup.h"
+
+#include "Runtime/Fork.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+using namespace sccl;
+
+namespace {
+/// What ranks tell each other when they join.
+struct MessageHello {
+  uint32_t magic, version;
+  uint32_t rank, numRanks;
+  uint64_t machine;
+  uint32_t numTags;
+  double timeoutSeconds;
+  Outcome outcome;
+};
+} // namespace
+
+static constexpr uint32_t helloMagic = 0x4d434353; // "SCCM"
+
+MessageGroup::MessageGroup(const scclTransport &transport,
+                           const scclConfig &config)
+    : config(config), bootstrap(transport.allGather, transport.context,
+                                transport.rank, transport.numRanks),
+      origin(forkCount()), transport(transport) {}
+
+Status MessageGroup::create(const scclTransport &transport,
+                            const scclConfig &config, const Status &arguments,
+                            std::unique_ptr<MessageGroup> &result) {
+  std::unique_ptr<MessageGroup> group(new MessageGroup(transport, config));
+  if (Status status = group->connect(arguments); !status.ok())
+    return status;
+  result = std::move(group);
+  return {};
+}
+
+MessageGroup::~MessageGroup() {
+  if (origin == forkCount())
+    transport.close(transport.context, !poison().ok());
+}
+
+/// Fails on every rank in the same way if the ranks do not fit together (check
+/// M1).
+static Status compareHellos(const std::vector<MessageHello> &hellos,
+                            unsigned rank) {
+  const MessageHello &own = hellos[rank];
+  for (unsigned other = 0; other < hellos.size(); ++other) {
+    const MessageHello &hello = hellos[other];
+    std::string who = "rank " + std::to_string(other);
+    if (hello.magic != own.magic || hello.version != own.version)
+      return {scclErrorMismatch, who +
+                                     " has another version of libsccl than "
+                                     "rank " +
+                                     std::to_string(rank) + " (M1)"};
+    if (hello.rank != other || hello.numRanks != own.numRanks)
+      return {scclErrorMismatch,
+              "the all-gather put rank " + std::to_string(hello.rank) + " of " +
+                  std::to_string(hello.numRanks) + " in the place of " + who};
+  }
+  return {};
+}
+
+Status MessageGroup::connect(const Status &arguments) {
+  MessageHello hello = {};
+  Status status = arguments;
+  if (status.ok())
+    status = watchForks();
+  if (status.ok())
+    status = machineId(hello.machine);
+  hello.magic = helloMagic;
+  hello.version = SCCL_VERSION_CODE;
+  hello.rank = rank();
+  hello.numRanks = numRanks();
+  hello.numTags = transport.numTags;
+  hello.outcome = Outcome(status);
+  std::vector<MessageHello> hellos;
+  if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
+    return gathered;
+  if (Status same = compareHellos(hellos, rank()); !same.ok())
+    return same;
+  std::vector<Outcome> outcomes;
+  neighbours = 0;
+  for (const MessageHello &other : hellos) {
+    outcomes.push_back(other.outcome);
+    neighbours += other.machine == hello.machine;
+    transport.numTags = std::min(transport.numTags, int(other.numTags));
+  }
+  if (status = bootstrap.agree(status, outcomes); !status.ok())
+    return status;
+  device = createMessageDevice();
+  said.resize(numRanks());
+  isTelling.resize(numRanks());
+  notes.resize(numRanks());
+  causeText.reserve(sizeof(Control));
+  return bootstrap.agree(listen());
+}
+
+/// Is ready for what others have to say.
+Status MessageGroup::listen() {
+  if (Status status = reserve(0); !status.ok())
+    return status;
+  isConnected = true;
+  return fail(transport.receive(transport.context, 0, &heard, sizeof(heard),
+                                SCCL_ANY_RANK, controlTag),
+              "cannot receive messages");
+}
+
+Status MessageGroup::fail(int error, const std::string &what) const {
+  if (error == 0)
+    return {};
+  return {scclErrorSystem,
+          what + ": " + transport.errorText(transport.context, error)};
+}
+
+Status MessageGroup::reserve(unsigned count) {
+  constexpr unsigned most = 1 << 24;
+  if (count > most)
+    return {scclErrorUnsupported, "the plan has " + std::to_string(count) +
+                                      " messages under way, the limit is " +
+                                      std::to_string(most)};
+  int total = firstMessage() + int(std::max(count, room));
+  if (Status status = fail(transport.reserve(transport.context, total),
+                           "cannot prepare messages");
+      !status.ok())
+    return status;
+  room = std::max(count, room);
+  return {};
+}
+
+Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
+                          unsigned peer, unsigned tag) {
+  int error = transport.send(transport.context, firstMessage() + int(number),
+                             data, bytes, int(peer), int(tag) + firstTag);
+  // Text only where it is needed: launches do not allocate.
+  return error == 0
+             ? Status()
+             : fail(error, "cannot send to rank " + std::to_string(peer));
+}
+
+Status MessageGroup::receive(unsigned number, void *data, uint64_t bytes,
+                             unsigned peer, unsigned tag) {
+  int error = transport.receive(transport.context, firstMessage() + int(number),
+                                data, bytes, int(peer), int(tag) + firstTag);
+  return error == 0
+             ? Status()
+             : fail(error, "cannot receive from rank " + std::to_string(peer));
+}
+
+Status MessageGroup::errorOf(const scclCompletion &ended, unsigned peer) const {
+  if (ended.error == 0)
+    return {};
+  return {scclErrorRankLost,
+          "a message between rank " + std::to_string(rank()) + " and rank " +
+              std::to_string(peer) + " failed: " +
+              transport.errorText(transport.context, ended.error)};
+}
+
+Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
+  int found = 0;
+  int error = transport.poll(transport.context, ended,
+                             firstMessage() + int(room), &found);
+  count = 0;
+  if (error != 0)
+    raise(fail(error, "cannot wait for messages"));
+  for (int i = 0; i < found; ++i) {
+    if (ended[i].request < firstMessage()) {
+      if (ended[i].request == 0)
+        hear(heard, ended[i].peer);
+      else
+        isTelling[ended[i].request - 1] = false;
+      continue;
+    }
+    ended[count] = ended[i];
+    ended[count++].request -= firstMessage();
+  }
+  if (wantsAbort.load(std::memory_order_relaxed))
+    raise({scclErrorAborted, rank(), rank()}, "");
+  return poison();
+}
+
+/// Takes note of what a rank says, and is ready for more.
+void MessageGroup::hear(const Control &message, unsigned from) {
+  Control copy = message;
+  copy.text[sizeof(copy.text) - 1] = '\0';
+  if (copy.cause == 0 && from < notes.size()) {
+    notes[from] = copy.text;
+  } else if (cause.load() == 0) {
+    causeText = copy.text;
+    cause = copy.cause;
+  }
+  if (Status status = listen(); !status.ok() && cause.load() == 0)
+    cause = AbortCause{scclErrorSystem, rank(), rank()}.encode();
+}
+
+/// Sends to all others, as far as nothing is on its way to them.
+void MessageGroup::tell(const Control &message) {
+  for (unsigned peer = 0; peer < numRanks(); ++peer) {
+    if (peer == rank() || isTelling[peer])
+      continue;
+    said[peer] = message;
+    isTelling[peer] =
+        transport.send(transport.context, controlSend(peer), &said[peer],
+                       sizeof(said[peer]), int(peer), controlTag) == 0;
+  }
+}
+
+void MessageGroup::raise(const AbortCause &why, const std::string &text) {
+  if (cause.load() != 0)
+    return;
+  Control message = {};
+  message.cause = why.encode();
+  std::strncpy(message.text, text.c_str(), sizeof(message.text) - 1);
+  causeText = message.text;
+  cause = message.cause;
+  tell(message);
+}
+
+void MessageGroup::raise(const Status &status) {
+  raise({status.code(), rank(), rank()}, status.message());
+}
+
+void MessageGroup::abort() {
+  wantsAbort = true;
+  if (!enter())
+    return; // the thread that is in a launch does it
+  raise({scclErrorAborted, rank(), rank()}, "");
+  leave();
+}
+
+void MessageGroup::leaveNote(const std::string &text) {
+  Control message = {};
+  std::strncpy(message.text, text.c_str(), sizeof(message.text) - 1);
+  tell(message);
+}
+
+std::string MessageGroup::noteOf(unsigned rank) const {
+  return rank < notes.size() ? notes[rank] : "";
+}
+
+Status MessageGroup::poison() const {
+  uint64_t word = cause.load(std::memory_order_relaxed);
+  if (word == 0)
+    return {};
+  AbortCause why = AbortCause::decode(word);
+  std::string who = "rank " + std::to_string(why.culprit);
+  if (why.code == scclErrorAborted)
+    return {why.code, who + " has aborted the communicator"};
+  if (why.culprit == rank() || why.code == scclErrorTimeout ||
+      why.code == scclErrorMismatch || why.code == scclErrorRankLost)
+    return {why.code, causeText};
+  return {why.code, "the communicator failed on " + who + ": " + causeText};
+}
