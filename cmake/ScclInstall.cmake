@@ -1,5 +1,5 @@
 # What `cmake --install` installs, by component:
-#   libsccl   the library that programs run plans with, its header, CMake package
+#   libsccl   the library that programs run plans with, its headers, CMake package
 #             and pkg-config file. Programs need nothing else.
 #   sccl      the driver
 #   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
@@ -11,6 +11,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sccl)
 install(TARGETS libsccl EXPORT scclTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsccl)
 install(FILES ${PROJECT_SOURCE_DIR}/include/sccl/sccl.h
+  ${PROJECT_SOURCE_DIR}/include/sccl/sccl-mpi.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl COMPONENT libsccl)
 install(EXPORT scclTargets NAMESPACE sccl:: DESTINATION ${package_dir}
   COMPONENT libsccl)
@@ -44,6 +45,7 @@ set_target_properties(sccl PROPERTIES
   INSTALL_RPATH "$ORIGIN/${lib_from_bin};${LLVM_LIBRARY_DIR}")
 install(TARGETS sccl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sccl)
 foreach(mpi IN LISTS SCCL_MPIS)
+  set_target_properties(sccl-${mpi} PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS sccl-${mpi} DESTINATION ${CMAKE_INSTALL_LIBDIR}
     COMPONENT sccl)
 endforeach()

@@ -7,6 +7,7 @@
 
 #include "sccl/Measure/HostPlan.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Model/HostTarget.h"
 #include "sccl/Plan/PlanBuilder.h"
 
@@ -19,9 +20,11 @@ using namespace sccl;
 
 FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
                                       const LoweringOptions &options,
-                                      llvm::StringRef target) {
+                                      llvm::StringRef target, bool messages) {
   PlanRequest request;
   request.targets = {target.empty() ? hostTarget() : target.str()};
+  if (messages)
+    request.targets.push_back(messageTarget);
   request.elements = {options.element};
   request.reductions = {options.reduction};
   request.shapes = {options.codeShape};
@@ -32,7 +35,9 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   if (failed(builder.addAsGiven(module)))
     return failure();
   plan::Plan plan = builder.finish();
-  plan.manifest.tables = {{"model", "", "", {{0, 0, plan::Path::Direct, 0}}}};
+  unsigned program = plan.manifest.programs.size() - 1;
+  plan.manifest.tables = {
+      {"model", "", "", {{0, program, plan::Path::Direct, 0}}}};
   Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)
     return module.emitError(bytes.error());

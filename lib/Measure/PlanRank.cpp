@@ -9,6 +9,7 @@
 
 #include "TestData.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Model/AvailableMemory.h"
 
 #include "llvm/Support/Format.h"
@@ -165,6 +166,30 @@ struct PlanRank::Buffers {
   }
 };
 
+/// True if ranks have to exchange messages, or the plan wants them to.
+static bool usesMessages(const plan::Manifest &manifest, const RankEnd &end) {
+  auto isForMessages = [](const plan::KernelInfo &kernel) {
+    return kernel.target == messageTarget;
+  };
+  return end.makeTransport &&
+         (end.isOnSeveralHosts ||
+          std::all_of(manifest.kernels.begin(), manifest.kernels.end(),
+                      isForMessages));
+}
+
+/// Collective. Joins the ranks, through messages or on this machine.
+static scclResult join(const plan::Manifest &manifest, const RankEnd &end,
+                       const scclConfig &config, scclComm &comm) {
+  if (!usesMessages(manifest, end))
+    return scclCommInit(end.rank, end.numRanks, end.allGather, end.context,
+                        &config, &comm);
+  scclTransport transport;
+  scclResult result = end.makeTransport(&transport);
+  return result == scclSuccess
+             ? scclCommInitTransport(&transport, &config, &comm)
+             : result;
+}
+
 Result<std::unique_ptr<PlanRank>>
 PlanRank::create(llvm::StringRef bytes, const plan::Manifest &manifest,
                  const RankEnd &end, const scclConfig &config) {
@@ -176,8 +201,7 @@ PlanRank::create(llvm::StringRef bytes, const plan::Manifest &manifest,
   scclResult result =
       scclPlanLoadMemory(bytes.data(), bytes.size(), &rank->plan);
   if (result == scclSuccess)
-    result = scclCommInit(end.rank, end.numRanks, end.allGather, end.context,
-                          &config, &rank->theComm);
+    result = join(manifest, end, config, rank->theComm);
   if (result == scclSuccess)
     result = scclCommLoad(rank->theComm, rank->plan);
   if (result != scclSuccess)

@@ -384,7 +384,8 @@ static std::string libraryFor(RanksAs kind) {
 }
 
 static int runMPI(unsigned numRanks, RanksAs kind,
-                  llvm::function_ref<int(const RankEnd &)> body) {
+                  llvm::function_ref<int(const RankEnd &)> body,
+                  double limitSeconds) {
   std::optional<RanksAs> starter = startedBy();
   if (!starter)
     return failMPI("mpirun has not started this process");
@@ -400,20 +401,25 @@ static int runMPI(unsigned numRanks, RanksAs kind,
                    "it: " +
                    dlerror() + "; build sccl with lib" + ranksAsName(*starter) +
                    "-dev");
-  using Start = int (*)(unsigned *, unsigned *);
+  using Start = int (*)(unsigned *, unsigned *, unsigned *, double);
   using Finish = int (*)();
   auto start = reinterpret_cast<Start>(dlsym(library, "scclMpiStart"));
   auto finish = reinterpret_cast<Finish>(dlsym(library, "scclMpiFinish"));
   auto allGather =
       reinterpret_cast<scclAllGatherFn>(dlsym(library, "scclMpiAllGather"));
-  unsigned rank, started;
-  if (!start || !finish || !allGather || start(&rank, &started) != 0)
+  auto world =
+      reinterpret_cast<RankEnd::MakeTransport>(dlsym(library, "scclMpiWorld"));
+  unsigned rank, started, here;
+  if (!start || !finish || !allGather || !world ||
+      start(&rank, &started, &here, limitSeconds) != 0)
     return failMPI("cannot start MPI");
   int result =
       started == numRanks
-          ? body({rank, numRanks, allGather, nullptr})
+          ? body({rank, numRanks, allGather, nullptr, world, here < numRanks})
           : failMPI("mpirun has started " + llvm::Twine(started) +
                     " ranks, the plan is for " + llvm::Twine(numRanks));
+  llvm::outs().flush();
+  llvm::errs().flush();
   return finish() == 0 ? result : std::max(result, 1);
 }
 
@@ -469,7 +475,7 @@ int sccl::runRanks(unsigned numRanks, RanksAs kind,
   case RanksAs::MPI:
   case RanksAs::OpenMPI:
   case RanksAs::MPICH:
-    return runMPI(numRanks, kind, body);
+    return runMPI(numRanks, kind, body, limitSeconds);
   }
   return 1;
 }

@@ -44,9 +44,11 @@ static bool isPlan(const RunRequest &request) {
   return llvm::StringRef(request.path).ends_with(".sccl");
 }
 
-/// Reads the plan of a file, or makes one of the schedule or program in it.
+/// Reads the plan of a file, or makes one of the schedule or program in it, for
+/// ranks of `kind`.
 /// Prints an error and returns nothing if there is none.
-static std::optional<HostPlan> planFor(const RunRequest &request) {
+static std::optional<HostPlan> planFor(const RunRequest &request,
+                                       RanksAs kind) {
   if (isPlan(request)) {
     std::optional<LoadedPlan> loaded = loadPlan(request.path);
     if (!loaded)
@@ -58,7 +60,8 @@ static std::optional<HostPlan> planFor(const RunRequest &request) {
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
     return std::nullopt;
-  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, request.lowering);
+  mlir::FailureOr<HostPlan> plan =
+      HostPlan::compile(*module, request.lowering, /*target=*/"", isMPI(kind));
   if (failed(plan))
     return std::nullopt;
   if (!request.inPlace || plan->program().inPlace)
@@ -130,7 +133,7 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
 
 int driver::runPlan(const RunRequest &request, RanksAs kind) {
   const ElementType &element = elementType(request.lowering.element);
-  std::optional<HostPlan> plan = planFor(request);
+  std::optional<HostPlan> plan = planFor(request, kind);
   if (!plan)
     return BadInput;
   uint64_t segments = plan->manifest.sendSegments;

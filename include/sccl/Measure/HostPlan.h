@@ -17,21 +17,24 @@ class ModuleOp;
 
 namespace sccl {
 
-/// A plan in memory, with one program and code for this machine's CPU. Peers
+/// A plan in memory, with one program, or the same one twice, and code for this
+/// machine's CPU. Peers
 /// access the caller's buffers whatever the size, if the program lets them and
 /// they can.
 struct HostPlan {
   std::string bytes; ///< as in a file
   plan::Manifest manifest;
 
-  const plan::ProgramEntry &program() const { return manifest.programs[0]; }
+  const plan::ProgramEntry &program() const { return manifest.programs.back(); }
 
   /// Compiles the one schedule or program in `module`, lowered as `options`
-  /// say, for this host or a `target` such as "sm_90". Emits an error and fails
-  /// if there is another number of them, or if it cannot be compiled.
+  /// say, for this host or a `target` such as "sm_90", and with `messages` for
+  /// ranks on several hosts as well. Emits an error and fails if there is
+  /// another number of them, or if it cannot be compiled.
   static mlir::FailureOr<HostPlan> compile(mlir::ModuleOp module,
                                            const LoweringOptions &options,
-                                           llvm::StringRef target = "");
+                                           llvm::StringRef target = "",
+                                           bool messages = false);
 };
 
 /// Measures `plan` with ranks as threads of this process. Fails as

@@ -36,6 +36,10 @@ struct RankEnd {
   unsigned numRanks;
   scclAllGatherFn allGather;
   void *context;
+  /// Makes a transport for all ranks, collectively; null if they have none.
+  using MakeTransport = scclResult (*)(scclTransport *transport);
+  MakeTransport makeTransport = nullptr;
+  bool isOnSeveralHosts = false;
 
   /// Gathers `mine` from all ranks. Returns false if a rank has gone.
   template <typename T> bool gather(const T &mine, std::vector<T> &all) const {
@@ -54,7 +58,8 @@ struct RankEnd {
 /// With a `limitSeconds` children cannot keep this process waiting by being
 /// stopped: one that comes to an all-gather so much later than another is
 /// killed, and so are those that end so much later than one that failed. Rank 0
-/// may take its time when the others are done. 0: no limit.
+/// may take its time when the others are done. With MPI, an all-gather that
+/// takes so much longer fails, and all ranks end. 0: no limit.
 int runRanks(unsigned numRanks, RanksAs kind,
              llvm::function_ref<int(const RankEnd &)> body,
              double limitSeconds = 0);

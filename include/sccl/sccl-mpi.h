@@ -1,0 +1,41 @@
+/*===- sccl-mpi.h - Communicators of MPI ------------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of sccl, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* Link libsccl-openmpi or libsccl-mpich, whichever MPI the program has, and  *|
+|* libsccl. Plans are the same for both.                                      *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef SCCL_SCCL_MPI_H
+#define SCCL_SCCL_MPI_H
+
+#include "sccl/sccl.h"
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Collective. scclCommInitTransport for the ranks of an intracommunicator, with
+ * the numbers that they have there. Its messages go through a duplicate, so
+ * that they never meet those of the caller; errors of MPI become result codes
+ * as far as the library reports them. Destroy it before MPI_Finalize.
+ *
+ * MPI is called by threads that call functions for the communicator, and by no
+ * others: MPI_THREAD_FUNNELED or less will do for one thread. Returns
+ * scclErrorInvalidArgument if MPI is not initialized.
+ */
+SCCL_API scclResult scclCommInitMPI(MPI_Comm comm, const scclConfig *config,
+                                    scclComm *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SCCL_SCCL_MPI_H */

@@ -1,0 +1,96 @@
+/*===- start.c - Ranks that mpirun has started --------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of sccl, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* For the tools, which load this library at run time, so that everything     *|
+|* else works without MPI.                                                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#include "transport.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+SCCL_API int scclMpiStart(unsigned *rank, unsigned *numRanks,
+                          unsigned *ranksHere, double limitSeconds);
+SCCL_API int scclMpiAllGather(void *context, const void *mine, void *all,
+                              size_t bytes);
+SCCL_API scclResult scclMpiWorld(scclTransport *transport);
+SCCL_API int scclMpiFinish(void);
+
+static double limit; /* seconds to wait for others; 0: no limit */
+static int worldSize, isOnSeveralHosts;
+static int isStuck; /* somebody has not come */
+
+/* Joins the ranks; `ranksHere` of them are on this host. All-gathers wait no
+ * longer than the limit, if there is one. Returns 0 on success. */
+int scclMpiStart(unsigned *rank, unsigned *numRanks, unsigned *ranksHere,
+                 double limitSeconds) {
+  int number, count, here;
+  MPI_Comm host;
+  if (MPI_Init(NULL, NULL) != MPI_SUCCESS ||
+      MPI_Comm_rank(MPI_COMM_WORLD, &number) != MPI_SUCCESS ||
+      MPI_Comm_size(MPI_COMM_WORLD, &count) != MPI_SUCCESS ||
+      MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+                          MPI_INFO_NULL, &host) != MPI_SUCCESS ||
+      MPI_Comm_size(host, &here) != MPI_SUCCESS ||
+      MPI_Comm_free(&host) != MPI_SUCCESS)
+    return 1;
+  limit = limitSeconds;
+  worldSize = count;
+  isOnSeveralHosts = here < count;
+  *rank = (unsigned)number;
+  *numRanks = (unsigned)count;
+  *ranksHere = (unsigned)here;
+  return 0;
+}
+
+/* An scclAllGatherFn. */
+int scclMpiAllGather(void *context, const void *mine, void *all, size_t bytes) {
+  MPI_Request request;
+  int isDone = 0;
+  double begin = MPI_Wtime();
+  (void)context;
+  if (isStuck ||
+      MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
+                     MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+    return 1;
+  while (!isDone) {
+    if (MPI_Test(&request, &isDone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+      return 1;
+    if (!isDone && limit > 0 && MPI_Wtime() - begin > limit) {
+      isStuck = 1;
+      return 1;
+    }
+    if (!isDone)
+      sched_yield();
+  }
+  return 0;
+}
+
+/* A transport for all of them. */
+scclResult scclMpiWorld(scclTransport *transport) {
+  return scclMpiTransport(MPI_COMM_WORLD, transport);
+}
+
+/* Where somebody has not come, MPI would wait for him, too. MPICH 4.0 over UCX
+ * and TCP may wait for ever in MPI_Finalize, in any program: a rank closes its
+ * connections and needs an answer of a peer that is further on in there and
+ * gives none. When all are done, processes may as well just end. */
+int scclMpiFinish(void) {
+#ifdef MPICH_VERSION
+  char nothing = 0, *all = isOnSeveralHosts ? malloc((size_t)worldSize) : NULL;
+  if (all && scclMpiAllGather(NULL, &nothing, all, 1) == 0) {
+    free(all);
+    return 0;
+  }
+#endif
+  if (isStuck)
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  return MPI_Finalize() != MPI_SUCCESS;
+}
