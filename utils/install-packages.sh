@@ -11,7 +11,7 @@ packages=(
   # synthesis engines, bounds and symmetry
   libz3-dev libcadical-dev coinor-libclp-dev coinor-libcbc-dev libbliss-dev libgmp-dev
   # machines from files and from the host
-  libpugixml-dev libjsoncpp-dev libhwloc-dev
+  libpugixml-dev libjsoncpp-dev libprotozero-dev libhwloc-dev
   # optional: ranks that mpirun starts, and what libsccl is compared with
   pkg-config openmpi-bin libopenmpi-dev mpich libmpich-dev
   # unit tests and benchmarks

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallLayout.h"
+#include "UsedLinks.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 
@@ -20,8 +21,7 @@ Error exchange::firstError(const Findings &findings) {
                std::to_string(first.place.column) + ": " + first.message};
 }
 
-/// The links that sends go over, of bandwidth 1.
-static Topology linksOf(const Schedule &schedule, unsigned ranks) {
+Topology exchange::usedLinks(const Schedule &schedule, unsigned ranks) {
   std::set<std::pair<unsigned, unsigned>> ends;
   for (const Step &step : schedule.steps)
     for (const Send &send : step.sends)
@@ -67,7 +67,7 @@ Result<FoundSchedule> exchange::scheduleOfCall(const CheckedCall &checked) {
                                          taskOf(checked.layout, *collective));
   if (!schedule)
     return Error{schedule.error()};
-  Topology topology = linksOf(*schedule, call.ranks);
+  Topology topology = usedLinks(*schedule, call.ranks);
   fitRounds(*schedule, topology);
   if (auto violation = checkSchedule(topology, *collective, *schedule))
     return Error{"as a schedule it is refused: " + violation->message};

@@ -7,7 +7,7 @@
 
 #include "sccl/Exchange/Msccl.h"
 
-#include <pugixml.hpp>
+#include "XmlPlaces.h"
 
 #include <algorithm>
 #include <array>
@@ -68,26 +68,13 @@ namespace {
 /// The elements of one file, from the outermost to steps.
 class Reader {
 public:
-  Reader(std::string_view text, Findings &findings) : findings(findings) {
-    for (size_t i = 0; i < text.size(); ++i)
-      if (text[i] == '\n')
-        newlines.push_back(i);
-  }
+  Reader(std::string_view text, Findings &findings)
+      : findings(findings), places(text) {}
   std::optional<MscclAlgorithm> read(std::string_view text);
 
 private:
-  Place placeAt(size_t offset) const {
-    auto before = std::ranges::lower_bound(newlines, offset);
-    size_t start = before == newlines.begin() ? 0 : *(before - 1) + 1;
-    return {uint32_t(before - newlines.begin() + 1),
-            uint32_t(offset - start + 1)};
-  }
-  Place placeOf(pugi::xml_node node) const {
-    // The offset is that of the name, after the bracket.
-    return placeAt(std::max<ptrdiff_t>(node.offset_debug() - 1, 0));
-  }
   void complain(pugi::xml_node node, std::string message) {
-    findings.add(placeOf(node), std::move(message));
+    findings.add(places.of(node), std::move(message));
   }
   std::string_view text(pugi::xml_node node, const char *name);
   int number(pugi::xml_node node, const char *name, int least, int most);
@@ -103,7 +90,7 @@ private:
   MscclGpu readGpu(pugi::xml_node node);
 
   Findings &findings;
-  std::vector<size_t> newlines;
+  const XmlPlaces places;
 };
 } // namespace
 
@@ -181,7 +168,7 @@ static constexpr int mostChunks = 32767;
 
 MscclStep Reader::readStep(pugi::xml_node node) {
   MscclStep step{};
-  step.place = placeOf(node);
+  step.place = places.of(node);
   std::string_view type = text(node, "type");
   if (auto known = parseName<MscclType>(typeNames, type))
     step.type = *known;
@@ -208,7 +195,7 @@ MscclStep Reader::readStep(pugi::xml_node node) {
 }
 
 MscclBlock Reader::readBlock(pugi::xml_node node) {
-  MscclBlock block{placeOf(node), 0, 0, 0, {}};
+  MscclBlock block{places.of(node), 0, 0, 0, {}};
   block.sendPeer = number(node, "send", -1, mostChunks);
   block.receivePeer = number(node, "recv", -1, mostChunks);
   block.channel = number(node, "chan", 0, mostChunks);
@@ -220,7 +207,7 @@ MscclBlock Reader::readBlock(pugi::xml_node node) {
 }
 
 MscclGpu Reader::readGpu(pugi::xml_node node) {
-  MscclGpu gpu{placeOf(node), 0, 0, 0, {}};
+  MscclGpu gpu{places.of(node), 0, 0, 0, {}};
   gpu.inputChunks = number(node, "i_chunks", 0, mostChunks);
   gpu.outputChunks = number(node, "o_chunks", 0, mostChunks);
   gpu.scratchChunks = number(node, "s_chunks", 0, mostChunks);
@@ -236,7 +223,7 @@ std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
   pugi::xml_parse_result parsed =
       document.load_buffer(text.data(), text.size());
   if (!parsed) {
-    findings.add(placeAt(std::min<size_t>(parsed.offset, text.size())),
+    findings.add(places.at(std::min<size_t>(parsed.offset, text.size())),
                  std::string("this is no XML: ") + parsed.description());
     return std::nullopt;
   }
@@ -246,7 +233,7 @@ std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
     return std::nullopt;
   }
   MscclAlgorithm result{};
-  result.place = placeOf(root);
+  result.place = places.of(root);
   result.name = root.attribute("name").value();
   result.collective = this->text(root, "coll");
   result.protocol = this->text(root, "proto");

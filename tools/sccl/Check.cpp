@@ -50,7 +50,7 @@ static int checkOther() {
 }
 
 int driver::checkMain() {
-  if (algorithmFormat(input))
+  if (isAlgorithmFile(input))
     return checkOther();
   if (std::string option = mscclFlags.findGiven(); !option.empty())
     return fail(option + " is for files of MSCCL, .xml and .json");

@@ -9,6 +9,9 @@
 
 #include "Driver.h"
 
+#include "sccl/Exchange/Forest.h"
+#include "sccl/Exchange/Teccl.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/WithColor.h"
 
@@ -87,12 +90,19 @@ std::string MscclFlags::findGiven() const {
   return "";
 }
 
-std::optional<AlgorithmFormat> driver::algorithmFormat(llvm::StringRef path) {
-  if (path.ends_with(".xml"))
-    return AlgorithmFormat::Msccl;
+bool driver::isAlgorithmFile(llvm::StringRef path) {
+  return path.ends_with(".xml") || path.ends_with(".json");
+}
+
+namespace {
+/// Formats of other tools that algorithms come in.
+enum class Format { Msccl, Mscclpp, Teccl, Forest };
+} // namespace
+
+static Format formatOf(llvm::StringRef path, llvm::StringRef text) {
   if (path.ends_with(".json"))
-    return AlgorithmFormat::Mscclpp;
-  return std::nullopt;
+    return isTeccl(text) ? Format::Teccl : Format::Mscclpp;
+  return isForest(text) ? Format::Forest : Format::Msccl;
 }
 
 static int refuse(llvm::StringRef path, const Findings &findings, bool json) {
@@ -179,14 +189,35 @@ static void accept(llvm::StringRef path, const MscclppPlan &plan,
                << verdict.mostBytes << " bytes\n";
 }
 
+static void accept(llvm::StringRef path, const FoundSchedule &found,
+                   bool json) {
+  llvm::StringRef collective = collectiveName(found.collective.kind());
+  size_t steps = found.schedule.steps.size();
+  if (json)
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"file", path},
+                        {"status", "accepted"},
+                        {"collective", collective},
+                        {"ranks", found.collective.numRanks()},
+                        {"chunks", found.collective.chunks()},
+                        {"steps", steps},
+                        {"sends", found.schedule.numSends()}})
+                 << '\n';
+  else
+    llvm::outs() << "schedule: accepted, " << collective << " on "
+                 << found.collective.numRanks() << " ranks, "
+                 << found.collective.chunks() << " chunks, " << steps
+                 << " steps, " << found.schedule.numSends() << " sends\n";
+}
+
 /// The text of a file. Prints an error and returns nothing if it cannot be read
-/// or has more than `most` bytes.
-static std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path,
-                                                    uint64_t most) {
+/// or is larger than any engine would read.
+static std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path) {
   auto fails = [](const llvm::Twine &message) {
     fail(message);
     return nullptr;
   };
+  uint64_t most = path.ends_with(".json") ? mostJsonBytes : mostXmlBytes;
   std::error_code error;
   uint64_t bytes = std::filesystem::file_size(path.str(), error);
   if (error)
@@ -200,29 +231,69 @@ static std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path,
   return std::move(*file);
 }
 
-/// What `parse` makes of a file. Prints what is wrong with it if it cannot.
+/// What `parse` makes of a text. Prints what is wrong with it if it cannot.
 template <typename T>
-static std::optional<T> readFile(llvm::StringRef path, uint64_t most, bool json,
-                                 std::optional<T> (*parse)(std::string_view,
-                                                           Findings &)) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readText(path, most);
-  if (!file)
-    return std::nullopt;
+static std::optional<T>
+parseWith(std::optional<T> (*parse)(std::string_view, Findings &),
+          llvm::StringRef path, llvm::StringRef text, bool json = false) {
   Findings findings;
-  std::optional<T> result = parse(file->getBuffer(), findings);
+  std::optional<T> result = parse(text, findings);
   if (!result)
     refuse(path, findings, json);
   return result;
 }
 
-std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path,
-                                                bool json) {
-  return readFile(path, mostXmlBytes, json, &parseMsccl);
+std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path) {
+  std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
+  return file ? parseWith(&parseMsccl, path, file->getBuffer()) : std::nullopt;
 }
 
-std::optional<MscclppPlan> driver::readMscclpp(llvm::StringRef path,
-                                               bool json) {
-  return readFile(path, mostJsonBytes, json, &parseMscclpp);
+/// Prints an error and returns true if an option was given that is for engines
+/// only.
+static bool hasEngineOption(const MscclFlags &flags) {
+  std::string option = flags.findGiven();
+  if (!option.empty())
+    fail(option + " is not for schedules of TE-CCL and ForestColl");
+  return !option.empty();
+}
+
+static std::optional<FoundSchedule> readPlain(llvm::StringRef path,
+                                              llvm::StringRef text,
+                                              const MscclFlags &flags,
+                                              bool json) {
+  if (hasEngineOption(flags))
+    return std::nullopt;
+  return parseWith(formatOf(path, text) == Format::Teccl ? &parseTeccl
+                                                         : &parseForest,
+                   path, text, json);
+}
+
+std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,
+                                                  const MscclFlags &flags) {
+  std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
+  if (!file)
+    return std::nullopt;
+  llvm::StringRef text = file->getBuffer();
+  Result<FoundSchedule> found = Error{};
+  if (Format format = formatOf(path, text); format == Format::Msccl) {
+    auto options = flags.read();
+    auto read = options ? parseWith(&parseMsccl, path, text) : std::nullopt;
+    if (!read)
+      return std::nullopt;
+    found = fromMsccl(*read, *options);
+  } else if (format == Format::Mscclpp) {
+    auto options = flags.readForMscclpp();
+    auto read = options ? parseWith(&parseMscclpp, path, text) : std::nullopt;
+    if (!read)
+      return std::nullopt;
+    found = fromMscclpp(*read, *options);
+  } else {
+    return readPlain(path, text, flags, /*json=*/false);
+  }
+  if (found)
+    return std::move(*found);
+  fail(path + ": " + found.error());
+  return std::nullopt;
 }
 
 template <typename T, typename Options, typename Verdict>
@@ -242,14 +313,26 @@ static int checkRead(llvm::StringRef path, const std::optional<T> &read,
 
 int driver::checkAlgorithm(llvm::StringRef path, const MscclFlags &flags,
                            bool json) {
-  if (algorithmFormat(path) == AlgorithmFormat::Mscclpp) {
-    std::optional<MscclppCheckOptions> options = flags.readForMscclpp();
-    return options ? checkRead(path, readMscclpp(path, json), *options, json,
-                               &checkMscclpp)
+  std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
+  if (!file)
+    return BadInput;
+  llvm::StringRef text = file->getBuffer();
+  Format format = formatOf(path, text);
+  if (format == Format::Mscclpp) {
+    auto options = flags.readForMscclpp();
+    return options ? checkRead(path, parseWith(&parseMscclpp, path, text, json),
+                               *options, json, &checkMscclpp)
                    : BadInput;
   }
-  std::optional<MscclCheckOptions> options = flags.read();
-  return options ? checkRead(path, readMsccl(path, json), *options, json,
-                             &checkMsccl)
-                 : BadInput;
+  if (format == Format::Msccl) {
+    auto options = flags.read();
+    return options ? checkRead(path, parseWith(&parseMsccl, path, text, json),
+                               *options, json, &checkMsccl)
+                   : BadInput;
+  }
+  std::optional<FoundSchedule> found = readPlain(path, text, flags, json);
+  if (!found)
+    return BadInput;
+  accept(path, *found, json);
+  return Done;
 }

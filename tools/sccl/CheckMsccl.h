@@ -36,22 +36,20 @@ private:
   llvm::cl::opt<unsigned> inFlight;
 };
 
-/// Formats of other tools that algorithms come in.
-enum class AlgorithmFormat {
-  Msccl,   ///< .xml
-  Mscclpp, ///< .json
-};
-/// The format of `path`, by its name; nothing if it is none of another tool.
-std::optional<AlgorithmFormat> algorithmFormat(llvm::StringRef path);
+/// True if `path` is called like an algorithm of another tool: .xml or .json.
+bool isAlgorithmFile(llvm::StringRef path);
 
-/// Read one. Print an error and return nothing if they cannot.
-std::optional<exchange::MscclAlgorithm> readMsccl(llvm::StringRef path,
-                                                  bool json = false);
-std::optional<exchange::MscclppPlan> readMscclpp(llvm::StringRef path,
-                                                 bool json = false);
+/// Reads an algorithm of MSCCL. Prints an error and returns nothing if it
+/// cannot.
+std::optional<exchange::MscclAlgorithm> readMsccl(llvm::StringRef path);
 
-/// Checks a file of one of the formats, prints what it is or all that is wrong
-/// with it, and returns the exit code.
+/// The schedule that a file of another tool follows, whatever tool that is.
+/// Prints an error and returns nothing if there is none.
+std::optional<exchange::FoundSchedule> readSchedule(llvm::StringRef path,
+                                                    const MscclFlags &flags);
+
+/// Checks a file of another tool, prints what it is or all that is wrong with
+/// it, and returns the exit code.
 int checkAlgorithm(llvm::StringRef path, const MscclFlags &flags, bool json);
 
 } // namespace sccl::driver

@@ -14,6 +14,8 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Exchange/Chakra.h"
+#include "sccl/Exchange/NcclGraph.h"
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -26,7 +28,8 @@ static cl::opt<std::string> input(cl::Positional,
                                   cl::desc("IN.mlir|IN.xml|IN.json"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string> output(cl::Positional,
-                                   cl::desc("OUT.mlir|OUT.xml|OUT.json"),
+                                   cl::desc("OUT.mlir|OUT.xml|OUT.json|"
+                                            "OUT.graph.xml|OUT.et"),
                                    cl::Required, cl::sub(command));
 static MscclFlags mscclFlags(command);
 static cl::opt<std::string>
@@ -48,6 +51,13 @@ static cl::opt<unsigned>
                          "others go through ports (default: all do)"),
                 cl::init(0), cl::sub(command));
 
+static cl::opt<std::string> bytes("bytes",
+                                  cl::desc("Of an .et: bytes of a send buffer"),
+                                  cl::init("1MiB"), cl::sub(command));
+static cl::opt<double> ringSpeed("ring-gbs",
+                                 cl::desc("Of a .graph.xml: GB/s of a ring"),
+                                 cl::init(20), cl::sub(command));
+
 bool driver::convertChosen() { return bool(command); }
 
 /// Prints an error and returns nothing if an option is wrong.
@@ -59,6 +69,11 @@ static std::optional<std::pair<uint64_t, uint64_t>> readSizes() {
   fail("--min-bytes and --max-bytes must be sizes, such as 64KiB");
   return std::nullopt;
 }
+
+static bool isGraphFile(llvm::StringRef path) {
+  return path.ends_with(".graph.xml");
+}
+static bool isTraceFile(llvm::StringRef path) { return path.ends_with(".et"); }
 
 static std::optional<exchange::MscclppExportOptions>
 readPlanOptions(llvm::StringRef name) {
@@ -81,11 +96,12 @@ readPlanOptions(llvm::StringRef name) {
 }
 
 /// The schedule of the input as text in the format of the output.
-static Result<std::string> exportText(coll::ScheduleOp op,
+static Result<std::string> exportText(const std::string &name,
+                                      const Schedule &schedule,
                                       const Collective &collective) {
-  Schedule schedule = coll::importSchedule(op);
-  std::string name = op.getSymName().str();
-  if (algorithmFormat(output) == AlgorithmFormat::Mscclpp) {
+  if (isGraphFile(output))
+    return exchange::toNcclGraph(collective, schedule, ringSpeed);
+  if (llvm::StringRef(output).ends_with(".json")) {
     auto options = readPlanOptions(name);
     if (!options)
       return Error{"no plan was made"};
@@ -106,6 +122,24 @@ static Result<std::string> exportText(coll::ScheduleOp op,
   return exchange::printMsccl(*algorithm);
 }
 
+/// A file for each rank, "OUT.3.et".
+static int exportTraces(coll::ScheduleOp op, const Schedule &schedule,
+                        const Collective &collective) {
+  std::optional<uint64_t> size = parseBytes(bytes.getValue());
+  if (!size)
+    return fail("--bytes must be a size, such as 64KiB");
+  auto traces = exchange::toChakra(collective, schedule, *size);
+  if (!traces) {
+    op.emitError(traces.error());
+    return BadInput;
+  }
+  std::string prefix = llvm::StringRef(output).drop_back(2).str();
+  for (size_t rank = 0; rank < traces->size(); ++rank)
+    if (!writeFile(prefix + std::to_string(rank) + ".et", (*traces)[rank]))
+      return BadInput;
+  return Done;
+}
+
 static int exportSchedule() {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
@@ -120,7 +154,11 @@ static int exportSchedule() {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem))
     return BadInput;
-  Result<std::string> text = exportText(op, problem->collective);
+  Schedule schedule = coll::importSchedule(op);
+  if (isTraceFile(output))
+    return exportTraces(op, schedule, problem->collective);
+  Result<std::string> text =
+      exportText(op.getSymName().str(), schedule, problem->collective);
   if (!text) {
     op.emitError(text.error());
     return BadInput;
@@ -128,9 +166,11 @@ static int exportSchedule() {
   return writeFile(output, *text) ? Done : BadInput;
 }
 
-static int writeSchedule(Result<exchange::FoundSchedule> found) {
+static int importSchedule() {
+  std::optional<exchange::FoundSchedule> found =
+      readSchedule(input, mscclFlags);
   if (!found)
-    return fail(input + ": " + found.error());
+    return BadInput;
   Result<Instance> instance =
       Instance::make(std::move(found->topology), std::move(found->collective),
                      found->schedule.steps.size(), found->schedule.rounds());
@@ -138,25 +178,6 @@ static int writeSchedule(Result<exchange::FoundSchedule> found) {
     return fail(input + ": " + instance.error());
   return writeFile(output, scheduleText(*instance, found->schedule)) ? Done
                                                                      : BadInput;
-}
-
-static int importAlgorithm() {
-  std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
-  if (!options)
-    return BadInput;
-  std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
-  return algorithm ? writeSchedule(exchange::fromMsccl(*algorithm, *options))
-                   : BadInput;
-}
-
-static int importPlan() {
-  std::optional<exchange::MscclppCheckOptions> options =
-      mscclFlags.readForMscclpp();
-  if (!options)
-    return BadInput;
-  std::optional<exchange::MscclppPlan> plan = readMscclpp(input);
-  return plan ? writeSchedule(exchange::fromMscclpp(*plan, *options))
-              : BadInput;
 }
 
 /// An algorithm of MSCCL as a plan of MSCCL++.
@@ -178,15 +199,12 @@ static int rewriteAlgorithm() {
 
 int driver::convertMain() {
   auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
-  std::optional<AlgorithmFormat> from = algorithmFormat(input),
-                                 to = algorithmFormat(output);
-  if (isModule(input) && to)
+  if (isModule(input) && (isAlgorithmFile(output) || isTraceFile(output)))
     return exportSchedule();
-  if (from == AlgorithmFormat::Msccl && isModule(output))
-    return importAlgorithm();
-  if (from == AlgorithmFormat::Mscclpp && isModule(output))
-    return importPlan();
-  if (from == AlgorithmFormat::Msccl && to == AlgorithmFormat::Mscclpp)
+  if (isAlgorithmFile(input) && isModule(output))
+    return importSchedule();
+  if (llvm::StringRef(input).ends_with(".xml") &&
+      llvm::StringRef(output).ends_with(".json"))
     return rewriteAlgorithm();
   return fail("expected a schedule in .mlir and an algorithm in .xml or .json");
 }
