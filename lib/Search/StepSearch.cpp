@@ -16,6 +16,16 @@
 
 using namespace sccl;
 
+/// The most chunks that a link passes in a round.
+static unsigned mostPerRound(const Topology &topology) {
+  std::vector<unsigned> least(topology.links().size(), ~0u);
+  for (const BandwidthLimit &limit : topology.limits())
+    for (unsigned link : limit.links)
+      least[link] = std::min(least[link], limit.bandwidth);
+  std::erase(least, ~0u);
+  return least.empty() ? 1 : std::ranges::max(least);
+}
+
 FrontierProblem::FrontierProblem(const Topology &topology,
                                  const CollectiveFamily &family,
                                  const FrontierOptions &options,
@@ -25,7 +35,7 @@ FrontierProblem::FrontierProblem(const Topology &topology,
       // The paper counts rounds, so that its k means something for the
       // bandwidths as they are.
       scale(options.k ? 1 : commonBandwidth(topology)),
-      reduced(dividedBy(topology, scale)),
+      reduced(dividedBy(topology, scale)), perRound(mostPerRound(reduced)),
       deadline(SearchLimits{.timeoutSeconds = options.timeoutSeconds,
                             .interrupt = options.solver.interrupt}) {}
 
@@ -39,6 +49,14 @@ bool FrontierProblem::wantsTrees() const {
   bool isExchange = family.isPlain() && family.kind == CollectiveKind::AllToAll;
   return isWanted && !options.k && !isExchange &&
          (packsAllRanks() || MulticastSynthesis::takes(smallest));
+}
+
+unsigned FrontierProblem::mostChunks() const {
+  if (options.maxChunksIsFirm)
+    return options.maxChunks;
+  uint64_t factor = std::max(perRound / usualPerRound, 1u);
+  return std::min<uint64_t>(options.maxChunks * factor,
+                            FrontierOptions::maxMaxChunks);
 }
 
 std::optional<Implementation>
@@ -81,7 +99,7 @@ unsigned StepSearch::sizeOf(unsigned chunks) const {
 /// unit of the bandwidths.
 std::vector<unsigned> StepSearch::chunkCounts() const {
   unsigned unit = problem().unit();
-  unsigned most = std::max(problem().options.maxChunks, unit);
+  unsigned most = std::max(problem().mostChunks(), unit);
   std::vector<unsigned> counts;
   for (unsigned count = unit; count <= most; count += unit) {
     counts.push_back(count);
@@ -270,8 +288,8 @@ StepSearch::Point StepSearch::fromTrees() {
     problem().options.watch({steps});
   unsigned scale = problem().scale;
   // Like compositions, what meets the bound may have more chunks.
-  unsigned maxChunks = problem().options.maxChunks;
-  unsigned maxExact = problem().hasManyRanks()
+  unsigned maxChunks = problem().mostChunks();
+  unsigned maxExact = problem().asksTreesFirst()
                           ? FrontierOptions::maxMaxChunks / scale
                           : maxChunks;
   // An all_reduce has some for each rank.
@@ -377,8 +395,8 @@ bool StepSearch::isSpent(uint64_t limit) {
 
 StepSearch::Point StepSearch::glance(std::optional<Rational> known) {
   best = known;
-  Point found = problem().hasManyRanks() ? fromTrees() : std::nullopt;
-  hasGlance = found.has_value();
+  Point found = problem().asksTreesFirst() ? fromTrees() : std::nullopt;
+  hasGlance = found && problem().hasManyRanks();
   return found;
 }
 

@@ -46,6 +46,13 @@ struct FrontierProblem {
   bool wantsTrees() const;
   /// More than where searches for one C and R are quick.
   bool hasManyRanks() const { return topology.numRanks() > 8; }
+  /// Whether trees answer long before such searches do: many ranks, or many
+  /// chunks in a round, whose number is hard to guess.
+  bool asksTreesFirst() const {
+    return hasManyRanks() || perRound > usualPerRound;
+  }
+  /// The largest C to try.
+  unsigned mostChunks() const;
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -54,6 +61,10 @@ struct FrontierProblem {
   /// All bandwidths are multiples of this, and `reduced` has 1/`scale` of each.
   const unsigned scale;
   const Topology reduced;
+  /// The most chunks that a link of `reduced` passes in a round, and how many
+  /// do usually.
+  const unsigned perRound;
+  static constexpr unsigned usualPerRound = 16;
   const Deadline deadline; ///< the user's limits
 
 private:

@@ -56,8 +56,9 @@ static cl::opt<unsigned> maxSteps("max-steps",
                                   cl::init(8), cl::sub(command));
 static cl::opt<unsigned>
     maxChunks("max-chunks",
-              cl::desc("Largest C asked for (default: 96), in the unit that "
-                       "all bandwidths are multiples of"),
+              cl::desc("Largest C asked for (default: 96, more where links "
+                       "pass more than 16 chunks in a round), in the unit "
+                       "that all bandwidths are multiples of"),
               cl::init(96), cl::sub(command));
 static cl::opt<unsigned> k("k",
                            cl::desc("Only R <= S + k: the paper's procedure"),
@@ -445,6 +446,7 @@ static std::optional<FrontierOptions> frontierOptions() {
   FrontierOptions options;
   options.maxSteps = maxSteps;
   options.maxChunks = maxChunks;
+  options.maxChunksIsFirm = maxChunks.getNumOccurrences() > 0;
   if (k.getNumOccurrences())
     options.k = k;
   options.jobs = jobs;

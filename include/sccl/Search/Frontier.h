@@ -46,6 +46,10 @@ struct FrontierOptions {
   /// Compositions of what was found, and trees that meet the bound on more than
   /// 8 ranks, may have up to `maxMaxChunks`.
   unsigned maxChunks = 96;
+  /// Never more than that. Else C may also be larger where a link passes more
+  /// than 16 chunks in a round, by as much: few chunks would leave most of a
+  /// round unused.
+  bool maxChunksIsFirm = false;
   /// If given, the paper's procedure (section 3.5, algorithm 1): only schedules
   /// with R <= S + k, and Pareto-optimality among them.
   std::optional<unsigned> k;
