@@ -1,13 +1,15 @@
-//===- sccl-translate.cpp - From schedules to device code -----------------===//
+//===- sccl-translate.cpp - Schedules to and from other formats -----------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Formats.h"
+
 #include "sccl/Codegen/Target.h"
-#include "sccl/Pipelines/TextLimits.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/TextLimits.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -23,10 +25,9 @@ static llvm::cl::opt<unsigned>
     blocks("blocks-per-link", llvm::cl::desc("Thread blocks for each link"),
            llvm::cl::init(1));
 
-/// Parses and verifies the input; nothing after an error.
-static mlir::OwningOpRef<mlir::ModuleOp>
-parseInput(const std::shared_ptr<llvm::SourceMgr> &source,
-           mlir::MLIRContext *context) {
+mlir::OwningOpRef<mlir::ModuleOp>
+sccl::translate::parseInput(const std::shared_ptr<llvm::SourceMgr> &source,
+                            mlir::MLIRContext *context) {
   const llvm::MemoryBuffer *buffer =
       source->getMemoryBuffer(source->getMainFileID());
   if (!sccl::checkText(*buffer))
@@ -46,7 +47,8 @@ static void registerOutput(llvm::StringRef name, llvm::StringRef description,
       name, description,
       [kind, fallback](const std::shared_ptr<llvm::SourceMgr> &source,
                        llvm::raw_ostream &stream, mlir::MLIRContext *context) {
-        mlir::OwningOpRef<mlir::ModuleOp> module = parseInput(source, context);
+        mlir::OwningOpRef<mlir::ModuleOp> module =
+            sccl::translate::parseInput(source, context);
         if (!module)
           return mlir::failure();
         sccl::Result<sccl::Chip> target =
@@ -71,5 +73,6 @@ int main(int argc, char **argv) {
   registerOutput("coll-to-fatbin", "Schedule to fatbin", Fatbin, "sm_90");
   registerOutput("coll-to-gcn", "Schedule to GCN assembly", GCN, "gfx942");
   registerOutput("coll-to-hsaco", "Schedule to HSACO", HSACO, "gfx942");
+  sccl::translate::registerFormats();
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "sccl translator\n"));
 }
