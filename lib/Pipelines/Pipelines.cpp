@@ -157,6 +157,13 @@ void sccl::addHostConversion(OpPassManager &manager,
   addKernelToHost(manager, options);
 }
 
+void sccl::addMessageConversion(OpPassManager &manager,
+                                const LoweringOptions &options) {
+  manager.addPass(coll::createConvertCollToMPI(
+      {.element = options.element, .reduction = options.reduction}));
+  addUpstream(manager, "canonicalize,cse");
+}
+
 LogicalResult sccl::runPasses(ModuleOp module,
                               function_ref<void(OpPassManager &)> add) {
   PassManager manager(module.getContext());
@@ -258,6 +265,11 @@ void sccl::registerPipelines() {
   registerPipeline("sccl-to-host", "Schedules to functions for this machine",
                    [](OpPassManager &manager, const PipelineOptions &options) {
                      addHostConversion(manager, options.lowering());
+                     return Nothing();
+                   });
+  registerPipeline("sccl-to-mpi", "Schedules to messages of MPI",
+                   [](OpPassManager &manager, const PipelineOptions &options) {
+                     addMessageConversion(manager, options.lowering());
                      return Nothing();
                    });
 }

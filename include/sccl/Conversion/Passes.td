@@ -66,6 +66,36 @@ def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertCollToMPI : Pass<"convert-coll-to-mpi", "::mlir::ModuleOp"> {
+  let summary = "Convert programs to messages of MPI";
+  let description = [{
+    Turns each `coll.program @p` into a function `@p_rankN` for each rank, in
+    which transfers between ranks are `mpi.isend` and `mpi.irecv`: receives that
+    wait for nothing come first, and each request is waited for where what it
+    brings, or the memory that it reads, is needed. Reductions are loops. Signals
+    and waits have no use any more.
+
+    The arguments are the input, the output and the scratch memory of the rank,
+    and the number of elements of a chunk; all chunks have as many. Ranks are those
+    of `MPI_COMM_WORLD`.
+
+    This shows what ranks say to each other, and is for passes of MLIR; LLVM 22
+    does not lower `mpi.isend`. Plans for the target `mpi` have the same
+    messages as tables that libsccl executes, see docs/Rationale/Messages.md.
+
+    Expects programs with signals and waits, or barriers, and fails on schedules.
+    After this pass no op of the coll dialect remains.
+
+    Example: test/Conversion/CollToMPI/convert-coll-to-mpi.mlir.
+  }];
+  let options = [Lowering_element, Lowering_reduction];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::mpi::MPIDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def TabulateKernels : Pass<"collk-tabulate", "::mlir::ModuleOp"> {
   let summary = "Turn kernels of ranks into tables and one kernel for all";
   let description = [{

@@ -78,6 +78,11 @@ void addGPUConversion(mlir::OpPassManager &manager,
 void addHostConversion(mlir::OpPassManager &manager,
                        const LoweringOptions &options);
 
+/// Appends what makes functions of programs whose ranks exchange messages of
+/// MPI, in MLIR's mpi dialect.
+void addMessageConversion(mlir::OpPassManager &manager,
+                          const LoweringOptions &options);
+
 /// Appends the passes of MLIR that `text` names: their headers take half a
 /// minute to compile. Ends the process if they are not registered.
 void addUpstream(mlir::OpPassManager &manager, const llvm::Twine &text);
@@ -89,7 +94,8 @@ llvm::LogicalResult
 runPasses(mlir::ModuleOp module,
           llvm::function_ref<void(mlir::OpPassManager &)> add);
 
-/// Registers sccl-lower, sccl-to-nvvm, sccl-to-rocdl and sccl-to-host by name.
+/// Registers sccl-lower, sccl-to-nvvm, sccl-to-rocdl, sccl-to-host and
+/// sccl-to-mpi by name.
 void registerPipelines();
 
 /// Registers the passes that the pipelines use, sccl's and MLIR's.
