@@ -30,7 +30,7 @@ struct Intake {
 };
 
 /// What a rank receives, per step - 1 and per in-link.
-using IntakePlan = std::vector<std::vector<std::vector<Intake>>>;
+using IntakeTable = std::vector<std::vector<std::vector<Intake>>>;
 
 class MatchingRun {
 public:
@@ -43,8 +43,8 @@ public:
   Outcome answer();
 
 private:
-  bool planAll();
-  bool planIntake(unsigned rank);
+  bool findAllIntakes();
+  bool findIntakes(unsigned rank);
   bool matchStep(unsigned rank, unsigned step,
                  const std::vector<unsigned> &sources);
   bool findLeastRounds(FlowNetwork &network, unsigned rank, unsigned step,
@@ -53,7 +53,7 @@ private:
   Schedule emit() const;
   std::vector<Send> emitStep(unsigned step,
                              const std::vector<unsigned> &linkOrder,
-                             const std::vector<unsigned> &planLink) const;
+                             const std::vector<unsigned> &intakeLink) const;
 
   const Instance &instance;
   const Topology &topology;
@@ -63,16 +63,16 @@ private:
   const Topology backwards = instance.topology.reversed();
 
   std::vector<unsigned> rounds;  // per step - 1: the least that all ranks need
-  std::vector<IntakePlan> plans; // of one rank of each orbit
-  /// Where the plan of a rank comes from: the representative of its orbit, and
+  std::vector<IntakeTable> tables; // of one rank of each orbit
+  /// Where the table of a rank comes from: the representative of its orbit, and
   /// a renumbering that takes the representative there.
   struct Place {
-    unsigned plan;
+    unsigned table;
     unsigned representative;
     Permutation image; // empty: not placed yet
   };
   std::vector<Place> places;
-  // Of the rank being planned, per in-link: distances to the link's source.
+  // Of the rank in hand, per in-link: distances to the link's source.
   std::vector<std::vector<unsigned>> toNeighbour;
 };
 } // namespace
@@ -81,8 +81,8 @@ private:
 // One rank
 //===----------------------------------------------------------------------===//
 
-/// Appends the plan of `rank`. Returns false if R or the time is not enough.
-bool MatchingRun::planIntake(unsigned rank) {
+/// Appends the table of `rank`. Returns false if R or the time is not enough.
+bool MatchingRun::findIntakes(unsigned rank) {
   std::vector<unsigned> distance = backwards.distancesFrom(rank);
   std::vector<std::vector<unsigned>> sources; // per distance - 1
   for (unsigned source = 0; source < topology.numRanks(); ++source) {
@@ -100,7 +100,7 @@ bool MatchingRun::planIntake(unsigned rank) {
     for (unsigned link : topology.inLinks(rank))
       toNeighbour.push_back(
           backwards.distancesFrom(topology.links()[link].src));
-  plans.emplace_back();
+  tables.emplace_back();
   for (unsigned step = 1; step <= sources.size(); ++step)
     if (deadline.expired() || !matchStep(rank, step, sources[step - 1]))
       return false;
@@ -133,14 +133,14 @@ bool MatchingRun::matchStep(unsigned rank, unsigned step,
   }
   if (!findLeastRounds(network, rank, step, sources.size()))
     return false;
-  auto &plan = plans.back().emplace_back(inLinks.size());
+  auto &table = tables.back().emplace_back(inLinks.size());
   unsigned next = 0; // chunk of the source; choices are sorted by source
   for (size_t i = 0; i < choices.size(); ++i) {
     if (i == 0 || choices[i].source != choices[i - 1].source)
       next = 0;
     unsigned count = static_cast<unsigned>(network.flow(choices[i].arc));
     if (count > 0)
-      plan[choices[i].inLink].push_back({choices[i].source, next, count});
+      table[choices[i].inLink].push_back({choices[i].source, next, count});
     next += count;
   }
   return true;
@@ -178,14 +178,14 @@ bool MatchingRun::findLeastRounds(FlowNetwork &network, unsigned rank,
 // All ranks
 //===----------------------------------------------------------------------===//
 
-/// Gives every rank of the orbit of `first` the plan made last.
+/// Gives every rank of the orbit of `first` the table made last.
 void MatchingRun::placeOrbit(const std::vector<Permutation> &generators,
                              unsigned first) {
-  unsigned plan = static_cast<unsigned>(plans.size() - 1);
+  unsigned table = static_cast<unsigned>(tables.size() - 1);
   Permutation identity(topology.numRanks());
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
     identity[rank] = rank;
-  places[first] = {plan, first, std::move(identity)};
+  places[first] = {table, first, std::move(identity)};
   std::vector<unsigned> queue = {first};
   for (size_t head = 0; head < queue.size(); ++head)
     for (const Permutation &generator : generators) {
@@ -195,17 +195,17 @@ void MatchingRun::placeOrbit(const std::vector<Permutation> &generators,
       Permutation image = places[queue[head]].image;
       for (unsigned &rank : image)
         rank = generator[rank];
-      places[to] = {plan, first, std::move(image)};
+      places[to] = {table, first, std::move(image)};
       queue.push_back(to);
     }
 }
 
-bool MatchingRun::planAll() {
+bool MatchingRun::findAllIntakes() {
   std::vector<Permutation> generators = automorphismGenerators(topology);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
     if (!places[rank].image.empty())
       continue;
-    if (!planIntake(rank))
+    if (!findIntakes(rank))
       return false;
     placeOrbit(generators, rank);
   }
@@ -220,13 +220,13 @@ bool MatchingRun::planAll() {
 /// chunk has its range. Millions of sends leave no time to sort.
 std::vector<Send>
 MatchingRun::emitStep(unsigned step, const std::vector<unsigned> &linkOrder,
-                      const std::vector<unsigned> &planLink) const {
+                      const std::vector<unsigned> &intakeLink) const {
   auto forEachIntake = [&](auto visit) {
     for (unsigned link : linkOrder) {
       const Link &ends = topology.links()[link];
       const Place &place = places[ends.dst];
-      if (const IntakePlan &plan = plans[place.plan]; step <= plan.size())
-        for (const Intake &intake : plan[step - 1][planLink[link]])
+      if (const IntakeTable &table = tables[place.table]; step <= table.size())
+        for (const Intake &intake : table[step - 1][intakeLink[link]])
           visit(ends, place.image[intake.source] * chunks + intake.first,
                 intake.count);
     }
@@ -248,13 +248,13 @@ MatchingRun::emitStep(unsigned step, const std::vector<unsigned> &linkOrder,
 
 Schedule MatchingRun::emit() const {
   const std::vector<Link> &links = topology.links();
-  std::vector<unsigned> linkOrder(links.size()), planLink(links.size());
+  std::vector<unsigned> linkOrder(links.size()), intakeLink(links.size());
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
     const Place &place = places[rank];
     const std::vector<unsigned> &inLinks =
         topology.inLinks(place.representative);
     for (unsigned i = 0; i < inLinks.size(); ++i)
-      planLink[*topology.findLink(place.image[links[inLinks[i]].src], rank)] =
+      intakeLink[*topology.findLink(place.image[links[inLinks[i]].src], rank)] =
           i;
   }
   for (unsigned link = 0; link < links.size(); ++link)
@@ -266,7 +266,7 @@ Schedule MatchingRun::emit() const {
   Schedule schedule;
   for (unsigned step = 1; step <= rounds.size(); ++step)
     schedule.steps.push_back(
-        {rounds[step - 1], emitStep(step, linkOrder, planLink)});
+        {rounds[step - 1], emitStep(step, linkOrder, intakeLink)});
   return schedule;
 }
 
@@ -277,13 +277,13 @@ Outcome MatchingRun::answer() {
     return Unknown{"out of memory (limit " + std::to_string(memoryMiB) +
                    " MiB): the schedule needs " + std::to_string(bytes >> 20) +
                    " MiB"};
-  bool planned = planAll();
+  bool found = findAllIntakes();
   if (deadline.expired())
     return gaveUp(deadline);
   uint64_t total = 0;
   for (unsigned count : rounds)
     total += count;
-  if (!planned || total > instance.rounds)
+  if (!found || total > instance.rounds)
     return Unknown{"breadth-first order needs more than " +
                    std::to_string(instance.rounds) + " rounds"};
   if (rounds.size() > instance.steps)
