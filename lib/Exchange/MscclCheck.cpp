@@ -42,7 +42,7 @@ std::optional<MscclChecked> exchange::runMsccl(const MscclAlgorithm &algorithm,
     return std::nullopt;
   MscclVerdict verdict = countParts(algorithm, dialect, *kind);
   // A file that says nothing is for what it does not exclude.
-  verdict.inPlace = algorithm.inPlace.value_or(false);
+  verdict.inPlace = algorithm.inPlace.value_or(algorithm.outOfPlace == false);
   verdict.outOfPlace = algorithm.outOfPlace.value_or(!verdict.inPlace);
   std::vector<Place> places;
   for (const MscclGpu &gpu : algorithm.gpus)

@@ -351,6 +351,14 @@ TEST(Msccl, References) {
                        "a nop that waits must be before a step that waits"));
 }
 
+TEST(Msccl, FilesThatSayOnlyWhatTheyAreNotFor) {
+  std::string text = makeRing(4).str();
+  text.erase(text.find(" inplace=\"1\""), 12);
+  EXPECT_EQ(verdictOn(text), "");
+  text.replace(text.find("coll=\"allreduce\""), 16, "coll=\"allgather\"");
+  EXPECT_NE(verdictOn(text), "");
+}
+
 TEST(Msccl, WhatIsNoFile) {
   EXPECT_TRUE(contains(verdictOn(std::string("")), "this is no XML"));
   EXPECT_TRUE(contains(verdictOn(std::string("<algo><gpu")), "this is no XML"));
