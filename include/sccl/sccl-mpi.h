@@ -34,6 +34,15 @@ extern "C" {
 SCCL_API scclResult scclCommInitMPI(MPI_Comm comm, const scclConfig *config,
                                     scclComm *result);
 
+/**
+ * Collective; the last thing that a process does with MPI. Returns 0, or 1 if
+ * MPI reports an error. MPI_Finalize, but for MPICH with several hosts: 4.0 may
+ * wait there for ever over UCX and TCP, in any program. With one rank on each
+ * host it is left out; else a handler of SIGALRM ends the process with `code`
+ * after 5 s, which mpirun may report as an error.
+ */
+SCCL_API int scclFinalizeMPI(int code);
+
 #ifdef __cplusplus
 }
 #endif

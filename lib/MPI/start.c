@@ -21,10 +21,10 @@ SCCL_API int scclMpiStart(unsigned *rank, unsigned *numRanks,
 SCCL_API int scclMpiAllGather(void *context, const void *mine, void *all,
                               size_t bytes);
 SCCL_API scclResult scclMpiWorld(scclTransport *transport);
-SCCL_API int scclMpiFinish(void);
+SCCL_API int scclMpiFinish(int code);
 
 static double limit; /* seconds to wait for others; 0: no limit */
-static int worldSize, isOnSeveralHosts;
+static int worldSize;
 static int isStuck; /* somebody has not come */
 
 /* Joins the ranks; `ranksHere` of them are on this host. All-gathers wait no
@@ -43,7 +43,6 @@ int scclMpiStart(unsigned *rank, unsigned *numRanks, unsigned *ranksHere,
     return 1;
   limit = limitSeconds;
   worldSize = count;
-  isOnSeveralHosts = here < count;
   *rank = (unsigned)number;
   *numRanks = (unsigned)count;
   *ranksHere = (unsigned)here;
@@ -78,19 +77,13 @@ scclResult scclMpiWorld(scclTransport *transport) {
   return scclMpiTransport(MPI_COMM_WORLD, transport);
 }
 
-/* Where somebody has not come, MPI would wait for him, too. MPICH 4.0 over UCX
- * and TCP may wait for ever in MPI_Finalize, in any program: a rank closes its
- * connections and needs an answer of a peer that is further on in there and
- * gives none. When all are done, processes may as well just end. */
-int scclMpiFinish(void) {
-#ifdef MPICH_VERSION
-  char nothing = 0, *all = isOnSeveralHosts ? malloc((size_t)worldSize) : NULL;
-  if (all && scclMpiAllGather(NULL, &nothing, all, 1) == 0) {
-    free(all);
-    return 0;
-  }
-#endif
+/* Where somebody has not come, MPI would wait for him, too. */
+int scclMpiFinish(int code) {
+  char nothing = 0, *all = malloc((size_t)worldSize);
+  if (!isStuck && all)
+    (void)scclMpiAllGather(NULL, &nothing, all, 1);
+  free(all);
   if (isStuck)
     MPI_Abort(MPI_COMM_WORLD, 1);
-  return MPI_Finalize() != MPI_SUCCESS;
+  return scclFinalizeMPI(code);
 }

@@ -402,7 +402,7 @@ static int runMPI(unsigned numRanks, RanksAs kind,
                    dlerror() + "; build sccl with lib" + ranksAsName(*starter) +
                    "-dev");
   using Start = int (*)(unsigned *, unsigned *, unsigned *, double);
-  using Finish = int (*)();
+  using Finish = int (*)(int);
   auto start = reinterpret_cast<Start>(dlsym(library, "scclMpiStart"));
   auto finish = reinterpret_cast<Finish>(dlsym(library, "scclMpiFinish"));
   auto allGather =
@@ -420,7 +420,7 @@ static int runMPI(unsigned numRanks, RanksAs kind,
                     " ranks, the plan is for " + llvm::Twine(numRanks));
   llvm::outs().flush();
   llvm::errs().flush();
-  return finish() == 0 ? result : std::max(result, 1);
+  return finish(result) == 0 ? result : std::max(result, 1);
 }
 
 std::optional<RanksAs> sccl::startedBy() {

@@ -28,7 +28,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MPI_LIBRARY, SCCL_REGISTERED, SCCL_ANY, NUM_WAYS };
 
@@ -245,15 +244,7 @@ static size_t numberAt(int argc, char **argv, int index, size_t otherwise) {
 static void finish(struct Bench *bench) {
   require(scclCommDestroy(bench->comm));
   require(scclPlanDestroy(bench->plan));
-#ifdef MPICH_VERSION
-  /* Over UCX and TCP, MPI_Finalize of MPICH 4.0 may wait for ever. */
-  if (bench->usesMessages) {
-    fflush(NULL);
-    MPI_Barrier(MPI_COMM_WORLD);
-    _exit(0);
-  }
-#endif
-  MPI_Finalize();
+  scclFinalizeMPI(0);
 }
 
 int main(int argc, char **argv) {
