@@ -8,6 +8,7 @@
 #include "CheapTrees.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 using namespace sccl;
@@ -177,37 +178,91 @@ bool TreeSearch::moveOne(Arrivals &arrivals) const {
   return helped;
 }
 
+/// Those that `a` and `b` are, and that may get the chunk from either.
+static std::vector<unsigned> joined(const std::vector<unsigned> &a,
+                                    const std::vector<unsigned> &b) {
+  std::vector<unsigned> result;
+  std::ranges::set_union(a, b, std::back_inserter(result));
+  return result;
+}
+
+/// What `cell` costs, for each pair of steps of two other cells: that depends
+/// on which of these have the chunk before it.
+TreeSearch::PairCost TreeSearch::costBeside(unsigned cell, unsigned a,
+                                            unsigned b,
+                                            const Arrivals &arrivals) const {
+  unsigned arrival = arrivals[cell];
+  PairCost cost{arrival, {}};
+  if (arrival == 0)
+    return cost;
+  double without = outOfReach, overA = outOfReach, overB = outOfReach;
+  for (unsigned edge : graph.into(cell)) {
+    const CellGraph::Edge &e = graph.edges()[edge];
+    double &least = e.from == a ? overA : e.from == b ? overB : without;
+    if (e.from == a || e.from == b || arrivals[e.from] < arrival)
+      least = std::min(least, prices->at(e.linkClass, arrival));
+  }
+  double size = graph.sizeOf(cell);
+  cost.values[0][0] = size * without;
+  cost.values[1][0] = size * std::min(without, overA);
+  cost.values[0][1] = size * std::min(without, overB);
+  cost.values[1][1] = size * std::min({without, overA, overB});
+  return cost;
+}
+
+/// What `cell` costs in each step: without `other`, and with its help.
+std::vector<std::array<double, 2>>
+TreeSearch::costsWith(unsigned cell, unsigned other,
+                      const Arrivals &arrivals) const {
+  std::vector<std::array<double, 2>> costs(steps + 1);
+  double size = graph.sizeOf(cell);
+  for (unsigned step = 1; step <= steps; ++step) {
+    double without = outOfReach, over = outOfReach;
+    for (unsigned edge : graph.into(cell)) {
+      const CellGraph::Edge &e = graph.edges()[edge];
+      double &least = e.from == other ? over : without;
+      if (e.from == other || arrivals[e.from] < step)
+        least = std::min(least, prices->at(e.linkClass, step));
+    }
+    costs[step] = {size * without, size * std::min(without, over)};
+  }
+  return costs;
+}
+
+/// Moves two cells to the first steps found that are better together. Returns
+/// whether there are such.
+bool TreeSearch::settleTwo(unsigned a, unsigned b, Arrivals &arrivals) const {
+  std::vector<PairCost> around;
+  for (unsigned cell : joined(affected[a], affected[b]))
+    if (cell != a && cell != b)
+      around.push_back(costBeside(cell, a, b, arrivals));
+  auto costsOfA = costsWith(a, b, arrivals),
+       costsOfB = costsWith(b, a, arrivals);
+  auto together = [&](unsigned stepA, unsigned stepB) {
+    double sum =
+        costsOfA[stepA][stepB < stepA] + costsOfB[stepB][stepA < stepB];
+    for (const PairCost &cost : around)
+      sum += cost.values[stepA < cost.arrival][stepB < cost.arrival];
+    return sum;
+  };
+  double least = together(arrivals[a], arrivals[b]) - tolerance;
+  for (unsigned stepA = 1; stepA <= steps; ++stepA)
+    for (unsigned stepB = 1; stepB <= steps; ++stepB)
+      if (together(stepA, stepB) < least) {
+        arrivals[a] = uint8_t(stepA);
+        arrivals[b] = uint8_t(stepB);
+        return true;
+      }
+  return false;
+}
+
 /// Moves two cells that an edge joins, at once: the one that waits for the
 /// other with it.
 bool TreeSearch::moveTwo(Arrivals &arrivals) const {
-  for (const CellGraph::Edge &edge : graph.edges()) {
-    unsigned a = edge.from, b = edge.to;
-    if (graph.isSource(a))
-      continue;
-    const uint8_t wasA = arrivals[a], wasB = arrivals[b];
-    std::vector<unsigned> touched = affected[a];
-    touched.insert(touched.end(), affected[b].begin(), affected[b].end());
-    std::ranges::sort(touched);
-    auto repeated = std::ranges::unique(touched);
-    touched.erase(repeated.begin(), repeated.end());
-    auto around = [&] {
-      double sum = 0;
-      for (unsigned cell : touched)
-        sum += costOf(cell, arrivals);
-      return sum;
-    };
-    double least = around() - tolerance;
-    for (unsigned stepA = 1; stepA <= steps; ++stepA)
-      for (unsigned stepB = 1; stepB <= steps; ++stepB) {
-        arrivals[a] = uint8_t(stepA);
-        arrivals[b] = uint8_t(stepB);
-        if (around() < least)
-          return true;
-      }
-    arrivals[a] = wasA;
-    arrivals[b] = wasB;
-  }
-  return false;
+  return std::ranges::any_of(graph.edges(), [&](const CellGraph::Edge &edge) {
+    return !graph.isSource(edge.from) &&
+           settleTwo(edge.from, edge.to, arrivals);
+  });
 }
 
 void TreeSearch::descend(Arrivals &arrivals, const Deadline &deadline) const {

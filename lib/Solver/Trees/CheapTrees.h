@@ -20,6 +20,7 @@
 
 #include "sccl/Optimize/Deadline.h"
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -66,13 +67,25 @@ public:
   const CellGraph &cellGraph() const { return graph; }
 
 private:
+  /// What a cell costs, by whether it gets the chunk after one cell and after
+  /// another do.
+  struct PairCost {
+    unsigned arrival;
+    double values[2][2];
+  };
+
   double costOf(unsigned cell, const Arrivals &arrivals) const;
   double priceOf(const Arrivals &arrivals) const;
   void costsOfSteps(unsigned cell, const Arrivals &arrivals,
                     std::vector<double> &costs) const;
+  PairCost costBeside(unsigned cell, unsigned a, unsigned b,
+                      const Arrivals &arrivals) const;
+  std::vector<std::array<double, 2>> costsWith(unsigned cell, unsigned other,
+                                               const Arrivals &arrivals) const;
   bool settle(unsigned cell, Arrivals &arrivals,
               std::vector<double> &costs) const;
   bool moveOne(Arrivals &arrivals) const;
+  bool settleTwo(unsigned a, unsigned b, Arrivals &arrivals) const;
   bool moveTwo(Arrivals &arrivals) const;
   void descend(Arrivals &arrivals, const Deadline &deadline) const;
   void shake(Arrivals &arrivals);
