@@ -16,6 +16,7 @@
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/Inversion.h"
 #include "sccl/Optimize/Deadline.h"
+#include "sccl/Solver/Trees.h"
 
 #include <memory>
 #include <optional>
@@ -82,6 +83,12 @@ public:
   /// programs, and their load is rounded up to whole rounds only.
   DepthAnswer at(unsigned steps, const SearchLimits &limits = {},
                  unsigned maxChunks = 4096);
+
+  /// A schedule of up to `steps` steps that keeps to `window`, or nothing.
+  /// Loads of such schedules have no bounds of their own.
+  std::optional<Implementation> within(const LinkWindow &window, unsigned steps,
+                                       unsigned maxChunks,
+                                       const SearchLimits &limits = {});
 
 private:
   struct State;

@@ -25,6 +25,17 @@
 
 namespace sccl {
 
+/// Links that are to be used in some steps only, as slow ones of which no chunk
+/// should take two in turn.
+struct LinkWindow {
+  std::vector<bool> links;
+  unsigned first, last; ///< steps, from 0 on
+
+  bool allows(unsigned link, unsigned step) const {
+    return !links[link] || (first <= step && step <= last);
+  }
+};
+
 /// Packs trees for one collective on one topology. May be used by several
 /// threads at once.
 class TreeSynthesis {
@@ -50,6 +61,7 @@ public:
     std::optional<Rational> below = std::nullopt;
     /// Pieces are to follow each other (Schedule.h): what counts is the load.
     bool pipelined = false;
+    std::optional<LinkWindow> window = std::nullopt;
   };
   /// The cheapest schedule of up to `wanted.steps` steps that was found, with
   /// the fewest chunks of equally cheap ones. It has not been checked.

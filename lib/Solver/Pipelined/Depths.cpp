@@ -110,10 +110,10 @@ PipelinedDepths::PipelinedDepths(const Topology &topology, CollectiveKind kind,
 PipelinedDepths::~PipelinedDepths() = default;
 
 /// What trees of `steps` steps give.
-static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
-                                               unsigned steps,
-                                               unsigned maxChunks,
-                                               const SearchLimits &limits) {
+static std::optional<Implementation>
+packTrees(const TreeSynthesis &trees, unsigned steps, unsigned maxChunks,
+          const SearchLimits &limits,
+          std::optional<LinkWindow> window = std::nullopt) {
   constexpr unsigned maxRounded = 96;
   constexpr uint64_t maxSends = uint64_t(1) << 22;
   // Deeper trees are a matter of SpanningTrees.h.
@@ -122,6 +122,7 @@ static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
                                std::min(maxChunks, maxRounded), maxChunks,
                                maxSends};
   wanted.pipelined = true;
+  wanted.window = std::move(window);
   return trees.best(wanted, limits);
 }
 
@@ -293,4 +294,17 @@ DepthAnswer PipelinedDepths::at(unsigned steps, const SearchLimits &limits,
                   std::to_string(Instance::maxRounds) + ", got " +
                   std::to_string(steps)}};
   return state->answer(steps, maxChunks, limits);
+}
+
+std::optional<Implementation>
+PipelinedDepths::within(const LinkWindow &window, unsigned steps,
+                        unsigned maxChunks, const SearchLimits &limits) {
+  if (state->error)
+    return std::nullopt;
+  std::optional<Implementation> found =
+      packTrees(*state->trees, steps, maxChunks, limits, window);
+  if (!found ||
+      checkSchedule(state->topology, found->collective, found->schedule))
+    return std::nullopt;
+  return found;
 }

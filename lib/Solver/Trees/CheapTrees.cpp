@@ -18,29 +18,28 @@ using namespace sccl::trees;
 static constexpr double outOfReach = 1e15;
 static constexpr double tolerance = 1e-9;
 
-/// Hops from the sources to each cell.
-static Arrivals earliestArrivals(const CellGraph &graph) {
-  Arrivals hops(graph.numCells(), UINT8_MAX);
-  std::vector<unsigned> queue;
+/// The first step in which each cell can have the chunk; more than `steps` if
+/// there is none.
+static Arrivals earliestArrivals(const CellGraph &graph, unsigned steps,
+                                 const std::vector<bool> &open) {
+  Arrivals arrivals(graph.numCells(), UINT8_MAX);
   for (unsigned cell = 0; cell < graph.numCells(); ++cell)
-    if (graph.isSource(cell)) {
-      queue.push_back(cell);
-      hops[cell] = 0;
+    if (graph.isSource(cell))
+      arrivals[cell] = 0;
+  for (unsigned step = 1; step <= steps; ++step)
+    for (const CellGraph::Edge &edge : graph.edges()) {
+      bool isOpen =
+          open.empty() || open[size_t(edge.linkClass) * (steps + 1) + step];
+      if (isOpen && arrivals[edge.from] < step)
+        arrivals[edge.to] = std::min(arrivals[edge.to], uint8_t(step));
     }
-  for (size_t next = 0; next < queue.size(); ++next)
-    for (unsigned edge : graph.outOf(queue[next])) {
-      unsigned to = graph.edges()[edge].to;
-      if (hops[to] != UINT8_MAX)
-        continue;
-      hops[to] = hops[queue[next]] + 1;
-      queue.push_back(to);
-    }
-  return hops;
+  return arrivals;
 }
 
-TreeSearch::TreeSearch(const CellGraph &graph, unsigned steps)
+TreeSearch::TreeSearch(const CellGraph &graph, unsigned steps,
+                       const std::vector<bool> &open)
     : graph(graph), steps(steps) {
-  Arrivals earliest = earliestArrivals(graph);
+  Arrivals earliest = earliestArrivals(graph, steps, open);
   possible = std::ranges::all_of(earliest,
                                  [&](uint8_t hops) { return hops <= steps; });
   if (!possible)

@@ -50,7 +50,10 @@ struct CellTree {
 /// was good before is where it starts.
 class TreeSearch {
 public:
-  TreeSearch(const CellGraph &graph, unsigned steps);
+  /// `open` says of link classes and steps, as `EdgePrices` has them, which may
+  /// be used; empty if all may. Others must have prices that no tree is worth.
+  TreeSearch(const CellGraph &graph, unsigned steps,
+             const std::vector<bool> &open = {});
 
   /// Starts from the trees that `coarser` knows, whose cells these are parts
   /// of.

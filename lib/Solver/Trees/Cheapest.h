@@ -8,6 +8,8 @@
 #ifndef SCCL_LIB_SOLVER_TREES_CHEAPEST_H
 #define SCCL_LIB_SOLVER_TREES_CHEAPEST_H
 
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -25,6 +27,11 @@ public:
       return;
     least = cost;
     best = std::move(candidate);
+  }
+  /// Of `chunks` chunks, so many rounds or more are of no use.
+  uint64_t limitOf(uint64_t chunks) const {
+    return least ? uint64_t(std::ceil(*least * double(chunks) - 1e-9))
+                 : UINT64_MAX;
   }
   bool isBelow(double cost) const { return !least || cost < *least; }
   /// True if nothing better than `value` is there to be found.

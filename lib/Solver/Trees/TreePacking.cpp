@@ -13,6 +13,8 @@
 
 #include "TreePacking.h"
 
+#include "StepRounds.h"
+#include "TreeImages.h"
 #include "WholeChunks.h"
 
 #include <algorithm>
@@ -189,7 +191,8 @@ bool TreePacking::addLevel(Origin &origin) {
   if (!reduces) {
     auto &spread =
         spreads
-            .try_emplace(problem.steps, *origin.outward.back(), problem.steps)
+            .try_emplace(problem.steps, *origin.outward.back(), problem.steps,
+                         openSteps(*origin.outward.back(), 0, problem.steps))
             .first->second;
     if (origin.spreads.size() > 1)
       spread.startFrom(origin.spreads.end()[-2].begin()->second);
@@ -199,8 +202,11 @@ bool TreePacking::addLevel(Origin &origin) {
       topology, *cells, origin.at.ranks, Direction::Inward));
   // No steps at all suffice where all ranks meet.
   for (unsigned steps = 0; steps < problem.steps; ++steps) {
-    spreads.try_emplace(steps, *origin.outward.back(), steps);
-    gathers.try_emplace(steps, *origin.inward.back(), steps);
+    unsigned first = problem.steps - steps;
+    spreads.try_emplace(steps, *origin.outward.back(), steps,
+                        openSteps(*origin.outward.back(), first, steps));
+    gathers.try_emplace(steps, *origin.inward.back(), steps,
+                        openSteps(*origin.inward.back(), 0, steps));
   }
   return true;
 }
@@ -215,6 +221,20 @@ static unsigned scheduleStep(Direction direction, unsigned first,
                              unsigned count, unsigned step) {
   return direction == Direction::Outward ? first + step - 1
                                          : first + count - step;
+}
+
+/// Whether the links of each class may be used in each step of a tree; empty if
+/// all may.
+std::vector<bool> TreePacking::openSteps(const CellGraph &graph, unsigned first,
+                                         unsigned count) const {
+  std::vector<bool> result;
+  for (unsigned cls = 0; problem.window && cls < graph.numLinkClasses(); ++cls)
+    for (unsigned step = 0; step <= count; ++step)
+      result.push_back(
+          step > 0 && problem.window->allows(
+                          graph.linkOf(cls),
+                          scheduleStep(graph.direction(), first, count, step)));
+  return result;
 }
 
 EdgePrices TreePacking::pricesFor(const CellGraph &graph,
@@ -233,7 +253,10 @@ EdgePrices TreePacking::pricesFor(const CellGraph &graph,
 
 double TreePacking::priceOfSend(unsigned link, unsigned step,
                                 const TreePrices &prices) const {
+  constexpr double forbidden = 1e16;
   double sum = 0;
+  if (problem.window && !problem.window->allows(link, step))
+    return forbidden;
   orbits.visit(link, [&](unsigned orbit) {
     sum += prices.values[program->rowOf(orbit, step)];
   });
@@ -367,45 +390,6 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
 // Schedules
 //===----------------------------------------------------------------------===//
 
-/// Leaves out steps that nothing happens in.
-static void dropIdleSteps(TreeSchedule &schedule) {
-  std::vector<bool> isUsed(schedule.rounds.size());
-  for (const ChunkTree &tree : schedule.trees)
-    for (const TreeSend &send : tree.sends)
-      isUsed[send.step] = true;
-  std::vector<uint32_t> number;
-  std::vector<uint64_t> rounds;
-  for (size_t step = 0; step < isUsed.size(); ++step) {
-    number.push_back(uint32_t(rounds.size()));
-    if (isUsed[step])
-      rounds.push_back(schedule.rounds[step]);
-  }
-  schedule.rounds = std::move(rounds);
-  for (ChunkTree &tree : schedule.trees)
-    for (TreeSend &send : tree.sends)
-      send.step = number[send.step];
-}
-
-/// What the fullest limit takes in each step, if steps wait for one another.
-std::vector<uint64_t>
-TreePacking::roundsPerStep(const std::vector<ChunkTree> &trees) const {
-  std::vector<uint64_t> rounds(problem.steps, 1);
-  std::vector<unsigned __int128> loads(orbits.count() * problem.steps);
-  for (const ChunkTree &tree : trees)
-    for (const TreeSend &send : tree.sends)
-      orbits.visit(*problem.topology.findLink(send.src, send.dst),
-                   [&](unsigned orbit) {
-                     loads[orbit * problem.steps + send.step] += tree.count;
-                   });
-  for (size_t i = 0; i < loads.size(); ++i) {
-    uint64_t bandwidth = program->bandwidth(i / problem.steps);
-    uint64_t &most = rounds[i % problem.steps];
-    unsigned __int128 all = loads[i] * program->imagesPerSend();
-    most = std::max(most, uint64_t((all + bandwidth - 1) / bandwidth));
-  }
-  return rounds;
-}
-
 /// Of `rounds` for each slot of the program.
 TreeSchedule
 TreePacking::makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
@@ -419,7 +403,8 @@ TreePacking::makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
     }
   if (problem.rounds == Rounds::InAll) {
     schedule.period = schedule.rounds.front();
-    schedule.rounds = roundsPerStep(schedule.trees);
+    schedule.rounds =
+        roundsPerStep(problem.topology, orbits, problem.steps, schedule.trees);
     dropIdleSteps(schedule);
   }
   return schedule;
@@ -457,4 +442,14 @@ std::optional<TreeSchedule> TreePacking::round(uint64_t chunks,
   if (!whole)
     return std::nullopt;
   return makeSchedule(chunks, std::move(whole->rounds), whole->counts);
+}
+
+std::optional<TreeSchedule>
+TreePacking::roundForEach(uint64_t chunks, uint64_t below,
+                          const Deadline &deadline) {
+  if (!value)
+    return std::nullopt;
+  if (!images)
+    images = std::make_unique<TreeImages>(problem, *program);
+  return images->choose(chunks, below, deadline);
 }

@@ -15,8 +15,10 @@
 #include "sccl/Model/TreeSchedule.h"
 #include "sccl/Optimize/Deadline.h"
 
+#include "sccl/Solver/Trees.h"
 #include <map>
 #include <memory>
+
 #include <optional>
 #include <vector>
 
@@ -29,6 +31,7 @@ struct PackingProblem {
   unsigned root;       ///< of a broadcast
   unsigned steps;
   Rounds rounds = Rounds::PerStep;
+  std::optional<LinkWindow> window = std::nullopt;
   /// All elements of a group of symmetries, and elements that span it. It must
   /// keep the root of a broadcast.
   std::vector<Permutation> group = {}, generators = {};
@@ -42,6 +45,8 @@ std::vector<Permutation> spanningElements(const std::vector<Permutation> &group,
 /// a small one with few orbits where that is trivial, as for a broadcast, whose
 /// root it keeps; on few ranks the trivial one.
 void chooseGroup(PackingProblem &problem);
+
+class TreeImages;
 
 /// Collects trees until no cheaper ones are found.
 class TreePacking {
@@ -64,6 +69,11 @@ public:
   /// Nothing if `chunks` is no multiple of what the images of a tree take.
   std::optional<TreeSchedule> round(uint64_t chunks,
                                     const Deadline &deadline) const;
+  /// The same for any number of chunks and fewer than `below` rounds (of a
+  /// period, if pieces follow one another): each chunk of each origin takes a
+  /// tree for itself, an image of those that were generated.
+  std::optional<TreeSchedule> roundForEach(uint64_t chunks, uint64_t below,
+                                           const Deadline &deadline);
   /// All numbers of chunks that `round` may be asked for are multiples of this.
   uint64_t chunkUnit() const;
   const PackingProblem &question() const { return problem; }
@@ -76,6 +86,8 @@ private:
   void addMeetings(unsigned rank, bool alsoOfSeveral);
   std::optional<Refinement> nextCells(Origin &origin) const;
   bool addLevel(Origin &origin);
+  std::vector<bool> openSteps(const CellGraph &graph, unsigned first,
+                              unsigned count) const;
   bool price(Origin &origin, const TreePrices &prices,
              const Deadline &deadline);
   bool priceReductions(Origin &origin, const TreePrices &prices,
@@ -89,8 +101,6 @@ private:
   void append(const TreeSearch &search, const CellTree &tree,
               const EdgePrices &prices, unsigned first, unsigned count,
               std::vector<TreeSend> &sends) const;
-  std::vector<uint64_t>
-  roundsPerStep(const std::vector<ChunkTree> &trees) const;
   TreeSchedule makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
                             const std::vector<int64_t> &counts) const;
 
@@ -99,7 +109,8 @@ private:
   std::vector<uint64_t> limitKeys;
   std::vector<std::unique_ptr<Origin>> origins;
   std::unique_ptr<TreeProgram> program;
-  bool isTooMuch = false; ///< to look for trees at all
+  std::unique_ptr<TreeImages> images; ///< once it is asked for
+  bool isTooMuch = false;             ///< to look for trees at all
   std::optional<double> value;
 };
 

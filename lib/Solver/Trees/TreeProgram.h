@@ -110,6 +110,8 @@ public:
   TreePrices prices() const;
   /// The solution in fractions: rounds per slot, then the number of each tree.
   std::optional<FractionList> exact(const Deadline &deadline) const;
+  /// Rounds of a slot in the solution.
+  double roundsOf(size_t slot) const { return solution.values[slot]; }
   /// Trees of the solution, by how much they are used.
   double usage(size_t i) const { return solution.values[numSlots() + i]; }
 

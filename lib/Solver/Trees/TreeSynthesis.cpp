@@ -33,19 +33,23 @@ static Kind packedKind(Kind kind) {
 
 struct TreeSynthesis::State {
   State(const Topology &given, Kind kind, unsigned root)
-      : kind(kind), root(root),
+      : given(given), kind(kind), root(root),
         topology(packedKind(kind) == kind ? given : given.reversed()),
         problem{topology, packedKind(kind), root, 1} {
     chooseGroup(problem);
   }
-  PackingProblem problemWith(unsigned steps, bool pipelined) const {
+  PackingProblem problemWith(unsigned steps, bool pipelined,
+                             std::optional<LinkWindow> window = {}) const {
     PackingProblem result = problem;
     result.steps = steps;
+    result.window = std::move(window);
     result.rounds = pipelined ? Rounds::InAll : Rounds::PerStep;
     return result;
   }
   std::optional<Implementation> finish(const TreeSchedule &trees) const;
+  LinkWindow reversed(LinkWindow window, unsigned steps) const;
 
+  const Topology &given;
   const Kind kind;
   const unsigned root;
   const Topology topology; ///< on which trees spread chunks
@@ -56,6 +60,18 @@ TreeSynthesis::TreeSynthesis(const Topology &topology, Kind kind, unsigned root)
     : state(std::make_unique<State>(topology, kind, root)) {}
 
 TreeSynthesis::~TreeSynthesis() = default;
+
+/// `window` of links of the given topology, on the reversed one.
+LinkWindow TreeSynthesis::State::reversed(LinkWindow window,
+                                          unsigned steps) const {
+  LinkWindow result{std::vector<bool>(window.links.size()),
+                    steps - 1 - window.last, steps - 1 - window.first};
+  for (unsigned link = 0; link < window.links.size(); ++link) {
+    auto [src, dst] = given.links()[link];
+    result.links[*topology.findLink(dst, src)] = window.links[link];
+  }
+  return result;
+}
 
 /// Written out, and turned round if that is what was asked for.
 std::optional<Implementation>
@@ -108,8 +124,13 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   std::optional<double> below;
   if (wanted.below)
     below = packedCost(state->kind, *wanted.below, ranks);
-  TreePacking packing(state->problemWith(wanted.steps, wanted.pipelined),
-                      deadline);
+  std::optional<LinkWindow> window = wanted.window;
+  // What is turned round runs backwards.
+  if (window && packedKind(state->kind) != state->kind)
+    window = state->reversed(std::move(*window), wanted.steps);
+  TreePacking packing(
+      state->problemWith(wanted.steps, wanted.pipelined, std::move(window)),
+      deadline);
   std::optional<double> value = packing.generate(std::nullopt, mostOf(limits));
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
@@ -126,15 +147,22 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   // Groups that keep ranks take many chunks.
   if (unit > usual)
     most = std::max<uint64_t>(most, wanted.maxExactChunks);
-  for (uint64_t chunks = unit; chunks <= most; chunks += unit) {
-    if (deadline.expired() || best.meets(*value) ||
-        !fits(kind, chunks, ranks, wanted.maxSends))
-      break;
-    // Even with no loss by rounding up it would be no better.
-    if (best.isBelow(std::ceil(*value * double(chunks) - 1e-6) /
-                     double(chunks)))
+  // Even with no loss by rounding up it may be no better.
+  auto isWorth = [&](uint64_t chunks) {
+    return !deadline.expired() && !best.meets(*value) &&
+           fits(kind, chunks, ranks, wanted.maxSends) &&
+           best.isBelow(std::ceil(*value * double(chunks) - 1e-6) /
+                        double(chunks));
+  };
+  constexpr uint64_t few = 16;
+  if (unit > usual || wanted.maxChunks <= few)
+    for (uint64_t factor = 1;
+         factor <= std::min<uint64_t>(wanted.maxChunks, few); ++factor)
+      if (uint64_t chunks = factor * usual; isWorth(chunks))
+        offer(packing.roundForEach(chunks, best.limitOf(chunks), deadline));
+  for (uint64_t chunks = unit; chunks <= most; chunks += unit)
+    if (isWorth(chunks))
       offer(packing.round(chunks, deadline));
-  }
   if (!best.meets(*value)) {
     std::optional<TreeSchedule> exact = packing.exact(deadline);
     if (exact && exact->chunks <= wanted.maxExactChunks)
