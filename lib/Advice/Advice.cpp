@@ -43,6 +43,27 @@ double Candidate::microseconds(const CostModel &model, double bytes) const {
   return model.microseconds(costOf(schedule, collective), bytes);
 }
 
+bool Candidate::isLong() const {
+  constexpr uint64_t maxShort = 1u << 14;
+  return implementation.schedule.numSends() * uint64_t(pieces) > maxShort;
+}
+
+bool Candidate::hasFitDistance(const CostModel &model, double bytes) const {
+  if (!hasDistance())
+    return true;
+  double piece = load * bytes * model.betaMicrosecondsPerByte / pieces;
+  double latencies = piece / model.alphaMicroseconds;
+  constexpr double smallPiece = 1, largePiece = 8;
+  switch (distance) {
+  case 1:
+    return latencies >= largePiece;
+  case 2:
+    return latencies >= smallPiece;
+  default:
+    return latencies < smallPiece;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
@@ -61,7 +82,8 @@ public:
   std::optional<Error> tryAll(const std::vector<LoweringWay> &ways);
 
 private:
-  void chooseFor(size_t size, double latency);
+  void chooseFor(size_t size,
+                 llvm::function_ref<double(const Candidate &)> timeOf);
   bool isTried(size_t number, size_t size, const LoweringWay &way) const;
   std::optional<Error> tryCandidate(size_t number,
                                     const std::vector<LoweringWay> &ways);
@@ -102,24 +124,36 @@ private:
 };
 } // namespace
 
-/// For one size the best step by step and the best in pieces, if each step
-/// takes `latency`, and what may be as good: the model knows neither how steps
-/// overlap nor what links differ in.
-void Adviser::chooseFor(size_t size, double latency) {
-  constexpr double asGood = 1.1;
-  CostModel model{latency, fabric.unitTime};
-  auto bytes = double(advice.sizes[size].bytes);
+/// For one size the best step by step and the best in pieces, and what may be
+/// as good: no model knows how steps overlap. Of long programs only what may be
+/// the best of all.
+void Adviser::chooseFor(size_t size,
+                        llvm::function_ref<double(const Candidate &)> timeOf) {
+  constexpr double asGood = 1.1, asGoodIfLong = 1.05;
   const std::vector<Candidate> &candidates = advice.candidates;
+  double most = std::ranges::max(fabric.timing.latencies);
+  auto isFit = [&](const Candidate &candidate) {
+    auto bytes = double(advice.sizes[size].bytes);
+    return candidate.hasFitDistance({most, fabric.unitTime}, bytes);
+  };
   std::map<bool, double> best;
   for (const Candidate &candidate : candidates) {
-    double time = candidate.microseconds(model, bytes);
+    if (!isFit(candidate))
+      continue;
+    double time = timeOf(candidate);
     auto [it, isNew] = best.try_emplace(candidate.isPipelined(), time);
     it->second = std::min(it->second, time);
   }
   for (size_t number = 0; number < candidates.size(); ++number) {
-    double time = candidates[number].microseconds(model, bytes);
-    double least = best[candidates[number].isPipelined()];
-    isWanted[number][size] = isWanted[number][size] || time <= asGood * least;
+    if (!isFit(candidates[number]))
+      continue;
+    double time = timeOf(candidates[number]);
+    double least = best[candidates[number].isPipelined()], slack = asGood;
+    if (candidates[number].isLong()) {
+      least = std::min(best.begin()->second, best.rbegin()->second);
+      slack = asGoodIfLong;
+    }
+    isWanted[number][size] = isWanted[number][size] || time <= slack * least;
     promise[number] += time <= least;
   }
 }
@@ -128,9 +162,17 @@ void Adviser::choose() {
   // Of pieces that follow each other not all latency counts.
   constexpr double overlap = 4;
   auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
-  for (size_t size = 0; size < advice.sizes.size(); ++size)
-    for (double latency : {least / overlap, least, most})
-      chooseFor(size, latency);
+  for (size_t size = 0; size < advice.sizes.size(); ++size) {
+    auto bytes = double(advice.sizes[size].bytes);
+    for (double latency : {least, most})
+      chooseFor(size, [&](const Candidate &candidate) {
+        return candidate.microseconds({latency, fabric.unitTime}, bytes);
+      });
+    chooseFor(size, [&](const Candidate &candidate) {
+      return candidate.latency +
+             candidate.microseconds({least / overlap, fabric.unitTime}, bytes);
+    });
+  }
 }
 
 /// LL words take twice the bytes, which may be worth no flags while bytes take
@@ -206,10 +248,10 @@ std::optional<Error> Adviser::tryWay(const Implementation &cut, size_t number,
 
 std::optional<Error>
 Adviser::tryCandidate(size_t number, const std::vector<LoweringWay> &ways) {
-  constexpr size_t maxShort = 1u << 14;
   const Candidate &candidate = advice.candidates[number];
-  Result<Implementation> cut = cutIntoPieces(candidate.implementation,
-                                             fabric.topology, candidate.pieces);
+  Result<Implementation> cut =
+      cutIntoPieces(candidate.implementation, fabric.topology, candidate.pieces,
+                    candidate.distance);
   if (!cut)
     return Error{cut.error()};
   for (const LoweringWay &way : ways) {
@@ -220,7 +262,7 @@ Adviser::tryCandidate(size_t number, const std::vector<LoweringWay> &ways) {
       continue;
     if (std::optional<Error> error = tryWay(*cut, number, way))
       return error;
-    if (deadline.isOver() || cut->schedule.numSends() > maxShort)
+    if (deadline.isOver() || candidate.isLong())
       break;
   }
   return std::nullopt;
@@ -339,7 +381,7 @@ Result<std::vector<SizeAdvice>> sccl::timesOf(
     const std::vector<LoweringWay> &ways, const SearchLimits &limits) {
   Deadline deadline(limits);
   Advice advice;
-  advice.candidates = advice::candidatesOf(implementation, fabric.topology);
+  advice.candidates = advice::candidatesOf(implementation, fabric);
   for (uint64_t bytes : sizes)
     advice.sizes.push_back(
         {bytes, 0, "", std::numeric_limits<double>::infinity(), 0});

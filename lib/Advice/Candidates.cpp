@@ -25,6 +25,32 @@ static double loadOf(const Implementation &implementation,
          implementation.collective.chunks();
 }
 
+/// Microseconds that the longest chain of sends takes, each after those that
+/// its sender needs.
+static double latencyOf(const Implementation &implementation,
+                        const Fabric &fabric) {
+  const auto &[collective, schedule] = implementation;
+  std::vector<double> times(size_t(collective.numRanks()) *
+                            collective.numChunks());
+  auto at = [&](unsigned rank, uint32_t chunk) -> double & {
+    return times[size_t(rank) * collective.numChunks() + chunk];
+  };
+  for (const Step &step : schedule.steps) {
+    // What comes in a step is of no use to its other sends.
+    std::vector<double> arrivals;
+    for (const Send &send : step.sends)
+      arrivals.push_back(
+          at(send.src, send.chunk) +
+          fabric.timing
+              .latencies[*fabric.topology.findLink(send.src, send.dst)]);
+    for (size_t i = 0; i < arrivals.size(); ++i) {
+      double &time = at(step.sends[i].dst, step.sends[i].chunk);
+      time = std::max(time, arrivals[i]);
+    }
+  }
+  return times.empty() ? 0 : std::ranges::max(times);
+}
+
 //===----------------------------------------------------------------------===//
 // Pipelined schedules
 //===----------------------------------------------------------------------===//
@@ -33,7 +59,7 @@ namespace {
 /// Collects pipelined candidates, without those that others make superfluous.
 class PipelinedCandidates {
 public:
-  explicit PipelinedCandidates(const Topology &topology) : topology(topology) {}
+  explicit PipelinedCandidates(const Fabric &fabric) : fabric(fabric) {}
   static constexpr double asGood = 1.01; ///< of loads, relative
   void add(Implementation implementation, std::optional<LowerBound> bound);
   void add(Result<PipelinedSchedule> found) {
@@ -44,7 +70,7 @@ public:
   std::vector<Candidate> take() { return std::move(candidates); }
 
 private:
-  const Topology &topology;
+  const Fabric &fabric;
   std::vector<Candidate> candidates;
 };
 } // namespace
@@ -52,14 +78,19 @@ private:
 void PipelinedCandidates::add(Implementation implementation,
                               std::optional<LowerBound> bound) {
   const auto &[collective, schedule] = implementation;
-  double load = loadOf(implementation, topology);
+  double load = loadOf(implementation, fabric.topology);
+  double latency = latencyOf(implementation, fabric);
   for (const Candidate &other : candidates) {
     const auto &[known, steps] = other.implementation;
     if (steps.steps.size() <= schedule.steps.size() &&
-        known.chunks() <= collective.chunks() && other.load <= load * asGood)
+        known.chunks() <= collective.chunks() && other.load <= load * asGood &&
+        other.latency <= latency * asGood)
       return;
   }
-  candidates.push_back({std::move(implementation), 1, load, std::move(bound)});
+  candidates.push_back({.implementation = std::move(implementation),
+                        .load = load,
+                        .bound = std::move(bound),
+                        .latency = latency});
 }
 
 size_t PipelinedCandidates::leastSteps(size_t most) const {
@@ -75,14 +106,37 @@ static SearchLimits limitsFor(const Deadline &deadline,
   return {deadline.remainingLimit(), depthWork, options.solver.interrupt};
 }
 
+/// Schedules in which chunks take one slow link at most, if there are slow and
+/// fast ones: of two steps either, or of three the middle one.
+static void addSlowOnce(const Fabric &fabric, const FrontierOptions &options,
+                        const Deadline &deadline, PipelinedDepths &depths,
+                        PipelinedCandidates &found) {
+  auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
+  if (least * 2 >= most)
+    return;
+  LinkWindow window;
+  for (double latency : fabric.timing.latencies)
+    window.links.push_back(latency * 2 > most);
+  for (auto [steps, slow] : {std::pair(2u, 0u), {2u, 1u}, {3u, 1u}})
+    for (unsigned maxChunks : {1u, 4u}) {
+      if (deadline.isOver() || steps > options.maxSteps)
+        return;
+      window.first = window.last = slow;
+      if (std::optional<Implementation> some = depths.within(
+              window, steps, maxChunks, limitsFor(deadline, options)))
+        found.add(std::move(*some), std::nullopt);
+    }
+}
+
 /// Those of few steps and few chunks, and that of the least load.
-static void addPipelined(const Topology &topology,
-                         const CollectiveFamily &family,
+static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
                          const FrontierOptions &options,
                          const Deadline &deadline, PipelinedCandidates &found) {
   if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
     return;
+  const Topology &topology = fabric.topology;
   PipelinedDepths depths(topology, family.kind, family.root);
+  addSlowOnce(fabric, options, deadline, depths, found);
   // That of any depth takes long on many ranks, where few steps often do.
   std::optional<Result<PipelinedSchedule>> limit;
   auto isLeast = [&](const PipelinedSchedule &schedule) {
@@ -147,7 +201,8 @@ static void addPoints(const Topology &topology, const CollectiveFamily &family,
     Implementation whole{std::move(*collective), point.schedule};
     if (point.schedule.steps.size() > 1)
       pipelined.add(overlapped(whole, topology), std::nullopt);
-    candidates.push_back({std::move(whole), 1, 0, point.bound});
+    candidates.push_back(
+        {.implementation = std::move(whole), .bound = point.bound});
   }
 }
 
@@ -159,7 +214,7 @@ static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
     return;
   for (Implementation &whole : blockwiseAllReduces(fabric)) {
     pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
-    candidates.push_back({std::move(whole), 1, 0, std::nullopt});
+    candidates.push_back({.implementation = std::move(whole)});
   }
 }
 
@@ -188,8 +243,9 @@ static Result<bool> isOneStepAll(const Topology &topology,
 // All of them
 //===----------------------------------------------------------------------===//
 
-/// Pipelined candidates with each number of pieces; of those that are there
-/// step by step more than one. Long programs are slow to lower and to simulate.
+/// Pipelined candidates with each number of pieces and distance; of those that
+/// are there step by step more than one. Long programs are slow to lower and to
+/// simulate.
 static std::vector<Candidate> inPieces(const std::vector<Candidate> &stepByStep,
                                        std::vector<Candidate> candidates) {
   auto isThere = [&](const Candidate &candidate) {
@@ -208,7 +264,12 @@ static std::vector<Candidate> inPieces(const std::vector<Candidate> &stepByStep,
          pieces == 1 || (pieces <= maxPieces && sends * pieces <= maxSends);
          pieces *= 2) {
       candidate.pieces = pieces;
-      result.push_back(candidate);
+      for (unsigned distance : {6u, 2u, 1u}) {
+        candidate.distance = distance;
+        result.push_back(candidate);
+        if (!candidate.hasDistance())
+          break;
+      }
     }
   }
   return result;
@@ -221,7 +282,7 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
   const Topology &topology = fabric.topology;
   constexpr double ofPipelined = 0.25, ofFrontier = 0.35;
   Found found;
-  PipelinedCandidates pipelined(topology);
+  PipelinedCandidates pipelined(fabric);
   std::vector<Candidate> candidates;
   auto within = [&](double part) {
     FrontierOptions some = options;
@@ -235,7 +296,7 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
   if (!*isDone) {
     Deadline part(
         {deadline.remainingLimit() * ofPipelined, 0, options.solver.interrupt});
-    addPipelined(topology, family, options, part, pipelined);
+    addPipelined(fabric, family, options, part, pipelined);
     FrontierOptions few = within(ofFrontier);
     few.maxSteps = stepsToSearch(topology, options, pipelined);
     Result<Frontier> frontier = searchFrontier(topology, family, few);
@@ -250,9 +311,9 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
 }
 
 std::vector<Candidate> advice::candidatesOf(const Implementation &whole,
-                                            const Topology &topology) {
-  PipelinedCandidates pipelined(topology);
+                                            const Fabric &fabric) {
+  PipelinedCandidates pipelined(fabric);
   if (whole.schedule.steps.size() > 1)
-    pipelined.add(overlapped(whole, topology), std::nullopt);
-  return inPieces({{whole, 1, 0, std::nullopt}}, pipelined.take());
+    pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
+  return inPieces({{.implementation = whole}}, pipelined.take());
 }

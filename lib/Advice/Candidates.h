@@ -32,7 +32,7 @@ Result<Found> findCandidates(const Fabric &fabric,
 /// `whole` step by step, and with overlapping steps in every number of pieces
 /// that may be worth it.
 std::vector<Candidate> candidatesOf(const Implementation &whole,
-                                    const Topology &topology);
+                                    const Fabric &fabric);
 
 } // namespace sccl::advice
 

@@ -26,17 +26,19 @@ static TransportChoice transportFor(const LoweringOptions &options) {
   return isPush ? TransportChoice::Push : options.transport;
 }
 
-void sccl::addPieces(OpPassManager &manager, unsigned pieces) {
+void sccl::addPieces(OpPassManager &manager, unsigned pieces,
+                     unsigned distance) {
   if (pieces == 1)
     return;
   manager.addPass(coll::createCheckSchedule());
-  manager.addPass(coll::createCutIntoPieces({.pieces = pieces}));
+  manager.addPass(
+      coll::createCutIntoPieces({.pieces = pieces, .pieceDistance = distance}));
 }
 
 void sccl::addUncheckedLowering(OpPassManager &manager,
                                 const LoweringOptions &options) {
   bool steps = runsBySteps(options);
-  addPieces(manager, options.pieces);
+  addPieces(manager, options.pieces, options.pieceDistance);
   manager.addPass(coll::createCheckSchedule());
   manager.addPass(
       coll::createChooseTransport({.transport = transportFor(options),

@@ -99,9 +99,11 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
 }
 
 /// Lets pieces of chunks follow each other in the schedules of `module`.
-static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces) {
-  return runPasses(module,
-                   [&](OpPassManager &manager) { addPieces(manager, pieces); });
+static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces,
+                                   unsigned distance) {
+  return runPasses(module, [&](OpPassManager &manager) {
+    addPieces(manager, pieces, distance);
+  });
 }
 
 LogicalResult PlanBuilder::add(ModuleOp module) {
@@ -124,7 +126,7 @@ LogicalResult PlanBuilder::addInPieces(coll::ScheduleOp schedule,
   if (pieces == 1)
     return addSchedule(schedule);
   OwningOpRef<ModuleOp> copy = extract(schedule);
-  if (failed(cutIntoPieces(*copy, pieces)))
+  if (failed(cutIntoPieces(*copy, pieces, request.lowering.pieceDistance)))
     return failure();
   auto cut = *copy->getOps<coll::ScheduleOp>().begin();
   cut.setSymName(
@@ -141,7 +143,8 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
     return module.emitError()
            << "holds " << count << " schedules and programs, expected one";
   LoweringOptions options = request.lowering;
-  if (failed(cutIntoPieces(module, std::exchange(options.pieces, 1))))
+  if (failed(cutIntoPieces(module, std::exchange(options.pieces, 1),
+                           options.pieceDistance)))
     return failure();
   Operation &op = *llvm::find_if(module.getOps(), isPlannable);
   auto schedule = dyn_cast<coll::ScheduleOp>(op);

@@ -244,10 +244,13 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
 static std::string nameOf(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
   if (candidate.isPipelined())
-    return llvm::formatv("C = {0}, S = {1}, P = {2}, {3} piece{4}",
+    return llvm::formatv("C = {0}, S = {1}, P = {2}, {3} piece{4}{5}",
                          collective.chunks(), schedule.steps.size(),
                          schedule.period, candidate.pieces,
-                         candidate.pieces == 1 ? "" : "s");
+                         candidate.pieces == 1 ? "" : "s",
+                         candidate.distance == LoweringOptions().pieceDistance
+                             ? ""
+                             : " at " + std::to_string(candidate.distance));
   return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
                        schedule.steps.size(), schedule.rounds());
 }
@@ -299,6 +302,7 @@ static void printJson(const Advice &advice, const Advice *intact,
         {isPipelined ? "period" : "rounds", rounds},
         {"cost", Rational(rounds, collective.chunks()).str()},
         {"pieces", candidate.pieces},
+        {"piece_distance", candidate.distance},
         {"lowering", size.way},
         {"simulated", size.isSimulated()}};
     if (intact) {

@@ -81,7 +81,8 @@ static std::optional<ScheduleCosts> costsOf(mlir::ModuleOp module) {
       return std::nullopt;
     Implementation whole{problem->collective, coll::importSchedule(op)};
     Result<Implementation> inPieces =
-        cutIntoPieces(whole, problem->topology, lowering.get().pieces);
+        cutIntoPieces(whole, problem->topology, lowering.get().pieces,
+                      lowering.get().pieceDistance);
     if (!inPieces) {
       op.emitOpError(inPieces.error());
       return std::nullopt;

@@ -43,11 +43,25 @@ struct Candidate {
   Implementation implementation;
   /// Of each chunk, that follow each other; 1 if steps do.
   unsigned pieces = 1;
+  /// Steps from one step of a piece to its next.
+  unsigned distance = 6;
   /// Rounds of the fullest limit over C, not rounded up, if steps overlap.
   double load = 0;
   std::optional<LowerBound> bound;
+  /// Microseconds until the last rank has its last chunk, if bytes take no time
+  /// and steps overlap.
+  double latency = 0;
 
   bool isPipelined() const { return implementation.schedule.isPipelined(); }
+  /// True if its program takes long to lower and to simulate.
+  bool isLong() const;
+  bool hasDistance() const {
+    return pieces > 1 && implementation.schedule.steps.size() > 1;
+  }
+  /// Whether `distance` is right for the slowest links of `model` and send
+  /// buffers of `bytes` bytes: as small as latencies let it be, since all steps
+  /// are under way the sooner. True if any is.
+  bool hasFitDistance(const CostModel &model, double bytes) const;
   /// Microseconds for send buffers of `bytes` bytes, by the cost model.
   double microseconds(const CostModel &model, double bytes) const;
 };
@@ -83,12 +97,12 @@ struct Advice {
 /// schedules with steps that overlap, are candidates with up to 256 pieces. A
 /// candidate is lowered if the cost model finds it the best of its kind for a
 /// size under one of the machine's latencies, and simulated for that size and
-/// those where it says that little more time is taken. Programs of more than
-/// 16384 sends are lowered in the first way only. `options.timeoutSeconds` and
-/// the interrupt hold for all of it, simulations included: when time is over,
-/// the best so far is returned, without candidates if there is none, and says
-/// that it was stopped. Fails where searchFrontier does, if there is no
-/// schedule to be found, or if one cannot be lowered.
+/// those where it says that little more time is taken. Of programs of more than
+/// 16384 sends only those that may be the best of all are, in the first way.
+/// `options.timeoutSeconds` and the interrupt hold for all of it, simulations
+/// included: when time is over, the best so far is returned, without candidates
+/// if there is none, and says that it was stopped. Fails where searchFrontier
+/// does, if there is no schedule to be found, or if one cannot be lowered.
 Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const CollectiveFamily &family,
                       const std::vector<uint64_t> &sizes,
@@ -99,11 +113,12 @@ Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
 /// and the way of lowering that are fastest: for what others would run, to
 /// compare with. Bounds are 0. Nothing is simulated any more once `limits` are
 /// used up. Fails where `advise` does.
-Result<std::vector<SizeAdvice>>
-timesOf(mlir::MLIRContext &context, const Fabric &fabric,
-        const Implementation &implementation,
-        const std::vector<uint64_t> &sizes,
-        const std::vector<LoweringWay> &ways, const SearchLimits &limits);
+Result<std::vector<SizeAdvice>> timesOf(mlir::MLIRContext &context,
+                                        const Fabric &fabric,
+                                        const Implementation &implementation,
+                                        const std::vector<uint64_t> &sizes,
+                                        const std::vector<LoweringWay> &ways,
+                                        const SearchLimits &limits);
 
 } // namespace sccl
 

@@ -39,6 +39,11 @@ def Lowering_pieces
                      "steps, for large messages"> {
   let isRepeatable = true;
 }
+def Lowering_pieceDistance
+    : LoweringOption<"pieceDistance", "piece-distance", "unsigned", "6",
+                     "Program",
+                     "Steps from one step of a piece to its next: 6 hides the "
+                     "latencies of small pieces, 1 is best for large ones">;
 def Lowering_transport
     : LoweringOption<"transport", "transport", "::sccl::TransportChoice",
                      "::sccl::TransportChoice::Given", "Program",
@@ -141,7 +146,7 @@ def Lowering_cacheBytes
                      "whose buffers take more bypass it">;
 
 defvar Lowering_all = [
-  Lowering_pieces, Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
+  Lowering_pieces, Lowering_pieceDistance, Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
   Lowering_doubleBuffer, Lowering_ll, Lowering_identical,
   Lowering_blocksPerLink, Lowering_element, Lowering_reduction,

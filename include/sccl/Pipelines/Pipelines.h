@@ -31,7 +31,8 @@ namespace sccl {
 
 /// Appends what lets `pieces` of chunks follow each other in schedules:
 /// check-schedule and cut-into-pieces, or nothing for one piece.
-void addPieces(mlir::OpPassManager &manager, unsigned pieces);
+void addPieces(mlir::OpPassManager &manager, unsigned pieces,
+               unsigned distance);
 
 /// Appends what makes synchronized, checked programs of schedules:
 /// `addPieces`, check-schedule, choose-transport, lower-schedule,

@@ -114,11 +114,11 @@ def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
   let summary = "Let pieces of chunks follow each other through schedules";
   let description = [{
     Every chunk becomes `pieces` chunks, and piece p is in step s of the original
-    in step `distance` * s + p. So all steps of the original are under way at
+    in step `piece-distance` * s + p. So all steps of the original are under way at
     once, each for another piece: what takes time is then the load of the fullest
     limit, not the sum of the steps. For large messages. At a distance of 6 the
-    latencies of five pieces pass while others are on the links; 1 makes fewer
-    steps.
+    latencies of five pieces pass while others are on the links; at 1 all steps
+    are under way soonest, which is best where pieces take longer than latencies.
 
     A pipelined schedule (one with a `period`) says what one piece does, and is
     made for this; others may be cut as well. What comes out is a schedule like
@@ -132,9 +132,7 @@ def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
     docs/Rationale/Pipelining.md.
   }];
   let options = [
-    Lowering_pieces,
-    Option<"distance", "distance", "unsigned", "6",
-           "Steps from one step of a piece to its next">,
+    Lowering_pieces, Lowering_pieceDistance,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
