@@ -170,6 +170,52 @@ TEST(Trees, WithoutSymmetry) {
             found->schedule);
 }
 
+TEST(Trees, FewChunksWhereACableIsLost) {
+  // The group keeps a rank, so that alike trees for all would take 63 chunks.
+  Topology topology = Boxes{4, 8, 9, 10}.build();
+  TreeSynthesis trees(topology, Kind::AllGather);
+  for (auto [chunks, most] : {std::pair(1u, 5.0), {2u, 4.0}, {4u, 3.75}}) {
+    TreeSynthesis::Wanted wanted{4, chunks, chunks, 1u << 20};
+    wanted.pipelined = true;
+    std::optional<Implementation> found = trees.best(wanted, {});
+    ASSERT_TRUE(found);
+    auto violation =
+        checkSchedule(topology, found->collective, found->schedule);
+    EXPECT_FALSE(violation) << violation->message;
+    EXPECT_LE(found->collective.chunks(), chunks);
+    EXPECT_LE(double(found->schedule.period), most * chunks);
+    EXPECT_EQ(trees.best(wanted, {})->schedule, found->schedule);
+  }
+}
+
+TEST(Trees, UseSomeLinksInSomeStepsOnly) {
+  Topology topology = Boxes{3, 4, 2}.build();
+  LinkWindow window{{}, 0, 0};
+  for (const Link &link : topology.links())
+    window.links.push_back(link.src / 4 != link.dst / 4);
+  for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllReduce,
+                    Kind::Broadcast}) {
+    bool isReduction = kind == Kind::AllReduce;
+    unsigned steps = isReduction ? 3 : 2;
+    for (unsigned step : {0u, 1u}) {
+      // Sums are made in boxes before they cross.
+      if (isReduction && step == 0)
+        continue;
+      window.first = window.last = step;
+      TreeSynthesis::Wanted wanted{steps, 4, 4, 1u << 20};
+      wanted.window = window;
+      std::optional<Implementation> found =
+          TreeSynthesis(topology, kind).best(wanted, {});
+      ASSERT_TRUE(found) << collectiveName(kind);
+      const Schedule &schedule = found->schedule;
+      EXPECT_FALSE(checkSchedule(topology, found->collective, schedule));
+      for (unsigned i = 0; i < schedule.steps.size(); ++i)
+        for (const Send &send : schedule.steps[i].sends)
+          EXPECT_TRUE(window.allows(*topology.findLink(send.src, send.dst), i));
+    }
+  }
+}
+
 TEST(Routes, AllToAllOfManyRanks) {
   const SolverBackend *engine = findEngine("routes");
   ASSERT_TRUE(engine);
