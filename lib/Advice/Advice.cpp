@@ -53,15 +53,7 @@ bool Candidate::hasFitDistance(const CostModel &model, double bytes) const {
     return true;
   double piece = load * bytes * model.betaMicrosecondsPerByte / pieces;
   double latencies = piece / model.alphaMicroseconds;
-  constexpr double smallPiece = 1, largePiece = 8;
-  switch (distance) {
-  case 1:
-    return latencies >= largePiece;
-  case 2:
-    return latencies >= smallPiece;
-  default:
-    return latencies < smallPiece;
-  }
+  return (latencies < 1) == (distance > 2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,7 +74,7 @@ public:
   std::optional<Error> tryAll(const std::vector<LoweringWay> &ways);
 
 private:
-  void chooseFor(size_t size,
+  void chooseFor(size_t size, double asGood,
                  llvm::function_ref<double(const Candidate &)> timeOf);
   bool isTried(size_t number, size_t size, const LoweringWay &way) const;
   std::optional<Error> tryCandidate(size_t number,
@@ -91,6 +83,7 @@ private:
                               const LoweringWay &way);
   std::optional<Error> simulateProgram(coll::ProgramOp program, size_t number,
                                        const LoweringWay &way);
+  std::optional<Error> tryCloser(const std::vector<LoweringWay> &ways);
   void estimateRest();
 
   mlir::MLIRContext &context;
@@ -127,9 +120,9 @@ private:
 /// For one size the best step by step and the best in pieces, and what may be
 /// as good: no model knows how steps overlap. Of long programs only what may be
 /// the best of all.
-void Adviser::chooseFor(size_t size,
+void Adviser::chooseFor(size_t size, double asGood,
                         llvm::function_ref<double(const Candidate &)> timeOf) {
-  constexpr double asGood = 1.1, asGoodIfLong = 1.05;
+  constexpr double asGoodIfLong = 1.05;
   const std::vector<Candidate> &candidates = advice.candidates;
   double most = std::ranges::max(fabric.timing.latencies);
   auto isFit = [&](const Candidate &candidate) {
@@ -160,15 +153,15 @@ void Adviser::chooseFor(size_t size,
 
 void Adviser::choose() {
   // Of pieces that follow each other not all latency counts.
-  constexpr double overlap = 4;
+  constexpr double overlap = 4, asGood = 1.1, asGoodInChain = 1.01;
   auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
   for (size_t size = 0; size < advice.sizes.size(); ++size) {
     auto bytes = double(advice.sizes[size].bytes);
     for (double latency : {least, most})
-      chooseFor(size, [&](const Candidate &candidate) {
+      chooseFor(size, asGood, [&](const Candidate &candidate) {
         return candidate.microseconds({latency, fabric.unitTime}, bytes);
       });
-    chooseFor(size, [&](const Candidate &candidate) {
+    chooseFor(size, asGoodInChain, [&](const Candidate &candidate) {
       return candidate.latency +
              candidate.microseconds({least / overlap, fabric.unitTime}, bytes);
     });
@@ -268,6 +261,39 @@ Adviser::tryCandidate(size_t number, const std::vector<LoweringWay> &ways) {
   return std::nullopt;
 }
 
+/// Lets steps follow each other at once in what is best for large pieces, where
+/// that leaves a gap.
+std::optional<Error> Adviser::tryCloser(const std::vector<LoweringWay> &ways) {
+  constexpr double wide = 0.05, largePiece = 8;
+  double most = std::ranges::max(fabric.timing.latencies);
+  std::map<std::pair<size_t, std::string>, std::vector<bool>> wanted;
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    const SizeAdvice &size = advice.sizes[i];
+    const Candidate &candidate = advice.candidates[size.candidate];
+    double piece = candidate.load * double(size.bytes) * fabric.unitTime /
+                   candidate.pieces;
+    if (size.isSimulated() && candidate.hasDistance() && size.gap() > wide &&
+        piece >= largePiece * most)
+      wanted
+          .try_emplace({size.candidate, size.way},
+                       std::vector<bool>(advice.sizes.size()))
+          .first->second[i] = true;
+  }
+  for (const auto &[chosen, sizes] : wanted) {
+    if (deadline.isOver())
+      return std::nullopt;
+    Candidate closer = advice.candidates[chosen.first];
+    closer.distance = 1;
+    advice.candidates.push_back(std::move(closer));
+    isWanted.push_back(sizes);
+    for (const LoweringWay &way : ways)
+      if (way.name == chosen.second)
+        if (auto error = tryCandidate(advice.candidates.size() - 1, {way}))
+          return error;
+  }
+  return std::nullopt;
+}
+
 /// Gives sizes that nothing was simulated for what the cost model finds best.
 void Adviser::estimateRest() {
   CostModel model{std::ranges::max(fabric.timing.latencies), fabric.unitTime};
@@ -301,6 +327,8 @@ std::optional<Error> Adviser::tryAll(const std::vector<LoweringWay> &ways) {
     if (std::optional<Error> error = tryCandidate(number, ways))
       return error;
   }
+  if (std::optional<Error> error = tryCloser(ways))
+    return error;
   if (deadline.isOver())
     advice.stopped = deadline.reason();
   estimateRest();

@@ -136,7 +136,9 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
     return;
   const Topology &topology = fabric.topology;
   PipelinedDepths depths(topology, family.kind, family.root);
-  addSlowOnce(fabric, options, deadline, depths, found);
+  // All_reduces that do so are those that boxes suggest.
+  if (family.kind != CollectiveKind::AllReduce)
+    addSlowOnce(fabric, options, deadline, depths, found);
   // That of any depth takes long on many ranks, where few steps often do.
   std::optional<Result<PipelinedSchedule>> limit;
   auto isLeast = [&](const PipelinedSchedule &schedule) {
@@ -264,7 +266,7 @@ static std::vector<Candidate> inPieces(const std::vector<Candidate> &stepByStep,
          pieces == 1 || (pieces <= maxPieces && sends * pieces <= maxSends);
          pieces *= 2) {
       candidate.pieces = pieces;
-      for (unsigned distance : {6u, 2u, 1u}) {
+      for (unsigned distance : {6u, 2u}) {
         candidate.distance = distance;
         result.push_back(candidate);
         if (!candidate.hasDistance())

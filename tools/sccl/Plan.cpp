@@ -302,9 +302,10 @@ static void printJson(const Advice &advice, const Advice *intact,
         {isPipelined ? "period" : "rounds", rounds},
         {"cost", Rational(rounds, collective.chunks()).str()},
         {"pieces", candidate.pieces},
-        {"piece_distance", candidate.distance},
         {"lowering", size.way},
         {"simulated", size.isSimulated()}};
+    if (candidate.hasDistance())
+      object["piece_distance"] = candidate.distance;
     if (intact) {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;
