@@ -9,6 +9,7 @@
 
 #include "../Common/CodeBuilder.h"
 #include "../Common/ElementOps.h"
+#include "../Common/ReplacePrograms.h"
 
 #include "sccl/Conversion/Messages.h"
 #include "sccl/Conversion/ProgramInfo.h"
@@ -21,7 +22,6 @@
 #include "mlir/Dialect/MPI/IR/MPI.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -173,20 +173,10 @@ struct ConvertCollToMPIPass
   using ConvertCollToMPIBase::ConvertCollToMPIBase;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    for (Operation &op : *module.getBody())
-      if (isa<ScheduleOp, SynthesizeOp>(op)) {
-        op.emitOpError("is not a program yet; lower it first, as the pipeline "
-                       "sccl-lower does");
-        return signalPassFailure();
-      }
-    SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
-    for (ProgramOp program : programs)
-      if (failed(convert(program)))
-        return signalPassFailure();
-    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (isa<CollDialect>(op.getDialect()))
-        op.erase();
+    if (failed(replacePrograms(getOperation(), [&](ProgramOp program) {
+          return convert(program);
+        })))
+      signalPassFailure();
   }
 
   LogicalResult convert(ProgramOp program) {
