@@ -11,11 +11,9 @@
 
 #include "sccl/Exchange/Forest.h"
 #include "sccl/Exchange/Teccl.h"
+#include "sccl/Pipelines/InputFile.h"
 
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/WithColor.h"
-
-#include <filesystem>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -213,21 +211,12 @@ static void accept(llvm::StringRef path, const FoundSchedule &found,
 /// The text of a file. Prints an error and returns nothing if it cannot be read
 /// or is larger than any engine would read.
 static std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path) {
-  auto fails = [](const llvm::Twine &message) {
-    fail(message);
+  auto file =
+      readInput(path, path.ends_with(".json") ? mostJsonBytes : mostXmlBytes);
+  if (!file) {
+    fail(file.error());
     return nullptr;
-  };
-  uint64_t most = path.ends_with(".json") ? mostJsonBytes : mostXmlBytes;
-  std::error_code error;
-  uint64_t bytes = std::filesystem::file_size(path.str(), error);
-  if (error)
-    return fails("cannot read " + path + ": " + error.message());
-  if (bytes > most)
-    return fails(path + " has " + llvm::Twine(bytes) + " bytes, more than " +
-                 llvm::Twine(most));
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return fails("cannot read " + path + ": " + file.getError().message());
+  }
   return std::move(*file);
 }
 
