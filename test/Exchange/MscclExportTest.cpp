@@ -7,23 +7,15 @@
 
 #include "Data/BoxesOnRails.h"
 #include "Data/PaperTables.h"
+#include "ExchangeTesting.h"
 
 #include "sccl/Exchange/Msccl.h"
 #include "sccl/Model/Baselines.h"
 #include "sccl/Solver/Solver.h"
 
-#include <set>
-
 using namespace sccl;
 using namespace sccl::exchange;
-
-/// What is sent, whenever.
-static std::multiset<Send> sendsOf(const Schedule &schedule) {
-  std::multiset<Send> sends;
-  for (const Step &step : schedule.steps)
-    sends.insert(step.sends.begin(), step.sends.end());
-  return sends;
-}
+using exchange::testing::sendsOf;
 
 /// The same sends, in no more steps.
 static void expectImport(const MscclAlgorithm &algorithm,

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExchangeTesting.h"
+
 #include "sccl/Exchange/Msccl.h"
 
 #include <gtest/gtest.h>
@@ -163,10 +165,7 @@ static std::string verdictOn(const std::string &text,
     return "";
   }
   EXPECT_FALSE(findings.empty());
-  std::string all;
-  for (const Finding &finding : findings.first())
-    all += std::to_string(finding.place.line) + ": " + finding.message + "\n";
-  return all;
+  return exchange::testing::linesOf(findings);
 }
 
 static std::string verdictOn(const FileText &file) {

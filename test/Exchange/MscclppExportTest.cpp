@@ -7,23 +7,15 @@
 
 #include "Data/BoxesOnRails.h"
 #include "Data/PaperTables.h"
+#include "ExchangeTesting.h"
 
 #include "sccl/Exchange/Mscclpp.h"
 #include "sccl/Model/Baselines.h"
 #include "sccl/Solver/Solver.h"
 
-#include <set>
-
 using namespace sccl;
 using namespace sccl::exchange;
-
-/// What is sent, whenever.
-static std::multiset<Send> sendsOf(const Schedule &schedule) {
-  std::multiset<Send> sends;
-  for (const Step &step : schedule.steps)
-    sends.insert(step.sends.begin(), step.sends.end());
-  return sends;
-}
+using exchange::testing::sendsOf;
 
 /// Writes, reads and checks `implementation`, and gets the same sends back, in
 /// no more steps.

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExchangeTesting.h"
+
 #include "sccl/Exchange/Mscclpp.h"
 
 #include <gtest/gtest.h>
@@ -170,10 +172,7 @@ static std::string verdictOnText(const std::string &text,
     return "";
   }
   EXPECT_FALSE(findings.empty());
-  std::string all;
-  for (const Finding &finding : findings.first())
-    all += std::to_string(finding.place.line) + ": " + finding.message + "\n";
-  return all;
+  return exchange::testing::linesOf(findings);
 }
 static std::string verdictOn(const MscclppPlan &plan) {
   return verdictOnText(printMscclpp(plan));
