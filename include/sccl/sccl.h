@@ -142,7 +142,9 @@ typedef struct scclCompletion {
  *
  * Every message has a number that the caller gives, below what `reserve` was
  * told, and that is free again when `poll` has returned it. Messages between two
- * ranks with the same tag are received in the order in which they are sent.
+ * ranks with the same tag are received in the order in which they are sent. Long
+ * ones should not end at the sender before the receiver has begun to take them,
+ * or urgent messages wait behind what has been sent too early.
  * Functions return 0, or an error of the transport; they do not wait, and but for
  * `reserve` need no memory.
  */

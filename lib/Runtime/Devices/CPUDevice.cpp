@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
 #include <map>
 #include <sched.h>
@@ -33,6 +34,7 @@ using namespace sccl;
 /// 100 us, more than any message between running ranks takes.
 static constexpr unsigned patientPolls = 2000;
 static thread_local unsigned pollsLeft = 0;
+static thread_local bool sharesCores = false;
 
 void Patience::begin(unsigned ranksHere) {
   static const unsigned cores = [] {
@@ -41,7 +43,8 @@ void Patience::begin(unsigned ranksHere) {
                ? std::max(CPU_COUNT(&set), int(sysconf(_SC_NPROCESSORS_ONLN)))
                : 1;
   }();
-  pollsLeft = ranksHere <= cores ? patientPolls : 0;
+  sharesCores = ranksHere > cores;
+  pollsLeft = sharesCores ? 0 : patientPolls;
 }
 
 int Patience::pause() {
@@ -52,6 +55,17 @@ int Patience::pause() {
   __builtin_ia32_pause();
 #endif
   return 0;
+}
+
+void Patience::rest(std::chrono::nanoseconds waited) {
+  if (!sharesCores) {
+    pause();
+    return;
+  }
+  // Whoever has waited long can wait a little longer.
+  constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(100);
+  timespec time = {0, long(std::min(waited / 4, longest).count())};
+  nanosleep(&time, nullptr);
 }
 
 //===----------------------------------------------------------------------===//

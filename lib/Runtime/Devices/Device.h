@@ -20,6 +20,7 @@
 #include "sccl/Plan/Plan.h"
 
 #include <array>
+#include <chrono>
 #include <memory>
 
 namespace sccl {
@@ -141,6 +142,9 @@ public:
   static void begin(unsigned ranksHere);
   /// One poll has failed.
   static int pause();
+  /// One poll for messages has failed, so long after one that has not. Ranks
+  /// that share cores sleep: the kernel needs the cores to move messages.
+  static void rest(std::chrono::nanoseconds waited);
 };
 
 } // namespace sccl

@@ -13,9 +13,13 @@
 
 using namespace sccl;
 
-/// Messages under way to one peer. One after the other leaves the way idle
-/// between them; of many, the most urgent one comes last.
-static constexpr unsigned mostUnderWay = 3;
+/// What is under way to one peer: so many messages, and more up to so many
+/// bytes. Less leaves the way idle until the peer has said that it has them; of
+/// more, the most urgent one comes last.
+static constexpr unsigned leastUnderWay = 2;
+static constexpr uint64_t bytesUnderWay = 128 << 10;
+/// How urgent an earlier piece is, in chunks that are behind a row.
+static constexpr unsigned chunksOfPiece = 3;
 
 Status MessageEngine::reserve(unsigned rows, unsigned window) {
   size_t count = std::max<size_t>(needs.size(), size_t(rows) * window);
@@ -89,7 +93,7 @@ void MessageEngine::makeReady(unsigned slot, unsigned number) {
     return;
   }
   uint64_t behind = launch->program->mostHeight() - row.height;
-  uint64_t rank = slots[slot].number + behind;
+  uint64_t rank = slots[slot].number * chunksOfPiece + behind;
   Way &way = ways[row.peer];
   way.ready.push_back({rank, slot, number});
   std::push_heap(way.ready.begin(), way.ready.end());
@@ -155,24 +159,30 @@ Status MessageEngine::startReady() {
   return {};
 }
 
+bool MessageEngine::Way::hasRoom() const {
+  return underWay < leastUnderWay || bytes < bytesUnderWay;
+}
+
 /// Starts sends as far as there is room on the ways to their peers; one more to
 /// each if it `insists`.
 Status MessageEngine::startSends(bool insists) {
   for (unsigned peer = 0; peer < ways.size(); ++peer) {
     Way &way = ways[peer];
     bool isExtra = insists;
-    while (!way.ready.empty() && (way.underWay < mostUnderWay || isExtra)) {
+    while (!way.ready.empty() && (way.hasRoom() || isExtra)) {
       isExtra = false;
       std::pop_heap(way.ready.begin(), way.ready.end());
       Ready next = way.ready.back();
       way.ready.pop_back();
       const Slot &slot = slots[next.slot];
       const MessageRow &row = launch->program->rows()[next.row];
+      uint64_t bytes = bytesOf(slot, row);
+      way.bytes += bytes;
       ++way.underWay;
-      if (Status status = group.send(
-              next.slot * rowsOf() + next.row,
-              address(slot, next.slot, row.src), bytesOf(slot, row), peer,
-              next.slot * launch->program->header().tags + row.tag);
+      if (Status status =
+              group.send(next.slot * rowsOf() + next.row,
+                         address(slot, next.slot, row.src), bytes, peer,
+                         next.slot * launch->program->header().tags + row.tag);
           !status.ok())
         return status;
     }
@@ -188,6 +198,7 @@ Status MessageEngine::end(const scclCompletion &message) {
     return status;
   if (row.kind == MessageRow::Send) {
     --ways[row.peer].underWay;
+    ways[row.peer].bytes -= bytesOf(slots[slot], row);
   } else {
     --awaited[row.peer];
     uint64_t expected = bytesOf(slots[slot], row);
@@ -252,7 +263,7 @@ Status MessageEngine::wait() {
     if (Status status = startSends(/*insists=*/true); !status.ok())
       return status;
   }
-  Patience::pause();
+  Patience::rest(now - lastMove);
   return {};
 }
 
@@ -274,7 +285,7 @@ Status MessageEngine::run(const MessageLaunch &what) {
   pending.clear();
   for (unsigned peer = 0; peer < ways.size(); ++peer) {
     ways[peer].ready.clear();
-    ways[peer].underWay = awaited[peer] = 0;
+    ways[peer].bytes = ways[peer].underWay = awaited[peer] = 0;
   }
   for (unsigned i = 0; i < what.window; ++i)
     slots[i].rowsLeft = 0;

@@ -9,9 +9,9 @@
 // Receives are posted as soon as the memory is free. What arrives lets the rows
 // that need it begin: reductions at once, sends when there is room on the way
 // to their peer. Of the sends to a peer that can begin the most urgent one
-// goes: that of the earliest piece, where a piece counts as a step, and then
-// the one that has most behind it. A few at a time: what is handed over cannot
-// be overtaken any more.
+// goes: that of the earliest piece, where a piece counts as three chunks, and
+// then the one that has most behind it. A few at a time: what is handed over
+// cannot be overtaken any more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,6 +71,8 @@ private:
   struct Way {
     std::vector<Ready> ready; ///< a heap
     unsigned underWay = 0;
+    uint64_t bytes = 0; ///< of those under way
+    bool hasRoom() const;
   };
 
   void beginPieces();
