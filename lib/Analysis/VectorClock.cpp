@@ -44,6 +44,8 @@ ProgramClocks::ProgramClocks(ProgramOp program, size_t limit) : limit(limit) {
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
       channels.try_emplace(channel, channels.size());
       ranks.push_back(rank.getRank());
+      auto signals = channel.getBody().getOps<SignalOp>();
+      signalsLeft.push_back(std::distance(signals.begin(), signals.end()));
     }
   barriers.assign(channels.size(), 0);
   clocks.resize(channels.size());
@@ -51,6 +53,11 @@ ProgramClocks::ProgramClocks(ProgramOp program, size_t limit) : limit(limit) {
 
 const VectorClock &ProgramClocks::signalled(WaitOp wait) const {
   return signals.find(keyOf(getFlag(wait), wait.getValue()))->second;
+}
+
+/// Notes that the clock of `channel` knows more than `before` things now.
+void ProgramClocks::grow(uint32_t channel, size_t before) {
+  committed += (clocks[channel].size() - before) * signalsLeft[channel];
 }
 
 void ProgramClocks::advance(ChannelOp channel, Operation *op) {
@@ -64,16 +71,19 @@ void ProgramClocks::advance(ChannelOp channel, Operation *op) {
     return;
   }
   VectorClock &clock = clocks[self];
+  size_t before = clock.size();
   // Signals and waits leave nothing to be known, but that the launch has begun.
   if (isa<TransferOpInterface>(op) || clock[self] == 0)
     clock.tick(self);
-  if (auto signal = dyn_cast<SignalOp>(op)) {
-    stored += clock.size();
-    signals.insert_or_assign(keyOf(getFlag(signal), signal.getValue()), clock);
-  } else if (auto wait = dyn_cast<WaitOp>(op)) {
-    size_t before = clock.size();
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    size_t own = clock.size();
     clock.join(signalled(wait));
-    stored += clock.size() - before;
+    committed += clock.size() - own;
+  }
+  grow(self, before);
+  if (auto signal = dyn_cast<SignalOp>(op)) {
+    --signalsLeft[self]; // and what it tells stays committed
+    signals.insert_or_assign(keyOf(getFlag(signal), signal.getValue()), clock);
   }
 }
 
@@ -84,7 +94,7 @@ void ProgramClocks::joinAll() {
     clocks[i].tick(i);
     all.join(clocks[i]);
   }
-  stored += all.size() * clocks.size();
+  committed += all.size() * clocks.size();
   if (!isExhausted())
     clocks.assign(clocks.size(), all);
 }

@@ -313,10 +313,10 @@ private:
 };
 } // namespace
 
-/// True if brackets in `text` nest no deeper than the limit: LLVM's parser
-/// would run out of stack.
-static bool isShallow(llvm::StringRef text) {
-  unsigned depth = 0;
+/// What in `text` is more than the limits: LLVM's parser would run out of stack
+/// in nests, and takes kilobytes for each object, however small.
+static std::optional<Error> findExcess(llvm::StringRef text) {
+  unsigned depth = 0, objects = 0;
   bool inString = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -327,19 +327,23 @@ static bool isShallow(llvm::StringRef text) {
       inString = true;
     } else if (c == '{' || c == '[') {
       if (++depth > Limits::manifestDepth)
-        return false;
+        return Error{"the manifest is broken: it nests deeper than " +
+                     std::to_string(Limits::manifestDepth)};
+      objects += c == '{';
+      if (objects > Limits::manifestObjects)
+        return Error{"the manifest is broken: it has more than " +
+                     std::to_string(Limits::manifestObjects) + " objects"};
     } else if (c == '}' || c == ']') {
       depth -= depth > 0;
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 Result<Manifest> plan::parseManifest(llvm::StringRef text,
                                      std::vector<BlobRange> &blobs) {
-  if (!isShallow(text))
-    return Error{"the manifest is broken: it nests deeper than " +
-                 std::to_string(Limits::manifestDepth)};
+  if (std::optional<Error> error = findExcess(text))
+    return *error;
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
     return Error{"the manifest is no JSON: " +

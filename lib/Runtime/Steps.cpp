@@ -39,10 +39,14 @@ CommPlan::Place CommPlan::placeOf(const Flight &flight, const Piece &piece,
           owner, isDirect && (foreign[owner] >> isOutput & 1) != 0};
 }
 
-/// Copies slice by slice, to be stopped between them.
+/// Copies slice by slice, to be stopped between them. Who was stopped until the
+/// launch had failed elsewhere must not write any more: peers may have other
+/// uses for their memory.
 Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
                             void *stream) {
   for (uint64_t at = 0; at < bytes; at += bytesPerSlice) {
+    if (Status stopped = group.poison(); !stopped.ok())
+      return stopped;
     uint64_t length = std::min(bytesPerSlice, bytes - at);
     Status status = to.isForeign
                         ? group.device->writeTo(
@@ -58,10 +62,8 @@ Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
     if (!status.ok())
       return status;
     plane.advance();
-    if (Status stopped = group.poison(); !stopped.ok())
-      return stopped;
   }
-  return {};
+  return group.poison();
 }
 
 Status CommPlan::copyChunks(const Flight &flight, const Piece &piece,

@@ -309,7 +309,7 @@ StepSearch::Point StepSearch::fromTrees() {
     return std::nullopt;
   uint64_t chunks = uint64_t(found->collective.chunks()) * scale;
   Result<Collective> collective =
-      chunks <= FrontierOptions::maxMaxChunks
+      chunks <= uint64_t(FrontierOptions::maxMaxChunks) * problem().unit()
           ? problem().collectiveOf(unsigned(chunks))
           : Result<Collective>(Error{"too many chunks"});
   Schedule schedule = cutChunks(found->schedule, scale, /*roundsFactor=*/1);

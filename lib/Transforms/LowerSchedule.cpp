@@ -124,11 +124,12 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
 
   LogicalResult replace(ScheduleOp op) {
     FailureOr<Problem> problem = importProblem(op);
-    if (failed(problem) || failed(requireSenders(op, problem->collective)) ||
-        (ll && failed(requirePushes(op))))
+    if (failed(problem) || (ll && failed(requirePushes(op))))
       return failure();
-    std::vector<PlannedRank> ranks =
+    FailureOr<std::vector<PlannedRank>> ranks =
         planTransfers(problem->collective, op, {throughScratch, ll});
+    if (failed(ranks))
+      return failure();
 
     OpBuilder builder(op);
     auto program = ProgramOp::create(
@@ -139,7 +140,7 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
         ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
     ProgramWriter writer(builder, op.getLoc());
-    for (auto [number, state] : llvm::enumerate(ranks)) {
+    for (auto [number, state] : llvm::enumerate(*ranks)) {
       writer.createRank(number, state);
       SCCL_LOG(logger, "rank " << number << ": " << state.channels.size()
                                << " channels, " << state.scratchSlots
@@ -159,32 +160,6 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
                  << " from rank " << send.getSrc() << " to rank "
                  << send.getDst() << " by " << stringifyTransport(*by)
                  << ", but LL words are always pushed";
-    return success();
-  }
-
-  /// Fails if a rank sends what it has not received before the step. Anything
-  /// else that is wrong with the schedule shows in coll-check-program.
-  static LogicalResult requireSenders(ScheduleOp op,
-                                      const Collective &collective) {
-    RankChunkSet held = collective.pre();
-    for (StepOp step : op.getBody().getOps<StepOp>()) {
-      for (auto send : step.getBody().getOps<SendOpInterface>()) {
-        const RankChunkSet &source =
-            send.getFromInput() ? collective.pre() : held;
-        std::optional<unsigned> absent;
-        send.forEachChunk([&](uint32_t chunk) {
-          if (!absent && !source.contains(send.getSrc(), chunk))
-            absent = chunk;
-        });
-        if (absent)
-          return op.emitOpError()
-                 << "sends chunk " << *absent << " from rank " << send.getSrc()
-                 << ", which does not hold it";
-      }
-      for (auto send : step.getBody().getOps<SendOpInterface>())
-        send.forEachChunk(
-            [&](uint32_t chunk) { held.insert(send.getDst(), chunk); });
-    }
     return success();
   }
 };

@@ -84,6 +84,10 @@ public:
     isFull = total == size_t(numRanks) * numChunks;
     return total;
   }
+  /// True if the pair has been inserted.
+  bool contains(unsigned rank, unsigned chunk) const {
+    return isFull || pairs.contains(rank * numChunks + chunk);
+  }
   /// The number of a pair that has been inserted, after finish().
   size_t number(unsigned rank, unsigned chunk) const {
     unsigned pair = rank * numChunks + chunk;

@@ -155,13 +155,15 @@ public:
         pairs(collective.numRanks(), collective.numChunks()),
         ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
 
-  std::vector<PlannedRank> plan() {
-    countSends();
+  FailureOr<std::vector<PlannedRank>> plan() {
+    if (failed(countSends()))
+      return failure();
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       enterInputs(rank);
     for (auto [index, step] :
          llvm::enumerate(schedule.getBody().getOps<StepOp>()))
-      planStep(index, sortedSends(step));
+      if (failed(planStep(index, sortedSends(step))))
+        return failure();
     if (ll)
       dropUnread();
     for (PlannedRank &rank : ranks)
@@ -194,8 +196,15 @@ private:
       }
   }
 
-  /// Finds which ranks ever have which chunks, and counts arrivals.
-  void countSends() {
+  LogicalResult refuseSender(const Send &send) {
+    return schedule.emitOpError()
+           << "sends chunk " << send.chunk << " from rank " << send.src
+           << ", which does not hold it";
+  }
+
+  /// Finds which ranks ever have which chunks, and counts arrivals. Fails if a
+  /// rank sends what it never has.
+  LogicalResult countSends() {
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       for (unsigned chunk : collective.pre().chunksOf(rank)) {
         pairs.insert(rank, chunk);
@@ -209,13 +218,20 @@ private:
       pulled.resize(states.size());
     if (ll)
       lastSent.resize(states.size());
+    std::optional<Send> wrong;
     forEachSend([&](unsigned step, const Send &send) {
+      if (!pairs.contains(send.src, send.chunk)) {
+        if (!wrong)
+          wrong = send;
+        return;
+      }
       ++stateOf(send.dst, send.chunk).arrivalsLeft;
       if (throughScratch && send.transport == SendTransport::Pull)
         pulled[pairs.number(send.src, send.chunk)] = true;
       if (ll && send.payload != SendPayload::Input)
         lastSent[pairs.number(send.src, send.chunk)] = step;
     });
+    return wrong ? refuseSender(*wrong) : success();
   }
 
   bool isPulled(unsigned rank, unsigned chunk) const {
@@ -293,23 +309,26 @@ private:
 
   /// What a send brings.
   struct Payload {
-    Slot slot;
+    uint32_t slot = PairState::absent; ///< packed
     unsigned contributors;
   };
 
   Payload payloadOf(const Send &send) {
     const PairState &state = stateOf(send.src, send.chunk);
     if (send.payload == SendPayload::Input)
-      return {unpack(state.input), 1};
-    return {unpack(state.current), state.contributors};
+      return {state.input, 1};
+    return {state.current, state.contributors};
   }
 
-  void planStep(unsigned index, const std::vector<Send> &sends) {
+  LogicalResult planStep(unsigned index, const std::vector<Send> &sends) {
     // All payloads are looked up before any version changes.
     std::vector<Payload> payloads;
     payloads.reserve(sends.size());
-    for (const Send &send : sends)
+    for (const Send &send : sends) {
       payloads.push_back(payloadOf(send));
+      if (payloads.back().slot == PairState::absent)
+        return refuseSender(send);
+    }
     for (size_t i = 0; i < sends.size(); ++i) {
       planSend(index, sends[i], payloads[i]);
       if (i + 1 == sends.size() || !isSameLink(sends[i], sends[i + 1]))
@@ -319,6 +338,7 @@ private:
       addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
                delivery.version, delivery.output);
     deliveries.clear();
+    return success();
   }
 
   /// The channel that moves what `send` does; of a link's many sends only the
@@ -354,7 +374,7 @@ private:
     Slot landing = reduces ? newScratch(send.dst)
                            : nextVersion(send.dst, send.chunk, index, !isPull);
     add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
-                          payload.slot, std::nullopt, landing});
+                          unpack(payload.slot), std::nullopt, landing});
     if (reduces) {
       Slot result = nextVersion(send.dst, send.chunk, index, false);
       // Contributions are disjoint in a schedule that is right.
@@ -439,8 +459,8 @@ void Planner::dropUnread() {
   }
 }
 
-std::vector<PlannedRank> coll::planTransfers(const Collective &collective,
-                                             ScheduleOp schedule,
-                                             TransferPlanOptions options) {
+FailureOr<std::vector<PlannedRank>>
+coll::planTransfers(const Collective &collective, ScheduleOp schedule,
+                    TransferPlanOptions options) {
   return Planner(collective, schedule, options).plan();
 }

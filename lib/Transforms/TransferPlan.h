@@ -78,10 +78,12 @@ struct TransferPlanOptions {
   bool ll = false;
 };
 
-/// The transfers of all ranks for a schedule, which must be right.
-std::vector<PlannedRank> planTransfers(const Collective &collective,
-                                       ScheduleOp schedule,
-                                       TransferPlanOptions options);
+/// The transfers of all ranks for a schedule. Emits an error and fails if a
+/// rank sends what it has not received before the step. Anything else that is
+/// wrong with the schedule shows in coll-check-program.
+mlir::FailureOr<std::vector<PlannedRank>>
+planTransfers(const Collective &collective, ScheduleOp schedule,
+              TransferPlanOptions options);
 
 /// The sends of `step` link by link, and by chunk for each link. What does not
 /// say by whom it is moved is pushed.

@@ -7,6 +7,7 @@
 
 #include "LibraryTesting.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <sys/wait.h>
@@ -193,6 +194,48 @@ TEST(Library, JoinsAfterFork) {
                   return 1;
                 return reduceOnce(member, end, a.data(), b.data(), a.size());
               });
+            }));
+}
+
+/// Rank 0 stops rank 1 at some moment of its launches, until they have failed,
+/// and uses its memory for something else then, while rank 1 goes on. Returns
+/// 0 if nobody has written there.
+static int stopPeer(const RankEnd &end, useconds_t delay) {
+  constexpr float mine = -7;
+  Member member;
+  std::vector<pid_t> processes;
+  if (check(!member.join(end, copiedAllToAll, 0.2), "join") ||
+      check(end.gather(getpid(), processes), "gather"))
+    return 1;
+  std::vector<float> a(1 << 21, 1), b(1 << 21);
+  std::thread stopper;
+  if (end.rank == 0)
+    stopper = std::thread([&] {
+      usleep(delay);
+      kill(processes[1], SIGSTOP);
+    });
+  scclResult result = scclSuccess;
+  while (result == scclSuccess)
+    result = member.launch(a.data(), b.data(), a.size() / 2);
+  if (end.rank == 0) {
+    stopper.join();
+    std::fill(b.begin(), b.end(), mine);
+    kill(processes[1], SIGCONT);
+  }
+  int failed = check(result == scclErrorTimeout, "a stopped rank");
+  end.gather(getpid(), processes); // rank 1 has returned, too
+  bool isMine = std::all_of(b.begin(), b.end(), [&](float value) {
+    return end.rank != 0 || value == mine;
+  });
+  return failed + check(isMine, "memory is written after the launch");
+}
+
+TEST(Library, WritesNothingAfterALaunchHasFailed) {
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              int failed = 0;
+              for (unsigned trial = 0; trial < 16 && !failed; ++trial)
+                failed = stopPeer(end, 20000 + 1700 * trial);
+              return failed;
             }));
 }
 

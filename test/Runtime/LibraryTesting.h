@@ -27,6 +27,9 @@ inline const char *const allReduce =
 inline const char *const exchange = SCCL_TEST_PLANS "/pair-all_reduce.sccl";
 inline const char *const allGather = SCCL_TEST_PLANS "/ring4-all_gather.sccl";
 inline const char *const allToAll = SCCL_TEST_PLANS "/pair-all_to_all.sccl";
+// Hosts write the caller's receive buffer, whoever has allocated it.
+inline const char *const copiedAllToAll =
+    SCCL_TEST_PLANS "/pair-dma-all_to_all.sccl";
 inline const char *const ptxOnly = SCCL_TEST_PLANS "/pair-ptx.sccl";
 
 /// A plan and a communicator that go when the test ends.

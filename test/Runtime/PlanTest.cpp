@@ -350,6 +350,16 @@ TEST(Plan, RefusesDeepNesting) {
   EXPECT_NE(parseManifest("\"[[[[[[[[[[[[[[[[[[[[\\\"", blobs).error(), "");
 }
 
+/// Each would take kilobytes in memory.
+TEST(Plan, RefusesManyObjects) {
+  std::string text = "[";
+  for (unsigned i = 0; i <= Limits::manifestObjects; ++i)
+    text += R"({"":0},)";
+  std::vector<BlobRange> blobs;
+  EXPECT_EQ(parseManifest(text, blobs).error(),
+            "the manifest is broken: it has more than 32768 objects");
+}
+
 TEST(Plan, RefusesKernelsWithoutBlob) {
   Plan plan = makePlan();
   plan.manifest.kernels[0].blob = 3;

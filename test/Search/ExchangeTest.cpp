@@ -55,6 +55,30 @@ TEST(Exchange, EachNumberOfStepsHasASchedule) {
   }
 }
 
+TEST(Exchange, ReduceScatterCostsWhatAllGatherDoes) {
+  // Its C counts the chunks of all ranks, which leaves less below a limit.
+  Topology topology = boxesOnRails(4, 9);
+  FrontierOptions options;
+  options.maxSteps = 6;
+  auto gathers = searchFrontier(topology, {CollectiveKind::AllGather}, options);
+  auto scatters =
+      searchFrontier(topology, {CollectiveKind::ReduceScatter}, options);
+  ASSERT_TRUE(gathers && scatters);
+  ASSERT_EQ(gathers->points.size(), 5u);
+  ASSERT_EQ(scatters->points.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    const FrontierPoint &point = scatters->points[i];
+    Rational gathered = gathers->points[i].bandwidth();
+    EXPECT_EQ(point.steps, gathers->points[i].steps);
+    EXPECT_EQ(point.bandwidth(),
+              Rational(gathered.numerator(), gathered.denominator() * 32));
+    EXPECT_FALSE(checkSchedule(
+        topology,
+        *Collective::make(CollectiveKind::ReduceScatter, 32, point.chunks),
+        point.schedule));
+  }
+}
+
 TEST(Exchange, BroadcastsToBoxesThatDiffer) {
   // The boxes of 40 ranks get chunks at other times each, over other rails.
   for (unsigned boxes : {2, 5}) {

@@ -136,6 +136,28 @@ TEST(Trees, WholeChunks) {
   }
 }
 
+TEST(Trees, FewWholeChunksComeClose) {
+  // A chunk that treats all other boxes alike loads cables by twos, threes or
+  // sevens at once.
+  for (const Boxes &boxes : {Boxes{3, 4, 5}, Boxes{4, 8, 9}, Boxes{8, 8, 9}}) {
+    Topology topology = boxes.build();
+    TreeSynthesis trees(topology, Kind::AllGather);
+    for (unsigned steps = 2; steps <= 6; ++steps) {
+      std::optional<Implementation> found =
+          trees.best({steps, 16, 16, 1u << 22, std::nullopt}, {});
+      ASSERT_TRUE(found);
+      auto violation =
+          checkSchedule(topology, found->collective, found->schedule);
+      EXPECT_FALSE(violation) << violation->message;
+      EXPECT_LE(found->collective.chunks(), 16u);
+      Rational cost = costOf(found->schedule, found->collective).bandwidth;
+      Rational least = trees.exact(steps, {})->bandwidth();
+      EXPECT_LE(cost.toDouble(), least.toDouble() * 1.05)
+          << boxes.boxes << " x " << boxes.gpus << ", S = " << steps;
+    }
+  }
+}
+
 TEST(Trees, AnswerInstances) {
   const SolverBackend *engine = findEngine("trees");
   ASSERT_TRUE(engine);

@@ -56,16 +56,22 @@ public:
   const VectorClock &signalled(WaitOp wait) const;
   /// What is known when all channels of `rank` are where they are now.
   VectorClock endOf(RankOp rank) const;
-  /// True if the limit has been passed. Nothing else is right then.
-  bool isExhausted() const { return stored > limit; }
+  /// True if the limit will be passed. Nothing else is right then.
+  bool isExhausted() const { return committed > limit; }
 
 private:
+  void grow(uint32_t channel, size_t before);
   void joinAll();
 
-  size_t limit, stored = 0;
+  size_t limit;
+  /// What is known, and what signals to come will tell at least: the clock of a
+  /// channel never knows less again. That shows early whether the limit is
+  /// enough.
+  size_t committed = 0;
   llvm::DenseMap<mlir::Operation *, uint32_t> channels; // only looked up
   std::vector<unsigned> ranks;                          ///< of each channel
   std::vector<unsigned> barriers;                       ///< passed by each
+  std::vector<unsigned> signalsLeft;                    ///< likewise
   unsigned barriersJoined = 0;
   std::vector<VectorClock> clocks;
   llvm::DenseMap<FlagKey, VectorClock> signals; // only looked up

@@ -46,6 +46,7 @@ struct Limits {
   static constexpr uint64_t fileBytes = uint64_t(1) << 32;
   static constexpr uint64_t manifestBytes = uint64_t(1) << 24;
   static constexpr unsigned manifestDepth = 12;
+  static constexpr unsigned manifestObjects = 1 << 15;
   static constexpr unsigned ranks = 1024;
   static constexpr unsigned entries = 1 << 14; ///< of any list
   static constexpr unsigned nameBytes = 512;

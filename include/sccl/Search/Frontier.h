@@ -44,7 +44,8 @@ struct FrontierOptions {
   unsigned maxSteps = 8;
   /// Largest C asked for, in the unit that the bandwidths have in common.
   /// Compositions of what was found, and trees that meet the bound on more than
-  /// 8 ranks, may have up to `maxMaxChunks`.
+  /// 8 ranks, may have up to `maxMaxChunks`, of each rank where C counts those
+  /// of all, as in a reduce_scatter.
   unsigned maxChunks = 96;
   /// Never more than that. Else C may also be larger where a link passes more
   /// than 16 chunks in a round, by as much: few chunks would leave most of a

@@ -15,6 +15,7 @@
 
 #include "StepRounds.h"
 #include "TreeImages.h"
+#include "TreeMixes.h"
 #include "WholeChunks.h"
 
 #include <algorithm>
@@ -391,14 +392,15 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
 //===----------------------------------------------------------------------===//
 
 /// Of `rounds` for each slot of the program.
-TreeSchedule
-TreePacking::makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
-                          const std::vector<int64_t> &counts) const {
+TreeSchedule TreePacking::makeSchedule(uint64_t chunks,
+                                       std::vector<uint64_t> rounds,
+                                       const std::vector<int64_t> &counts,
+                                       const TreeProgram &from) const {
   TreeSchedule schedule{
       problem.kind, chunks, std::move(rounds), problem.generators, {}};
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0) {
-      schedule.trees.push_back(program->tree(i));
+      schedule.trees.push_back(from.tree(i));
       schedule.trees.back().count = uint64_t(counts[i]);
     }
   if (problem.rounds == Rounds::InAll) {
@@ -418,9 +420,9 @@ std::optional<TreeSchedule> TreePacking::exact(const Deadline &deadline) const {
     return std::nullopt;
   // The denominator makes all rounds and counts whole.
   auto counts = fractions->numerators.begin() + program->numSlots();
-  TreeSchedule schedule = makeSchedule(uint64_t(fractions->denominator),
-                                       {fractions->numerators.begin(), counts},
-                                       {counts, fractions->numerators.end()});
+  TreeSchedule schedule = makeSchedule(
+      uint64_t(fractions->denominator), {fractions->numerators.begin(), counts},
+      {counts, fractions->numerators.end()}, *program);
   dropIdleSteps(schedule);
   return schedule;
 }
@@ -441,7 +443,22 @@ std::optional<TreeSchedule> TreePacking::round(uint64_t chunks,
       wholeChunks(*program, program->numDemands(), chunks, deadline);
   if (!whole)
     return std::nullopt;
-  return makeSchedule(chunks, std::move(whole->rounds), whole->counts);
+  return makeSchedule(chunks, std::move(whole->rounds), whole->counts,
+                      *program);
+}
+
+std::optional<TreeSchedule> TreePacking::roundMixed(uint64_t chunks,
+                                                    const Deadline &deadline) {
+  if (!value || problem.kind == CollectiveKind::AllReduce)
+    return std::nullopt;
+  if (!mixed)
+    mixed = std::make_unique<TreeProgram>(
+        withMixes(*program, problem.topology.numRanks()));
+  std::optional<WholeSolution> whole =
+      wholeChunks(*mixed, mixed->numDemands(), chunks, deadline);
+  if (!whole)
+    return std::nullopt;
+  return makeSchedule(chunks, std::move(whole->rounds), whole->counts, *mixed);
 }
 
 std::optional<TreeSchedule>

@@ -69,6 +69,11 @@ public:
   /// Nothing if `chunks` is no multiple of what the images of a tree take.
   std::optional<TreeSchedule> round(uint64_t chunks,
                                     const Deadline &deadline) const;
+  /// The same of more trees, for few chunks: mixes of those that were
+  /// generated, which serve some ranks as one does, and others as another. Not
+  /// of an all_reduce.
+  std::optional<TreeSchedule> roundMixed(uint64_t chunks,
+                                         const Deadline &deadline);
   /// The same for any number of chunks and fewer than `below` rounds (of a
   /// period, if pieces follow one another): each chunk of each origin takes a
   /// tree for itself, an image of those that were generated.
@@ -102,13 +107,15 @@ private:
               const EdgePrices &prices, unsigned first, unsigned count,
               std::vector<TreeSend> &sends) const;
   TreeSchedule makeSchedule(uint64_t chunks, std::vector<uint64_t> rounds,
-                            const std::vector<int64_t> &counts) const;
+                            const std::vector<int64_t> &counts,
+                            const TreeProgram &from) const;
 
   PackingProblem problem;
   LimitOrbits orbits;
   std::vector<uint64_t> limitKeys;
   std::vector<std::unique_ptr<Origin>> origins;
   std::unique_ptr<TreeProgram> program;
+  std::unique_ptr<TreeProgram> mixed; ///< with mixes, once it is asked for
   std::unique_ptr<TreeImages> images; ///< once it is asked for
   bool isTooMuch = false;             ///< to look for trees at all
   std::optional<double> value;

@@ -112,8 +112,12 @@ public:
   std::optional<FractionList> exact(const Deadline &deadline) const;
   /// Rounds of a slot in the solution.
   double roundsOf(size_t slot) const { return solution.values[slot]; }
-  /// Trees of the solution, by how much they are used.
-  double usage(size_t i) const { return solution.values[numSlots() + i]; }
+  /// Trees of the solution, by how much they are used. Those that were added
+  /// since are not.
+  double usage(size_t i) const {
+    size_t column = numSlots() + i;
+    return column < solution.values.size() ? solution.values[column] : 0;
+  }
 
 private:
   struct Column {

@@ -116,14 +116,93 @@ static Deadline mostOf(SearchLimits limits) {
   return Deadline(limits);
 }
 
+namespace {
+/// Collects schedules for whole numbers of chunks, and keeps the cheapest.
+class WholeSchedules {
+public:
+  WholeSchedules(TreePacking &packing, double value,
+                 const TreeSynthesis::Wanted &wanted,
+                 std::optional<double> below, const Deadline &deadline)
+      : packing(packing), kind(packing.question().kind),
+        ranks(packing.question().topology.numRanks()), value(value),
+        wanted(wanted), deadline(deadline), best(below),
+        usual(kind == Kind::AllReduce ? ranks : 1), unit(packing.chunkUnit()),
+        most(wanted.maxChunks * usual) {
+    // Groups that keep ranks take many chunks.
+    if (unit > usual)
+      most = std::max<uint64_t>(most, wanted.maxExactChunks);
+  }
+
+  std::optional<TreeSchedule> cheapest();
+
+private:
+  void offer(std::optional<TreeSchedule> found);
+  bool isWorth(uint64_t chunks) const;
+  void offerFew();
+
+  static constexpr uint64_t few = 16;
+  TreePacking &packing;
+  const Kind kind;
+  const unsigned ranks;
+  const double value; ///< R/C in fractions of chunks
+  const TreeSynthesis::Wanted &wanted;
+  const Deadline &deadline;
+  Cheapest<TreeSchedule> best;
+  const uint64_t usual, unit;
+  uint64_t most;
+};
+} // namespace
+
+void WholeSchedules::offer(std::optional<TreeSchedule> found) {
+  if (!found || !fits(kind, found->chunks, ranks, wanted.maxSends))
+    return;
+  double cost = double(found->costRounds()) / double(found->chunks);
+  best.offer(std::move(*found), cost);
+}
+
+/// False if, even with no loss by rounding up, it is no better.
+bool WholeSchedules::isWorth(uint64_t chunks) const {
+  return !deadline.expired() && !best.meets(value) &&
+         fits(kind, chunks, ranks, wanted.maxSends) &&
+         best.isBelow(std::ceil(value * double(chunks) - 1e-6) /
+                      double(chunks));
+}
+
+/// What pays where chunks are few.
+void WholeSchedules::offerFew() {
+  bool isFew = wanted.maxChunks <= few, canMix = kind != Kind::AllReduce;
+  if (isFew && canMix)
+    for (uint64_t chunks = unit; chunks <= std::min(most, few * unit);
+         chunks += unit)
+      if (isWorth(chunks))
+        offer(packing.roundMixed(chunks, deadline));
+  if (unit > usual || (isFew && !canMix))
+    for (uint64_t factor = 1;
+         factor <= std::min<uint64_t>(wanted.maxChunks, few); ++factor)
+      if (uint64_t chunks = factor * usual; isWorth(chunks))
+        offer(packing.roundForEach(chunks, best.limitOf(chunks), deadline));
+}
+
+std::optional<TreeSchedule> WholeSchedules::cheapest() {
+  offerFew();
+  for (uint64_t chunks = unit; chunks <= most; chunks += unit)
+    if (isWorth(chunks))
+      offer(packing.round(chunks, deadline));
+  if (!best.meets(value)) {
+    std::optional<TreeSchedule> exact = packing.exact(deadline);
+    if (exact && exact->chunks <= wanted.maxExactChunks)
+      offer(std::move(exact));
+  }
+  return best.take();
+}
+
 std::optional<Implementation>
 TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   constexpr double tolerance = 1e-9;
-  unsigned ranks = state->topology.numRanks();
   Deadline deadline(limits);
   std::optional<double> below;
   if (wanted.below)
-    below = packedCost(state->kind, *wanted.below, ranks);
+    below = packedCost(state->kind, *wanted.below, state->topology.numRanks());
   std::optional<LinkWindow> window = wanted.window;
   // What is turned round runs backwards.
   if (window && packedKind(state->kind) != state->kind)
@@ -134,41 +213,8 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   std::optional<double> value = packing.generate(std::nullopt, mostOf(limits));
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
-  Kind kind = packedKind(state->kind);
-  Cheapest<TreeSchedule> best(below);
-  auto offer = [&](std::optional<TreeSchedule> found) {
-    if (!found || !fits(kind, found->chunks, ranks, wanted.maxSends))
-      return;
-    double cost = double(found->costRounds()) / double(found->chunks);
-    best.offer(std::move(*found), cost);
-  };
-  uint64_t usual = kind == Kind::AllReduce ? ranks : 1;
-  uint64_t unit = packing.chunkUnit(), most = wanted.maxChunks * usual;
-  // Groups that keep ranks take many chunks.
-  if (unit > usual)
-    most = std::max<uint64_t>(most, wanted.maxExactChunks);
-  // Even with no loss by rounding up it may be no better.
-  auto isWorth = [&](uint64_t chunks) {
-    return !deadline.expired() && !best.meets(*value) &&
-           fits(kind, chunks, ranks, wanted.maxSends) &&
-           best.isBelow(std::ceil(*value * double(chunks) - 1e-6) /
-                        double(chunks));
-  };
-  constexpr uint64_t few = 16;
-  if (unit > usual || wanted.maxChunks <= few)
-    for (uint64_t factor = 1;
-         factor <= std::min<uint64_t>(wanted.maxChunks, few); ++factor)
-      if (uint64_t chunks = factor * usual; isWorth(chunks))
-        offer(packing.roundForEach(chunks, best.limitOf(chunks), deadline));
-  for (uint64_t chunks = unit; chunks <= most; chunks += unit)
-    if (isWorth(chunks))
-      offer(packing.round(chunks, deadline));
-  if (!best.meets(*value)) {
-    std::optional<TreeSchedule> exact = packing.exact(deadline);
-    if (exact && exact->chunks <= wanted.maxExactChunks)
-      offer(std::move(exact));
-  }
-  std::optional<TreeSchedule> found = best.take();
+  std::optional<TreeSchedule> found =
+      WholeSchedules(packing, *value, wanted, below, deadline).cheapest();
   return found ? state->finish(*found) : std::nullopt;
 }
 
