@@ -204,35 +204,7 @@ private:
 
   /// Finds which ranks ever have which chunks, and counts arrivals. Fails if a
   /// rank sends what it never has.
-  LogicalResult countSends() {
-    for (unsigned rank = 0; rank < ranks.size(); ++rank)
-      for (unsigned chunk : collective.pre().chunksOf(rank)) {
-        pairs.insert(rank, chunk);
-        ++numContributors[chunk];
-      }
-    forEachSend([&](unsigned, const Send &send) {
-      pairs.insert(send.dst, send.chunk);
-    });
-    states.resize(pairs.finish());
-    if (throughScratch)
-      pulled.resize(states.size());
-    if (ll)
-      lastSent.resize(states.size());
-    std::optional<Send> wrong;
-    forEachSend([&](unsigned step, const Send &send) {
-      if (!pairs.contains(send.src, send.chunk)) {
-        if (!wrong)
-          wrong = send;
-        return;
-      }
-      ++stateOf(send.dst, send.chunk).arrivalsLeft;
-      if (throughScratch && send.transport == SendTransport::Pull)
-        pulled[pairs.number(send.src, send.chunk)] = true;
-      if (ll && send.payload != SendPayload::Input)
-        lastSent[pairs.number(send.src, send.chunk)] = step;
-    });
-    return wrong ? refuseSender(*wrong) : success();
-  }
+  LogicalResult countSends();
 
   bool isPulled(unsigned rank, unsigned chunk) const {
     return throughScratch && pulled[pairs.number(rank, chunk)];
@@ -244,25 +216,7 @@ private:
 
   /// Enters the inputs, copies to the output what no arrival will replace, and
   /// to scratch what peers pull from there.
-  void enterInputs(unsigned rank) {
-    SlotCounter outputs(collective.post(), rank);
-    for (auto [slot, chunk] :
-         llvm::enumerate(collective.pre().chunksOf(rank))) {
-      PairState &state = stateOf(rank, chunk);
-      Slot input{Buffer::Input, unsigned(slot)};
-      std::optional<unsigned> output = outputs.slotOf(chunk);
-      if (output && state.arrivalsLeft == 0)
-        addLocal(rank, 0, Phase::Stage, chunk, input,
-                 {Buffer::Output, *output});
-      if (isPulled(rank, chunk)) {
-        Slot staged = newScratch(rank);
-        addLocal(rank, 0, Phase::Stage, chunk, input, staged);
-        input = staged;
-      }
-      state.input = state.current = pack(input);
-      state.contributors = 1;
-    }
-  }
+  void enterInputs(unsigned rank);
 
   void addLocal(unsigned rank, unsigned step, Phase phase, unsigned chunk,
                 Slot src, Slot dst, std::optional<Slot> rhs = std::nullopt,
@@ -414,6 +368,53 @@ private:
   PlannedChannel *lastChannel = nullptr;  ///< likewise
 };
 } // namespace
+
+LogicalResult Planner::countSends() {
+  for (unsigned rank = 0; rank < ranks.size(); ++rank)
+    for (unsigned chunk : collective.pre().chunksOf(rank)) {
+      pairs.insert(rank, chunk);
+      ++numContributors[chunk];
+    }
+  forEachSend(
+      [&](unsigned, const Send &send) { pairs.insert(send.dst, send.chunk); });
+  states.resize(pairs.finish());
+  if (throughScratch)
+    pulled.resize(states.size());
+  if (ll)
+    lastSent.resize(states.size());
+  std::optional<Send> wrong;
+  forEachSend([&](unsigned step, const Send &send) {
+    if (!pairs.contains(send.src, send.chunk)) {
+      if (!wrong)
+        wrong = send;
+      return;
+    }
+    ++stateOf(send.dst, send.chunk).arrivalsLeft;
+    if (throughScratch && send.transport == SendTransport::Pull)
+      pulled[pairs.number(send.src, send.chunk)] = true;
+    if (ll && send.payload != SendPayload::Input)
+      lastSent[pairs.number(send.src, send.chunk)] = step;
+  });
+  return wrong ? refuseSender(*wrong) : success();
+}
+
+void Planner::enterInputs(unsigned rank) {
+  SlotCounter outputs(collective.post(), rank);
+  for (auto [slot, chunk] : llvm::enumerate(collective.pre().chunksOf(rank))) {
+    PairState &state = stateOf(rank, chunk);
+    Slot input{Buffer::Input, unsigned(slot)};
+    std::optional<unsigned> output = outputs.slotOf(chunk);
+    if (output && state.arrivalsLeft == 0)
+      addLocal(rank, 0, Phase::Stage, chunk, input, {Buffer::Output, *output});
+    if (isPulled(rank, chunk)) {
+      Slot staged = newScratch(rank);
+      addLocal(rank, 0, Phase::Stage, chunk, input, staged);
+      input = staged;
+    }
+    state.input = state.current = pack(input);
+    state.contributors = 1;
+  }
+}
 
 void Planner::dropUnread() {
   // Readers of each slot of scratch, by rank and slot; and who writes it.

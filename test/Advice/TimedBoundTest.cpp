@@ -57,8 +57,9 @@ Fabric randomFabric(std::mt19937 &random) {
         add(a, b, slow);
   }
   for (const std::vector<unsigned> &links : out)
-    if (links.size() > 1 && random() % 2)
+    if (links.size() > 1 && random() % 2) {
       EXPECT_TRUE(bool(fabric.topology.addLimit(links, 1 + random() % 3)));
+    }
   for (const BandwidthLimit &limit : fabric.topology.limits())
     fabric.timing.rates.push_back(limit.bandwidth * 10.0);
   fabric.timing.copyRate = random() % 2 ? 50 : 0;
