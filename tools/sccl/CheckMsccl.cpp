@@ -13,6 +13,7 @@
 #include "sccl/Exchange/Teccl.h"
 #include "sccl/Pipelines/InputFile.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace sccl;
@@ -257,6 +258,12 @@ static std::optional<FoundSchedule> readPlain(llvm::StringRef path,
                    path, text, json);
 }
 
+/// `error` of the file `path`, which may begin with a line and a column.
+static std::string atPlace(llvm::StringRef path, llvm::StringRef error) {
+  bool hasPlace = !error.empty() && llvm::isDigit(error.front());
+  return (path + (hasPlace ? ":" : ": ") + error).str();
+}
+
 std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,
                                                   const MscclFlags &flags) {
   std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
@@ -281,7 +288,7 @@ std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,
   }
   if (found)
     return std::move(*found);
-  fail(path + ": " + found.error());
+  fail(atPlace(path, found.error()));
   return std::nullopt;
 }
 
