@@ -297,6 +297,9 @@ static FailureOr<Collective> importNamedCollective(OpTy op,
     if (!isa_and_nonnull<CollectiveOp, GroupedOp>(custom))
       return op.emitOpError()
              << "names collective " << symbol << ", which does not exist";
+    if (op.getRoot())
+      return op.emitOpError() << "gives a root to " << symbol
+                              << ", which says itself who has what";
     FailureOr<Collective> collective = importDefined(custom);
     if (failed(collective))
       return failure();

@@ -57,3 +57,19 @@ coll.collective @collective_c3_chunk_from_nowhere ranks = 2 chunks = 1 distinct 
 
 // expected-error @+1 {{'coll.pre' op expects parent op 'coll.collective'}}
 coll.pre 0 has [0]
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+}
+coll.collective @handover ranks = 2 chunks = 1 distinct = 1 {
+  coll.pre 0 has [0]
+  coll.post 1 has [0]
+}
+// expected-error @+1 {{'coll.schedule' op gives a root to @handover, which says itself who has what}}
+coll.schedule @schedule_c2_root of @handover on @pair chunks = 1 root = 0 {
+  coll.step rounds = 1 {
+    coll.send 0 over 0 -> 1
+  }
+}
