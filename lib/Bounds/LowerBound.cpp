@@ -108,6 +108,14 @@ Result<LowerBound> sccl::lowerBound(const Topology &topology,
   return LowerBounds(topology, collective).at(steps, options);
 }
 
+/// True if no other program is to be asked.
+static bool isEnough(const LowerBound &best, const Problem &problem,
+                     const LowerBoundOptions &options) {
+  // With one commodity the stronger program came first.
+  return hasOneCommodity(problem) || !options.target ||
+         *best.value >= *options.target;
+}
+
 Result<LowerBound> LowerBounds::at(unsigned steps,
                                    const LowerBoundOptions &options) {
   const Topology &topology = state->topology;
@@ -116,11 +124,13 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
     return *error;
   Certificate claim = makeClaim(topology, collective, steps);
   claim.pipelined = options.pipelined;
-  if (auto tooDistant = findTooDistant(topology, collective, steps)) {
+  Deadline deadline(options);
+  if (auto tooDistant = findTooDistant(topology, collective, steps, deadline)) {
     claim.proof = *tooDistant;
     return finish(std::move(claim), topology, collective);
   }
-  Deadline deadline(options);
+  if (deadline.isOver())
+    return Error{deadline.reason()};
   auto isWanted = [&](const std::optional<LowerBound> &bound) {
     return bound && options.target && *bound->value < *options.target;
   };
@@ -141,13 +151,11 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   if (!best && state->countParts() > maxParts)
     return Error{"the linear program would have more than " +
                  std::to_string(maxParts) + " parts"};
-  Problem problem = makeProblem(topology, collective, steps);
+  Problem problem = makeProblem(topology, collective, steps, deadline);
   problem.pipelined = options.pipelined;
-  std::string why;
+  std::string why = deadline.isOver() ? deadline.reason() : "";
   for (TreeRules rules : programsFor(problem)) {
-    // With one commodity the stronger program came first.
-    if (best && (hasOneCommodity(problem) || !options.target ||
-                 *best->value >= *options.target))
+    if (deadline.isOver() || (best && isEnough(*best, problem, options)))
       break;
     if (best && rules == TreeRules::ArrivalsOnly)
       continue;

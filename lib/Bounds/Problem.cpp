@@ -30,8 +30,27 @@ std::vector<unsigned> Problem::hopsFrom(const RankList &ranks) const {
   return topology.distancesFrom(ranks);
 }
 
+/// Hops from each rank to the nearest of `targets`. To turn a topology of a
+/// million links round would take longer.
+static std::vector<unsigned> distancesTo(const Topology &topology,
+                                         const RankList &targets) {
+  std::vector<unsigned> distance(topology.numRanks(), Topology::unreachable);
+  RankList queue = targets;
+  for (unsigned rank : targets)
+    distance[rank] = 0;
+  for (size_t head = 0; head < queue.size(); ++head)
+    for (unsigned link : topology.inLinks(queue[head])) {
+      unsigned from = topology.links()[link].src;
+      if (distance[from] != Topology::unreachable)
+        continue;
+      distance[from] = distance[queue[head]] + 1;
+      queue.push_back(from);
+    }
+  return distance;
+}
+
 std::vector<unsigned> Problem::hopsTo(const RankList &ranks) const {
-  return topology.reversed().distancesFrom(ranks);
+  return distancesTo(topology, ranks);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,7 +282,8 @@ SymmetryExtender::extend(const Permutation &ranks) const {
 
 Problem bounds::makeProblem(const Topology &topology,
                             const Collective &collective,
-                            std::optional<unsigned> steps) {
+                            std::optional<unsigned> steps,
+                            const Deadline &deadline) {
   bool backward = reducesToOneRank(collective);
   Problem problem{.topology = backward ? topology.reversed() : topology,
                   .steps = steps.value_or(1),
@@ -277,9 +297,13 @@ Problem bounds::makeProblem(const Topology &topology,
   addLimits(problem);
   addCommodities(problem, collective);
   SymmetryExtender extender(problem);
-  for (const Permutation &ranks : automorphismGenerators(topology, collective))
+  for (const Permutation &ranks :
+       automorphismGenerators(topology, collective)) {
+    if (deadline.isOver())
+      break;
     if (std::optional<Symmetry> symmetry = extender.extend(ranks))
       problem.symmetries.push_back(std::move(*symmetry));
+  }
   return problem;
 }
 
@@ -320,11 +344,24 @@ Orbits bounds::orbitsUnder(
 // Distance
 //===----------------------------------------------------------------------===//
 
+/// True if each rank reaches each other by way of rank 0 in `steps` hops.
+static bool isWithinReach(const Topology &topology, unsigned steps) {
+  unsigned from = std::ranges::max(topology.distancesFrom(0));
+  return from < steps &&
+         std::ranges::max(distancesTo(topology, {0})) <= steps - from;
+}
+
 std::optional<DistanceProof>
 bounds::findTooDistant(const Topology &topology, const Collective &collective,
-                       unsigned steps) {
+                       unsigned steps, const Deadline &deadline) {
+  constexpr size_t maxKept = size_t(1) << 24;
+  // To list the ends of all chunks takes long where there are many.
+  if (isWithinReach(topology, steps))
+    return std::nullopt;
   std::map<RankList, std::vector<unsigned>> searches;
   auto hopsFrom = [&](const RankList &ranks) -> const std::vector<unsigned> & {
+    if (searches.size() * topology.numRanks() > maxKept)
+      searches.clear();
     auto [it, isNew] = searches.try_emplace(ranks);
     if (isNew)
       it->second = topology.distancesFrom(ranks);
@@ -339,10 +376,14 @@ bounds::findTooDistant(const Topology &topology, const Collective &collective,
       for (unsigned rank : pre)
         origins.push_back({rank});
     }
-    for (const RankList &origin : origins)
+    for (const RankList &origin : origins) {
+      if (deadline.isOver())
+        return std::nullopt;
+      const std::vector<unsigned> &hops = hopsFrom(origin);
       for (unsigned rank : post)
-        if (hopsFrom(origin)[rank] > steps)
+        if (hops[rank] > steps)
           return DistanceProof{origin.front(), rank};
+    }
   }
   return std::nullopt;
 }

@@ -18,6 +18,7 @@
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Model/Topology.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <functional>
 #include <optional>
@@ -87,17 +88,20 @@ struct Problem {
 };
 
 /// Describes the instance, for any number of steps if there is none in `steps`.
-/// Everything must be within reach, see `findTooDistant`.
+/// Everything must be within reach, see `findTooDistant`. Symmetries that are
+/// not found before `deadline` are missing.
 Problem makeProblem(const Topology &topology, const Collective &collective,
-                    std::optional<unsigned> steps);
+                    std::optional<unsigned> steps, const Deadline &deadline);
 
 /// The trees and unicasts of the problem, or a few less, without what they are.
 size_t countMoving(const Collective &collective);
 
-/// Ranks that are too far apart for `steps` steps, if there are any.
+/// Ranks that are too far apart for `steps` steps, if there are any and they
+/// are found before `deadline`.
 std::optional<DistanceProof> findTooDistant(const Topology &topology,
                                             const Collective &collective,
-                                            unsigned steps);
+                                            unsigned steps,
+                                            const Deadline &deadline);
 
 /// A partition of 0..n-1 into classes.
 struct Orbits {

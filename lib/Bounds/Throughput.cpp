@@ -334,8 +334,11 @@ static void addGossipOfBoxes(BestBound &best) {
 
 static void addProgram(BestBound &best) {
   constexpr size_t maxColumns = 10000;
-  Problem problem = makeProblem(best.topology, best.collective, std::nullopt);
+  Problem problem =
+      makeProblem(best.topology, best.collective, std::nullopt, best.deadline);
   for (TreeRules rules : {TreeRules::WithPaths, TreeRules::ArrivalsOnly}) {
+    if (best.deadline.isOver())
+      return;
     auto duals = solvePrices(problem, rules, maxColumns, best.deadline);
     if (!duals)
       continue;
@@ -379,10 +382,13 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
                  std::to_string(collective.numRanks())};
   if (topology.limits().empty())
     return Error{"a topology without limits has no bandwidth cost"};
-  if (auto proof =
-          findTooDistant(topology, collective, Topology::unreachable - 1))
+  Deadline deadline(options);
+  if (auto proof = findTooDistant(topology, collective,
+                                  Topology::unreachable - 1, deadline))
     return Error{"there is no path from rank " + std::to_string(proof->src) +
                  " to rank " + std::to_string(proof->dst)};
+  if (deadline.isOver())
+    return Error{deadline.reason()};
   BestBound best(topology, collective, options);
   addCuts(best);
   if (!best.reaches(options.target) &&

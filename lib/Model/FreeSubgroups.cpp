@@ -43,6 +43,12 @@ sampleElements(const std::vector<Permutation> &generators, unsigned numRanks) {
     pool[target] = compose(pool[other], pool[target]);
     samples.push_back(pool[target]);
   }
+  // Where all ranks are alike, that is a cycle through all of them, which
+  // random products hardly ever are.
+  Permutation all = identity(numRanks);
+  for (const Permutation &generator : generators)
+    all = compose(generator, all);
+  samples.push_back(std::move(all));
   return samples;
 }
 

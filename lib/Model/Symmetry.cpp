@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 using namespace sccl;
 using namespace sccl::permutations;
@@ -90,6 +90,7 @@ private:
   std::vector<unsigned> addPorts(const Limits &ofPorts, Kind kind);
   void addLinks(const std::vector<unsigned> &outPorts,
                 const std::vector<unsigned> &inPorts);
+  void addEdges(std::vector<Link> links);
 
   const Topology &topology;
   bliss::Digraph &graph;
@@ -180,9 +181,14 @@ void GraphBuilder::addLinks(const std::vector<unsigned> &outPorts,
       needsVertex[link] = true;
 
   std::vector<unsigned> vertexOf(topology.links().size());
+  std::vector<Link> betweenRanks;
+  unsigned ranks = topology.numRanks();
   for (unsigned link = 0; link < topology.links().size(); ++link) {
     if (!needsVertex[link]) {
-      graph.add_edge(outPorts[link], inPorts[link]);
+      if (outPorts[link] < ranks && inPorts[link] < ranks)
+        betweenRanks.push_back(topology.links()[link]);
+      else
+        graph.add_edge(outPorts[link], inPorts[link]);
       continue;
     }
     vertexOf[link] = addVertex(OneLink, {limits.onLink[link]});
@@ -194,6 +200,25 @@ void GraphBuilder::addLinks(const std::vector<unsigned> &outPorts,
     for (unsigned link : limit->links)
       graph.add_edge(vertex, vertexOf[link]);
   }
+  addEdges(std::move(betweenRanks));
+}
+
+/// Adds edges between ranks; where most ranks are joined, between those that
+/// are not, which the same renumberings keep.
+void GraphBuilder::addEdges(std::vector<Link> links) {
+  unsigned ranks = topology.numRanks();
+  if (links.size() <= size_t(ranks) * (ranks - 1) / 2) {
+    for (const Link &link : links)
+      graph.add_edge(link.src, link.dst);
+    return;
+  }
+  std::vector<bool> isJoined(size_t(ranks) * ranks);
+  for (const Link &link : links)
+    isJoined[size_t(link.src) * ranks + link.dst] = true;
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = 0; dst < ranks; ++dst)
+      if (src != dst && !isJoined[size_t(src) * ranks + dst])
+        graph.add_edge(src, dst);
 }
 
 void GraphBuilder::build(std::optional<unsigned> fixedRank) {
@@ -294,7 +319,14 @@ sccl::groupElements(const std::vector<Permutation> &generators,
   if (limit == 0)
     return {};
   std::vector<Permutation> elements = {identity(numRanks)};
-  std::set<Permutation> known(elements.begin(), elements.end());
+  auto hash = [](const Permutation &element) {
+    uint64_t mixed = 0;
+    for (unsigned image : element)
+      mixed = (mixed ^ image) * 0x9e3779b97f4a7c15;
+    return size_t(mixed ^ mixed >> 32);
+  };
+  std::unordered_set<Permutation, decltype(hash)> known(
+      elements.begin(), elements.end(), 64, hash);
   for (size_t next = 0; next < elements.size(); ++next)
     for (const Permutation &generator : generators) {
       Permutation product = compose(generator, elements[next]);

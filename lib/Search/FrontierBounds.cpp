@@ -39,7 +39,7 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
 }
 
 void FrontierBounds::findThroughput(uint64_t work) {
-  if (!forAny)
+  if (!forAny && !problem.deadline.isOver())
     if (Result<LowerBound> any =
             throughputBound(problem.topology, problem.smallest, limits(work)))
       forAny = *any;

@@ -143,7 +143,8 @@ static std::string malformed(const Instance &instance) {
 /// How long chunks need from where they are to where they must be: from the
 /// nearest holder if any will do, from every contributor if all must take part.
 /// Returns the refutation for the first chunk and rank that are too far.
-static std::optional<Unsatisfiable> refuteByDistance(const Instance &instance) {
+static std::optional<Unsatisfiable> refuteByDistance(const Instance &instance,
+                                                     const Deadline &deadline) {
   const Collective &collective = instance.collective;
   HopDistances distances(instance.topology);
   std::vector<unsigned> sources, destinations;
@@ -162,8 +163,11 @@ static std::optional<Unsatisfiable> refuteByDistance(const Instance &instance) {
     if (!collective.combining())
       raise(sources);
     else
-      for (unsigned source : sources)
+      for (unsigned source : sources) {
+        if (deadline.isOver())
+          return std::nullopt;
         raise({source});
+      }
     for (unsigned rank : destinations) {
       if (needed[rank] <= instance.steps)
         continue;
@@ -253,7 +257,7 @@ SynthesisResult sccl::synthesize(const Instance &instance,
     return {failure, std::string(engine)};
 
   Deadline deadline(options);
-  if (auto refutation = refuteByDistance(instance))
+  if (auto refutation = refuteByDistance(instance, deadline))
     return {*refutation, "distance", deadline.elapsedSeconds()};
   if (engine == "auto" && options.useBounds)
     return askWithBounds(instance, options, std::move(backends));

@@ -17,6 +17,7 @@
 #include "Solver/EngineTesting.h"
 #include "sccl/Optimize/Clock.h"
 
+#include <chrono>
 #include <sstream>
 #include <thread>
 
@@ -120,4 +121,23 @@ TEST(Clock, TheLimitOfTheUserIsTime) {
   SynthesisResult result = synthesize(
       instanceOn(builtin("dgx1"), Kind::AllReduce, 17, 5, 5), options);
   EXPECT_EQ(describe(result.outcome), "unknown: timeout after 1000 s");
+}
+
+TEST(Clock, TheLimitHoldsOnManyRanks) {
+  // To ask each of 16,384 ranks how far the others are takes a minute, and so
+  // do programs of 260,000 rows.
+  for (auto [spec, kind] : {std::pair("hypercube:14", Kind::AllReduce),
+                            std::pair("mesh:512", Kind::Scatter)}) {
+    Topology topology = builtin(spec);
+    FrontierOptions options;
+    options.timeoutSeconds = 1;
+    auto begin = std::chrono::steady_clock::now();
+    Result<Frontier> frontier = searchFrontier(topology, {kind, 0}, options);
+    std::chrono::duration<double> used =
+        std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(used.count(), 15) << spec;
+    ASSERT_TRUE(frontier) << frontier.error();
+    EXPECT_TRUE(frontier->stopped);
+    EXPECT_TRUE(frontier->throughput);
+  }
 }

@@ -118,6 +118,8 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
   // Where few tries give nothing, more may.
   constexpr unsigned fewTries = 3, mostTries = 768, growth = 4;
   unsigned tries = fewTries;
+  if (program->isTooLarge())
+    return std::nullopt;
   while (!deadline.expired()) {
     SendPrices sends = pricesFor(prices);
     bool added = false;

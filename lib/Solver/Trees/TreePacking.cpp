@@ -357,7 +357,7 @@ bool TreePacking::priceReduction(Origin &origin, unsigned turn,
 
 std::optional<double> TreePacking::generate(std::optional<double> target,
                                             const Deadline &deadline) {
-  if (isTooMuch)
+  if (isTooMuch || program->isTooLarge())
     return std::nullopt;
   constexpr double tolerance = 1e-9;
   TreePrices prices;

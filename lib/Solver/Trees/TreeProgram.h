@@ -98,6 +98,8 @@ public:
   }
   uint64_t imagesPerSend() const { return uint64_t(orbits.imagesPerSend()); }
   size_t numRows() const { return orbits.count() * numSlots(); }
+  /// With more rows, to set the program up takes longer than anyone waits.
+  bool isTooLarge() const { return numRows() > size_t(1) << 16; }
   /// Steps with rounds of their own.
   size_t numSlots() const { return rounds == Rounds::PerStep ? steps : 1; }
   size_t rowOf(size_t orbit, size_t step) const {
