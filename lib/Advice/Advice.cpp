@@ -8,6 +8,7 @@
 #include "sccl/Advice/Advice.h"
 
 #include "Candidates.h"
+#include "Choice.h"
 #include "TimedBound.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -22,6 +23,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 
 using namespace sccl;
 
@@ -34,66 +37,56 @@ std::vector<LoweringWay> sccl::usualWays(const LoweringOptions &base) {
   return ways;
 }
 
-double Candidate::microseconds(const CostModel &model, double bytes) const {
-  const auto &[collective, schedule] = implementation;
-  if (isPipelined())
-    return (pieces + double(schedule.steps.size()) - 1) *
-           (model.alphaMicroseconds +
-            load * bytes * model.betaMicrosecondsPerByte / pieces);
-  return model.microseconds(costOf(schedule, collective), bytes);
-}
-
-bool Candidate::isLong() const {
-  constexpr uint64_t maxShort = 1u << 14;
-  return implementation.schedule.numSends() * uint64_t(pieces) > maxShort;
-}
-
-bool Candidate::hasFitDistance(const CostModel &model, double bytes) const {
-  if (!hasDistance())
-    return true;
-  double piece = load * bytes * model.betaMicrosecondsPerByte / pieces;
-  double latencies = piece / model.alphaMicroseconds;
-  return (latencies < 1) == (distance > 2);
+double Candidate::estimate(double unitTime, double bytes,
+                           unsigned inPieces) const {
+  double piece = bytes * unitTime / inPieces;
+  auto steps = double(implementation.schedule.steps.size());
+  double apart = std::max(load * piece, latency / (steps * distance));
+  return latency + serialLoad * piece + apart * (inPieces - 1.0);
 }
 
 //===----------------------------------------------------------------------===//
-// Choice
+// Programs
 //===----------------------------------------------------------------------===//
 
 namespace {
+using advice::RatedVariant;
+using advice::Variant;
+
+/// Lowers the variants that may be the best, and simulates their programs.
 class Adviser {
 public:
   Adviser(mlir::MLIRContext &context, const Fabric &fabric,
-          const Deadline &deadline, Advice &advice)
-      : context(context), fabric(fabric), deadline(deadline), advice(advice),
-        isWanted(advice.candidates.size(),
-                 std::vector<bool>(advice.sizes.size())),
-        promise(advice.candidates.size()) {}
+          const std::vector<LoweringWay> &ways, const Deadline &deadline,
+          Advice &advice)
+      : context(context), fabric(fabric), ways(ways), deadline(deadline),
+        advice(advice), numCandidates(advice.candidates.size()) {}
 
-  void choose();
-  std::optional<Error> tryAll(const std::vector<LoweringWay> &ways);
+  std::optional<Error> run();
 
 private:
-  void chooseFor(size_t size, double asGood,
-                 llvm::function_ref<double(const Candidate &)> timeOf);
-  bool isTried(size_t number, size_t size, const LoweringWay &way) const;
-  std::optional<Error> tryCandidate(size_t number,
-                                    const std::vector<LoweringWay> &ways);
-  std::optional<Error> tryWay(const Implementation &cut, size_t number,
-                              const LoweringWay &way);
-  std::optional<Error> simulateProgram(coll::ProgramOp program, size_t number,
-                                       const LoweringWay &way);
-  std::optional<Error> tryCloser(const std::vector<LoweringWay> &ways);
+  /// Times that are nearly the same count as such.
+  static constexpr double asGood = 1.001;
+  static bool isLess(double a, double b) { return a * asGood < b; }
+  std::optional<Error> rank();
+  std::optional<Variant> nextToTry() const;
+  bool mayImprove(const Variant &variant, size_t size) const;
+  std::optional<Error> tryVariant(const Variant &variant);
+  std::optional<Error> simulateProgram(coll::ProgramOp program,
+                                       const Variant &variant);
+  void take(const Variant &variant, size_t size, double microseconds);
   void estimateRest();
 
   mlir::MLIRContext &context;
   const Fabric &fabric;
+  const std::vector<LoweringWay> &ways;
   const Deadline &deadline;
   Advice &advice;
-  /// What is simulated: by candidate and by size.
-  std::vector<std::vector<bool>> isWanted;
-  /// For how many sizes and latencies each candidate is the best of its kind.
-  std::vector<unsigned> promise;
+  const size_t numCandidates; ///< before some are added in pieces
+  std::vector<std::vector<RatedVariant>> ranked; ///< by size
+  std::set<Variant> tried;
+  /// Candidates in pieces, by number, pieces and distance.
+  std::map<std::tuple<size_t, unsigned, unsigned>, size_t> inPieces;
 };
 
 /// While this object lives, passes that are not yet running are left out once
@@ -117,77 +110,70 @@ private:
 };
 } // namespace
 
-/// For one size the best step by step and the best in pieces, and what may be
-/// as good: no model knows how steps overlap. Of long programs only what may be
-/// the best of all.
-void Adviser::chooseFor(size_t size, double asGood,
-                        llvm::function_ref<double(const Candidate &)> timeOf) {
-  constexpr double asGoodIfLong = 1.05;
-  const std::vector<Candidate> &candidates = advice.candidates;
-  double most = std::ranges::max(fabric.timing.latencies);
-  auto isFit = [&](const Candidate &candidate) {
-    auto bytes = double(advice.sizes[size].bytes);
-    return candidate.hasFitDistance({most, fabric.unitTime}, bytes);
-  };
-  std::map<bool, double> best;
-  for (const Candidate &candidate : candidates) {
-    if (!isFit(candidate))
-      continue;
-    double time = timeOf(candidate);
-    auto [it, isNew] = best.try_emplace(candidate.isPipelined(), time);
-    it->second = std::min(it->second, time);
+std::optional<Error> Adviser::rank() {
+  advice::Choice choice(fabric, advice.candidates, ways, deadline);
+  for (const SizeAdvice &size : advice.sizes) {
+    Result<std::vector<RatedVariant>> result = choice.rank(double(size.bytes));
+    if (!result)
+      return Error{result.error()};
+    ranked.push_back(std::move(*result));
   }
-  for (size_t number = 0; number < candidates.size(); ++number) {
-    if (!isFit(candidates[number]))
-      continue;
-    double time = timeOf(candidates[number]);
-    double least = best[candidates[number].isPipelined()], slack = asGood;
-    if (candidates[number].isLong()) {
-      least = std::min(best.begin()->second, best.rbegin()->second);
-      slack = asGoodIfLong;
+  return std::nullopt;
+}
+
+/// True if the draft of `variant` takes less time than the best program does.
+bool Adviser::mayImprove(const Variant &variant, size_t size) const {
+  for (const RatedVariant &other : ranked[size])
+    if (other.variant == variant)
+      return isLess(other.microseconds, advice.sizes[size].microseconds);
+  return false;
+}
+
+/// Of the variants that may improve a size the most, or nearly so, one that
+/// does for the most sizes, and of these the shortest. Nothing if none may.
+std::optional<Variant> Adviser::nextToTry() const {
+  std::map<Variant, unsigned> counts;
+  for (size_t size = 0; size < ranked.size(); ++size) {
+    double most = std::numeric_limits<double>::infinity();
+    for (const auto &[time, variant] : ranked[size]) {
+      if (time > most || !isLess(time, advice.sizes[size].microseconds))
+        break;
+      if (tried.contains(variant))
+        continue;
+      most = std::min(most, time * asGood);
+      ++counts[variant];
     }
-    isWanted[number][size] = isWanted[number][size] || time <= slack * least;
-    promise[number] += time <= least;
   }
+  auto promise = [&](const auto &entry) {
+    const auto &[variant, count] = entry;
+    const Candidate &candidate = advice.candidates[variant.candidate];
+    size_t sends = candidate.implementation.schedule.numSends();
+    return count / (double(sends) * variant.pieces);
+  };
+  auto it = std::ranges::max_element(counts, {}, promise);
+  return it == counts.end() ? std::nullopt : std::optional(it->first);
 }
 
-void Adviser::choose() {
-  // Of pieces that follow each other not all latency counts.
-  constexpr double overlap = 4, asGood = 1.1, asGoodInChain = 1.01;
-  auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
-  for (size_t size = 0; size < advice.sizes.size(); ++size) {
-    auto bytes = double(advice.sizes[size].bytes);
-    for (double latency : {least, most})
-      chooseFor(size, asGood, [&](const Candidate &candidate) {
-        return candidate.microseconds({latency, fabric.unitTime}, bytes);
-      });
-    chooseFor(size, asGoodInChain, [&](const Candidate &candidate) {
-      return candidate.latency +
-             candidate.microseconds({least / overlap, fabric.unitTime}, bytes);
-    });
+void Adviser::take(const Variant &variant, size_t size, double microseconds) {
+  auto [it, isNew] = inPieces.try_emplace(
+      {variant.candidate, variant.pieces, variant.distance},
+      advice.candidates.size());
+  if (isNew) {
+    Candidate candidate = advice.candidates[variant.candidate];
+    candidate.pieces = variant.pieces;
+    candidate.distance = variant.distance;
+    advice.candidates.push_back(std::move(candidate));
   }
-}
-
-/// LL words take twice the bytes, which may be worth no flags while bytes take
-/// less time than latencies do.
-bool Adviser::isTried(size_t number, size_t size,
-                      const LoweringWay &way) const {
-  const Candidate &candidate = advice.candidates[number];
-  double most = std::ranges::max(fabric.timing.latencies);
-  auto bytes = double(advice.sizes[size].bytes);
-  return isWanted[number][size] &&
-         (!way.options.ll ||
-          candidate.microseconds({0, fabric.unitTime}, bytes) <=
-              candidate.microseconds({most, 0}, bytes));
+  advice.sizes[size].candidate = it->second;
+  advice.sizes[size].microseconds = microseconds;
 }
 
 /// Improves the advice for each size, where the program is faster.
 std::optional<Error> Adviser::simulateProgram(coll::ProgramOp program,
-                                              size_t number,
-                                              const LoweringWay &way) {
-  const Candidate &candidate = advice.candidates[number];
-  double chunks =
-      double(candidate.implementation.collective.chunks()) * candidate.pieces;
+                                              const Variant &variant) {
+  double chunks = double(advice.candidates[variant.candidate]
+                             .implementation.collective.chunks()) *
+                  variant.pieces;
   mlir::FailureOr<Traffic> traffic =
       coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
   if (failed(traffic))
@@ -196,7 +182,7 @@ std::optional<Error> Adviser::simulateProgram(coll::ProgramOp program,
   options.isOver = [this] { return deadline.isOver(); };
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     SizeAdvice &size = advice.sizes[i];
-    if (!isTried(number, i, way))
+    if (!mayImprove(variant, i))
       continue;
     options.scale = double(size.bytes) / chunks;
     Result<SimulationResult> result =
@@ -205,20 +191,24 @@ std::optional<Error> Adviser::simulateProgram(coll::ProgramOp program,
       return std::nullopt;
     if (!result)
       return Error{result.error()};
-    ++advice.simulations;
     if (result->microseconds < size.microseconds) {
-      size.microseconds = result->microseconds;
-      size.candidate = number;
-      size.way = way.name;
+      take(variant, i, result->microseconds);
+      size.way = ways[variant.way].name;
     }
   }
   return std::nullopt;
 }
 
-/// Lowers what candidate `number` is in pieces, and simulates it.
-std::optional<Error> Adviser::tryWay(const Implementation &cut, size_t number,
-                                     const LoweringWay &way) {
-  const auto &[collective, schedule] = cut;
+/// Lowers `variant`, and simulates it.
+std::optional<Error> Adviser::tryVariant(const Variant &variant) {
+  tried.insert(variant);
+  const LoweringWay &way = ways[variant.way];
+  Result<Implementation> cut =
+      cutIntoPieces(advice.candidates[variant.candidate].implementation,
+                    fabric.topology, variant.pieces, variant.distance);
+  if (!cut)
+    return Error{cut.error()};
+  const auto &[collective, schedule] = *cut;
   mlir::OwningOpRef<mlir::ModuleOp> module =
       coll::exportModule(context, collective.name() + "_schedule",
                          fabric.topology, collective, schedule);
@@ -234,101 +224,42 @@ std::optional<Error> Adviser::tryWay(const Implementation &cut, size_t number,
                  ", S = " + std::to_string(schedule.steps.size()) +
                  " was not lowered with " + way.name};
   for (auto program : module->getOps<coll::ProgramOp>())
-    if (std::optional<Error> error = simulateProgram(program, number, way))
+    if (std::optional<Error> error = simulateProgram(program, variant))
       return error;
   return std::nullopt;
 }
 
-std::optional<Error>
-Adviser::tryCandidate(size_t number, const std::vector<LoweringWay> &ways) {
-  const Candidate &candidate = advice.candidates[number];
-  Result<Implementation> cut =
-      cutIntoPieces(candidate.implementation, fabric.topology, candidate.pieces,
-                    candidate.distance);
-  if (!cut)
-    return Error{cut.error()};
-  for (const LoweringWay &way : ways) {
-    bool isForAny = false;
-    for (size_t i = 0; i < advice.sizes.size(); ++i)
-      isForAny |= isTried(number, i, way);
-    if (!isForAny)
-      continue;
-    if (std::optional<Error> error = tryWay(*cut, number, way))
-      return error;
-    if (deadline.isOver() || candidate.isLong())
-      break;
-  }
-  return std::nullopt;
-}
-
-/// Lets steps follow each other at once in what is best for large pieces, where
-/// that leaves a gap.
-std::optional<Error> Adviser::tryCloser(const std::vector<LoweringWay> &ways) {
-  constexpr double wide = 0.05, largePiece = 8;
-  double most = std::ranges::max(fabric.timing.latencies);
-  std::map<std::pair<size_t, std::string>, std::vector<bool>> wanted;
-  for (size_t i = 0; i < advice.sizes.size(); ++i) {
-    const SizeAdvice &size = advice.sizes[i];
-    const Candidate &candidate = advice.candidates[size.candidate];
-    double piece = candidate.load * double(size.bytes) * fabric.unitTime /
-                   candidate.pieces;
-    if (size.isSimulated() && candidate.hasDistance() && size.gap() > wide &&
-        piece >= largePiece * most)
-      wanted
-          .try_emplace({size.candidate, size.way},
-                       std::vector<bool>(advice.sizes.size()))
-          .first->second[i] = true;
-  }
-  for (const auto &[chosen, sizes] : wanted) {
-    if (deadline.isOver())
-      return std::nullopt;
-    Candidate closer = advice.candidates[chosen.first];
-    closer.distance = 1;
-    advice.candidates.push_back(std::move(closer));
-    isWanted.push_back(sizes);
-    for (const LoweringWay &way : ways)
-      if (way.name == chosen.second)
-        if (auto error = tryCandidate(advice.candidates.size() - 1, {way}))
-          return error;
-  }
-  return std::nullopt;
-}
-
-/// Gives sizes that nothing was simulated for what the cost model finds best.
+/// Gives sizes that nothing was simulated for what the best draft takes, or the
+/// least estimate.
 void Adviser::estimateRest() {
-  CostModel model{std::ranges::max(fabric.timing.latencies), fabric.unitTime};
-  for (SizeAdvice &size : advice.sizes) {
-    if (size.isSimulated())
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    if (advice.sizes[i].isSimulated())
       continue;
-    for (size_t number = 0; number < advice.candidates.size(); ++number) {
-      double time =
-          advice.candidates[number].microseconds(model, double(size.bytes));
-      if (time < size.microseconds) {
-        size.microseconds = time;
-        size.candidate = number;
-      }
+    if (i < ranked.size() && !ranked[i].empty()) {
+      take(ranked[i].front().variant, i, ranked[i].front().microseconds);
+      continue;
+    }
+    for (size_t number = 0; number < numCandidates; ++number) {
+      const Candidate &candidate = advice.candidates[number];
+      double time = candidate.estimate(
+          fabric.unitTime, double(advice.sizes[i].bytes), candidate.pieces);
+      if (time < advice.sizes[i].microseconds)
+        take({number, candidate.pieces, candidate.distance, 0}, i, time);
     }
   }
 }
 
 /// What promises most comes first, in case that time does not suffice.
-std::optional<Error> Adviser::tryAll(const std::vector<LoweringWay> &ways) {
-  std::vector<size_t> order;
-  for (size_t number = 0; number < advice.candidates.size(); ++number)
-    if (llvm::is_contained(isWanted[number], true))
-      order.push_back(number);
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](size_t number) { return promise[number]; });
-  for (size_t number : order) {
-    if (deadline.isOver()) {
-      advice.stopped = deadline.reason();
+std::optional<Error> Adviser::run() {
+  if (std::optional<Error> error = rank())
+    return error;
+  while (!deadline.isOver()) {
+    std::optional<Variant> next = nextToTry();
+    if (!next)
       break;
-    }
-    if (std::optional<Error> error = tryCandidate(number, ways))
+    if (std::optional<Error> error = tryVariant(*next))
       return error;
   }
-  if (std::optional<Error> error = tryCloser(ways))
-    return error;
   if (deadline.isOver())
     advice.stopped = deadline.reason();
   estimateRest();
@@ -345,7 +276,7 @@ static Result<Advice> prepare(const Fabric &fabric,
   if (!smallest)
     return Error{smallest.error()};
   Advice advice{
-      std::move(found.frontier), std::move(found.candidates), {}, {}, 0, ""};
+      std::move(found.frontier), std::move(found.candidates), {}, {}, ""};
   std::optional<Rational> throughput;
   if (advice.frontier.throughput)
     throughput = advice.frontier.throughput->value;
@@ -395,9 +326,8 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
     advice->stopped = advice->frontier.why;
     return advice;
   }
-  Adviser adviser(context, fabric, deadline, *advice);
-  adviser.choose();
-  if (std::optional<Error> error = adviser.tryAll(ways))
+  Adviser adviser(context, fabric, ways, deadline, *advice);
+  if (std::optional<Error> error = adviser.run())
     return *error;
   improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
   return advice;
@@ -413,9 +343,8 @@ Result<std::vector<SizeAdvice>> sccl::timesOf(
   for (uint64_t bytes : sizes)
     advice.sizes.push_back(
         {bytes, 0, "", std::numeric_limits<double>::infinity(), 0});
-  Adviser adviser(context, fabric, deadline, advice);
-  adviser.choose();
-  if (std::optional<Error> error = adviser.tryAll(ways))
+  Adviser adviser(context, fabric, ways, deadline, advice);
+  if (std::optional<Error> error = adviser.run())
     return *error;
   return std::move(advice.sizes);
 }

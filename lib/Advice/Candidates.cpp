@@ -25,6 +25,15 @@ static double loadOf(const Implementation &implementation,
          implementation.collective.chunks();
 }
 
+/// The same for each step by itself, summed up.
+static double serialLoadOf(const Implementation &implementation,
+                           const Topology &topology) {
+  double sum = 0;
+  for (const Step &step : implementation.schedule.steps)
+    sum += exactPeriod({.steps = {step}}, topology);
+  return sum / implementation.collective.chunks();
+}
+
 /// Microseconds that the longest chain of sends takes, each after those that
 /// its sender needs.
 static double latencyOf(const Implementation &implementation,
@@ -49,6 +58,19 @@ static double latencyOf(const Implementation &implementation,
     }
   }
   return times.empty() ? 0 : std::ranges::max(times);
+}
+
+/// `implementation` in one piece.
+static Candidate candidateOf(Implementation implementation,
+                             std::optional<LowerBound> bound,
+                             const Fabric &fabric) {
+  Candidate candidate{.implementation = std::move(implementation),
+                      .bound = std::move(bound)};
+  candidate.load = loadOf(candidate.implementation, fabric.topology);
+  candidate.serialLoad =
+      serialLoadOf(candidate.implementation, fabric.topology);
+  candidate.latency = latencyOf(candidate.implementation, fabric);
+  return candidate;
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,20 +99,18 @@ private:
 
 void PipelinedCandidates::add(Implementation implementation,
                               std::optional<LowerBound> bound) {
-  const auto &[collective, schedule] = implementation;
-  double load = loadOf(implementation, fabric.topology);
-  double latency = latencyOf(implementation, fabric);
+  Candidate candidate =
+      candidateOf(std::move(implementation), std::move(bound), fabric);
+  const auto &[collective, schedule] = candidate.implementation;
   for (const Candidate &other : candidates) {
     const auto &[known, steps] = other.implementation;
     if (steps.steps.size() <= schedule.steps.size() &&
-        known.chunks() <= collective.chunks() && other.load <= load * asGood &&
-        other.latency <= latency * asGood)
+        known.chunks() <= collective.chunks() &&
+        other.load <= candidate.load * asGood &&
+        other.latency <= candidate.latency * asGood)
       return;
   }
-  candidates.push_back({.implementation = std::move(implementation),
-                        .load = load,
-                        .bound = std::move(bound),
-                        .latency = latency});
+  candidates.push_back(std::move(candidate));
 }
 
 size_t PipelinedCandidates::leastSteps(size_t most) const {
@@ -191,10 +211,11 @@ static Implementation overlapped(Implementation implementation,
 }
 
 /// Points as they are, and, if they have several steps, pipelined.
-static void addPoints(const Topology &topology, const CollectiveFamily &family,
+static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
                       const Frontier &frontier,
                       std::vector<Candidate> &candidates,
                       PipelinedCandidates &pipelined) {
+  const Topology &topology = fabric.topology;
   for (const FrontierPoint &point : frontier.points) {
     Result<Collective> collective =
         family.make(topology.numRanks(), point.chunks);
@@ -203,8 +224,7 @@ static void addPoints(const Topology &topology, const CollectiveFamily &family,
     Implementation whole{std::move(*collective), point.schedule};
     if (point.schedule.steps.size() > 1)
       pipelined.add(overlapped(whole, topology), std::nullopt);
-    candidates.push_back(
-        {.implementation = std::move(whole), .bound = point.bound});
+    candidates.push_back(candidateOf(std::move(whole), point.bound, fabric));
   }
 }
 
@@ -216,7 +236,7 @@ static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
     return;
   for (Implementation &whole : blockwiseAllReduces(fabric)) {
     pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
-    candidates.push_back({.implementation = std::move(whole)});
+    candidates.push_back(candidateOf(std::move(whole), std::nullopt, fabric));
   }
 }
 
@@ -245,36 +265,18 @@ static Result<bool> isOneStepAll(const Topology &topology,
 // All of them
 //===----------------------------------------------------------------------===//
 
-/// Pipelined candidates with each number of pieces and distance; of those that
-/// are there step by step more than one. Long programs are slow to lower and to
-/// simulate.
-static std::vector<Candidate> inPieces(const std::vector<Candidate> &stepByStep,
-                                       std::vector<Candidate> candidates) {
-  auto isThere = [&](const Candidate &candidate) {
-    return llvm::any_of(stepByStep, [&](const Candidate &other) {
-      return other.implementation.schedule.steps ==
-             candidate.implementation.schedule.steps;
-    });
-  };
-  constexpr unsigned maxPieces = 256;
-  constexpr size_t maxSends = 120'000;
-  std::vector<Candidate> result = stepByStep;
-  for (Candidate &candidate : candidates) {
-    size_t sends = candidate.implementation.schedule.numSends();
-    unsigned first = isThere(candidate) ? 2 : 1;
-    for (unsigned pieces = first;
-         pieces == 1 || (pieces <= maxPieces && sends * pieces <= maxSends);
-         pieces *= 2) {
-      candidate.pieces = pieces;
-      for (unsigned distance : {6u, 2u}) {
-        candidate.distance = distance;
-        result.push_back(candidate);
-        if (!candidate.hasDistance())
-          break;
-      }
-    }
-  }
-  return result;
+/// `stepByStep`, and `pipelined` in at least two pieces where one is there step
+/// by step.
+static std::vector<Candidate> together(std::vector<Candidate> stepByStep,
+                                       std::vector<Candidate> pipelined) {
+  for (Candidate &candidate : pipelined)
+    if (llvm::any_of(stepByStep, [&](const Candidate &other) {
+          return other.implementation.schedule.steps ==
+                 candidate.implementation.schedule.steps;
+        }))
+      candidate.pieces = 2;
+  llvm::append_range(stepByStep, std::move(pipelined));
+  return stepByStep;
 }
 
 Result<Found> advice::findCandidates(const Fabric &fabric,
@@ -306,9 +308,9 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
       return Error{frontier.error()};
     found.frontier = std::move(*frontier);
   }
-  addPoints(topology, family, found.frontier, candidates, pipelined);
+  addPoints(fabric, family, found.frontier, candidates, pipelined);
   addBlockwise(fabric, family, candidates, pipelined);
-  found.candidates = inPieces(candidates, pipelined.take());
+  found.candidates = together(std::move(candidates), pipelined.take());
   return found;
 }
 
@@ -317,5 +319,5 @@ std::vector<Candidate> advice::candidatesOf(const Implementation &whole,
   PipelinedCandidates pipelined(fabric);
   if (whole.schedule.steps.size() > 1)
     pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
-  return inPieces({{.implementation = whole}}, pipelined.take());
+  return together({candidateOf(whole, std::nullopt, fabric)}, pipelined.take());
 }

@@ -16,7 +16,7 @@ namespace sccl::advice {
 /// What the searches found.
 struct Found {
   Frontier frontier;
-  /// Each with every number of pieces that may be worth it.
+  /// Each in as few pieces as may be worth it.
   std::vector<Candidate> candidates;
 };
 
@@ -29,8 +29,8 @@ Result<Found> findCandidates(const Fabric &fabric,
                              const FrontierOptions &options,
                              const Deadline &deadline);
 
-/// `whole` step by step, and with overlapping steps in every number of pieces
-/// that may be worth it.
+/// `whole` step by step, and with overlapping steps in as few pieces as may be
+/// worth it.
 std::vector<Candidate> candidatesOf(const Implementation &whole,
                                     const Fabric &fabric);
 

@@ -7,16 +7,11 @@
 
 #include "Advice/TimedBound.h"
 #include "Advice/Blockwise.h"
+#include "AdviceTesting.h"
 
-#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Pieces.h"
-#include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Simulate/Traffic.h"
 #include "sccl/Solver/Pipelined.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassManager.h"
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,42 +24,6 @@ namespace {
 const Deadline noLimit{SearchLimits{}};
 /// Of one question.
 constexpr uint64_t someWork = 100'000;
-
-/// Blocks of ranks, all joined within, and some links between, which share what
-/// goes out of their ranks.
-Fabric randomFabric(std::mt19937 &random) {
-  unsigned blocks = 1 + random() % 3, size = 1 + random() % 3;
-  unsigned ranks = std::max(blocks * size, 2u);
-  Fabric fabric{Topology("random", ranks), {}, 1};
-  const double latencies[] = {0, 0.5, 1, 3, 7};
-  double fast = latencies[random() % 5], slow = latencies[random() % 5];
-  std::vector<std::vector<unsigned>> out(ranks);
-  auto add = [&](unsigned a, unsigned b, double latency) {
-    if (a == b || fabric.topology.findLink(a, b))
-      return;
-    Result<unsigned> link = fabric.topology.addLink(a, b, 1 + random() % 4);
-    ASSERT_TRUE(bool(link));
-    out[a].push_back(*link);
-    fabric.timing.latencies.push_back(latency);
-  };
-  bool isRegular = random() % 2;
-  for (unsigned a = 0; a < ranks; ++a) {
-    add(a, (a + 1) % ranks, slow); // all reach all
-    for (unsigned b = 0; b < ranks; ++b)
-      if (a / size == b / size)
-        add(a, b, fast);
-      else if (isRegular ? a % size == b % size : random() % 3 == 0)
-        add(a, b, slow);
-  }
-  for (const std::vector<unsigned> &links : out)
-    if (links.size() > 1 && random() % 2) {
-      EXPECT_TRUE(bool(fabric.topology.addLimit(links, 1 + random() % 3)));
-    }
-  for (const BandwidthLimit &limit : fabric.topology.limits())
-    fabric.timing.rates.push_back(limit.bandwidth * 10.0);
-  fabric.timing.copyRate = random() % 2 ? 50 : 0;
-  return fabric;
-}
 
 LoweringOptions randomLowering(std::mt19937 &random) {
   LoweringOptions options;
@@ -82,36 +41,10 @@ LoweringOptions randomLowering(std::mt19937 &random) {
   }
   return options;
 }
-
-/// What a lowered program takes for send buffers of `bytes` bytes.
-std::optional<double> timeOf(mlir::MLIRContext &context, const Fabric &fabric,
-                             const Implementation &implementation,
-                             const LoweringOptions &options, double bytes) {
-  const auto &[collective, schedule] = implementation;
-  mlir::OwningOpRef<mlir::ModuleOp> module = coll::exportModule(
-      context, "tried", fabric.topology, collective, schedule);
-  if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, options);
-      })))
-    return std::nullopt;
-  for (auto program : module->getOps<coll::ProgramOp>()) {
-    auto traffic =
-        coll::trafficOf(program, fabric.topology, bytes / collective.chunks());
-    if (failed(traffic))
-      return std::nullopt;
-    auto result = simulate(fabric.topology, *traffic, fabric.timing);
-    if (result)
-      return result->microseconds;
-  }
-  return std::nullopt;
-}
 } // namespace
 
 TEST(TimedBound, NoProgramIsFaster) {
-  mlir::DialectRegistry registry;
-  registerPipelineDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
+  PipelineContext context;
   std::mt19937 random(15);
   unsigned simulated = 0, known = 0;
   double closest = 0;
@@ -134,7 +67,7 @@ TEST(TimedBound, NoProgramIsFaster) {
         continue;
       double bytes = std::exp2(double(random() % 12));
       std::optional<double> time =
-          timeOf(context, fabric, *cut, randomLowering(random), bytes);
+          timeOf(context.get(), fabric, *cut, randomLowering(random), bytes);
       if (!time)
         continue;
       ++simulated;

@@ -9,7 +9,6 @@
 #define SCCL_ADVICE_ADVICE_H
 
 #include "sccl/Advice/TimeBound.h"
-#include "sccl/Model/CostModel.h"
 #include "sccl/Model/Inversion.h"
 #include "sccl/Options/LoweringOptions.h"
 #include "sccl/Search/Frontier.h"
@@ -45,25 +44,24 @@ struct Candidate {
   unsigned pieces = 1;
   /// Steps from one step of a piece to its next.
   unsigned distance = 6;
-  /// Rounds of the fullest limit over C, not rounded up, if steps overlap.
+  /// Rounds of the fullest limit of all steps together over C, not rounded up.
   double load = 0;
+  /// The same for each step by itself, summed up.
+  double serialLoad = 0;
   std::optional<LowerBound> bound;
   /// Microseconds until the last rank has its last chunk, if bytes take no time
   /// and steps overlap.
   double latency = 0;
 
   bool isPipelined() const { return implementation.schedule.isPipelined(); }
-  /// True if its program takes long to lower and to simulate.
-  bool isLong() const;
   bool hasDistance() const {
     return pieces > 1 && implementation.schedule.steps.size() > 1;
   }
-  /// Whether `distance` is right for the slowest links of `model` and send
-  /// buffers of `bytes` bytes: as small as latencies let it be, since all steps
-  /// are under way the sooner. True if any is.
-  bool hasFitDistance(const CostModel &model, double bytes) const;
-  /// Microseconds for send buffers of `bytes` bytes, by the cost model.
-  double microseconds(const CostModel &model, double bytes) const;
+  /// About how many microseconds `inPieces` pieces take for send buffers of
+  /// `bytes` bytes: the first goes step by step, all others follow as fast as
+  /// the fullest limit lets them, and their distance. A byte at bandwidth 1
+  /// takes `unitTime`.
+  double estimate(double unitTime, double bytes, unsigned inPieces) const;
 };
 
 /// What is best for one size.
@@ -71,7 +69,7 @@ struct SizeAdvice {
   uint64_t bytes;      ///< of a send buffer
   size_t candidate;    ///< its number
   std::string way;     ///< how it is lowered; empty if time did not suffice
-  double microseconds; ///< as simulated; else by the cost model
+  double microseconds; ///< as simulated; else estimated
   double bound;        ///< no program takes less, microseconds
 
   bool isSimulated() const { return !way.empty(); }
@@ -86,7 +84,6 @@ struct Advice {
   std::vector<Candidate> candidates;
   TimeBound bound;
   std::vector<SizeAdvice> sizes;
-  uint64_t simulations = 0;
   /// Why not all candidates were tried, if they were not: time or an interrupt.
   std::string stopped;
 };
@@ -94,11 +91,10 @@ struct Advice {
 /// Which schedule is the fastest for each of `sizes` (bytes of a send buffer),
 /// by simulation of the programs that its lowering gives. Searches the frontier
 /// and pipelined schedules of as many steps first; those, and the frontier's
-/// schedules with steps that overlap, are candidates with up to 256 pieces. A
-/// candidate is lowered if the cost model finds it the best of its kind for a
-/// size under one of the machine's latencies, and simulated for that size and
-/// those where it says that little more time is taken. Of programs of more than
-/// 16384 sends only those that may be the best of all are, in the first way.
+/// schedules with steps that overlap, are candidates with up to 256 pieces. All
+/// that may be the best for a size by an estimate is simulated as a draft, and
+/// lowered if that is faster than the best program. What is returned is
+/// simulated as lowered, and checked.
 /// `options.timeoutSeconds` and the interrupt hold for all of it, simulations
 /// included: when time is over, the best so far is returned, without candidates
 /// if there is none, and says that it was stopped. Fails where searchFrontier

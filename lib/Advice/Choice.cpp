@@ -1,0 +1,172 @@
+//===- Choice.cpp - Which variants are worth lowering ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Choice.h"
+
+#include "Draft.h"
+
+#include "sccl/Model/Pieces.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+uint64_t Choice::sendsOf(const Variant &variant) const {
+  const Candidate &candidate = candidates[variant.candidate];
+  return candidate.implementation.schedule.numSends() *
+         uint64_t(variant.pieces);
+}
+
+double Choice::best() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto &[variant, time] : rated)
+    least = std::min(least, time);
+  return least;
+}
+
+/// All candidates in all numbers of pieces that are not too many. Those of the
+/// least estimates come first, but sends count a little, too.
+std::vector<Choice::Cut> Choice::cutsFor(double bytes) const {
+  constexpr unsigned maxPieces = 256;
+  constexpr uint64_t maxSends = 120'000;
+  std::vector<Cut> cuts;
+  for (size_t number = 0; number < candidates.size(); ++number) {
+    const Candidate &candidate = candidates[number];
+    unsigned most = candidate.isPipelined() ? maxPieces : 1;
+    for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
+      if (pieces > 1 && sendsOf({number, pieces, 0, 0}) > maxSends)
+        break;
+      cuts.push_back(
+          {candidate.estimate(fabric.unitTime, bytes, pieces), number, pieces});
+    }
+  }
+  auto order = [&](const Cut &cut) {
+    constexpr double ofSend = 5e-7; // of the estimate
+    auto sends = double(sendsOf({cut.candidate, cut.pieces, 0, 0}));
+    return cut.estimate * (1 + ofSend * sends);
+  };
+  std::ranges::stable_sort(cuts, {}, order);
+  return cuts;
+}
+
+/// LL words take twice the bytes, which may be worth no flags while bytes take
+/// less time than latencies do.
+bool Choice::mayBeBest(const Cut &cut, const LoweringWay &way) const {
+  const Candidate &candidate = candidates[cut.candidate];
+  double moving = candidate.load * bytes * fabric.unitTime;
+  if (way.options.ll) {
+    double most = std::ranges::max(fabric.timing.latencies);
+    if (moving > most * double(candidate.implementation.schedule.steps.size()))
+      return false;
+    moving *= 2;
+  }
+  return std::max(moving, candidate.latency) < best();
+}
+
+const Traffic *Choice::draftOf(const Variant &variant) {
+  constexpr uint64_t maxDraftedSends = 2'000'000;
+  if (auto it = drafts.find(variant); it != drafts.end())
+    return &it->second;
+  Result<Implementation> cut =
+      cutIntoPieces(candidates[variant.candidate].implementation,
+                    fabric.topology, variant.pieces, variant.distance);
+  if (!cut)
+    return nullptr;
+  if (draftedSends > maxDraftedSends) {
+    drafts.clear();
+    draftedSends = 0;
+  }
+  draftedSends += sendsOf(variant);
+  Traffic draft =
+      draftTraffic(fabric.topology, *cut, ways[variant.way].options);
+  return &drafts.emplace(variant, std::move(draft)).first->second;
+}
+
+/// Does nothing once time is over, or if there would be too many chunks.
+std::optional<Error> Choice::rate(const Variant &variant) {
+  if (deadline.isOver() || rated.contains(variant))
+    return std::nullopt;
+  const Traffic *draft = draftOf(variant);
+  if (!draft)
+    return std::nullopt;
+  ratedSends += sendsOf(variant);
+  const Collective &collective =
+      candidates[variant.candidate].implementation.collective;
+  SimulationOptions options;
+  options.isOver = [this] { return deadline.isOver(); };
+  options.scale = bytes / (double(collective.chunks()) * variant.pieces);
+  Result<SimulationResult> result =
+      simulate(fabric.topology, *draft, fabric.timing, options);
+  if (deadline.isOver())
+    return std::nullopt;
+  if (!result)
+    return Error{result.error()};
+  rated[variant] = result->microseconds;
+  return std::nullopt;
+}
+
+/// At a distance that hides latencies where pieces are small, and at one that
+/// has most steps under way at once where they are large.
+std::optional<Error> Choice::rateCuts() {
+  constexpr double slack = 1.25;
+  constexpr uint64_t maxSends = 600'000, few = 8'000;
+  double most = std::ranges::max(fabric.timing.latencies);
+  for (const Cut &cut : cutsFor(bytes)) {
+    if (!rated.empty() && cut.estimate > slack * best())
+      continue;
+    uint64_t sends = sendsOf({cut.candidate, cut.pieces, 0, 0});
+    if (!rated.empty() && sends > few &&
+        ratedSends + sends * ways.size() > maxSends)
+      continue;
+    const Candidate &candidate = candidates[cut.candidate];
+    double piece = candidate.load * bytes * fabric.unitTime / cut.pieces;
+    unsigned distance = piece < most || cut.pieces == 1 ? 6 : 2;
+    for (size_t way = 0; way < ways.size(); ++way)
+      if (mayBeBest(cut, ways[way]))
+        if (auto error = rate({cut.candidate, cut.pieces, distance, way}))
+          return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Choice::rateDistances() {
+  constexpr size_t few = 3;
+  std::vector<RatedVariant> ranked;
+  for (const auto &[variant, time] : rated)
+    ranked.push_back({time, variant});
+  std::ranges::sort(ranked);
+  for (size_t i = 0; i < ranked.size() && i < few; ++i) {
+    Variant variant = ranked[i].variant;
+    const Schedule &schedule =
+        candidates[variant.candidate].implementation.schedule;
+    if (variant.pieces == 1 || schedule.steps.size() == 1)
+      continue;
+    for (unsigned distance : {6u, 4u, 3u, 2u, 1u}) {
+      variant.distance = distance;
+      if (auto error = rate(variant))
+        return error;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<RatedVariant>> Choice::rank(double bytesOfSize) {
+  bytes = bytesOfSize;
+  ratedSends = 0;
+  rated.clear();
+  if (auto error = rateCuts())
+    return *error;
+  if (auto error = rateDistances())
+    return *error;
+  std::vector<RatedVariant> ranked;
+  for (const auto &[variant, time] : rated)
+    ranked.push_back({time, variant});
+  std::ranges::sort(ranked);
+  return ranked;
+}
