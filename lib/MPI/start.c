@@ -13,15 +13,17 @@
 #include "transport.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 SCCL_API int scclMpiStart(unsigned *rank, unsigned *numRanks,
                           unsigned *ranksHere, double limitSeconds);
 SCCL_API int scclMpiAllGather(void *context, const void *mine, void *all,
                               size_t bytes);
 SCCL_API scclResult scclMpiWorld(scclTransport *transport);
-SCCL_API int scclMpiFinish(int code);
+SCCL_API int scclMpiFinish(int code, int isCut);
 
 static double limit; /* seconds to wait for others; 0: no limit */
 static int worldSize;
@@ -77,13 +79,24 @@ scclResult scclMpiWorld(scclTransport *transport) {
   return scclMpiTransport(MPI_COMM_WORLD, transport);
 }
 
+static void endNow(int number) {
+  (void)number;
+  _exit(1);
+}
+
 /* Where somebody has not come, MPI would wait for him, too. */
-int scclMpiFinish(int code) {
+int scclMpiFinish(int code, int isCut) {
   char nothing = 0, *all = malloc((size_t)worldSize);
+  isStuck |= isCut;
   if (!isStuck && all)
     (void)scclMpiAllGather(NULL, &nothing, all, 1);
   free(all);
-  if (isStuck)
+  if (isStuck) {
+    /* Whoever has to end the others may not be reached either. */
+    const unsigned patience = 3;
+    if (signal(SIGALRM, endNow) != SIG_ERR)
+      alarm(patience);
     MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   return scclFinalizeMPI(code);
 }

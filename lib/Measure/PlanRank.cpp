@@ -73,6 +73,8 @@ static std::string lastError(scclResult result) {
          scclGetLastErrorMessage();
 }
 
+static const char *const hasGone = "a rank has gone, or cannot be reached";
+
 /// Around what launches may touch, and what it holds.
 static constexpr uint64_t guardBytes = 4096;
 static constexpr unsigned char guardByte = 0xA5;
@@ -228,8 +230,12 @@ Result<bool> PlanRank::agree(const std::string &error) const {
   } mine = {};
   std::strncpy(mine.text, error.c_str(), sizeof(mine.text) - 1);
   std::vector<Note> all;
+  // Whoever has waited in vain need not wait for the same once more.
+  scclResult state = theComm ? scclCommGetError(theComm) : scclSuccess;
+  if (state == scclErrorTimeout || state == scclErrorRankLost)
+    end.giveUp();
   if (!end.gather(mine, all))
-    return Error{error.empty() ? "a rank has gone" : error};
+    return Error{error.empty() ? hasGone : error};
   for (unsigned rank = 0; rank < all.size(); ++rank)
     if (all[rank].text[0] != '\0')
       return Error{"rank " + std::to_string(rank) + ": " + all[rank].text};
@@ -370,7 +376,7 @@ Result<double> PlanRank::time(const MeasureRequest &request,
         batch >= leastBatches)
       break;
     if (!end.gather(0.0, all))
-      return Error{"a rank has gone"};
+      return Error{hasGone};
     // The first launch makes up for ranks that start late.
     scclResult code = launch(request, buffers);
     if (code == scclSuccess)
@@ -385,7 +391,7 @@ Result<double> PlanRank::time(const MeasureRequest &request,
         !agreed)
       return Error{agreed.error()};
     if (!end.gather(elapsed.count() / request.launches, all))
-      return Error{"a rank has gone"};
+      return Error{hasGone};
     double slowest = *std::max_element(all.begin(), all.end());
     total += slowest * request.launches;
     if (best == 0 || slowest < best)
@@ -414,7 +420,7 @@ Result<bool> PlanRank::addUp(Measurement &result) const {
   std::strncpy(mine.first, result.firstWrong.c_str(), sizeof(mine.first) - 1);
   std::vector<Tally> all;
   if (!end.gather(mine, all))
-    return Error{"a rank has gone"};
+    return Error{hasGone};
   result.elements = result.wrong = 0;
   result.firstWrong.clear();
   for (const Tally &tally : all) {

@@ -402,7 +402,7 @@ static int runMPI(unsigned numRanks, RanksAs kind,
                    dlerror() + "; build sccl with lib" + ranksAsName(*starter) +
                    "-dev");
   using Start = int (*)(unsigned *, unsigned *, unsigned *, double);
-  using Finish = int (*)(int);
+  using Finish = int (*)(int, int);
   auto start = reinterpret_cast<Start>(dlsym(library, "scclMpiStart"));
   auto finish = reinterpret_cast<Finish>(dlsym(library, "scclMpiFinish"));
   auto allGather =
@@ -413,14 +413,16 @@ static int runMPI(unsigned numRanks, RanksAs kind,
   if (!start || !finish || !allGather || !world ||
       start(&rank, &started, &here, limitSeconds) != 0)
     return failMPI("cannot start MPI");
+  bool isCut = false;
   int result =
       started == numRanks
-          ? body({rank, numRanks, allGather, nullptr, world, here < numRanks})
+          ? body({rank, numRanks, allGather, nullptr, world, here < numRanks,
+                  &isCut})
           : failMPI("mpirun has started " + llvm::Twine(started) +
                     " ranks, the plan is for " + llvm::Twine(numRanks));
   llvm::outs().flush();
   llvm::errs().flush();
-  return finish(result) == 0 ? result : std::max(result, 1);
+  return finish(result, isCut) == 0 ? result : std::max(result, 1);
 }
 
 std::optional<RanksAs> sccl::startedBy() {
@@ -450,12 +452,21 @@ static std::vector<std::string> mpirunNames(RanksAs kind) {
   return {("mpirun." + ranksAsName(kind)).str(), "mpirun"};
 }
 
+/// Has mpirun of Open MPI find out in seconds, not in minutes, that a host
+/// cannot be reached any more. What the user says comes first.
+static void setLimitsOfMpirun() {
+  setenv("OMPI_MCA_oob_tcp_keepalive_time", "5", /*overwrite=*/0);
+  setenv("OMPI_MCA_oob_tcp_keepalive_intvl", "1", 0);
+  setenv("OMPI_MCA_oob_tcp_keepalive_probes", "5", 0);
+}
+
 int sccl::becomeMpirun(unsigned numRanks, RanksAs kind,
                        llvm::ArrayRef<const char *> arguments) {
   std::string count = std::to_string(numRanks);
   std::vector<const char *> line = {"mpirun", "-n", count.c_str()};
   line.insert(line.end(), arguments.begin(), arguments.end());
   line.push_back(nullptr);
+  setLimitsOfMpirun();
   for (const std::string &name : mpirunNames(kind)) {
     line[0] = name.c_str();
     execvp(name.c_str(), const_cast<char **>(line.data()));

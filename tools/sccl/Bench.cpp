@@ -188,9 +188,7 @@ private:
 static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
                      const RankEnd &end) {
   const plan::Manifest &manifest = plan.view.manifest;
-  auto report = [&](llvm::StringRef error) {
-    return end.rank == 0 ? fail(error) : int(BadInput);
-  };
+  auto report = [&](llvm::StringRef error) { return failOnRank(end, error); };
   Result<std::unique_ptr<PlanRank>> rank = PlanRank::create(
       plan.file->getBuffer(), manifest, end, device.config(end.rank, timeout));
   if (!rank)

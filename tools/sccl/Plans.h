@@ -58,6 +58,9 @@ int runPlan(const RunRequest &request, RanksAs kind);
 /// after `timeoutSeconds`; starts mpirun if that has not happened.
 int startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
                llvm::function_ref<int(const RankEnd &)> body);
+/// Prints what has failed on all ranks, or what `end` alone knows of. Returns
+/// what the rank returns then.
+int failOnRank(const RankEnd &end, llvm::StringRef error);
 /// The kind that `--ranks-as` and `--launcher` ask for. Prints an error and
 /// returns nothing if there is none.
 std::optional<RanksAs> chooseRanksAs(llvm::StringRef ranksAs,

@@ -40,6 +40,12 @@ int driver::startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
   return runRanks(numRanks, kind, body, 2 * timeoutSeconds + spareSeconds);
 }
 
+int driver::failOnRank(const RankEnd &end, llvm::StringRef error) {
+  if (end.isCut())
+    return fail("rank " + llvm::Twine(end.rank) + ": " + error);
+  return end.rank == 0 ? fail(error) : int(BadInput);
+}
+
 static bool isPlan(const RunRequest &request) {
   return llvm::StringRef(request.path).ends_with(".sccl");
 }
@@ -128,6 +134,8 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
   }
   if (end.rank == 0)
     return report(request, plan.manifest, run, failure);
+  if (!failure.empty())
+    return failOnRank(end, failure);
   return failure.empty() && run.wrong == 0 ? Done : BadInput;
 }
 

@@ -220,9 +220,7 @@ static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
 /// What one rank does. Rank 0 prints and writes.
 static int tuneRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
                     RanksAs kind, const RankEnd &end) {
-  auto report = [&](llvm::StringRef error) {
-    return end.rank == 0 ? fail(error) : int(BadInput);
-  };
+  auto report = [&](llvm::StringRef error) { return failOnRank(end, error); };
   Result<std::unique_ptr<PlanRank>> rank =
       PlanRank::create(plan.file->getBuffer(), plan.view.manifest, end,
                        device.config(end.rank, timeout));

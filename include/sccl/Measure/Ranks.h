@@ -40,11 +40,25 @@ struct RankEnd {
   using MakeTransport = scclResult (*)(scclTransport *transport);
   MakeTransport makeTransport = nullptr;
   bool isOnSeveralHosts = false;
+  /// For ranks of MPI: set when others cannot be reached any more.
+  bool *cut = nullptr;
 
+  /// Takes the others for lost.
+  void giveUp() const {
+    if (cut)
+      *cut = true;
+  }
+  /// Whether the others do not hear this rank any more, so that it has to say
+  /// itself what went wrong.
+  bool isCut() const { return cut && *cut; }
   /// Gathers `mine` from all ranks. Returns false if a rank has gone.
   template <typename T> bool gather(const T &mine, std::vector<T> &all) const {
     all.resize(numRanks);
-    return allGather(context, &mine, all.data(), sizeof(T)) == 0;
+    bool isDone =
+        !isCut() && allGather(context, &mine, all.data(), sizeof(T)) == 0;
+    if (!isDone)
+      giveUp();
+    return isDone;
   }
 };
 

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Cuts a cable between emulated hosts while ranks launch a plan: all processes of
+# sccl must end, and say what they have waited for.
+# usage: cut.sh NETBOX NET-FILE PLAN HOST HOST [openmpi|mpich]
+# NETBOX is as for cluster.sh. Needs root. sccl is found through PATH.
+set -eu
+netbox=$1
+net=$2
+plan=$(realpath "$3")
+mpi=${6:-openmpi}
+[ "$(id -u)" = 0 ] || { echo "skipped: emulated hosts need root"; exit 0; }
+[ -x "$netbox" ] || { echo "skipped: there is no $netbox"; exit 0; }
+ranks=$(awk '$1 == "hosts" { print $2 * ($3 ? $3 : 1) }' "$net")
+[ "$mpi" = mpich ] && which=--mpich || which=
+out=$(mktemp)
+
+"$netbox" up "$net" --unit-mbit=50
+trap '"$netbox" down; rm -f "$out"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+timeout -k 1 60 "$netbox" mpirun $which -n "$ranks" "$(command -v sccl)" bench \
+  "$plan" --launcher="$mpi" --timeout=3 --from=4MiB --to=4MiB --batches=100 \
+  > "$out" 2>&1 &
+bench=$!
+sleep 7
+ip netns exec "nb$4" ip link set "c$5" down
+sleep 21
+left=0
+for host in $(seq 0 $((ranks - 1))); do
+  for process in $(ip netns pids "nb$host"); do
+    [ "$(cat "/proc/$process/comm" 2> /dev/null)" != sccl ] || left=$((left + 1))
+  done
+done
+wait "$bench" || true
+cat "$out"
+[ "$left" = 0 ] || { echo "$left processes are left"; exit 1; }
+grep -q "sccl: error: rank .*\(has waited 3 s\|cannot be reached\)" "$out" ||
+  { echo "nobody says why"; exit 1; }
