@@ -33,6 +33,8 @@ private:
   bool settle(const Deadline &deadline);
   bool sweep(bool all);
   unsigned bestTree(unsigned demand) const;
+  double priceOf(unsigned row, unsigned sends) const;
+  void priceAll();
   double costOf(unsigned tree) const;
   void change(unsigned tree, int64_t by);
   int64_t capacity(unsigned row) const {
@@ -54,6 +56,7 @@ private:
   std::vector<uint64_t> rounds;
   std::vector<int64_t> loads;
   std::vector<double> weights; ///< of rows that are too full
+  std::vector<double> prices;  ///< of one more send, by row
   uint64_t effort = 0;         ///< what a sweep looks at
 };
 } // namespace
@@ -61,7 +64,8 @@ private:
 ChoiceSearch::ChoiceSearch(const ChoiceProblem &problem, uint64_t chunks)
     : problem(problem), treesOf(problem.demands),
       taken(problem.demands, std::vector<unsigned>(chunks)),
-      loads(problem.bandwidths.size() * numSlots()), weights(loads.size(), 1) {
+      loads(problem.bandwidths.size() * numSlots()), weights(loads.size(), 1),
+      prices(loads.size()) {
   for (unsigned tree = 0; tree < problem.trees.size(); ++tree) {
     treesOf[problem.trees[tree].demand].push_back(tree);
     effort += problem.trees[tree].loads.size() * chunks;
@@ -91,23 +95,34 @@ void ChoiceSearch::chooseRounds(uint64_t chunks) {
 }
 
 void ChoiceSearch::change(unsigned tree, int64_t by) {
-  for (auto [row, sends] : problem.trees[tree].loads)
+  for (auto [row, sends] : problem.trees[tree].loads) {
     loads[row] += by * int64_t(sends);
+    prices[row] = priceOf(row, 1);
+  }
 }
 
-/// What one more chunk over `tree` makes worse: what is too much counts most,
-/// and then how full limits are.
-double ChoiceSearch::costOf(unsigned tree) const {
+/// What some more sends make worse: what is too much counts most, and then how
+/// full limits are.
+double ChoiceSearch::priceOf(unsigned row, unsigned sends) const {
   constexpr double fullness = 0.01;
+  auto limit = double(capacity(row)), before = double(loads[row]);
+  double after = before + sends;
+  double over = std::max(after - limit, 0.0);
+  double was = std::max(before - limit, 0.0);
+  return weights[row] * (over * over - was * was) +
+         fullness * (after * after - before * before) / (limit * limit);
+}
+
+void ChoiceSearch::priceAll() {
+  for (unsigned row = 0; row < loads.size(); ++row)
+    prices[row] = priceOf(row, 1);
+}
+
+/// What one more chunk over `tree` makes worse.
+double ChoiceSearch::costOf(unsigned tree) const {
   double sum = 0;
-  for (auto [row, sends] : problem.trees[tree].loads) {
-    auto limit = double(capacity(row)), before = double(loads[row]);
-    double after = before + sends;
-    double over = std::max(after - limit, 0.0);
-    double was = std::max(before - limit, 0.0);
-    sum += weights[row] * (over * over - was * was) +
-           fullness * (after * after - before * before) / (limit * limit);
-  }
+  for (auto [row, sends] : problem.trees[tree].loads)
+    sum += sends == 1 ? prices[row] : priceOf(row, sends);
   return sum;
 }
 
@@ -162,6 +177,7 @@ bool ChoiceSearch::settle(const Deadline &deadline) {
   constexpr unsigned maxSweeps = 60;
   constexpr uint64_t effortPerUnit = 512;
   std::ranges::fill(weights, 1);
+  priceAll();
   for (unsigned i = 0; i < maxSweeps; ++i) {
     bool moved = sweep(/*all=*/i == 0);
     bool isDone = true;
@@ -169,6 +185,7 @@ bool ChoiceSearch::settle(const Deadline &deadline) {
       if (excess(row) > 0) {
         isDone = false;
         weights[row] += moved ? 0 : 1;
+        prices[row] = priceOf(row, 1);
       }
     if (isDone)
       return true;
@@ -184,6 +201,7 @@ std::optional<TreeChoice> ChoiceSearch::run(uint64_t below,
     return std::nullopt;
   if (totalRounds() >= below)
     return std::nullopt;
+  priceAll();
   deal();
   while (!settle(deadline)) {
     std::vector<int64_t> over(numSlots());
