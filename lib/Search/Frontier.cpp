@@ -53,6 +53,7 @@ private:
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
   std::vector<unsigned> openSteps(bool isFirst) const;
   uint64_t stepWork(unsigned steps, uint64_t work) const;
+  void strengthenWhereClose();
   bool isDone() const;
 
   std::optional<Rational> knownAt(unsigned steps) const;
@@ -124,9 +125,13 @@ bool FrontierSearch::isWorthImproving(unsigned steps) const {
          gapAt(steps) > smallGap;
 }
 
-/// On many ranks all searches are long, and trees come close.
+/// On many ranks, and for what users define, all searches are long, and trees
+/// come close.
 bool FrontierSearch::isCloseEnough(unsigned steps) const {
   bool isReduction = problem.family.kind == CollectiveKind::AllReduce;
+  bool isCustom = problem.family.kind == CollectiveKind::Custom;
+  if (isCustom && !problem.hasManyRanks())
+    return !options.thorough && !options.k && gapAt(steps) <= 1.02;
   if (options.thorough || !problem.hasManyRanks() || (isReduction && !isVast()))
     return false;
   return gapAt(steps) <= (isReduction ? smallGap : isVast() ? 1.05 : 1.01);
@@ -288,6 +293,16 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
   search();
 }
 
+/// Where no search will follow, the bound may still be what is missing. On many
+/// ranks it has been asked for before.
+void FrontierSearch::strengthenWhereClose() {
+  if (problem.hasManyRanks())
+    return;
+  for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
+    if (!isSettled(steps) && isCloseEnough(steps))
+      bounds.strengthen(steps, *knownAt(steps), options.probeWork);
+}
+
 /// True if more work would not be worth it.
 bool FrontierSearch::isDone() const {
   if (problem.deadline.isOver())
@@ -308,6 +323,7 @@ Frontier FrontierSearch::run() {
   report(/*isOver=*/false);
   uint64_t work = std::min(firstWork, options.probeWork);
   searchAll(work, /*isFirst=*/true);
+  strengthenWhereClose();
   while (work < options.probeWork && !isDone()) {
     work = std::min(work * growth, options.probeWork);
     searchAll(work, /*isFirst=*/false);
