@@ -111,11 +111,31 @@ std::optional<Error> Choice::rate(const Variant &variant) {
   return std::nullopt;
 }
 
+/// In all ways, unless that which is the best so far takes much longer here.
+std::optional<Error> Choice::rateWays(const Cut &cut, unsigned distance) {
+  constexpr double muchLonger = 1.1;
+  auto least = std::ranges::min_element(
+      rated, {}, [](const auto &entry) { return entry.second; });
+  size_t first = least == rated.end() ? 0 : least->first.way;
+  double limit = best() * muchLonger;
+  for (size_t i = 0; i < ways.size(); ++i) {
+    size_t way = (first + i) % ways.size();
+    Variant variant{cut.candidate, cut.pieces, distance, way};
+    if (!mayBeBest(cut, ways[way]))
+      continue;
+    if (auto error = rate(variant))
+      return error;
+    if (auto it = rated.find(variant); it != rated.end() && it->second > limit)
+      break;
+  }
+  return std::nullopt;
+}
+
 /// At a distance that hides latencies where pieces are small, and at one that
 /// has most steps under way at once where they are large.
 std::optional<Error> Choice::rateCuts() {
   constexpr double slack = 1.25;
-  constexpr uint64_t maxSends = 600'000, few = 8'000;
+  constexpr uint64_t maxSends = 1'000'000, few = 8'000;
   double most = std::ranges::max(fabric.timing.latencies);
   for (const Cut &cut : cutsFor(bytes)) {
     if (!rated.empty() && cut.estimate > slack * best())
@@ -127,10 +147,8 @@ std::optional<Error> Choice::rateCuts() {
     const Candidate &candidate = candidates[cut.candidate];
     double piece = candidate.load * bytes * fabric.unitTime / cut.pieces;
     unsigned distance = piece < most || cut.pieces == 1 ? 6 : 2;
-    for (size_t way = 0; way < ways.size(); ++way)
-      if (mayBeBest(cut, ways[way]))
-        if (auto error = rate({cut.candidate, cut.pieces, distance, way}))
-          return error;
+    if (auto error = rateWays(cut, distance))
+      return error;
   }
   return std::nullopt;
 }

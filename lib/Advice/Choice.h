@@ -33,7 +33,7 @@ struct RatedVariant {
 
 /// Ranks variants of candidates by simulation of drafts. For a size it looks at
 /// numbers of pieces in the order of an estimate, as far as that is not far
-/// above the best time; at long ones until there were some hundred thousand
+/// above the best time; at long ones until there were about a million
 /// sends. The best of them are looked at in other distances, too.
 class Choice {
 public:
@@ -58,6 +58,7 @@ private:
   std::vector<Cut> cutsFor(double bytes) const;
   bool mayBeBest(const Cut &cut, const LoweringWay &way) const;
   std::optional<Error> rateCuts();
+  std::optional<Error> rateWays(const Cut &cut, unsigned distance);
   std::optional<Error> rateDistances();
   std::optional<Error> rate(const Variant &variant);
   const Traffic *draftOf(const Variant &variant);
