@@ -153,6 +153,9 @@ typedef struct scclTransport {
   void *context; /**< the first argument of all functions */
   int rank, numRanks;
   int numTags; /**< tags are 0 to numTags - 1 */
+  /** The same number for ranks that may share memory: they exchange messages
+   * through it. Negative: this rank shares none. */
+  int host;
   scclAllGatherFn allGather;
   int (*reserve)(void *context, int numRequests);
   int (*send)(void *context, int request, const void *data, size_t bytes,

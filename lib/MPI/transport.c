@@ -173,6 +173,20 @@ static const char *errorText(void *context, int error) {
   return messages->text;
 }
 
+/* The lowest rank of those that share memory with this one, or -1 if MPI does
+ * not say. */
+static int hostOf(MPI_Comm comm, int rank) {
+  MPI_Comm host;
+  int first = rank;
+  if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL,
+                          &host) != MPI_SUCCESS)
+    return -1;
+  if (MPI_Bcast(&first, 1, MPI_INT, 0, host) != MPI_SUCCESS)
+    first = -1;
+  MPI_Comm_free(&host);
+  return first;
+}
+
 scclResult scclMpiTransport(MPI_Comm comm, scclTransport *transport) {
   int isReady = 0, isFinished = 0, hasLimit = 0, *limit = NULL;
   struct Messages *messages;
@@ -190,6 +204,7 @@ scclResult scclMpiTransport(MPI_Comm comm, scclTransport *transport) {
   MPI_Comm_set_errhandler(messages->comm, MPI_ERRORS_RETURN);
   MPI_Comm_rank(messages->comm, &transport->rank);
   MPI_Comm_size(messages->comm, &transport->numRanks);
+  transport->host = hostOf(messages->comm, transport->rank);
   MPI_Comm_get_attr(messages->comm, MPI_TAG_UB, &limit, &hasLimit);
   transport->size = sizeof(*transport);
   transport->context = messages;

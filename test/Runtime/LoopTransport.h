@@ -36,6 +36,7 @@ public:
     made.rank = end.rank;
     made.numRanks = end.numRanks;
     made.numTags = numTags;
+    made.host = ranksOfHost ? int(end.rank / ranksOfHost) : -1;
     made.allGather = allGather;
     made.reserve = [](void *context, int count) {
       auto *rank = static_cast<Rank *>(context);
@@ -65,6 +66,7 @@ public:
   }
 
   int numTags = 32768;
+  unsigned ranksOfHost = 0; ///< that share memory; 0: none do
   /// Messages that are taken before all others fail, or are never taken; -1:
   /// there are none such.
   int failsAfter = -1, cutAfter = -1;

@@ -49,8 +49,8 @@ static std::vector<float> valuesOf(unsigned rank, size_t count) {
   return values;
 }
 
-TEST(MessageTest, AllGatherOfAnySize) {
-  LoopNetwork network;
+/// Launches all_gather on 4 ranks and compares.
+static void gatherOnRing(LoopNetwork &network) {
   EXPECT_EQ(
       runRanks(4, RanksAs::Threads,
                [&](const RankEnd &end) {
@@ -72,6 +72,21 @@ TEST(MessageTest, AllGatherOfAnySize) {
                  return 0;
                }),
       0);
+}
+
+TEST(MessageTest, AllGatherOfAnySize) {
+  LoopNetwork network;
+  gatherOnRing(network);
+}
+
+TEST(MessageTest, RanksOfHostsShareMemory) {
+  LoopNetwork hosts, host;
+  hosts.ranksOfHost = 2;
+  gatherOnRing(hosts);
+  // Nothing is needed of the wires but to join.
+  host.ranksOfHost = 4;
+  host.cutAfter = 0;
+  gatherOnRing(host);
 }
 
 /// Launches all_reduce on 8 ranks and compares.
@@ -116,6 +131,14 @@ TEST(MessageTest, AllReduce) {
 TEST(MessageTest, AllReduceInPlace) {
   LoopNetwork network;
   reduceOnMesh(network, 0, /*inPlace=*/true);
+}
+
+TEST(MessageTest, AllReduceOnTwoHosts) {
+  for (unsigned seed : {1, 2, 3}) {
+    LoopNetwork network(seed);
+    network.ranksOfHost = 4;
+    reduceOnMesh(network, 0, /*inPlace=*/seed == 2);
+  }
 }
 
 TEST(MessageTest, AllReduceInLittleMemory) {
@@ -165,8 +188,10 @@ TEST(MessageTest, AllToAllInPlace) {
       0);
 }
 
-TEST(MessageTest, LaunchesDoNotAllocate) {
+/// Counts on 8 ranks, `ranksOfHost` of which share memory.
+static void countAllocations(unsigned ranksOfHost) {
   LoopNetwork network;
+  network.ranksOfHost = ranksOfHost;
   EXPECT_EQ(runRanks(8, RanksAs::Threads,
                      [&](const RankEnd &end) {
                        Member member;
@@ -189,6 +214,11 @@ TEST(MessageTest, LaunchesDoNotAllocate) {
                        return 0;
                      }),
             0);
+}
+
+TEST(MessageTest, LaunchesDoNotAllocate) {
+  countAllocations(0);
+  countAllocations(4);
 }
 
 /// What a launch of each of two ranks returns, and says; `launch` gets the
@@ -247,6 +277,43 @@ TEST(MessageTest, OtherCounts) {
                [](Member &member, unsigned rank) {
                  return launchFloats(member, 1000 + rank * 64);
                });
+}
+
+TEST(MessageTest, OtherCountsInSharedMemory) {
+  LoopNetwork network;
+  network.ranksOfHost = 2;
+  expectOnPair(network, 20, scclErrorMismatch,
+               "they launched with another count, type or plan",
+               [](Member &member, unsigned rank) {
+                 return launchFloats(member, 1000 + rank * 64);
+               });
+}
+
+TEST(MessageTest, NobodyComesToSharedMemory) {
+  LoopNetwork network;
+  network.ranksOfHost = 2;
+  EXPECT_EQ(
+      runRanks(
+          2, RanksAs::Threads,
+          [&](const RankEnd &end) {
+            Member member;
+            EXPECT_EQ(join(member, network, end, pairReduce, 0.3), scclSuccess);
+            std::vector<int> all;
+            // Rank 1 comes when rank 0 has given up.
+            for (unsigned turn = 0; turn < 2; ++turn) {
+              if (turn == end.rank) {
+                EXPECT_EQ(launchFloats(member, 1000), scclErrorTimeout);
+                std::string message = scclGetLastErrorMessage();
+                EXPECT_NE(message.find("rank 0 has waited 0.3 s for a message "
+                                       "from rank 1"),
+                          std::string::npos)
+                    << message;
+              }
+              EXPECT_TRUE(end.gather(0, all));
+            }
+            return 0;
+          }),
+      0);
 }
 
 TEST(MessageTest, AbortReachesOthers) {

@@ -21,9 +21,9 @@ static constexpr uint64_t bytesUnderWay = 128 << 10;
 /// How urgent an earlier piece is, in chunks that are behind a row.
 static constexpr unsigned chunksOfPiece = 3;
 
-Status MessageEngine::reserve(unsigned rows, unsigned window) {
+Status MessageEngine::reserve(unsigned rows, unsigned tags, unsigned window) {
   size_t count = std::max<size_t>(needs.size(), size_t(rows) * window);
-  if (Status status = group.reserve(count); !status.ok())
+  if (Status status = group.reserve(count, tags * window); !status.ok())
     return status;
   needs.resize(count);
   slots.resize(std::max<size_t>(slots.size(), window));

@@ -48,8 +48,9 @@ class MessageEngine {
 public:
   explicit MessageEngine(MessageGroup &group) : group(group) {}
 
-  /// Makes room for launches of `rows` rows in `window` pieces.
-  Status reserve(unsigned rows, unsigned window);
+  /// Makes room for launches of `rows` rows in `window` pieces, each with tags
+  /// below `tags`.
+  Status reserve(unsigned rows, unsigned tags, unsigned window);
 
   Status run(const MessageLaunch &launch);
 

@@ -22,6 +22,7 @@ struct MessageHello {
   uint32_t magic, version;
   uint32_t rank, numRanks;
   uint64_t machine;
+  int32_t host;
   uint32_t numTags;
   double timeoutSeconds;
   Outcome outcome;
@@ -83,6 +84,7 @@ Status MessageGroup::connect(const Status &arguments) {
   hello.version = SCCL_VERSION_CODE;
   hello.rank = rank();
   hello.numRanks = numRanks();
+  hello.host = transport.host;
   hello.numTags = transport.numTags;
   hello.outcome = Outcome(status);
   std::vector<MessageHello> hellos;
@@ -91,10 +93,14 @@ Status MessageGroup::connect(const Status &arguments) {
   if (Status same = compareHellos(hellos, rank()); !same.ok())
     return same;
   std::vector<Outcome> outcomes;
+  std::vector<unsigned> here;
   neighbours = 0;
   for (const MessageHello &other : hellos) {
     outcomes.push_back(other.outcome);
     neighbours += other.machine == hello.machine;
+    if (other.rank == rank() || (other.machine == hello.machine &&
+                                 other.host >= 0 && other.host == hello.host))
+      here.push_back(other.rank);
     transport.numTags = std::min(transport.numTags, int(other.numTags));
   }
   if (status = bootstrap.agree(status, outcomes); !status.ok())
@@ -104,12 +110,14 @@ Status MessageGroup::connect(const Status &arguments) {
   isTelling.resize(numRanks());
   notes.resize(numRanks());
   causeText.reserve(sizeof(Control));
+  // Where there is no such memory, the transport will do.
+  (void)SharedMessages::create(bootstrap, rank(), here, shared);
   return bootstrap.agree(listen());
 }
 
 /// Is ready for what others have to say.
 Status MessageGroup::listen() {
-  if (Status status = reserve(0); !status.ok())
+  if (Status status = reserve(0, 0); !status.ok())
     return status;
   isConnected = true;
   return fail(transport.receive(transport.context, 0, &heard, sizeof(heard),
@@ -124,7 +132,7 @@ Status MessageGroup::fail(int error, const std::string &what) const {
           what + ": " + transport.errorText(transport.context, error)};
 }
 
-Status MessageGroup::reserve(unsigned count) {
+Status MessageGroup::reserve(unsigned count, unsigned tags) {
   constexpr unsigned most = 1 << 24;
   if (count > most)
     return {scclErrorUnsupported, "the plan has " + std::to_string(count) +
@@ -136,11 +144,17 @@ Status MessageGroup::reserve(unsigned count) {
       !status.ok())
     return status;
   room = std::max(count, room);
+  if (shared)
+    shared->reserve(room, tags);
   return {};
 }
 
 Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
                           unsigned peer, unsigned tag) {
+  if (shared && shared->reaches(peer)) {
+    shared->send(number, data, bytes, peer, tag);
+    return {};
+  }
   int error = transport.send(transport.context, firstMessage() + int(number),
                              data, bytes, int(peer), int(tag) + firstTag);
   // Text only where it is needed: launches do not allocate.
@@ -151,6 +165,10 @@ Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
 
 Status MessageGroup::receive(unsigned number, void *data, uint64_t bytes,
                              unsigned peer, unsigned tag) {
+  if (shared && shared->reaches(peer)) {
+    shared->receive(number, data, bytes, peer, tag);
+    return {};
+  }
   int error = transport.receive(transport.context, firstMessage() + int(number),
                                 data, bytes, int(peer), int(tag) + firstTag);
   return error == 0
@@ -185,6 +203,8 @@ Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
     ended[count] = ended[i];
     ended[count++].request -= firstMessage();
   }
+  if (shared)
+    shared->poll(ended, count);
   if (wantsAbort.load(std::memory_order_relaxed))
     raise({scclErrorAborted, rank(), rank()}, "");
   return poison();

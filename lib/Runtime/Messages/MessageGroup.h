@@ -8,6 +8,8 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGEGROUP_H
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGEGROUP_H
 
+#include "SharedMessages.h"
+
 #include "Runtime/Bootstrap.h"
 #include "Runtime/ControlPlane.h"
 #include "Runtime/Devices/Device.h"
@@ -17,9 +19,9 @@
 
 namespace sccl {
 
-/// One rank of a group whose ranks exchange messages through a transport, and
-/// how they tell each other what goes wrong: by messages with a tag of its own,
-/// from anybody.
+/// One rank of a group whose ranks exchange messages, through memory within a
+/// host as far as they share it, else through a transport, and how they tell
+/// each other what goes wrong: by messages with a tag of its own, from anybody.
 class MessageGroup {
 public:
   /// Collective, also if `arguments` is an error, which all ranks get then.
@@ -36,9 +38,9 @@ public:
   /// Tags for the messages of programs.
   unsigned numTags() const { return transport.numTags - firstTag; }
 
-  /// Makes room for `count` messages under way; they have the numbers from 0
-  /// on. Fails if the transport has none.
-  Status reserve(unsigned count);
+  /// Makes room for `count` messages under way, with tags below `tags`; they
+  /// have the numbers from 0 on. Fails if the transport has none.
+  Status reserve(unsigned count, unsigned tags);
   unsigned reserved() const { return room; }
   // Fail with what the transport says, and with who is at the other end.
   Status send(unsigned number, const void *data, uint64_t bytes, unsigned peer,
@@ -96,6 +98,7 @@ private:
 
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
+  std::unique_ptr<SharedMessages> shared; ///< null: all goes through transport
   bool isConnected = false;
   Control heard = {};              ///< where the next one arrives
   std::vector<Control> said;       ///< to each rank

@@ -107,7 +107,7 @@ Status MessagePlan::prepare() {
               "the plan needs " + std::to_string(uint64_t(tags) * window) +
                   " tags of messages, and there are " +
                   std::to_string(group.numTags())};
-    if (Status status = engine.reserve(rows, window); !status.ok())
+    if (Status status = engine.reserve(rows, tags, window); !status.ok())
       return status;
     if (mostScratch(program, chunkAlignment) > budget)
       return {scclErrorOutOfMemory,
