@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A linear program over links and times: with how little load can every byte
-// get from each rank that has it, or contributes to it, to each that needs it,
-// if that is to take T microseconds? What it answers bounds all programs in the
-// simulator's model (Simulator.h) whose ranks learn of one another by flags or
-// LL words.
+// A linear program over links and times: how little time T does it take for
+// every byte to get from each rank that has it, or contributes to it, to each
+// that needs it? What it answers bounds all programs in the simulator's model
+// (Simulator.h) whose ranks learn of one another by flags or LL words.
 //
 // Why it is a bound. Follow the bytes of one position in the send buffers
 // through any program that ends within T. A byte that is on the limits of link
@@ -25,8 +24,14 @@
 // a slot in it, for all bytes together. And if all contributions must reach all
 // ranks, sends between the blocks of any partition number 2 (blocks - 1) at
 // least (Certificate.h, "Gossip"). The program has all of this and nothing
-// else, and asks for the least factor on all rates. With a factor above 1 /
-// bytes no program moves as many bytes in T.
+// else.
+//
+// Any slots do; those that end at sums of latencies after 0 and before T lose
+// little. Between two T at which such moments meet, their order is the same and
+// lengths are linear in T, so that the program finds the least T itself
+// (TimedSlots.h). One that takes less time than the span begins with may as
+// well idle. The bytes may be scaled into the bounds of the rows, so that the
+// multipliers of one size prove something for all sizes: a line.
 //
 // Symmetries of topology, rates, latencies and collective map programs to
 // programs, and a mean over them is as good: so x need only be known for one
@@ -45,9 +50,7 @@
 #include "sccl/Optimize/Deadline.h"
 #include "sccl/Simulate/Simulator.h"
 
-#include <map>
 #include <memory>
-#include <optional>
 
 namespace sccl::advice {
 
@@ -61,20 +64,16 @@ public:
              const Timing &timing);
   ~TimedBound();
 
-  /// The most bytes of a send buffer that any program can be done with in
-  /// `microseconds`; infinity if nothing is known, or found before `deadline`.
-  double mostBytes(double microseconds, const Deadline &deadline);
-
-  /// A time that no program for `bytes` bytes stays below: at least `known`,
-  /// and found by bisection between that and `reached`, what some program
-  /// takes.
+  /// Microseconds that no program stays below that has send buffers of `bytes`
+  /// bytes: at least `known`, which is one such time, and at most `reached`,
+  /// which some program takes. Nothing is improved any more once `deadline` is
+  /// over.
   double leastTime(double bytes, double known, double reached,
                    const Deadline &deadline);
 
 private:
   struct Model;
   std::unique_ptr<Model> model;
-  std::map<double, double> answers; ///< most bytes, by time
 };
 
 } // namespace sccl::advice

@@ -1,0 +1,278 @@
+//===- TimedProgram.cpp - A linear program over links and times -----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TimedProgram.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+using Sense = LinearProgram::Sense;
+using Term = LinearProgram::Term;
+
+static constexpr double never = std::numeric_limits<double>::infinity();
+/// Of columns.
+static constexpr unsigned none = ~0u;
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+TimedProgram::TimedProgram(const Topology &topology, const Timing &timing,
+                           const TimedProblem &problem, Span span, double bytes)
+    : topology(topology), timing(timing), problem(problem), span(span),
+      bytes(bytes), unit(span.from > 0 ? span.from : span.to),
+      slots(timing, span), limitsOf(topology.links().size()),
+      use(problem.limits.count(),
+          std::vector<std::vector<Term>>(slots.count())) {
+  // Far more than more time is worth, so that it is left to what is too late.
+  constexpr double ofOvertime = 50;
+  for (size_t i = 0; i < topology.limits().size(); ++i)
+    for (unsigned link : topology.limits()[i].links)
+      limitsOf[link].push_back(problem.limits.classOf[i]);
+  program.addColumn(1); // T, above the beginning of the span
+  program.addColumn(ofOvertime);
+  for (const TimedCommodity &commodity : problem.commodities)
+    addCommodity(commodity);
+  addCapacities();
+}
+
+bool TimedProgram::isPossible(const LinkGroup &group, size_t slot) const {
+  return slots.endsAfter(slot, group.before) &&
+         slots.beginsBefore(slot, group.hop + group.after);
+}
+
+TimedProgram::Columns TimedProgram::addFlow(const Pair &pair) {
+  Columns flow;
+  for (const LinkGroup &group : pair.groups) {
+    std::vector<unsigned> &columns = flow.emplace_back(slots.count(), none);
+    for (size_t slot = 0; slot < slots.count(); ++slot)
+      if (isPossible(group, slot))
+        columns[slot] = program.addColumn(0);
+  }
+  return flow;
+}
+
+/// What has come to a cell by some slot goes on then, or waits. One unit comes
+/// to the second rank.
+void TimedProgram::addConservation(const Pair &pair, const Columns &flow) {
+  std::vector<std::vector<std::vector<Term>>> rows(
+      pair.numCells, std::vector<std::vector<Term>>(slots.count()));
+  std::vector<Term> arrivals;
+  for (size_t i = 0; i < flow.size(); ++i)
+    for (size_t slot = 0; slot < slots.count(); ++slot) {
+      unsigned column = flow[i][slot];
+      if (column == none)
+        continue;
+      const LinkGroup &group = pair.groups[i];
+      rows[group.from][slot].emplace_back(column, -1);
+      if (group.to == pair.dstCell)
+        arrivals.emplace_back(column, 1);
+      else
+        rows[group.to][slots.arrivalSlot(slot, group.hop)].emplace_back(column,
+                                                                        1);
+    }
+  program.addRow(Sense::AtLeast, 1, arrivals);
+  for (unsigned cell = 0; cell < pair.numCells; ++cell) {
+    if (cell == pair.srcCell || cell == pair.dstCell)
+      continue;
+    unsigned waiting = none;
+    for (size_t slot = 0; slot < slots.count(); ++slot) {
+      std::vector<Term> &row = rows[cell][slot];
+      if (waiting != none)
+        row.emplace_back(waiting, 1);
+      if (row.empty())
+        continue;
+      waiting = program.addColumn(0);
+      row.emplace_back(waiting, -1);
+      program.addRow(Sense::AtLeast, 0, row);
+    }
+  }
+}
+
+/// All that a pair's flow is on is carried.
+void TimedProgram::addCover(const TimedCommodity &commodity, const Pair &pair,
+                            const Columns &flow, const Columns &carried) {
+  for (size_t i = 0; i < flow.size(); ++i) {
+    std::vector<unsigned> count(commodity.orbits.count());
+    for (unsigned link : pair.groups[i].links)
+      ++count[commodity.orbits.classOf[link]];
+    for (size_t slot = 0; slot < slots.count(); ++slot) {
+      if (flow[i][slot] == none)
+        continue;
+      std::vector<Term> row = {{flow[i][slot], -1}};
+      for (size_t orbit = 0; orbit < count.size(); ++orbit)
+        if (count[orbit] > 0)
+          row.emplace_back(carried[orbit][slot], count[orbit]);
+      program.addRow(Sense::AtLeast, 0, row);
+    }
+  }
+}
+
+/// Numbers of the blocks that links of at most `latency` join; below 0, of the
+/// ranks.
+std::vector<unsigned> TimedProgram::blocksWithin(double latency) const {
+  std::vector<unsigned> blockOf(topology.numRanks(), none);
+  for (unsigned first = 0; first < topology.numRanks(); ++first) {
+    if (blockOf[first] != none)
+      continue;
+    std::vector<unsigned> block = {first};
+    blockOf[first] = first;
+    for (size_t next = 0; next < block.size(); ++next)
+      for (unsigned link : topology.outLinks(block[next])) {
+        unsigned other = topology.links()[link].dst;
+        if (timing.latencies[link] > latency || blockOf[other] != none)
+          continue;
+        blockOf[other] = first;
+        block.push_back(other);
+      }
+  }
+  return blockOf;
+}
+
+void TimedProgram::addGossip(const TimedCommodity &commodity,
+                             const Columns &carried,
+                             const std::vector<unsigned> &blockOf) {
+  std::set<unsigned> blocks(blockOf.begin(), blockOf.end());
+  std::vector<unsigned> crossing(commodity.orbits.count());
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    crossing[commodity.orbits.classOf[link]] +=
+        blockOf[topology.links()[link].src] !=
+        blockOf[topology.links()[link].dst];
+  std::vector<Term> row;
+  for (size_t orbit = 0; orbit < crossing.size(); ++orbit)
+    for (unsigned column : carried[orbit])
+      if (crossing[orbit] > 0 && column != none)
+        row.emplace_back(column, crossing[orbit]);
+  if (blocks.size() > 1)
+    program.addRow(Sense::AtLeast, 2 * double(blocks.size() - 1), row);
+}
+
+/// Counts `columns`, each what is on one of `links`, into what limits carry.
+void TimedProgram::addUse(double part, const Columns &columns,
+                          const std::vector<std::vector<unsigned>> &links) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    // Of links that differ, the least counts.
+    std::vector<double> least(problem.limits.count(), never);
+    for (unsigned link : links[i]) {
+      std::vector<double> count(problem.limits.count());
+      for (unsigned orbit : limitsOf[link])
+        ++count[orbit];
+      for (size_t orbit = 0; orbit < count.size(); ++orbit)
+        least[orbit] = std::min(least[orbit], count[orbit]);
+    }
+    for (size_t orbit = 0; orbit < least.size(); ++orbit)
+      for (size_t slot = 0; slot < slots.count(); ++slot)
+        if (least[orbit] > 0 && columns[i][slot] != none)
+          use[orbit][slot].emplace_back(columns[i][slot], -least[orbit] * part);
+  }
+}
+
+void TimedProgram::addCommodity(const TimedCommodity &commodity) {
+  if (commodity.isUnicast) {
+    const Pair &pair = commodity.pairs.front();
+    Columns flow = addFlow(pair);
+    addConservation(pair, flow);
+    std::vector<std::vector<unsigned>> links;
+    for (const LinkGroup &group : pair.groups)
+      links.push_back(group.links);
+    return addUse(commodity.bytes, flow, links);
+  }
+  const Classes &orbits = commodity.orbits;
+  std::vector<std::vector<unsigned>> links(orbits.count());
+  for (unsigned link = 0; link < orbits.classOf.size(); ++link)
+    links[orbits.classOf[link]].push_back(link);
+  // By link of an orbit: what counts for limits is all of them.
+  Columns carried;
+  for (size_t orbit = 0; orbit < orbits.count(); ++orbit) {
+    std::vector<unsigned> &columns = carried.emplace_back(slots.count(), none);
+    double hop = never;
+    for (unsigned link : links[orbit]) {
+      auto [from, to] = topology.links()[link];
+      hop = std::min(hop, problem.distances[from][to]);
+    }
+    // What arrives too late is of no use.
+    for (size_t slot = 0; slot < slots.count(); ++slot)
+      if (slots.beginsBefore(slot, hop))
+        columns[slot] = program.addColumn(0);
+  }
+  for (const Pair &pair : commodity.pairs) {
+    Columns flow = addFlow(pair);
+    addConservation(pair, flow);
+    addCover(commodity, pair, flow, carried);
+  }
+  for (size_t orbit = 0; orbit < orbits.count(); ++orbit)
+    addUse(commodity.bytes * orbits.sizes[orbit], {carried[orbit]},
+           {links[orbit]});
+  if (commodity.isGossip) {
+    std::set<double> latencies(timing.latencies.begin(),
+                               timing.latencies.end());
+    latencies.insert(-1);
+    for (double latency : latencies)
+      addGossip(commodity, carried, blocksWithin(latency));
+  }
+}
+
+/// The columns of all limits of an orbit together, over what one unit of time
+/// is worth to them.
+void TimedProgram::addCapacities() {
+  numDemands = program.numRows();
+  for (size_t orbit = 0; orbit < use.size(); ++orbit)
+    for (size_t slot = 0; slot < slots.count(); ++slot) {
+      std::vector<Term> &row = use[orbit][slot];
+      if (row.empty())
+        continue;
+      double rate = timing.rates[problem.limits.firsts[orbit]];
+      double ofUse = bytes / (rate * problem.limits.sizes[orbit] * unit);
+      for (auto &[column, value] : row)
+        value *= ofUse;
+      row.emplace_back(time, slots.growth(slot));
+      row.emplace_back(overtime, 1);
+      program.addRow(Sense::AtLeast, -slots.length(slot) / unit, row);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// What it proves
+//===----------------------------------------------------------------------===//
+
+/// From any multipliers of the rows, which are all of the kind "at least".
+/// There is no overtime in truth. Columns that stand for bytes need not be
+/// above `most`: flows need no more than 1, what is carried no more than gossip
+/// asks for.
+TimeLine TimedProgram::provenBy(std::vector<double> multipliers) const {
+  double most = 2.0 * topology.numRanks();
+  std::vector<double> reduced = program.columnCosts();
+  double ofBytes = 0, ofCapacities = 0;
+  for (unsigned row = 0; row < program.numRows(); ++row) {
+    double &multiplier = multipliers[row];
+    multiplier = std::max(multiplier, 0.0);
+    (row < numDemands ? ofBytes : ofCapacities) +=
+        multiplier * program.rowBound(row);
+    program.visitRow(row, [&](unsigned column, double value) {
+      reduced[column] -= multiplier * value;
+    });
+  }
+  // Rounding errors of doubles are far below this.
+  constexpr double safety = 1e-9;
+  ofBytes -= safety * (ofBytes - ofCapacities);
+  for (size_t column = firstOfBytes; column < reduced.size(); ++column)
+    ofBytes -= std::max(-reduced[column], 0.0) * most;
+  // Multipliers that ask too much of time are too large by that.
+  double scale = unit / std::max(1 - reduced[time], 1.0);
+  return {span, span.from + ofCapacities * scale, ofBytes * scale / bytes};
+}
+
+std::optional<TimeLine> TimedProgram::solve(const Deadline &deadline) const {
+  LPSolution solution = program.solve(deadline);
+  if (solution.status != LPStatus::Optimal)
+    return std::nullopt;
+  return provenBy(solution.multipliers);
+}

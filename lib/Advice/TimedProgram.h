@@ -1,0 +1,83 @@
+//===- TimedProgram.h - A linear program over links and times ---*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See TimedBound.h for what it says and why.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_TIMEDPROGRAM_H
+#define SCCL_LIB_ADVICE_TIMEDPROGRAM_H
+
+#include "Optimize/LinearProgram.h"
+#include "TimedModel.h"
+#include "TimedSlots.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace sccl::advice {
+
+/// A bound that is linear in the bytes of a send buffer, for times within a
+/// span: what takes less time than the span begins with counts as if it took
+/// that.
+struct TimeLine {
+  Span span;
+  double constant; ///< microseconds
+  double perByte;  ///< microseconds
+
+  /// Microseconds that no program for `bytes` bytes stays below, if that is
+  /// more than the span begins with.
+  double at(double bytes) const {
+    return std::min(constant + perByte * bytes, span.to);
+  }
+};
+
+/// How little time do `bytes` bytes take, if it is of `span`?
+class TimedProgram {
+public:
+  TimedProgram(const Topology &topology, const Timing &timing,
+               const TimedProblem &problem, Span span, double bytes);
+  /// What its multipliers prove; nothing once `deadline` is over.
+  std::optional<TimeLine> solve(const Deadline &deadline) const;
+
+private:
+  using Term = LinearProgram::Term;
+  using Columns = std::vector<std::vector<unsigned>>; ///< by group, slot
+  /// Columns.
+  static constexpr unsigned time = 0, overtime = 1, firstOfBytes = 2;
+
+  bool isPossible(const LinkGroup &group, size_t slot) const;
+  void addCommodity(const TimedCommodity &commodity);
+  Columns addFlow(const Pair &pair);
+  void addConservation(const Pair &pair, const Columns &flow);
+  void addCover(const TimedCommodity &commodity, const Pair &pair,
+                const Columns &flow, const Columns &carried);
+  void addGossip(const TimedCommodity &commodity, const Columns &carried,
+                 const std::vector<unsigned> &blockOf);
+  void addUse(double part, const Columns &columns,
+              const std::vector<std::vector<unsigned>> &links);
+  void addCapacities();
+  std::vector<unsigned> blocksWithin(double latency) const;
+  TimeLine provenBy(std::vector<double> multipliers) const;
+
+  const Topology &topology;
+  const Timing &timing;
+  const TimedProblem &problem;
+  const Span span;
+  const double bytes;
+  const double unit; ///< of the program's times, microseconds
+  const Slots slots;
+  std::vector<std::vector<unsigned>> limitsOf; ///< orbits, of each link
+  LinearProgram program;
+  unsigned numDemands = 0; ///< rows before those of limits
+  /// What limits carry, by orbit and slot.
+  std::vector<std::vector<std::vector<Term>>> use;
+};
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_TIMEDPROGRAM_H
