@@ -51,16 +51,33 @@ ProgramConverter::make(ProgramOp program, bool host) {
   return converter;
 }
 
+/// True if `op` waits for what its flag has shown before, as `known` says,
+/// which it brings up to date. The order is that of all who look at the flag:
+/// one thread.
+static bool waitsAgain(Operation *op,
+                       llvm::DenseMap<FlagKey, unsigned> &known) {
+  auto wait = dyn_cast<WaitOp>(op);
+  if (!wait)
+    return false;
+  unsigned &value = known[keyOf(getFlag(wait))];
+  if (wait.getValue() <= value)
+    return true;
+  value = wait.getValue();
+  return false;
+}
+
 /// Finds, by rank and part, an order in which one thread per rank can execute
-/// all channels.
+/// all channels, and leaves out what channels wait for after one another.
 LogicalResult ProgramConverter::orderForHost() {
   // Nothing is before the first barrier or after the last one.
   order.assign(theInfo.ranks.size(), Parts(theInfo.steps + 2));
-  llvm::DenseMap<Operation *, unsigned> part; // looked up, not iterated
+  // Both are looked up, not iterated.
+  llvm::DenseMap<Operation *, unsigned> part;
+  llvm::DenseMap<FlagKey, unsigned> known;
   return walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
     if (isa<BarrierOp>(op))
       ++part[channel];
-    else
+    else if (!waitsAgain(op, known))
       order[getRank(channel)][part[channel]].push_back(op);
     return WalkResult::advance();
   });

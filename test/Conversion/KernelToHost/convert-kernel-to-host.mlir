@@ -21,7 +21,8 @@ coll.topology @line3 ranks = 3 {
 
 // The channels of rank 1 become one sequence that can run: its ready signal to
 // rank 0 comes first, although the channel to rank 2 is written first. Waits that
-// follow each other are one call.
+// follow each other are one call, and a flag that the thread has seen is not polled
+// again.
 // CHECK-LABEL: llvm.func @bc_rank1
 // CHECK:         llvm.call @coll_begin
 // CHECK-NOT:     llvm.call @coll_wait
@@ -31,7 +32,7 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NOT:     llvm.call @coll_wait
 // CHECK:         llvm.call @coll_transfer
 // CHECK:         llvm.call @coll_signal
-// CHECK:         llvm.call @coll_wait
+// CHECK-NOT:     llvm.call @coll_wait
 // CHECK:         llvm.call @coll_end
 // CHECK-LABEL: llvm.func @bc_rank2
 
