@@ -31,6 +31,8 @@
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <future>
+
 using namespace sccl;
 using namespace sccl::plan;
 
@@ -136,17 +138,41 @@ static std::optional<Error> checkLengths(const Plan &plan) {
   return Error{"the plan is broken: a list by rank or step has another length"};
 }
 
+/// Fills in the lengths and hashes of the parts of ranks `first` and up.
+/// Returns the error of the first one that has one.
+static std::optional<Error> hashParts(const PartWriter &writer, unsigned first,
+                                      llvm::MutableArrayRef<PartRange> parts) {
+  for (auto [i, range] : llvm::enumerate(parts)) {
+    Result<std::string> part = writer.part(first + i);
+    if (!part)
+      return Error{part.error()};
+    range = {0, part->size(), hashOf(*part)};
+  }
+  return std::nullopt;
+}
+
+/// The same of all ranks, by two threads: hashes are most of the work of
+/// writing.
+static std::optional<Error>
+hashAllParts(const PartWriter &writer, llvm::MutableArrayRef<PartRange> parts) {
+  size_t half = parts.size() / 2;
+  // Falls back to this thread if no other one can be had.
+  auto rest = std::async(std::launch::async | std::launch::deferred, [&] {
+    return hashParts(writer, half, parts.drop_front(half));
+  });
+  std::optional<Error> error = hashParts(writer, 0, parts.take_front(half));
+  std::optional<Error> other = rest.get();
+  return error ? error : other;
+}
+
 /// The head of `plan`, with all that follows placed and hashed.
 static Result<std::string> makeHead(const Plan &plan, const PartWriter &writer,
                                     Layout &layout) {
   for (const std::string &blob : plan.blobs)
     layout.blobs.push_back({0, blob.size(), blobHash(blob)});
-  for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank) {
-    Result<std::string> part = writer.part(rank);
-    if (!part)
-      return part;
-    layout.parts.push_back({0, part->size(), hashOf(*part)});
-  }
+  layout.parts.resize(plan.manifest.ranks);
+  if (std::optional<Error> error = hashAllParts(writer, layout.parts))
+    return *error;
   std::string text = placedManifest(plan.manifest, layout);
   std::string index = rankIndex(plan.manifest, layout.parts);
   ByteWriter head;
