@@ -11,7 +11,6 @@
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
 
-#include "sccl/ABI/MessageTable.h"
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -30,30 +29,6 @@
 
 using namespace mlir;
 using namespace sccl;
-
-std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
-  if (name == "x86-64" || name == "x86-64-v3")
-    return name.str();
-  if (name == "host")
-    return "x86-64-v3";
-  return std::nullopt;
-}
-
-bool sccl::isMessageTarget(llvm::StringRef name) {
-  return name == messageTarget;
-}
-
-std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
-  using enum TransportChoice;
-  static constexpr PlanVariant variants[] = {{"push", Push, false},
-                                             {"pull", Pull, false},
-                                             {"scratch", Push, true},
-                                             {"dma", DMA, false}};
-  for (const PlanVariant &variant : variants)
-    if (name == variant.name)
-      return variant;
-  return std::nullopt;
-}
 
 PlanBuilder::PlanBuilder(PlanRequest request)
     : request(std::move(request)),
@@ -225,7 +200,13 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   if (llvm::any_of(request.targets, isMessageTarget) &&
       failed(addMessages(*module, collective)))
     return failure();
-  for (const std::string &name : request.variants) {
+  VariantChoice choice =
+      request.variantsFor(facts.ranges, result.manifest.combining);
+  if (!choice.leftOut.empty())
+    op.emitRemark() << "has " << facts.ranges << " ranges of chunks, so the "
+                    << "plan leaves out " << llvm::join(choice.leftOut, ", ")
+                    << "; --variant adds them";
+  for (const std::string &name : choice.taken) {
     std::optional<PlanVariant> variant = findVariant(name);
     if (!variant)
       return op.emitOpError() << "cannot be lowered as '" << name << "'";

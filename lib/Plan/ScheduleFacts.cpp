@@ -22,12 +22,14 @@ static uint64_t mix(uint64_t value) {
 
 ScheduleFacts sccl::factsOf(ScheduleOp schedule, const Collective &collective) {
   Schedule withoutSends;
+  uint64_t ranges = 0;
   std::array<uint64_t, 2> digest = {schedule.getPeriod().value_or(0), 0};
   for (StepOp step : schedule.getBody().getOps<StepOp>()) {
     withoutSends.steps.emplace_back().rounds = step.getRounds();
     // Sums do not depend on the order.
     std::array<uint64_t, 2> sums = {step.getRounds(), 0};
     for (auto op : step.getBody().getOps<SendOpInterface>()) {
+      ranges += op.getRanges().size() / 3;
       Send send = importSend(op);
       uint64_t link = mix(uint64_t(send.src) << 32 | send.dst) +
                       (uint64_t(send.action) << 16 |
@@ -41,5 +43,6 @@ ScheduleFacts sccl::factsOf(ScheduleOp schedule, const Collective &collective) {
     for (unsigned i = 0; i < 2; ++i)
       digest[i] = mix(digest[i] + sums[i]);
   }
-  return {costOf(withoutSends, collective), withoutSends.rounds(), digest};
+  return {costOf(withoutSends, collective), withoutSends.rounds(), digest,
+          ranges};
 }

@@ -22,6 +22,7 @@ struct ScheduleFacts {
   unsigned rounds;
   /// Stands for what each step sends, in whatever order it is written.
   std::array<uint64_t, 2> digest;
+  uint64_t ranges; ///< of chunks, in all sends
 };
 ScheduleFacts factsOf(coll::ScheduleOp schedule, const Collective &collective);
 

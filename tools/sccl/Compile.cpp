@@ -48,8 +48,14 @@ static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
                                         OptionGroup::GPU, OptionGroup::Code});
 static cl::list<std::string>
     variants("variant",
-             cl::desc("For plans: push, pull, scratch, dma (all four)"),
+             cl::desc("For plans: push, pull, scratch, dma (all four, within "
+                      "--range-budget)"),
              cl::sub(command));
+static cl::opt<uint64_t> rangeBudget(
+    "range-budget",
+    cl::desc("For plans: ranges of chunks that the variants of a schedule send "
+             "together at most, unless --variant names them (524288)"),
+    cl::init(PlanRequest().rangeBudget), cl::sub(command));
 static cl::opt<bool> assemble(
     "assemble",
     cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),
@@ -100,8 +106,8 @@ static std::optional<CostModel> readCostModel() {
 /// What is wrong with options that nothing would look at without a plan, or
 /// nothing.
 static std::optional<std::string> findIdleOption() {
-  if (std::string option =
-          LoweringFlags::findGiven({std::addressof(variants), &assemble});
+  if (std::string option = LoweringFlags::findGiven(
+          {std::addressof(variants), &rangeBudget, &assemble});
       !option.empty())
     return option + " needs a plan; '" + output + "' should end in .sccl";
   if (lowering.get().transport == TransportChoice::Auto)
@@ -147,6 +153,7 @@ static int compilePlan() {
   request.plan.reductions = lowering.values(&LoweringOptions::reduction);
   if (!variants.empty())
     request.plan.variants = {variants.begin(), variants.end()};
+  request.plan.rangeBudget = rangeBudget;
   request.plan.shapes = lowering.values(&LoweringOptions::codeShape);
   request.plan.blocks = lowering.values(&LoweringOptions::blocksPerLink);
   request.plan.assemble = assemble;

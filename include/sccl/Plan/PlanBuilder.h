@@ -33,6 +33,12 @@ class ScheduleOp;
 struct Problem;
 } // namespace coll
 
+/// Names of ways to lower a schedule.
+struct VariantChoice {
+  std::vector<std::string> taken;
+  std::vector<std::string> leftOut; ///< as they would take too long
+};
+
 /// What to put into a plan.
 struct PlanRequest {
   std::vector<std::string> targets;   ///< "host", "mpi", "sm_90", "gfx942", ...
@@ -40,7 +46,13 @@ struct PlanRequest {
   std::vector<Reduction> reductions;  ///< each with each element
   std::vector<unsigned> blocks = {1}; ///< per channel; CPUs have one
   std::vector<unsigned> pieces = {1}; ///< of each chunk, for each schedule
-  std::vector<std::string> variants = {"push", "pull", "scratch", "dma"};
+  /// Names of ways to lower each schedule. If empty all four, or as many as
+  /// `rangeBudget` allows, and a remark says which are left out.
+  std::vector<std::string> variants;
+  /// Ranges of chunks that the variants of a schedule send together, at most,
+  /// but for one variant: about ten seconds' work. hypercube:8 has 66 thousand
+  /// in each variant, hypercube:10 a million.
+  uint64_t rangeBudget = 1 << 19;
   std::vector<CodeShapeChoice> shapes = {CodeShapeChoice::Auto};
   LoweringOptions lowering; ///< all that is not said here
   /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips
@@ -49,6 +61,10 @@ struct PlanRequest {
   CostModel model = {
       5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
   std::string generator; ///< goes into the plan
+
+  /// The variants of a schedule that sends `ranges` ranges of chunks. One is
+  /// enough to launch with any buffers; the others are for the tuner.
+  VariantChoice variantsFor(uint64_t ranges, bool combining) const;
 };
 
 /// Ways to lower a schedule, for the tuner to choose from:

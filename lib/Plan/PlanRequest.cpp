@@ -1,0 +1,52 @@
+//===- PlanRequest.cpp - What is asked of a plan --------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Plan/PlanBuilder.h"
+
+#include "sccl/ABI/MessageTable.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
+  if (name == "x86-64" || name == "x86-64-v3")
+    return name.str();
+  if (name == "host")
+    return "x86-64-v3";
+  return std::nullopt;
+}
+
+bool sccl::isMessageTarget(llvm::StringRef name) {
+  return name == messageTarget;
+}
+
+std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
+  using enum TransportChoice;
+  static constexpr PlanVariant variants[] = {{"push", Push, false},
+                                             {"pull", Pull, false},
+                                             {"scratch", Push, true},
+                                             {"dma", DMA, false}};
+  for (const PlanVariant &variant : variants)
+    if (name == variant.name)
+      return variant;
+  return std::nullopt;
+}
+
+VariantChoice PlanRequest::variantsFor(uint64_t ranges, bool combining) const {
+  if (!variants.empty())
+    return {variants, {}};
+  std::vector<std::string> all = {"push", "pull", "scratch", "dma"};
+  uint64_t most = rangeBudget / std::max<uint64_t>(ranges, 1);
+  if (most >= all.size())
+    return {all, {}};
+  // What stands for the schedule until somebody measures stays.
+  if (combining)
+    std::swap(all[0], all[1]);
+  auto end = all.begin() + std::max<uint64_t>(most, 1);
+  return {{all.begin(), end}, {end, all.end()}};
+}
