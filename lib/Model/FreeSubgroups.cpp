@@ -114,8 +114,10 @@ private:
 
 /// The largest power of an element that is free, if any but the identity is.
 /// A power is free if all its cycles have equal length, so that exactly the
-/// prime powers common to all cycles can stay.
-static std::optional<Permutation> freePower(const Permutation &element) {
+/// prime powers common to all cycles can stay. Cycles of ranks that `mayStay`,
+/// if it is not empty, do not count.
+static std::optional<Permutation>
+freePower(const Permutation &element, const std::vector<bool> &mayStay = {}) {
   std::vector<std::vector<unsigned>> cycles;
   std::vector<bool> seen(element.size());
   uint64_t common = 0, order = 1;
@@ -127,7 +129,8 @@ static std::optional<Permutation> freePower(const Permutation &element) {
       seen[rank] = true;
       cycle.push_back(rank);
     }
-    common = std::gcd(common, cycle.size());
+    if (mayStay.empty() || !mayStay[start])
+      common = std::gcd(common, cycle.size());
     order = std::lcm(order, uint64_t(cycle.size()));
     if (common == 1 || order > uint64_t(1) << 32)
       return std::nullopt;
@@ -399,20 +402,25 @@ static size_t countOrbits(const std::vector<Permutation> &generators,
   return std::set<unsigned>(firsts.begin(), firsts.end()).size();
 }
 
-std::vector<Permutation>
-sccl::smallSubgroup(const std::vector<Permutation> &generators,
-                    unsigned numRanks, size_t limit) {
-  constexpr size_t maxCandidates = 400;
+/// The ranks outside the largest orbit.
+static std::vector<bool>
+besideLargestOrbit(const std::vector<Permutation> &generators,
+                   unsigned numRanks) {
+  std::vector<unsigned> firsts = rankOrbits(generators, numRanks);
+  std::vector<unsigned> sizes(numRanks);
+  for (unsigned first : firsts)
+    ++sizes[first];
+  auto largest = unsigned(std::ranges::max_element(sizes) - sizes.begin());
+  std::vector<bool> beside(numRanks);
+  for (unsigned rank = 0; rank < numRanks; ++rank)
+    beside[rank] = firsts[rank] != largest;
+  return beside;
+}
+
+/// Joins elements of `candidates` as long as that makes fewer orbits.
+static Group joinGreedily(const std::set<Permutation> &candidates,
+                          unsigned numRanks, size_t limit) {
   Group group = {identity(numRanks)};
-  if (generators.empty())
-    return group;
-  std::set<Permutation> candidates;
-  for (const Permutation &sample : sampleElements(generators, numRanks)) {
-    for (Permutation &part : primaryParts(sample, limit))
-      candidates.insert(std::move(part));
-    if (candidates.size() >= maxCandidates)
-      break;
-  }
   std::vector<Permutation> parts;
   for (bool isBetter = true; isBetter;) {
     isBetter = false;
@@ -434,4 +442,30 @@ sccl::smallSubgroup(const std::vector<Permutation> &generators,
     }
   }
   return group;
+}
+
+std::vector<Permutation>
+sccl::smallSubgroup(const std::vector<Permutation> &generators,
+                    unsigned numRanks, size_t limit) {
+  constexpr size_t maxCandidates = 400;
+  if (generators.empty())
+    return {identity(numRanks)};
+  std::vector<bool> mayStay = besideLargestOrbit(generators, numRanks);
+  // Of parts of elements groups grow that keep ranks; of elements that keep no
+  // rank of the largest orbit, groups that have each of their images there.
+  std::set<Permutation> parts, turns;
+  for (const Permutation &sample : sampleElements(generators, numRanks)) {
+    if (parts.size() < maxCandidates)
+      for (Permutation &part : primaryParts(sample, limit))
+        parts.insert(std::move(part));
+    std::optional<Permutation> turn = freePower(sample, mayStay);
+    if (turn && turns.size() < maxCandidates)
+      turns.insert(std::move(*turn));
+  }
+  Group ofParts = joinGreedily(parts, numRanks, limit);
+  Group ofTurns = joinGreedily(turns, numRanks, limit);
+  auto quality = [&](const Group &group) {
+    return std::pair(countOrbits(group, numRanks), group.size());
+  };
+  return quality(ofTurns) < quality(ofParts) ? ofTurns : ofParts;
 }

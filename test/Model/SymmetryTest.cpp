@@ -282,3 +282,20 @@ TEST(Symmetry, SmallSubgroupJoinsRanksThatAFreeOneCannot) {
   EXPECT_LE(smallSubgroup(all, 8, 5).size(), 5u);
   EXPECT_EQ(smallSubgroup({}, 3, 16).size(), 1u);
 }
+
+TEST(Symmetry, SmallSubgroupTurnsWhatIsJoinedInTwoWays) {
+  // A grid of 9 x 11 ranks, joined within rows and within columns; without
+  // its first row and column, which rank 0 keeps apart, 8 x 10 are alike.
+  Topology grid("grid", 99);
+  for (unsigned src = 0; src < 99; ++src)
+    for (unsigned dst = 0; dst < 99; ++dst)
+      if (src != dst && (src / 11 == dst / 11 || src % 11 == dst % 11)) {
+        ASSERT_TRUE(grid.addLink(src, dst, src / 11 == dst / 11 ? 2 : 1));
+      }
+  std::vector<Permutation> group =
+      smallSubgroup(automorphismGenerators(grid, 0), 99, 128);
+  EXPECT_EQ(group.size(), 80u);
+  std::vector<unsigned> firsts = rankOrbits(group, 99);
+  EXPECT_EQ(std::set<unsigned>(firsts.begin(), firsts.end()),
+            (std::set<unsigned>{0, 1, 11, 12}));
+}
