@@ -379,8 +379,12 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
       }
     if (!added)
       break;
-    value = program->solve(deadline);
-    if (!value || (target && *value <= *target * (1 + tolerance)))
+    std::optional<double> solved = program->solve(deadline);
+    // What was found before limits stopped it stays good.
+    if (!solved)
+      break;
+    value = solved;
+    if (target && *value <= *target * (1 + tolerance))
       break;
     prices = program->prices();
   }

@@ -126,9 +126,10 @@ LinearProgram TreeProgram::build() const {
 }
 
 std::optional<double> TreeProgram::solve(const Deadline &deadline) {
-  solution = build().solve(deadline);
-  if (solution.status != LPStatus::Optimal)
+  LPSolution found = build().solve(deadline);
+  if (found.status != LPStatus::Optimal)
     return std::nullopt;
+  solution = std::move(found);
   return solution.optimum;
 }
 
@@ -146,5 +147,9 @@ TreePrices TreeProgram::prices() const {
 }
 
 std::optional<FractionList> TreeProgram::exact(const Deadline &deadline) const {
-  return exactValues(build(), solution, deadline);
+  // Trees that were added since are not used.
+  LPSolution padded = solution;
+  padded.values.resize(numSlots() + columns.size());
+  padded.isBasicColumn.resize(padded.values.size());
+  return exactValues(build(), padded, deadline);
 }

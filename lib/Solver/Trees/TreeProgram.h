@@ -106,8 +106,8 @@ public:
     return orbit * numSlots() + (rounds == Rounds::PerStep ? step : 0);
   }
 
-  /// Solves for one chunk of each demand. Returns R/C, nothing if there are
-  /// demands without trees or limits stop it.
+  /// Solves for one chunk of each demand. Returns R/C; nothing if there are
+  /// demands without trees or limits stop it: then the last solution stays.
   std::optional<double> solve(const Deadline &deadline);
   TreePrices prices() const;
   /// The solution in fractions: rounds per slot, then the number of each tree.

@@ -122,10 +122,11 @@ class WholeSchedules {
 public:
   WholeSchedules(TreePacking &packing, double value,
                  const TreeSynthesis::Wanted &wanted,
-                 std::optional<double> below, const Deadline &deadline)
+                 std::optional<double> below, const SearchLimits &limits,
+                 const Deadline &deadline)
       : packing(packing), kind(packing.question().kind),
         ranks(packing.question().topology.numRanks()), value(value),
-        wanted(wanted), deadline(deadline), best(below),
+        wanted(wanted), limits(limits), deadline(deadline), best(below),
         usual(kind == Kind::AllReduce ? ranks : 1), unit(packing.chunkUnit()),
         most(wanted.maxChunks * usual) {
     // Groups that keep ranks take many chunks.
@@ -139,6 +140,10 @@ private:
   void offer(std::optional<TreeSchedule> found);
   bool isWorth(uint64_t chunks) const;
   void offerFew();
+  void offerForEach();
+  void offerUpTo(uint64_t last);
+  void offerExact();
+  void offerDownTo(uint64_t first);
 
   static constexpr uint64_t few = 16;
   TreePacking &packing;
@@ -146,6 +151,7 @@ private:
   const unsigned ranks;
   const double value; ///< R/C in fractions of chunks
   const TreeSynthesis::Wanted &wanted;
+  const SearchLimits &limits; ///< of `deadline`
   const Deadline &deadline;
   Cheapest<TreeSchedule> best;
   const uint64_t usual, unit;
@@ -177,22 +183,66 @@ void WholeSchedules::offerFew() {
       if (isWorth(chunks))
         offer(packing.roundMixed(chunks, deadline));
   if (unit > usual || (isFew && !canMix))
-    for (uint64_t factor = 1;
-         factor <= std::min<uint64_t>(wanted.maxChunks, few); ++factor)
-      if (uint64_t chunks = factor * usual; isWorth(chunks))
-        offer(packing.roundForEach(chunks, best.limitOf(chunks), deadline));
+    offerForEach();
+}
+
+/// A tree for each chunk. Where many chunks are allowed, few are seldom as
+/// cheap, and little time goes into them.
+void WholeSchedules::offerForEach() {
+  constexpr uint64_t shareOfWork = 32;
+  SearchLimits less = limits;
+  less.timeoutSeconds = deadline.remainingLimit();
+  if (wanted.maxChunks > few)
+    less.maxWork /= shareOfWork;
+  Deadline part(less);
+  for (uint64_t factor = 1; factor <= std::min<uint64_t>(wanted.maxChunks, few);
+       ++factor)
+    if (uint64_t chunks = factor * usual; isWorth(chunks) && !part.expired())
+      offer(packing.roundForEach(chunks, best.limitOf(chunks), part));
+  deadline.charge(part.work());
+}
+
+void WholeSchedules::offerUpTo(uint64_t last) {
+  for (uint64_t chunks = unit; chunks <= last; chunks += unit)
+    if (isWorth(chunks))
+      offer(packing.round(chunks, deadline));
+}
+
+void WholeSchedules::offerExact() {
+  if (best.meets(value))
+    return;
+  std::optional<TreeSchedule> exact = packing.exact(deadline);
+  if (exact && exact->chunks <= wanted.maxExactChunks)
+    offer(std::move(exact));
+}
+
+/// Where a unit is many chunks, from `most` down to `first`: all lose about as
+/// many rounds, which matters least to many chunks.
+void WholeSchedules::offerDownTo(uint64_t first) {
+  // Rounding is not much luckier than that.
+  constexpr double luck = 0.5;
+  double leastLoss = INFINITY;
+  for (uint64_t chunks = most / unit * unit; chunks >= first; chunks -= unit) {
+    double expected =
+        value + (std::isinf(leastLoss) ? 0 : luck * leastLoss) / double(chunks);
+    if (!isWorth(chunks) || !best.isBelow(expected))
+      continue;
+    std::optional<TreeSchedule> found = packing.round(chunks, deadline);
+    if (!found)
+      continue;
+    leastLoss = std::min(leastLoss,
+                         double(found->costRounds()) - value * double(chunks));
+    offer(std::move(found));
+  }
 }
 
 std::optional<TreeSchedule> WholeSchedules::cheapest() {
   offerFew();
-  for (uint64_t chunks = unit; chunks <= most; chunks += unit)
-    if (isWorth(chunks))
-      offer(packing.round(chunks, deadline));
-  if (!best.meets(value)) {
-    std::optional<TreeSchedule> exact = packing.exact(deadline);
-    if (exact && exact->chunks <= wanted.maxExactChunks)
-      offer(std::move(exact));
-  }
+  bool isCoarse = unit > usual && most > few * unit;
+  offerUpTo(isCoarse ? few * unit : most);
+  offerExact();
+  if (isCoarse)
+    offerDownTo((few + 1) * unit);
   return best.take();
 }
 
@@ -214,7 +264,8 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
   std::optional<TreeSchedule> found =
-      WholeSchedules(packing, *value, wanted, below, deadline).cheapest();
+      WholeSchedules(packing, *value, wanted, below, limits, deadline)
+          .cheapest();
   return found ? state->finish(*found) : std::nullopt;
 }
 

@@ -39,9 +39,7 @@ struct WholeCost {
 
 class WholeSearch {
 public:
-  WholeSearch(const TreeProgram &program, unsigned demands)
-      : program(program), demands(demands), counts(program.numTrees()),
-        loads(program.numRows()) {}
+  WholeSearch(const TreeProgram &program, unsigned demands);
 
   std::optional<WholeSolution> run(uint64_t chunks, const Deadline &deadline);
 
@@ -49,16 +47,37 @@ private:
   bool start(uint64_t chunks, const Deadline &deadline);
   bool improve(const Deadline &deadline);
   void change(size_t tree, int64_t by);
-  WholeCost cost() const;
-  uint64_t roundsOf(size_t step, double *load) const;
-  /// Work of looking at one distribution.
-  uint64_t effort() const { return 1 + program.numRows() / 256; }
+  void refill();
+  WholeCost costWith(const double *added, const double *removed) const;
+  uint64_t roundsOf(size_t step) const;
+  const double *filledBy(size_t tree) const {
+    return filled.data() + tree * loads.size();
+  }
+  bool tick(uint64_t distributions, const Deadline &deadline);
 
   const TreeProgram &program;
   const unsigned demands;
   std::vector<int64_t> counts, loads;
+  /// Rounds that the loads of each row take, and that a chunk over each tree
+  /// adds to them: nearly exact, and much faster to compare than fractions.
+  std::vector<double> full, filled;
+  std::vector<double> none;
+  mutable std::vector<double> fullest; ///< by step
+  uint64_t looked = 0;                 ///< at rows, not charged yet
 };
 } // namespace
+
+WholeSearch::WholeSearch(const TreeProgram &program, unsigned demands)
+    : program(program), demands(demands), counts(program.numTrees()),
+      loads(program.numRows()), full(loads.size()), none(loads.size()),
+      fullest(program.numSlots()) {
+  filled.reserve(counts.size() * loads.size());
+  for (size_t tree = 0; tree < counts.size(); ++tree)
+    for (size_t row = 0; row < loads.size(); ++row)
+      filled.push_back(double(program.loadsOf(tree)[row]) *
+                       double(program.imagesPerSend()) /
+                       double(program.bandwidth(row / program.numSlots())));
+}
 
 void WholeSearch::change(size_t tree, int64_t by) {
   counts[tree] += by;
@@ -67,26 +86,52 @@ void WholeSearch::change(size_t tree, int64_t by) {
     loads[row] += by * each[row];
 }
 
-uint64_t WholeSearch::roundsOf(size_t step, double *load) const {
+void WholeSearch::refill() {
+  for (size_t row = 0; row < loads.size(); ++row)
+    full[row] = double(loads[row]) * double(program.imagesPerSend()) /
+                double(program.bandwidth(row / program.numSlots()));
+}
+
+/// Rounds times bandwidth of all limits must hold all images.
+uint64_t WholeSearch::roundsOf(size_t step) const {
   uint64_t rounds = 1;
-  double fullest = 0;
   for (size_t orbit = 0; orbit < program.numOrbits(); ++orbit) {
-    // Rounds times bandwidth of all limits must hold all images.
     uint64_t all =
         uint64_t(loads[program.rowOf(orbit, step)]) * program.imagesPerSend();
     uint64_t bandwidth = program.bandwidth(orbit);
     rounds = std::max(rounds, (all + bandwidth - 1) / bandwidth);
-    fullest = std::max(fullest, double(all) / double(bandwidth));
   }
-  *load += fullest;
   return rounds;
 }
 
-WholeCost WholeSearch::cost() const {
+/// What the distribution costs once a tree has one chunk more, and another one
+/// less.
+WholeCost WholeSearch::costWith(const double *added,
+                                const double *removed) const {
+  constexpr double tolerance = 1e-7;
+  size_t slots = program.numSlots();
+  std::ranges::fill(fullest, 0.0);
+  for (size_t row = 0; row < full.size(); row += slots)
+    for (size_t step = 0; step < slots; ++step)
+      fullest[step] =
+          std::max(fullest[step],
+                   full[row + step] + added[row + step] - removed[row + step]);
   WholeCost result;
-  for (size_t step = 0; step < program.numSlots(); ++step)
-    result.rounds += roundsOf(step, &result.load);
+  for (double most : fullest) {
+    result.rounds +=
+        std::max<uint64_t>(uint64_t(std::ceil(most - tolerance)), 1);
+    result.load += most;
+  }
   return result;
+}
+
+/// Charges for looking at `distributions` more.
+bool WholeSearch::tick(uint64_t distributions, const Deadline &deadline) {
+  constexpr uint64_t rowsPerUnit = 512;
+  looked += distributions * (loads.size() + 8);
+  uint64_t units = looked / rowsPerUnit;
+  looked %= rowsPerUnit;
+  return deadline.tick(units);
 }
 
 /// A first distribution. False if there is none.
@@ -100,6 +145,7 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
     change(i, whole);
     missing[program.demandOf(i)] -= whole * program.shareOf(i);
   }
+  refill();
   for (unsigned demand = 0; demand < demands; ++demand)
     while (missing[demand] > 0) {
       std::optional<size_t> best;
@@ -108,17 +154,16 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
         if (program.demandOf(i) != demand ||
             program.shareOf(i) > missing[demand])
           continue;
-        change(i, 1);
-        WholeCost now = cost();
+        WholeCost now = costWith(filledBy(i), none.data());
         if (!best || now < least) {
           best = i;
           least = now;
         }
-        change(i, -1);
       }
-      if (!best || deadline.tick(effort() * counts.size()))
+      if (!best || tick(counts.size(), deadline))
         return false;
       change(*best, 1);
+      refill();
       missing[demand] -= program.shareOf(*best);
     }
   return std::ranges::all_of(missing, [](int64_t m) { return m == 0; });
@@ -127,24 +172,22 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
 /// Moves a chunk from one tree to another. Returns whether that helped.
 bool WholeSearch::improve(const Deadline &deadline) {
   bool helped = false;
-  WholeCost least = cost();
+  WholeCost least = costWith(none.data(), none.data());
   for (size_t from = 0; from < counts.size(); ++from)
     for (size_t to = 0; to < counts.size() && counts[from] > 0; ++to) {
       if (from == to || program.demandOf(from) != program.demandOf(to) ||
           program.shareOf(from) != program.shareOf(to))
         continue;
-      if (deadline.tick(effort()))
+      if (tick(1, deadline))
         return false;
+      WholeCost now = costWith(filledBy(to), filledBy(from));
+      if (!(now < least))
+        continue;
       change(from, -1);
       change(to, 1);
-      WholeCost now = cost();
-      if (now < least) {
-        least = now;
-        helped = true;
-        continue;
-      }
-      change(from, 1);
-      change(to, -1);
+      refill();
+      least = now;
+      helped = true;
     }
   return helped;
 }
@@ -156,9 +199,8 @@ std::optional<WholeSolution> WholeSearch::run(uint64_t chunks,
   while (improve(deadline)) {
   }
   WholeSolution result{counts, {}};
-  double load = 0;
   for (size_t step = 0; step < program.numSlots(); ++step)
-    result.rounds.push_back(roundsOf(step, &load));
+    result.rounds.push_back(roundsOf(step));
   return result;
 }
 
