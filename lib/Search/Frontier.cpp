@@ -62,7 +62,7 @@ private:
   double gapAt(unsigned steps) const;
   /// More ranks than engines take that look at one C and R.
   bool isVast() const { return problem.topology.numRanks() > 16; }
-  static constexpr double smallGap = 1.25;
+  static constexpr double smallGap = 1.25, largeGap = 2;
   bool isWorthImproving(unsigned steps) const;
   bool isCloseEnough(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
@@ -134,7 +134,10 @@ bool FrontierSearch::isCloseEnough(unsigned steps) const {
     return !options.thorough && !options.k && gapAt(steps) <= 1.02;
   if (options.thorough || !problem.hasManyRanks() || (isReduction && !isVast()))
     return false;
-  return gapAt(steps) <= (isReduction ? smallGap : isVast() ? 1.05 : 1.01);
+  // From one root, and for sums, nobody else comes as close there.
+  if (isVast() && (isReduction || problem.isRooted()) && problem.wantsTrees())
+    return gapAt(steps) <= largeGap;
+  return gapAt(steps) <= (isVast() || problem.isRooted() ? 1.05 : 1.01);
 }
 
 void FrontierSearch::add(std::optional<FrontierPoint> point) {

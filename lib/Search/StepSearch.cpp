@@ -256,11 +256,8 @@ static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
 /// for trees from one root they are faster where all steps have a single round.
 StepSearch::Point
 StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
-  CollectiveKind kind = problem().family.kind;
-  bool isTree =
-      kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
   if (problem().options.engine != "auto" || meeting.empty() ||
-      (isTree && meeting.front().rounds == steps))
+      (problem().isRooted() && meeting.front().rounds == steps))
     return std::nullopt;
   // Where trees have come close, they are not waited for as long.
   uint64_t most = problem().options.probeWork / (hasGlance ? 16 : 1);
@@ -277,10 +274,7 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
 /// follows the number of ranks where each has chunks of its own.
 StepSearch::Point StepSearch::fromTrees() {
   // From one root each rank is looked at for itself at last, which is slow.
-  CollectiveKind kind = problem().family.kind;
-  bool isRooted =
-      kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
-  const uint64_t treeWork = isRooted ? 2'000'000 : 5'000'000;
+  const uint64_t treeWork = problem().isRooted() ? 2'000'000 : 5'000'000;
   constexpr uint64_t maxSends = uint64_t(1) << 22;
   if (std::exchange(triedTrees, true) || !problem().wantsTrees())
     return std::nullopt;
@@ -293,7 +287,7 @@ StepSearch::Point StepSearch::fromTrees() {
                           ? FrontierOptions::maxMaxChunks / scale
                           : maxChunks;
   // An all_reduce has some for each rank.
-  if (kind == CollectiveKind::AllReduce)
+  if (problem().family.kind == CollectiveKind::AllReduce)
     maxChunks = std::min(maxChunks, FrontierOptions::maxMaxChunks / scale /
                                         problem().topology.numRanks());
   TreeSynthesis::Wanted wanted{steps, maxChunks, maxExact, maxSends, best};

@@ -44,6 +44,11 @@ struct FrontierProblem {
     return packsAllRanks() ? TreeSynthesis::engine : MulticastSynthesis::engine;
   }
   bool wantsTrees() const;
+  /// From one rank to all, or the reverse.
+  bool isRooted() const {
+    return family.kind == CollectiveKind::Broadcast ||
+           family.kind == CollectiveKind::Reduce;
+  }
   /// More than where searches for one C and R are quick.
   bool hasManyRanks() const { return topology.numRanks() > 8; }
   /// Whether trees answer long before such searches do: many ranks, or many

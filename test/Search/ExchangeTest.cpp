@@ -97,6 +97,26 @@ TEST(Exchange, BroadcastsToBoxesThatDiffer) {
   }
 }
 
+TEST(Exchange, BroadcastsToManyBoxesAtEachNumberOfSteps) {
+  // Each number of steps has a schedule, and the search ends by itself.
+  Topology topology = boxesOnRails(12, 9);
+  FrontierOptions options;
+  options.maxSteps = 6;
+  auto frontier =
+      searchFrontier(topology, {CollectiveKind::Broadcast}, options);
+  ASSERT_TRUE(frontier) << frontier.error();
+  ASSERT_EQ(frontier->points.size(), 5u);
+  for (const FrontierPoint &point : frontier->points) {
+    ASSERT_TRUE(point.bound && point.bound->value);
+    EXPECT_LE(point.bandwidth().toDouble(),
+              point.bound->value->toDouble() * 1.12);
+    EXPECT_FALSE(checkSchedule(
+        topology,
+        *Collective::make(CollectiveKind::Broadcast, 96, point.chunks),
+        point.schedule));
+  }
+}
+
 TEST(Exchange, FewChunksWhereTheyMeetTheBound) {
   FrontierOptions options;
   options.maxSteps = 3;
