@@ -9,6 +9,8 @@
 
 #include "llvm/Support/JSON.h"
 
+#include <algorithm>
+
 using namespace sccl;
 using namespace sccl::plan;
 namespace json = llvm::json;
@@ -340,6 +342,23 @@ static std::optional<Error> findExcess(llvm::StringRef text) {
   return std::nullopt;
 }
 
+/// Fails unless `text` is what a writer makes of `manifest`: with every field
+/// once, in the order of their names, and none that this version does not know.
+static std::optional<Error> checkSpelling(llvm::StringRef text,
+                                          const Manifest &manifest,
+                                          llvm::ArrayRef<BlobRange> blobs) {
+  std::string expected = manifestText(manifest, blobs);
+  text = text.rtrim(' ');
+  if (text == expected)
+    return std::nullopt;
+  auto differs =
+      std::mismatch(text.begin(), text.end(), expected.begin(), expected.end());
+  size_t at = differs.first - text.begin();
+  return Error{"the manifest is broken: it is written in another way than "
+               "plans are, from byte " +
+               std::to_string(at) + " on: '" + text.substr(at, 40).str() + "'"};
+}
+
 Result<Manifest> plan::parseManifest(llvm::StringRef text,
                                      std::vector<BlobRange> &blobs) {
   if (std::optional<Error> error = findExcess(text))
@@ -351,5 +370,10 @@ Result<Manifest> plan::parseManifest(llvm::StringRef text,
   const json::Object *root = value->getAsObject();
   if (!root)
     return Error{"the manifest is no JSON object"};
-  return ManifestReader(*root, blobs).read();
+  Result<Manifest> manifest = ManifestReader(*root, blobs).read();
+  if (!manifest)
+    return manifest;
+  if (std::optional<Error> error = checkSpelling(text, *manifest, blobs))
+    return *error;
+  return manifest;
 }

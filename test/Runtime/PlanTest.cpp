@@ -227,6 +227,23 @@ TEST(Plan, ChecksTheManifest) {
             prefix + "'symbols' has control characters");
 }
 
+/// What writers never make: unknown fields, fields that are there twice or in
+/// another order, spaces, other spellings of a number or a character.
+TEST(Plan, RefusesOtherSpellings) {
+  const std::string prefix = "the manifest is broken: it is written in another "
+                             "way than plans are, from byte ";
+  const std::pair<const char *, const char *> changes[] = {
+      {"{\"blobs\"", "{\"author\":1,\"blobs\""},
+      {"\"root\":0", "\"root\":1,\"root\":0"},
+      {"\"ranks\":2,\"root\":0", "\"root\":0,\"ranks\":2"},
+      {"\"root\":0", "\"root\": 0"},
+      {"\"root\":0", "\"root\":0.0"},
+      {"\"direct\"", "\"d\\u0069rect\""}};
+  for (auto [from, to] : changes)
+    EXPECT_TRUE(llvm::StringRef(errorAfter(from, to)).starts_with(prefix))
+        << from << " to " << to << ": " << errorAfter(from, to);
+}
+
 TEST(Plan, TakesNamesInAnyLanguage) {
   const std::string prefix = "the manifest is broken: 'collective' has ";
   auto errorOf = [](const std::string &name) {
