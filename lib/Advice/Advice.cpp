@@ -65,8 +65,9 @@ public:
   std::optional<Error> run();
 
 private:
-  /// Times that are nearly the same count as such.
-  static constexpr double asGood = 1.001;
+  /// Times that are nearly the same count as such: of two programs the shorter
+  /// is better then, for what has to be lowered and for who runs it.
+  static constexpr double asGood = 1.01;
   static bool isLess(double a, double b) { return a * asGood < b; }
   std::optional<Error> rank();
   std::optional<Variant> nextToTry() const;
@@ -113,7 +114,8 @@ private:
 std::optional<Error> Adviser::rank() {
   advice::Choice choice(fabric, advice.candidates, ways, deadline);
   for (const SizeAdvice &size : advice.sizes) {
-    Result<std::vector<RatedVariant>> result = choice.rank(double(size.bytes));
+    Result<std::vector<RatedVariant>> result =
+        choice.rank(double(size.bytes), size.bound);
     if (!result)
       return Error{result.error()};
     ranked.push_back(std::move(*result));

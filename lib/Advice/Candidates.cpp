@@ -122,7 +122,7 @@ size_t PipelinedCandidates::leastSteps(size_t most) const {
 /// The limits of one question: what is left of the time, and some work.
 static SearchLimits limitsFor(const Deadline &deadline,
                               const FrontierOptions &options) {
-  constexpr uint64_t depthWork = 500'000;
+  constexpr uint64_t depthWork = 150'000;
   return {deadline.remainingLimit(), depthWork, options.solver.interrupt};
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace sccl;
 using namespace sccl::advice;
@@ -30,11 +31,54 @@ double Choice::best() const {
   return least;
 }
 
+bool Choice::isDone() const {
+  constexpr double closeEnough = 1.005;
+  return best() <= bound * closeEnough;
+}
+
+/// Microseconds that a variant takes at least, from what it took for smaller
+/// sizes: its time is the longest of many paths, each linear in the bytes, so
+/// it grows by no less per byte than it did. Fair shares may bend that a
+/// little.
+double Choice::expected(const Variant &variant) const {
+  auto it = histories.find(variant);
+  if (it == histories.end())
+    return 0;
+  const auto &[sizes, times] = it->second;
+  double slope =
+      sizes[0] > 0 ? (times[1] - times[0]) / (sizes[1] - sizes[0]) : 0;
+  return times[1] + std::max(slope, 0.0) * (bytes - sizes[1]);
+}
+
+/// Estimates know nothing of flags, copies and fair shares, which are much the
+/// same for the pieces of a candidate, and for a size and the next one.
+double Choice::ratioOf(size_t candidate) const {
+  if (auto it = ratios.find(candidate); it != ratios.end())
+    return it->second;
+  double least = 1;
+  for (const auto &[other, ratio] : ratios)
+    least = std::min(least, ratio);
+  return least;
+}
+
+void Choice::learnRatios() {
+  std::map<size_t, double> least;
+  for (const auto &[variant, time] : rated) {
+    double estimate = candidates[variant.candidate].estimate(
+        fabric.unitTime, bytes, variant.pieces);
+    auto [it, isNew] = least.try_emplace(variant.candidate, time / estimate);
+    it->second = std::min(it->second, time / estimate);
+  }
+  for (auto [candidate, ratio] : least)
+    ratios[candidate] = ratio;
+}
+
 /// All candidates in all numbers of pieces that are not too many. Those of the
-/// least estimates come first, but sends count a little, too.
+/// least expected times come first, but sends count a little, too.
 std::vector<Choice::Cut> Choice::cutsFor(double bytes) const {
-  constexpr unsigned maxPieces = 256;
+  constexpr unsigned maxPieces = 256, fewPieces = 8;
   constexpr uint64_t maxSends = 120'000;
+  constexpr double hardlyLess = 0.995;
   std::vector<Cut> cuts;
   for (size_t number = 0; number < candidates.size(); ++number) {
     const Candidate &candidate = candidates[number];
@@ -42,14 +86,19 @@ std::vector<Choice::Cut> Choice::cutsFor(double bytes) const {
     for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
       if (pieces > 1 && sendsOf({number, pieces, 0, 0}) > maxSends)
         break;
-      cuts.push_back(
-          {candidate.estimate(fabric.unitTime, bytes, pieces), number, pieces});
+      double estimate = candidate.estimate(fabric.unitTime, bytes, pieces);
+      cuts.push_back({estimate * ratioOf(number), estimate, number, pieces});
+      // Then more pieces are only more work.
+      if (pieces >= fewPieces &&
+          estimate > hardlyLess *
+                         candidate.estimate(fabric.unitTime, bytes, pieces / 2))
+        break;
     }
   }
   auto order = [&](const Cut &cut) {
     constexpr double ofSend = 5e-7; // of the estimate
     auto sends = double(sendsOf({cut.candidate, cut.pieces, 0, 0}));
-    return cut.estimate * (1 + ofSend * sends);
+    return cut.expected * (1 + ofSend * sends);
   };
   std::ranges::stable_sort(cuts, {}, order);
   return cuts;
@@ -88,9 +137,12 @@ const Traffic *Choice::draftOf(const Variant &variant) {
   return &drafts.emplace(variant, std::move(draft)).first->second;
 }
 
-/// Does nothing once time is over, or if there would be too many chunks.
+/// Does nothing once time is over or the bound is reached, if there would be
+/// too many chunks, or if it is known to take too long.
 std::optional<Error> Choice::rate(const Variant &variant) {
-  if (deadline.isOver() || rated.contains(variant))
+  constexpr double tooLong = 1.02;
+  if (deadline.isOver() || isDone() || rated.contains(variant) ||
+      expected(variant) > best() * tooLong)
     return std::nullopt;
   const Traffic *draft = draftOf(variant);
   if (!draft)
@@ -108,6 +160,9 @@ std::optional<Error> Choice::rate(const Variant &variant) {
   if (!result)
     return Error{result.error()};
   rated[variant] = result->microseconds;
+  History &history = histories[variant];
+  history.bytes[0] = std::exchange(history.bytes[1], bytes);
+  history.times[0] = std::exchange(history.times[1], result->microseconds);
   return std::nullopt;
 }
 
@@ -134,11 +189,12 @@ std::optional<Error> Choice::rateWays(const Cut &cut, unsigned distance) {
 /// At a distance that hides latencies where pieces are small, and at one that
 /// has most steps under way at once where they are large.
 std::optional<Error> Choice::rateCuts() {
-  constexpr double slack = 1.25;
-  constexpr uint64_t maxSends = 1'000'000, few = 8'000;
-  double most = std::ranges::max(fabric.timing.latencies);
+  constexpr double slack = 1.25, slackOfKnown = 1.1;
+  constexpr uint64_t maxSends = 600'000, few = 8'000;
+  double hop = std::ranges::max(fabric.timing.latencies);
   for (const Cut &cut : cutsFor(bytes)) {
-    if (!rated.empty() && cut.estimate > slack * best())
+    double most = ratios.contains(cut.candidate) ? slackOfKnown : slack;
+    if (!rated.empty() && cut.expected > most * best())
       continue;
     uint64_t sends = sendsOf({cut.candidate, cut.pieces, 0, 0});
     if (!rated.empty() && sends > few &&
@@ -146,7 +202,7 @@ std::optional<Error> Choice::rateCuts() {
       continue;
     const Candidate &candidate = candidates[cut.candidate];
     double piece = candidate.load * bytes * fabric.unitTime / cut.pieces;
-    unsigned distance = piece < most || cut.pieces == 1 ? 6 : 2;
+    unsigned distance = piece < hop || cut.pieces == 1 ? 6 : 2;
     if (auto error = rateWays(cut, distance))
       return error;
   }
@@ -154,16 +210,18 @@ std::optional<Error> Choice::rateCuts() {
 }
 
 std::optional<Error> Choice::rateDistances() {
-  constexpr size_t few = 3;
+  constexpr size_t few = 2;
   std::vector<RatedVariant> ranked;
   for (const auto &[variant, time] : rated)
     ranked.push_back({time, variant});
   std::ranges::sort(ranked);
-  for (size_t i = 0; i < ranked.size() && i < few; ++i) {
+  std::set<std::pair<size_t, unsigned>> seen; // each in its best way only
+  for (size_t i = 0; i < ranked.size() && seen.size() < few; ++i) {
     Variant variant = ranked[i].variant;
     const Schedule &schedule =
         candidates[variant.candidate].implementation.schedule;
-    if (variant.pieces == 1 || schedule.steps.size() == 1)
+    if (!seen.insert({variant.candidate, variant.pieces}).second ||
+        variant.pieces == 1 || schedule.steps.size() == 1)
       continue;
     for (unsigned distance : {6u, 4u, 3u, 2u, 1u}) {
       variant.distance = distance;
@@ -174,14 +232,17 @@ std::optional<Error> Choice::rateDistances() {
   return std::nullopt;
 }
 
-Result<std::vector<RatedVariant>> Choice::rank(double bytesOfSize) {
+Result<std::vector<RatedVariant>> Choice::rank(double bytesOfSize,
+                                               double boundOfSize) {
   bytes = bytesOfSize;
+  bound = boundOfSize;
   ratedSends = 0;
   rated.clear();
   if (auto error = rateCuts())
     return *error;
   if (auto error = rateDistances())
     return *error;
+  learnRatios();
   std::vector<RatedVariant> ranked;
   for (const auto &[variant, time] : rated)
     ranked.push_back({time, variant});
