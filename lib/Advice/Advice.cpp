@@ -62,7 +62,8 @@ public:
       : context(context), fabric(fabric), ways(ways), deadline(deadline),
         advice(advice), numCandidates(advice.candidates.size()) {}
 
-  std::optional<Error> run();
+  /// Without programs if they are not wanted: then drafts are what counts.
+  std::optional<Error> run(bool lowers = true);
 
 private:
   /// Times that are nearly the same count as such: of two programs the shorter
@@ -76,6 +77,7 @@ private:
   std::optional<Error> simulateProgram(coll::ProgramOp program,
                                        const Variant &variant);
   void take(const Variant &variant, size_t size, double microseconds);
+  void takeDrafts();
   void estimateRest();
 
   mlir::MLIRContext &context;
@@ -231,6 +233,16 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
   return std::nullopt;
 }
 
+void Adviser::takeDrafts() {
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    if (ranked[i].empty())
+      continue;
+    const auto &[time, variant] = ranked[i].front();
+    take(variant, i, time);
+    advice.sizes[i].way = ways[variant.way].name;
+  }
+}
+
 /// Gives sizes that nothing was simulated for what the best draft takes, or the
 /// least estimate.
 void Adviser::estimateRest() {
@@ -252,10 +264,12 @@ void Adviser::estimateRest() {
 }
 
 /// What promises most comes first, in case that time does not suffice.
-std::optional<Error> Adviser::run() {
+std::optional<Error> Adviser::run(bool lowers) {
   if (std::optional<Error> error = rank())
     return error;
-  while (!deadline.isOver()) {
+  if (!lowers)
+    takeDrafts();
+  while (lowers && !deadline.isOver()) {
     std::optional<Variant> next = nextToTry();
     if (!next)
       break;
@@ -309,11 +323,11 @@ static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
                                    size.microseconds, limit);
 }
 
-Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
-                            const CollectiveFamily &family,
-                            const std::vector<uint64_t> &sizes,
-                            const FrontierOptions &options,
-                            const std::vector<LoweringWay> &ways) {
+static Result<Advice>
+adviseWith(mlir::MLIRContext &context, const Fabric &fabric,
+           const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
+           const FrontierOptions &options, const std::vector<LoweringWay> &ways,
+           bool lowers) {
   Deadline deadline({options.timeoutSeconds, 0, options.solver.interrupt});
   Result<advice::Found> found =
       advice::findCandidates(fabric, family, options, deadline);
@@ -329,10 +343,29 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
     return advice;
   }
   Adviser adviser(context, fabric, ways, deadline, *advice);
-  if (std::optional<Error> error = adviser.run())
+  if (std::optional<Error> error = adviser.run(lowers))
     return *error;
   improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
   return advice;
+}
+
+Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
+                            const CollectiveFamily &family,
+                            const std::vector<uint64_t> &sizes,
+                            const FrontierOptions &options,
+                            const std::vector<LoweringWay> &ways) {
+  return adviseWith(context, fabric, family, sizes, options, ways,
+                    /*lowers=*/true);
+}
+
+Result<Advice> sccl::adviseByDrafts(mlir::MLIRContext &context,
+                                    const Fabric &fabric,
+                                    const CollectiveFamily &family,
+                                    const std::vector<uint64_t> &sizes,
+                                    const FrontierOptions &options,
+                                    const std::vector<LoweringWay> &ways) {
+  return adviseWith(context, fabric, family, sizes, options, ways,
+                    /*lowers=*/false);
 }
 
 Result<std::vector<SizeAdvice>> sccl::timesOf(

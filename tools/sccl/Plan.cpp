@@ -455,8 +455,11 @@ int driver::planMain() {
   std::vector<Advice> advices;
   for (const NamedFabric &named : *fabrics) {
     Progress progress("plan for " + named.fabric.topology.name());
-    Result<Advice> advice = advise(session.context(), named.fabric, *family,
-                                   *sizes, options, usualWays(lowering.get()));
+    // The intact machine is there to compare with.
+    bool isMain = &named == &fabrics->back();
+    Result<Advice> advice = (isMain ? advise : adviseByDrafts)(
+        session.context(), named.fabric, *family, *sizes, options,
+        usualWays(lowering.get()));
     if (!advice)
       return fail(advice.error());
     if (advice->candidates.empty()) {

@@ -105,6 +105,14 @@ Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const FrontierOptions &options,
                       const std::vector<LoweringWay> &ways);
 
+/// The same in less time, to compare with: nothing is lowered, and times are
+/// those of drafts, which are never longer than those of programs.
+Result<Advice> adviseByDrafts(mlir::MLIRContext &context, const Fabric &fabric,
+                              const CollectiveFamily &family,
+                              const std::vector<uint64_t> &sizes,
+                              const FrontierOptions &options,
+                              const std::vector<LoweringWay> &ways);
+
 /// What one implementation takes for each of `sizes`, in the number of pieces
 /// and the way of lowering that are fastest: for what others would run, to
 /// compare with. Bounds are 0. Nothing is simulated any more once `limits` are
