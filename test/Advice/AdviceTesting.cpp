@@ -30,7 +30,7 @@ PipelineContext::PipelineContext() : context(pipelineDialects()) {
 Fabric sccl::randomFabric(std::mt19937 &random) {
   unsigned blocks = 1 + random() % 3, size = 1 + random() % 3;
   unsigned ranks = std::max(blocks * size, 2u);
-  Fabric fabric{Topology("random", ranks), {}, 1};
+  Fabric fabric{Topology("random", ranks), {}, 0.1};
   const double latencies[] = {0, 0.5, 1, 3, 7};
   double fast = latencies[random() % 5], slow = latencies[random() % 5];
   std::vector<std::vector<unsigned>> out(ranks);
