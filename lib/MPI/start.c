@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 SCCL_API int scclMpiStart(unsigned *rank, unsigned *numRanks,
@@ -51,6 +52,18 @@ int scclMpiStart(unsigned *rank, unsigned *numRanks, unsigned *ranksHere,
   return 0;
 }
 
+/* Waits in naps of a quarter of what has been waited, up to 1 ms: whoever polls
+ * takes the processor from ranks that are measured meanwhile. */
+static void rest(double waited) {
+  const double least = 1e-5, most = 1e-3;
+  double nap = waited / 4 < most ? waited / 4 : most;
+  struct timespec time = {0, (long)(nap * 1e9)};
+  if (nap < least)
+    sched_yield();
+  else
+    nanosleep(&time, NULL);
+}
+
 /* An scclAllGatherFn. */
 int scclMpiAllGather(void *context, const void *mine, void *all, size_t bytes) {
   MPI_Request request;
@@ -69,7 +82,7 @@ int scclMpiAllGather(void *context, const void *mine, void *all, size_t bytes) {
       return 1;
     }
     if (!isDone)
-      sched_yield();
+      rest(MPI_Wtime() - begin);
   }
   return 0;
 }

@@ -165,9 +165,12 @@ void EdgeNumbers::addLatencies(std::vector<LinkMeasurement> measurements) {
   }
 }
 
-/// Rounded to 1/1000.
-static Rational thousandths(double value) {
-  return Rational(std::llround(value * 1000), 1000);
+/// Rounded to 1/1000, or to four digits of less than 1.
+static Rational rounded(double value) {
+  int64_t parts = 1000;
+  for (double least = 1; value < least && parts < 1000000; least /= 10)
+    parts *= 10;
+  return Rational(std::llround(value * double(parts)), parts);
 }
 
 Result<Machine> EdgeNumbers::write(const std::string &source) const {
@@ -178,12 +181,12 @@ Result<Machine> EdgeNumbers::write(const std::string &source) const {
     Edge edge = derivation.routed.edges()[i];
     if (const auto &factor = factors[edges.classOf[i]]) {
       double bandwidth = edge.bandwidth.value.toDouble() * *factor;
-      edge.bandwidth = {thousandths(std::clamp(bandwidth, 1e-3,
-                                               double(Machine::maxQuantity))),
+      edge.bandwidth = {rounded(std::clamp(bandwidth, 1e-6,
+                                           double(Machine::maxQuantity))),
                         source};
     }
     if (const auto &latency = latencies[edges.classOf[i]])
-      edge.latency = {thousandths(*latency), source};
+      edge.latency = {rounded(*latency), source};
     if (Result<unsigned> added = result.addEdge(std::move(edge)); !added)
       return Error{added.error()};
   }

@@ -72,6 +72,20 @@ TEST(Profile, WhatWasMeasuredIsWhatTheMachineThenSays) {
   }
 }
 
+TEST(Profile, SlowCablesKeepTheirDigits) {
+  Derivation before = derive("dgx1-v100");
+  std::vector<LinkMeasurement> measurements;
+  for (const LinkClass &links : classifyLinks(before))
+    measurements.push_back(
+        {links.link, 150, 0.005926 * (1 + measurements.size())});
+  auto machine = withMeasurements(before, measurements, "measured by hand");
+  ASSERT_TRUE(machine) << machine.error();
+  for (const Edge &edge : machine->edges())
+    if (double bandwidth = edge.bandwidth.value.toDouble(); bandwidth < 1) {
+      EXPECT_TRUE(bandwidth == 0.005926 || bandwidth == 0.01185) << bandwidth;
+    }
+}
+
 TEST(Profile, TheBestOfSeveralLinksCounts) {
   Derivation host = derive(*makeHostMachine(3));
   auto machine = withMeasurements(host, {{0, 1, 5}, {1, 1, 8}}, "twice");

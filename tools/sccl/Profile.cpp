@@ -61,8 +61,8 @@ namespace {
 struct Profile {
   Derivation derivation;
   std::vector<LinkClass> classes;
-  HostPlan idle;                ///< without a send
-  std::vector<HostPlan> probes; ///< by class
+  LinkProbe idle;                ///< without a send
+  std::vector<LinkProbe> probes; ///< by class
   LinkProbeOptions options;
 };
 } // namespace
@@ -80,7 +80,7 @@ static std::string findMistake() {
 
 /// Prints an error and returns nothing if there is no such machine, or its
 /// links cannot be measured.
-static std::optional<Profile> prepare(uint64_t bytes) {
+static std::optional<Profile> prepare(uint64_t bytes, bool messages) {
   std::optional<Machine> machine;
   if (hostRanks.getNumOccurrences()) {
     Result<Machine> made = makeHostMachine(hostRanks);
@@ -100,14 +100,14 @@ static std::optional<Profile> prepare(uint64_t bytes) {
     return std::nullopt;
   }
   std::vector<LinkClass> classes = classifyLinks(*derivation);
-  auto idle =
-      compileLinkProbe(derivation->topology, std::nullopt, target.getValue());
+  auto idle = compileLinkProbe(derivation->topology, std::nullopt,
+                               target.getValue(), messages);
   if (failed(idle))
     return std::nullopt;
-  std::vector<HostPlan> probes;
+  std::vector<LinkProbe> probes;
   for (const LinkClass &links : classes) {
-    auto probe =
-        compileLinkProbe(derivation->topology, links.link, target.getValue());
+    auto probe = compileLinkProbe(derivation->topology, links.link,
+                                  target.getValue(), messages);
     if (failed(probe))
       return std::nullopt;
     probes.push_back(std::move(*probe));
@@ -133,11 +133,19 @@ static Result<std::vector<LinkMeasurement>> measure(const Profile &profile,
         measureLink(profile.probes[i], end, config, profile.options);
     if (!times)
       return Error{times.error()};
-    measurements.push_back({profile.classes[i].link,
-                            std::max(times->first - idle->first, 0.0),
-                            1e-3 / times->per});
+    measurements.push_back(
+        {profile.classes[i].link,
+         std::max(times->first - idle->first, 0.0) / times->hops,
+         1e-3 / times->per});
   }
   return measurements;
+}
+
+/// "25.00", or three digits of what is less than 1: "0.00589".
+static std::string formatRate(double gigabytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), gigabytes < 1 ? "%.3g" : "%.2f", gigabytes);
+  return text;
 }
 
 static void print(const Profile &profile,
@@ -166,9 +174,9 @@ static void print(const Profile &profile,
                    << '\n';
     else
       llvm::outs() << llvm::formatv(
-          "{0,-32} {1,7} {2,10} {3,12:f2} {4,10:f2} {5,10:f2}\n", links.name,
+          "{0,-32} {1,7} {2,10} {3,12:f2} {4,10} {5,10}\n", links.name,
           links.count, which, measurements[i].latency,
-          measurements[i].bandwidth, said);
+          formatRate(measurements[i].bandwidth), formatRate(said));
   }
   llvm::outs().flush();
 }
@@ -200,7 +208,7 @@ int driver::profileMain() {
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind || !device.check())
     return BadInput;
-  std::optional<Profile> profile = prepare(*bytes);
+  std::optional<Profile> profile = prepare(*bytes, isMPI(*kind));
   if (!profile)
     return BadInput;
   std::string source = "measured on " + device.name() + ", ranks as " +

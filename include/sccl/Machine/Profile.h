@@ -43,7 +43,8 @@ struct LinkMeasurement {
 /// worse than its limits say; where several links tell of one edge, the best
 /// counts. The latency is shared by the edges that no shorter route has told
 /// of, in proportion to what the machine says, or evenly where it says nothing.
-/// Both are rounded to 1/1000, bandwidths to 1/1000 at least. `source` is said
+/// Both are rounded to 1/1000, or to four digits, of which
+/// six decimals at most, if they are less than 1. `source` is said
 /// of each number. Fails on an unknown link, or a number that is not positive
 /// (a latency may be 0) or over `Machine::maxQuantity`.
 Result<Machine>

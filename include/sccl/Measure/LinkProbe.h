@@ -18,12 +18,23 @@
 
 namespace sccl {
 
-/// A plan that sends one chunk over `link` of `topology`, or without a link
-/// copies one within rank 0, for the CPU of this host or a GPU `target`
-/// ("sm_90"). Emits an error and fails if it cannot be compiled.
-mlir::FailureOr<HostPlan> compileLinkProbe(const Topology &topology,
-                                           std::optional<unsigned> link,
-                                           llvm::StringRef target = "");
+/// Plans that measure one link.
+struct LinkProbe {
+  HostPlan handover; ///< sends one chunk
+  /// Sends it there, and back what was reduced there: ranks that exchange
+  /// messages begin the next launch before the others are done with the last,
+  /// so that only this tells how long a message takes.
+  std::optional<HostPlan> roundTrip;
+};
+
+/// Plans for `link` of `topology`, or without a link one that copies a chunk
+/// within rank 0, for the CPU of this host or a GPU `target` ("sm_90"); with
+/// `messages` also for ranks on several hosts. Emits an error and fails if it
+/// cannot be compiled. Where no link leads back there is no round trip.
+mlir::FailureOr<LinkProbe> compileLinkProbe(const Topology &topology,
+                                            std::optional<unsigned> link,
+                                            llvm::StringRef target = "",
+                                            bool messages = false);
 
 /// How long and how often links are measured.
 struct LinkProbeOptions {
@@ -34,14 +45,15 @@ struct LinkProbeOptions {
 
 /// What one launch takes.
 struct LinkTimes {
-  double first; ///< microseconds for 4 bytes
-  double per;   ///< microseconds more for each byte, from an eighth of `bytes`
-                ///< to all of them; if that took no longer, for each of all
+  double first;  ///< microseconds for 4 bytes
+  unsigned hops; ///< messages one after the other that these are
+  double per;    ///< microseconds more for each byte, from an eighth of `bytes`
+                 ///< to all of them; if that took no longer, for each of all
 };
 
-/// Measures the link of `plan`. Collective over the ranks of the plan; all get
-/// the same answer. Fails on all of them if one fails.
-Result<LinkTimes> measureLink(const HostPlan &plan, const RankEnd &end,
+/// Measures the link of `probe`. Collective over the ranks of its plans; all
+/// get the same answer. Fails on all of them if one fails.
+Result<LinkTimes> measureLink(const LinkProbe &probe, const RankEnd &end,
                               const scclConfig &config,
                               const LinkProbeOptions &options);
 

@@ -27,3 +27,5 @@ echo "== tune"
 sccl tune "$folder/plan.sccl" --launcher=$mpi --to=8 --batches=1 --quiet
 echo "== MPI's own collective gives the same"
 mpirun.$mpi -n 2 sccl-bench-$mpi "$folder/plan.sccl" 131072 2
+echo "== links"
+sccl profile --ranks=2 --launcher=$mpi --bytes=64KiB --batches=2
