@@ -55,7 +55,10 @@ Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
                               from.address + at, length)
                         : group.device->copy(to.address + at, from.address + at,
                                              length, stream);
-    if (!status.ok() && to.isForeign && !group.processes[to.owner].isAlive()) {
+    bool isLost =
+        status.code() == scclErrorRankLost ||
+        (!status.ok() && to.isForeign && !group.processes[to.owner].isAlive());
+    if (isLost) {
       plane.raise({scclErrorRankLost, to.owner, rank});
       return group.poison();
     }

@@ -209,6 +209,10 @@ Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
       continue;
     if (done == 0)
       errno = EFAULT;
+    // Its memory goes before its entry in the table of processes does.
+    if (done < 0 && errno == ESRCH)
+      return {scclErrorRankLost,
+              "process " + std::to_string(process.pid) + " has ended"};
     if (done <= 0)
       return systemError("cannot write to process " +
                          std::to_string(process.pid));
