@@ -7,6 +7,8 @@
 
 #include "GatherBoard.h"
 
+#include "TimeLimit.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -37,14 +39,12 @@ GatherBoard::Page &GatherBoard::page(unsigned other) const {
 
 /// Waits until `other` has written the present gather.
 bool GatherBoard::await(unsigned other) const {
-  using Clock = std::chrono::steady_clock;
   if (other != rank && others[other].size() == 0)
     return false; // it could not be mapped
   const std::atomic<uint64_t> &number = page(other).number;
-  Clock::time_point begin = Clock::now();
-  std::chrono::duration<double> limit(limitSeconds);
+  TimeLimit limit(limitSeconds);
   while (number.load(std::memory_order_acquire) < gathers) {
-    if (Clock::now() - begin > limit || !processes[other].isAlive())
+    if (limit.isOver() || !processes[other].isAlive())
       return false;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

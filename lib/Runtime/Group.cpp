@@ -7,6 +7,8 @@
 
 #include "Group.h"
 
+#include "TimeLimit.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -241,11 +243,9 @@ Status Group::takeLanes(unsigned wanted, unsigned &first) {
 }
 
 void Group::drain() {
-  using Clock = std::chrono::steady_clock;
   if (!device || device->isSynchronous())
     return;
-  auto deadline =
-      Clock::now() + std::chrono::duration<double>(config.timeoutSeconds + 1);
+  TimeLimit limit(config.timeoutSeconds + 1);
   auto isBusy = [&] {
     bool done = true;
     if (!device->poll(nullptr, done).ok())
@@ -254,7 +254,7 @@ void Group::drain() {
       done = !plane.lane(own, index).isInFlight();
     return !done;
   };
-  while (isBusy() && Clock::now() < deadline)
+  while (isBusy() && !limit.isOver())
     Patience::pause();
 }
 
@@ -288,8 +288,7 @@ Status Group::probeProcesses() {
 //===----------------------------------------------------------------------===//
 
 Status Group::settle(void *stream) {
-  using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> deadline;
+  std::optional<TimeLimit> limit;
   bool done = device->isSynchronous();
   while (!done) {
     if (Status status = device->poll(stream, done); !status.ok())
@@ -297,11 +296,9 @@ Status Group::settle(void *stream) {
     if (done)
       break;
     if (plane.abortWord().load(std::memory_order_relaxed) != 0) {
-      if (!deadline)
-        deadline = Clock::now() +
-                   std::chrono::duration_cast<Clock::duration>(
-                       std::chrono::duration<double>(config.timeoutSeconds));
-      if (Clock::now() > *deadline)
+      if (!limit)
+        limit.emplace(config.timeoutSeconds);
+      if (limit->isOver())
         return {scclErrorDevice,
                 "a kernel did not end after the launch was given up"};
     }
@@ -322,11 +319,9 @@ Status Group::copyAndSettle(void *to, const void *from, uint64_t bytes) {
 }
 
 void Group::leaveTogether() {
-  auto limit = std::chrono::duration<double>(config.timeoutSeconds);
-  auto deadline = std::chrono::steady_clock::now() + limit;
+  TimeLimit limit(config.timeoutSeconds);
   for (unsigned other = 0; other < count; ++other)
     while (other != own && plane.state(other).load() % 2 != 0 &&
-           processes[other].isAlive() &&
-           std::chrono::steady_clock::now() < deadline)
+           processes[other].isAlive() && !limit.isOver())
       Patience::pause();
 }

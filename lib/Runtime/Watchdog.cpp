@@ -19,12 +19,9 @@ Status Watchdog::start(const ControlPlane &controlPlane,
                        std::vector<ProcessId> ids, double limitSeconds) {
   plane = &controlPlane;
   processes = std::move(ids);
-  auto toDuration = [](double seconds) {
-    return std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(seconds));
-  };
-  limit = toDuration(limitSeconds);
-  tick = toDuration(std::clamp(limitSeconds / 20, 1e-3, 50e-3));
+  launchLimit = laneLimit = TimeLimit(limitSeconds);
+  tick =
+      std::chrono::duration<double>(std::clamp(limitSeconds / 20, 1e-3, 50e-3));
   return startQuietThread(thread, [this] { run(); });
 }
 
@@ -56,13 +53,13 @@ void Watchdog::inspect() {
   if (state % 2 == 0)
     return;
   if (isNew)
-    since = Clock::now();
+    launchLimit.restart();
   // A rank that has finished this launch may leave.
   for (unsigned rank = 0; rank < processes.size(); ++rank)
     if (rank != plane->rank() && plane->state(rank).load() <= state &&
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
-  if (Clock::now() - since >= limit)
+  if (launchLimit.isOver())
     plane->raise({scclErrorTimeout, findLateRank(), plane->rank()});
 }
 
@@ -89,7 +86,7 @@ void Watchdog::inspectLanes() {
     }
   }
   if (seen != seenLanes || busy == ControlPlane::numLanes)
-    lanesSince = Clock::now();
+    laneLimit.restart();
   seenLanes = seen;
   if (busy == ControlPlane::numLanes)
     return;
@@ -100,7 +97,7 @@ void Watchdog::inspectLanes() {
         plane->lane(rank, busy).ended.load() <= begun &&
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
-  if (Clock::now() - lanesSince >= limit)
+  if (laneLimit.isOver())
     plane->raise({scclErrorTimeout, findLateRank(busy), plane->rank()});
 }
 

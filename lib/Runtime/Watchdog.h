@@ -9,6 +9,7 @@
 #define SCCL_LIB_RUNTIME_WATCHDOG_H
 
 #include "ControlPlane.h"
+#include "TimeLimit.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -29,7 +30,6 @@ public:
   void stop();
 
 private:
-  using Clock = std::chrono::steady_clock;
   void run();
   void inspect();
   unsigned findLateRank() const;
@@ -38,11 +38,10 @@ private:
 
   const ControlPlane *plane = nullptr;
   std::vector<ProcessId> processes;
-  Clock::duration limit{}, tick{};
+  std::chrono::duration<double> tick{};
   uint64_t seenState = 0, seenProgress = 0;
-  Clock::time_point since;
   uint64_t seenLanes = 0; ///< what all lanes of all ranks came to
-  Clock::time_point lanesSince;
+  TimeLimit launchLimit, laneLimit;
 
   std::mutex mutex;
   std::condition_variable wake;

@@ -239,6 +239,49 @@ TEST(Library, WritesNothingAfterALaunchHasFailed) {
             }));
 }
 
+/// Stops `processes` for longer than their limit, again and again, as a shell
+/// or a debugger would stop a whole job.
+static void stopTogether(const std::vector<pid_t> &processes) {
+  auto tell = [&](int signal) {
+    for (pid_t process : processes)
+      kill(process, signal);
+  };
+  for (unsigned stop = 0; stop < 8; ++stop) {
+    usleep(30000);
+    tell(SIGSTOP);
+    usleep(500000);
+    tell(SIGCONT);
+  }
+}
+
+TEST(Library, TakesNobodyForLateWhileAllAreStopped) {
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              Member member;
+              std::vector<pid_t> processes;
+              if (check(!member.join(end, copiedAllToAll, 0.4), "join") ||
+                  check(end.gather(getpid(), processes), "gather"))
+                return 1;
+              pid_t stopper = end.rank == 0 ? fork() : 0;
+              if (end.rank == 0 && stopper == 0) {
+                stopTogether(processes);
+                _exit(0);
+              }
+              std::vector<float> a(1 << 21, 1), b(1 << 21);
+              scclResult result = scclSuccess;
+              for (bool isOver = false; !isOver && result == scclSuccess;) {
+                result = member.launch(a.data(), b.data(), a.size() / 2);
+                // Both go on until rank 0 knows that nobody stops them again.
+                bool mine = end.rank == 0 &&
+                            waitpid(stopper, nullptr, WNOHANG) == stopper;
+                std::vector<char> all;
+                if (check(end.gather(char(mine), all), "gather"))
+                  return 1;
+                isOver = all[0] != 0;
+              }
+              return check(result == scclSuccess, "nobody is late");
+            }));
+}
+
 TEST_P(EitherWay, AbortsOnAllRanks) {
   for (const char *plan : {allReduce, exchange})
     for (size_t count : {size_t(10), size_t(1000000)})
