@@ -172,6 +172,7 @@ public:
 private:
   enum class Gathering { Done, Gone, Late };
   Gathering collect(std::vector<std::string> &parts);
+  bool areStopped() const;
   bool isOver(unsigned milliseconds) const {
     return limitSeconds > 0 && milliseconds > limitSeconds * 1e3;
   }
@@ -197,8 +198,18 @@ void Children::add(Child child) {
     setsockopt(child.socket, SOL_SOCKET, option, &limit, sizeof(limit));
 }
 
-/// Waits for what each rank has to say, as long as it takes until one has come
-/// and no longer than the limit for the others.
+/// True if somebody has stopped every child.
+bool Children::areStopped() const {
+  return llvm::all_of(children, [](const Child &child) {
+    siginfo_t info = {};
+    return waitid(P_PID, child.process, &info, WSTOPPED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == child.process;
+  });
+}
+
+/// Waits for what each rank has to say: as long as it takes until one has come,
+/// unless all are stopped, and no longer than the limit for the others.
 Children::Gathering Children::collect(std::vector<std::string> &parts) {
   // Many short waits, not one: no time passes while this process is stopped.
   constexpr int slice = 50;
@@ -207,10 +218,10 @@ Children::Gathering Children::collect(std::vector<std::string> &parts) {
   for (const Child &child : children)
     awaited.push_back({child.socket, POLLIN, 0});
   while (arrived < children.size()) {
-    int ready = poll(awaited.data(), awaited.size(), arrived ? slice : -1);
+    int ready = poll(awaited.data(), awaited.size(), slice);
     if (ready < 0 && errno != EINTR)
       return Gathering::Gone;
-    if (ready == 0 && isOver(waited += slice))
+    if (ready == 0 && (arrived != 0 || areStopped()) && isOver(waited += slice))
       return Gathering::Late;
     for (unsigned rank = 0; ready > 0 && rank < children.size(); ++rank) {
       if (awaited[rank].revents == 0)
@@ -335,8 +346,10 @@ static int runProcesses(unsigned numRanks,
   for (unsigned rank = 0; rank < numRanks; ++rank) {
     int pair[2];
     pid_t child = -1;
+    int error = 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
       child = fork();
+      error = errno;
       if (child == 0) {
         // Held by others too, the parent's ends would hide that it closed them.
         children.closeSockets();
@@ -344,10 +357,12 @@ static int runProcesses(unsigned numRanks,
         runChild(parent, pair[1], rank, numRanks, body);
       }
       close(pair[1]);
+    } else {
+      error = errno;
     }
     if (child < 0) {
       llvm::WithColor::error(llvm::errs(), "sccl")
-          << "cannot start rank " << rank << ": " << std::strerror(errno)
+          << "cannot start rank " << rank << ": " << std::strerror(error)
           << '\n';
       result = 1;
       break;

@@ -1,6 +1,6 @@
-"""Stops one rank of a command and prints how the command ends.
+"""Stops ranks of a command and prints how the command ends.
 
-usage: stop-rank.py RANK COMMAND...
+usage: stop-rank.py RANK|all COMMAND...
 """
 
 import os
@@ -18,7 +18,7 @@ def children(pid):
 
 
 def main():
-    rank, command = int(sys.argv[1]), sys.argv[2:]
+    which, command = sys.argv[1], sys.argv[2:]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -26,7 +26,8 @@ def main():
         time.sleep(0.01)
     # Until launches are under way.
     time.sleep(1)
-    os.kill(ranks[rank], signal.SIGSTOP)
+    for rank in ranks if which == "all" else [ranks[int(which)]]:
+        os.kill(rank, signal.SIGSTOP)
     try:
         output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
