@@ -61,8 +61,10 @@ Result<LowerBound> bounds::certify(const Problem &problem,
   std::optional<LowerBound> best;
   std::string why;
   for (int64_t factor : factors) {
-    claim.proof = roundToProof(problem, duals, factor);
-    Result<LowerBound> bound = finish(claim, topology, collective);
+    Certificate candidate = claim;
+    candidate.proof = roundToProof(problem, duals, factor);
+    Result<LowerBound> bound =
+        finish(std::move(candidate), topology, collective);
     if (!bound) {
       why = bound.error();
       continue;

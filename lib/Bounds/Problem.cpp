@@ -320,6 +320,8 @@ Orbits bounds::orbitsUnder(
   for (size_t map = 0; map < numMaps; ++map) {
     fill(map, images);
     for (size_t i = 0; i < count; ++i) {
+      if (images[i] == i)
+        continue;
       unsigned a = find(i), b = find(images[i]);
       // The smaller one stays, as the representative.
       parent[std::max(a, b)] = std::min(a, b);

@@ -59,6 +59,9 @@ std::optional<int64_t> bounds::findCommonDenominator(const PriceDuals &duals) {
   constexpr int64_t most = 1000000;
   int64_t common = 1;
   auto fits = [&common](double value) {
+    // Most are.
+    if (value == 0)
+      return true;
     auto factor = findDenominator(value * double(common), most / common);
     if (factor)
       common *= *factor;
@@ -138,9 +141,11 @@ ProofWriter::ProofWriter(const Problem &problem, const PriceDuals &duals,
 }
 
 Table ProofWriter::rounded(const std::vector<double> &values) const {
-  Table result;
-  for (double value : values)
-    result.push_back(std::llround(value * double(factor)));
+  Table result(values.size());
+  // Most are 0.
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] != 0)
+      result[i] = std::llround(values[i] * double(factor));
   return result;
 }
 
@@ -151,12 +156,12 @@ Link ProofWriter::linkOf(size_t link) const {
 
 std::optional<StepValues> ProofWriter::rowOf(const Table &table,
                                              size_t row) const {
-  StepValues values(table.begin() + row * steps,
-                    table.begin() + (row + 1) * steps);
+  auto begin = table.begin() + row * steps, end = begin + steps;
+  if (std::all_of(begin, end, [](int64_t value) { return value == 0; }))
+    return std::nullopt;
+  StepValues values(begin, end);
   if (problem.backward)
     std::reverse(values.begin(), values.end());
-  if (std::all_of(values.begin(), values.end(), [](int64_t v) { return !v; }))
-    return std::nullopt;
   return values;
 }
 
@@ -226,14 +231,14 @@ void ProofWriter::lowerArrivals(const std::vector<const Tree *> &trees,
 
 TreeProof ProofWriter::toProof(const Tree &tree, const WholeTree &whole) const {
   TreeProof result{problem.backward, tree.roots, whole.arrivals, {}, {}};
-  for (size_t link = 0; link < links.size(); ++link) {
+  for (size_t link = 0; link < links.size(); ++link)
     if (auto values = rowOf(whole.relays, link))
       result.relays.push_back({linkOf(link), std::move(*values)});
-    for (size_t i = 0; i < whole.paths.size(); ++i)
+  for (size_t i = 0; i < whole.paths.size(); ++i)
+    for (size_t link = 0; link < links.size(); ++link)
       if (auto values = rowOf(whole.paths[i], link))
         result.paths.push_back(
             {tree.targets[i], linkOf(link), std::move(*values)});
-  }
   std::sort(result.relays.begin(), result.relays.end(),
             [](const RelayValues &a, const RelayValues &b) {
               return precedes(a.link, b.link);
