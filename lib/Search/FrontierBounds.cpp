@@ -28,8 +28,12 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   if (forAny)
     options.target = forAny->value;
   Result<LowerBound> bound = lower.at(steps, options);
-  if (bound)
+  if (bound) {
     bounds[steps] = *bound;
+    // Where all chunks go the same way, the strongest program came first.
+    CollectiveKind kind = problem.family.kind;
+    isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isRooted();
+  }
   if (!forAny || isImpossible(steps) ||
       (bound && *bound->value > *forAny->value))
     return false;
