@@ -1,7 +1,8 @@
 #!/bin/sh
-# Cuts a cable between emulated hosts while ranks launch a plan: all processes of
-# sccl must end, and say what they have waited for.
-# usage: cut.sh NETBOX NET-FILE PLAN HOST HOST [openmpi|mpich]
+# Cuts a cable between emulated hosts while ranks launch a plan, or all that lead to
+# a host, which then is as good as dead: all processes of sccl must end, and say what
+# they have waited for.
+# usage: cut.sh NETBOX NET-FILE PLAN HOST HOST|all [openmpi|mpich]
 # NETBOX is as for cluster.sh. Needs root. sccl is found through PATH.
 set -eu
 netbox=$1
@@ -22,7 +23,9 @@ timeout -k 1 60 "$netbox" mpirun $which -n "$ranks" "$(command -v sccl)" bench \
   > "$out" 2>&1 &
 bench=$!
 sleep 7
-ip netns exec "nb$4" ip link set "c$5" down
+for link in $(ip -n "nb$4" -o link | sed -n 's/^[0-9]*: \(c[0-9]*\|nic\)@.*/\1/p'); do
+  [ "$5" != all ] && [ "$link" != "c$5" ] || ip -n "nb$4" link set "$link" down
+done
 sleep 21
 left=0
 for host in $(seq 0 $((ranks - 1))); do
