@@ -164,11 +164,8 @@ void GraphReader::addCounts() {
   reading.numGpus = machine.gpus().size();
   reading.numNics = machine.count(VertexKind::Nic);
   std::set<unsigned> fabric;
-  bool hasDirect = false;
   for (const Edge &edge : machine.edges()) {
     bool fromGpu = machine.vertices()[edge.src].kind == VertexKind::Gpu;
-    hasDirect |=
-        fromGpu && machine.vertices()[edge.dst].kind == VertexKind::Gpu;
     if (fromGpu && !isHostKind(edge.kind) &&
         machine.vertices()[edge.dst].kind == VertexKind::Switch)
       fabric.insert(edge.dst);
@@ -209,7 +206,7 @@ import::readInfraGraph(const std::vector<const ImportFile *> &files,
     Result<YamlNode> tree = parseYaml(*file);
     if (!tree)
       return Error{tree.error()};
-    if (tree->fields.empty())
+    if (!tree->isMap())
       return tree->error("expected a map with devices and instances");
     trees.push_back(std::move(*tree));
   }

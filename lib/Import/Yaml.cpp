@@ -7,6 +7,7 @@
 
 #include "Yaml.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 
@@ -15,10 +16,8 @@ using namespace sccl::import;
 using llvm::StringRef;
 
 const YamlNode *YamlNode::find(StringRef key) const {
-  for (const auto &[name, value] : fields)
-    if (name == key)
-      return &value;
-  return nullptr;
+  auto name = llvm::find(names, key);
+  return name == names.end() ? nullptr : &items[name - names.begin()];
 }
 
 StringRef YamlNode::text(StringRef key) const {
@@ -29,7 +28,7 @@ StringRef YamlNode::text(StringRef key) const {
 const std::vector<YamlNode> &YamlNode::list(StringRef key) const {
   static const std::vector<YamlNode> none;
   const YamlNode *value = find(key);
-  return value ? value->items : none;
+  return value && !value->isMap() ? value->items : none;
 }
 
 namespace {
@@ -71,10 +70,10 @@ bool TreeBuilder::convertMapping(llvm::yaml::MappingNode &node, YamlNode &to,
       return fail(to.place, "a key that is no word");
     llvm::SmallString<32> storage;
     std::string name = key->getValue(storage).str();
-    YamlNode value;
-    if (!convert(entry.getValue(), value, depth + 1))
+    to.names.push_back(std::move(name));
+    to.items.emplace_back();
+    if (!convert(entry.getValue(), to.items.back(), depth + 1))
       return false;
-    to.fields.emplace_back(std::move(name), std::move(value));
   }
   return true;
 }

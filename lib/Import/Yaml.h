@@ -14,12 +14,13 @@ namespace sccl::import {
 
 /// A scalar, a list or a map of YAML or JSON.
 struct YamlNode {
-  std::string scalar; ///< empty for lists and maps
-  std::vector<YamlNode> items;
-  std::vector<std::pair<std::string, YamlNode>> fields;
+  std::string scalar;             ///< empty for lists and maps
+  std::vector<YamlNode> items;    ///< of a list, or the values of a map
+  std::vector<std::string> names; ///< of a map: those of the items
   Place place;
   const std::string *path = nullptr; ///< of the file
 
+  bool isMap() const { return !names.empty(); }
   const YamlNode *find(llvm::StringRef key) const;
   /// The scalar of a field; empty if there is none.
   llvm::StringRef text(llvm::StringRef key) const;
