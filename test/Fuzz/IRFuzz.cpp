@@ -1,0 +1,40 @@
+//===- IRFuzz.cpp - IR text ---------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fuzz.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Transforms/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+/// What the verifiers accept can be checked, and what is right can be lowered
+/// to a program that is right as well.
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  // A context keeps each attribute that it has seen.
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<sccl::coll::CollDialect>();
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+  llvm::StringRef text(reinterpret_cast<const char *>(data), size);
+  if (text.starts_with("ML\xefR"))
+    return 0; // bytecode, which the tools refuse
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return 0;
+  PassManager check(&context);
+  check.addPass(sccl::coll::createCheckSchedule());
+  check.addPass(sccl::coll::createCheckProgram());
+  (void)check.run(*module);
+  return 0;
+}
