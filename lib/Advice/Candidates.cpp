@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace sccl;
 using namespace sccl::advice;
@@ -171,18 +172,28 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
                          loadOf((*limit)->implementation, topology) *
                              PipelinedCandidates::asGood;
   };
-  for (unsigned maxChunks : {1u, 4u, 16u})
-    for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
+  for (unsigned maxChunks : {1u, 4u, 16u}) {
+    // More steps are of no use where they have not been for two.
+    constexpr unsigned patience = 2;
+    double least = std::numeric_limits<double>::infinity();
+    unsigned idle = 0;
+    for (unsigned steps = 1; steps <= options.maxSteps && idle < patience;
+         ++steps) {
       if (deadline.isOver())
         return;
       Result<PipelinedSchedule> deep =
           depths.at(steps, limitsFor(deadline, options), maxChunks).schedule;
+      if (!deep)
+        continue;
       // More steps for a load that is as small would only take longer.
-      bool isDone = deep && isLeast(*deep);
+      if (isLeast(*deep))
+        idle = patience;
+      double load = loadOf(deep->implementation, topology);
+      idle += load * PipelinedCandidates::asGood >= least;
+      least = std::min(least, load);
       found.add(std::move(deep));
-      if (isDone)
-        break;
     }
+  }
   if (limit)
     found.add(std::move(*limit));
 }

@@ -22,6 +22,7 @@ struct TimedBound::Model {
   std::vector<TimeLine> lines; ///< that were proven
 
   double latency() const;
+  bool isSteep(double bytes, double most) const;
   Span spanAround(double middle) const;
 };
 
@@ -44,6 +45,17 @@ double TimedBound::Model::latency() const {
   return most;
 }
 
+/// True if a line after all crossings grows with the bytes as fast as `most`
+/// microseconds for `bytes` do, the bound of busy limits. As the least time is
+/// convex in the bytes, no other line is much above it for more of them.
+bool TimedBound::Model::isSteep(double bytes, double most) const {
+  constexpr double nearly = 0.99;
+  return std::ranges::any_of(lines, [&](const TimeLine &line) {
+    return !crossings.empty() && line.span.from >= crossings.back() &&
+           line.perByte * bytes >= nearly * most;
+  });
+}
+
 /// From the last crossing before `time` to the first one after it; after the
 /// last one times have no end.
 Span TimedBound::Model::spanAround(double time) const {
@@ -60,6 +72,7 @@ double TimedBound::leastTime(double bytes, double known, double reached,
   constexpr double closeEnough = 1.01;
   if (!model->problem)
     return known;
+  const double loadBound = known;
   known = std::max(known, model->latency());
   auto use = [&](const TimeLine &line) {
     double time = line.at(bytes);
@@ -68,6 +81,8 @@ double TimedBound::leastTime(double bytes, double known, double reached,
   };
   for (const TimeLine &line : model->lines)
     use(line);
+  if (model->isSteep(bytes, loadBound))
+    return known;
   for (unsigned i = 0; i < most && known * closeEnough < reached; ++i) {
     Span span = model->spanAround((known + reached) / 2);
     TimedProgram program(model->topology, model->timing, *model->problem, span,
