@@ -120,16 +120,19 @@ size_t PipelinedCandidates::leastSteps(size_t most) const {
   return most;
 }
 
-/// The limits of one question: what is left of the time, and some work.
-static SearchLimits limitsFor(const Deadline &deadline,
+/// The limits of one question: what is left of the time, and some work; more
+/// for an all_reduce, whose trees go both ways.
+static SearchLimits limitsFor(CollectiveKind kind, const Deadline &deadline,
                               const FrontierOptions &options) {
-  constexpr uint64_t depthWork = 150'000;
+  bool isTwoWay = kind == CollectiveKind::AllReduce;
+  const uint64_t depthWork = isTwoWay ? 500'000 : 150'000;
   return {deadline.remainingLimit(), depthWork, options.solver.interrupt};
 }
 
 /// Schedules in which chunks take one slow link at most, if there are slow and
 /// fast ones: of two steps either, or of three the middle one.
-static void addSlowOnce(const Fabric &fabric, const FrontierOptions &options,
+static void addSlowOnce(const Fabric &fabric, CollectiveKind kind,
+                        const FrontierOptions &options,
                         const Deadline &deadline, PipelinedDepths &depths,
                         PipelinedCandidates &found) {
   auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
@@ -144,7 +147,7 @@ static void addSlowOnce(const Fabric &fabric, const FrontierOptions &options,
         return;
       window.first = window.last = slow;
       if (std::optional<Implementation> some = depths.within(
-              window, steps, maxChunks, limitsFor(deadline, options)))
+              window, steps, maxChunks, limitsFor(kind, deadline, options)))
         found.add(std::move(*some), std::nullopt);
     }
 }
@@ -159,7 +162,7 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
   PipelinedDepths depths(topology, family.kind, family.root);
   // All_reduces that do so are those that boxes suggest.
   if (family.kind != CollectiveKind::AllReduce)
-    addSlowOnce(fabric, options, deadline, depths, found);
+    addSlowOnce(fabric, family.kind, options, deadline, depths, found);
   // That of any depth takes long on many ranks, where few steps often do.
   std::optional<Result<PipelinedSchedule>> limit;
   auto isLeast = [&](const PipelinedSchedule &schedule) {
@@ -167,7 +170,7 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
       return true;
     if (!limit)
       limit = synthesizePipelined(topology, family.kind, family.root,
-                                  limitsFor(deadline, options));
+                                  limitsFor(family.kind, deadline, options));
     return *limit && loadOf(schedule.implementation, topology) <=
                          loadOf((*limit)->implementation, topology) *
                              PipelinedCandidates::asGood;
@@ -182,7 +185,8 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
       if (deadline.isOver())
         return;
       Result<PipelinedSchedule> deep =
-          depths.at(steps, limitsFor(deadline, options), maxChunks).schedule;
+          depths.at(steps, limitsFor(family.kind, deadline, options), maxChunks)
+              .schedule;
       if (!deep)
         continue;
       // More steps for a load that is as small would only take longer.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 using namespace sccl;
@@ -215,12 +216,14 @@ std::optional<Error> Choice::rateDistances() {
   for (const auto &[variant, time] : rated)
     ranked.push_back({time, variant});
   std::ranges::sort(ranked);
-  std::set<std::pair<size_t, unsigned>> seen; // each in its best way only
+  // Another way of the same pieces counts, too: a program may take longer than
+  // its draft.
+  std::set<std::tuple<size_t, unsigned, size_t>> seen;
   for (size_t i = 0; i < ranked.size() && seen.size() < few; ++i) {
     Variant variant = ranked[i].variant;
     const Schedule &schedule =
         candidates[variant.candidate].implementation.schedule;
-    if (!seen.insert({variant.candidate, variant.pieces}).second ||
+    if (!seen.emplace(variant.candidate, variant.pieces, variant.way).second ||
         variant.pieces == 1 || schedule.steps.size() == 1)
       continue;
     for (unsigned distance : {6u, 4u, 3u, 2u, 1u}) {
