@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 using namespace sccl;
 
@@ -38,9 +39,35 @@ size_t Schedule::numSends() const {
   return total;
 }
 
+/// Millions, as large schedules have them, are put in order of chunks by
+/// counting first: each chunk has few of them.
+static void sortSends(std::vector<Send> &sends) {
+  constexpr size_t few = 4096;
+  if (std::is_sorted(sends.begin(), sends.end()))
+    return;
+  auto byChunk = [](const Send &a, const Send &b) { return a.chunk < b.chunk; };
+  size_t last = std::max_element(sends.begin(), sends.end(), byChunk)->chunk;
+  if (sends.size() <= few || last > 4 * sends.size()) {
+    std::sort(sends.begin(), sends.end());
+    return;
+  }
+  std::vector<size_t> ends(last + 2);
+  for (const Send &send : sends)
+    ++ends[send.chunk + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  // What begins as the first place of a chunk ends behind its last one.
+  std::vector<Send> sorted(sends.size());
+  for (const Send &send : sends)
+    sorted[ends[send.chunk]++] = send;
+  size_t begin = 0;
+  for (size_t chunk = 0; chunk <= last; begin = ends[chunk++])
+    std::sort(sorted.begin() + begin, sorted.begin() + ends[chunk]);
+  sends = std::move(sorted);
+}
+
 void Schedule::normalize() {
   for (Step &step : steps)
-    std::sort(step.sends.begin(), step.sends.end());
+    sortSends(step.sends);
 }
 
 std::vector<ChunkRange> sccl::toRanges(const std::vector<uint32_t> &chunks) {
