@@ -16,7 +16,9 @@ CellGraph::CellGraph(const Topology &topology, Refinement refinement,
                      const std::vector<unsigned> &sources, Direction direction)
     : topology(topology), cells(std::move(refinement)), theDirection(direction),
       sourceCells(cells.ranks.count()), in(cells.ranks.count()),
-      out(cells.ranks.count()) {
+      out(cells.ranks.count()), members(cells.links.count()) {
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    members[cells.links.classOf[link]].push_back(link);
   for (unsigned source : sources)
     sourceCells[cells.ranks.classOf[source]] = true;
   for (unsigned cls = 0; cls < cells.links.count(); ++cls) {
@@ -37,9 +39,7 @@ std::vector<unsigned> CellGraph::linksOf(unsigned edge) const {
   auto [from, to, cls] = allEdges[edge];
   std::vector<unsigned> result;
   std::vector<bool> reached(topology.numRanks());
-  for (unsigned link = 0; link < topology.links().size(); ++link) {
-    if (cells.links.classOf[link] != cls)
-      continue;
+  for (unsigned link : members[cls]) {
     auto [src, dst] = topology.links()[link];
     unsigned rank = theDirection == Direction::Inward ? src : dst;
     if (!reached[rank])

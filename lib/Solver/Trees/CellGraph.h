@@ -66,6 +66,7 @@ private:
   std::vector<bool> sourceCells;
   std::vector<Edge> allEdges;
   std::vector<std::vector<unsigned>> in, out;
+  std::vector<std::vector<unsigned>> members; ///< links by class, ascending
 };
 
 } // namespace sccl::trees

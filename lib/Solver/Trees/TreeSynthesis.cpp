@@ -190,6 +190,11 @@ void WholeSchedules::offerFew() {
 /// cheap, and little time goes into them.
 void WholeSchedules::offerForEach() {
   constexpr uint64_t shareOfWork = 32;
+  // Images of more sends take seconds to compare.
+  constexpr uint64_t maxImageSends = uint64_t(1) << 16;
+  if (wanted.maxChunks > few &&
+      packing.question().group.size() * ranks > maxImageSends)
+    return;
   SearchLimits less = limits;
   less.timeoutSeconds = deadline.remainingLimit();
   if (wanted.maxChunks > few)
