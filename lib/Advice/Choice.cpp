@@ -191,7 +191,7 @@ std::optional<Error> Choice::rateWays(const Cut &cut, unsigned distance) {
 /// has most steps under way at once where they are large.
 std::optional<Error> Choice::rateCuts() {
   constexpr double slack = 1.25, slackOfKnown = 1.1;
-  constexpr uint64_t maxSends = 600'000, few = 8'000;
+  constexpr uint64_t maxSends = 1'000'000, few = 8'000;
   double hop = std::ranges::max(fabric.timing.latencies);
   for (const Cut &cut : cutsFor(bytes)) {
     double most = ratios.contains(cut.candidate) ? slackOfKnown : slack;

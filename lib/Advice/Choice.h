@@ -34,7 +34,7 @@ struct RatedVariant {
 /// Ranks variants of candidates by simulation of drafts. For a size it looks at
 /// numbers of pieces in the order of an estimate, corrected by what the last
 /// size has shown, as far as that is not far above the best time; at long ones
-/// until there were some hundred thousand sends. The best of them are looked at
+/// until there were about a million sends. The best of them are looked at
 /// in other distances, too.
 class Choice {
 public:
