@@ -87,7 +87,7 @@ struct SimulationOptions {
   /// What the bytes of all transfers are multiplied by.
   double scale = 1;
   /// Asked now and then whether to give up, if there is somebody to ask.
-  std::function<bool()> isOver;
+  std::function<bool()> isOver = {};
 };
 
 /// Runs `traffic` once on `topology`. Fails if the channels get stuck, or if it
