@@ -62,9 +62,10 @@ Topology boxTopology(unsigned boxes, unsigned gpus, unsigned inBox,
       ports[4 * dst + 2 * !together + 1].push_back(link);
     }
   for (unsigned port = 0; port < ports.size(); ++port)
-    if (!ports[port].empty())
+    if (!ports[port].empty()) {
       EXPECT_TRUE(
           topology.addLimit(ports[port], port % 4 < 2 ? inBox : network));
+    }
   return topology;
 }
 
@@ -127,8 +128,9 @@ Topology randomTopology(unsigned seed, unsigned ranks, unsigned unit) {
         topology.addLink(rank, (rank + 1) % ranks, unit * (1 + random() % 3)));
   for (unsigned i = 0; i < ranks; ++i) {
     unsigned src = random() % ranks, dst = random() % ranks;
-    if (src != dst && !topology.findLink(src, dst))
+    if (src != dst && !topology.findLink(src, dst)) {
       EXPECT_TRUE(topology.addLink(src, dst, unit * (1 + random() % 3)));
+    }
   }
   return topology;
 }
@@ -287,8 +289,9 @@ TEST(Pipelined, MeetsTheBoundUnderLimitsOfAnyKind) {
       for (unsigned link = 0; link < topology.links().size(); ++link)
         if (random() % 3 == 0)
           set.push_back(link);
-      if (!set.empty())
+      if (!set.empty()) {
         ASSERT_TRUE(topology.addLimit(set, 1 + random() % 4));
+      }
     }
     SCOPED_TRACE(seed);
     loadOf(topology, Kind::AllGather);
