@@ -9,8 +9,8 @@
 
 using namespace sccl;
 
-Status Bootstrap::agree(const Status &status,
-                        const std::vector<Outcome> &all) const {
+Status Bootstrap::compare(const Status &status,
+                          const std::vector<Outcome> &all) {
   if (!status.ok())
     return status;
   for (unsigned other = 0; other < all.size(); ++other)
@@ -28,5 +28,5 @@ Status Bootstrap::agree(const Status &status) const {
   std::vector<Outcome> all;
   if (Status gathered = gather(Outcome(status), all); !gathered.ok())
     return gathered;
-  return agree(status, all);
+  return compare(status, all);
 }

@@ -49,10 +49,18 @@ public:
   /// Succeeds if `status` is a success on all ranks. Otherwise returns the own
   /// error, or that of the first rank that has one.
   Status agree(const Status &status) const;
-  /// The same for outcomes that have been gathered already.
-  Status agree(const Status &status, const std::vector<Outcome> &all) const;
+  /// The same for what has been gathered already, each with its `outcome`.
+  template <typename T>
+  Status agree(const Status &status, const std::vector<T> &all) const {
+    std::vector<Outcome> outcomes;
+    for (const T &other : all)
+      outcomes.push_back(other.outcome);
+    return compare(status, outcomes);
+  }
 
 private:
+  static Status compare(const Status &status, const std::vector<Outcome> &all);
+
   scclAllGatherFn allGather = nullptr;
   void *context = nullptr;
   unsigned rank = 0, numRanks = 0;

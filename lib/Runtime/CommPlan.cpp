@@ -181,10 +181,7 @@ Status CommPlan::connect() {
   // A difference in plans explains more than what it made fail.
   if (Status same = comparePlans(hashesOf(hellos), rank); !same.ok())
     return same;
-  std::vector<Outcome> outcomes;
-  for (const PlanHello &other : hellos)
-    outcomes.push_back(other.outcome);
-  if (status = group.bootstrap.agree(status, outcomes); !status.ok())
+  if (status = group.bootstrap.agree(status, hellos); !status.ok())
     return status;
   status = group.bootstrap.agree(guarded([&] { return join(hellos); }));
   memory[rank]->seal();

@@ -145,12 +145,9 @@ Status Group::connect(const Status &arguments) {
     return arguments;
   if (!gathered.ok())
     return gathered;
-  std::vector<Outcome> outcomes;
-  for (const Hello &other : hellos)
-    outcomes.push_back(other.outcome);
   if (Status same = compareHellos(hellos, own); !same.ok())
     return same;
-  if (status = bootstrap.agree(status, outcomes); !status.ok())
+  if (status = bootstrap.agree(status, hellos); !status.ok())
     return status;
   if (status = compareResources(hellos, own); !status.ok())
     return status;

@@ -66,10 +66,7 @@ Status Regions::allocate(const Bootstrap &bootstrap, Device &device,
   std::vector<Offer> offers;
   if (Status gathered = bootstrap.gather(offer, offers); !gathered.ok())
     return gathered;
-  std::vector<Outcome> outcomes;
-  for (const Offer &other : offers)
-    outcomes.push_back(other.outcome);
-  if (status = bootstrap.agree(status, outcomes); !status.ok())
+  if (status = bootstrap.agree(status, offers); !status.ok())
     return status;
   for (unsigned other = 0; other < numRanks && status.ok(); ++other)
     if (other != rank)

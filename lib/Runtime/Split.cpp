@@ -52,10 +52,7 @@ Status Communicator::split(int color, int key, const scclConfig &config,
   std::vector<SplitHello> all;
   if (Status gathered = theGroup->bootstrap.gather(hello, all); !gathered.ok())
     return gathered;
-  std::vector<Outcome> outcomes;
-  for (const SplitHello &other : all)
-    outcomes.push_back(other.outcome);
-  if (status = theGroup->bootstrap.agree(status, outcomes); !status.ok())
+  if (status = theGroup->bootstrap.agree(status, all); !status.ok())
     return status;
   if (color < 0)
     return {};

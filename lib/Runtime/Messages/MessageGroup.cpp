@@ -92,18 +92,16 @@ Status MessageGroup::connect(const Status &arguments) {
     return gathered;
   if (Status same = compareHellos(hellos, rank()); !same.ok())
     return same;
-  std::vector<Outcome> outcomes;
   std::vector<unsigned> here;
   neighbours = 0;
   for (const MessageHello &other : hellos) {
-    outcomes.push_back(other.outcome);
     neighbours += other.machine == hello.machine;
     if (other.rank == rank() || (other.machine == hello.machine &&
                                  other.host >= 0 && other.host == hello.host))
       here.push_back(other.rank);
     transport.numTags = std::min(transport.numTags, int(other.numTags));
   }
-  if (status = bootstrap.agree(status, outcomes); !status.ok())
+  if (status = bootstrap.agree(status, hellos); !status.ok())
     return status;
   device = createMessageDevice();
   said.resize(numRanks());

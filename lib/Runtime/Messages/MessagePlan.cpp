@@ -58,11 +58,8 @@ static Status agree(const MessageGroup &group, const std::string &hash,
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
   std::vector<PlanHash> hashes;
-  std::vector<Outcome> outcomes;
-  for (const MessagePlanHello &other : hellos) {
+  for (const MessagePlanHello &other : hellos)
     hashes.push_back(other.plan);
-    outcomes.push_back(other.outcome);
-  }
   // A difference in plans explains more than what it made fail.
   if (Status same = comparePlans(hashes, group.rank()); !same.ok())
     return same;
@@ -71,7 +68,7 @@ static Status agree(const MessageGroup &group, const std::string &hash,
       return {scclErrorMismatch, "rank " + std::to_string(other) +
                                      " has other scratchBytes than rank " +
                                      std::to_string(group.rank())};
-  return group.bootstrap.agree(status, outcomes);
+  return group.bootstrap.agree(status, hellos);
 }
 
 Status MessagePlan::loadAgain() const {

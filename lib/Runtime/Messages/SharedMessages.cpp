@@ -106,10 +106,7 @@ Status SharedMessages::open(const Bootstrap &bootstrap, unsigned rank,
   std::vector<SharedHello> hellos;
   if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
-  std::vector<Outcome> outcomes;
-  for (const SharedHello &other : hellos)
-    outcomes.push_back(other.outcome);
-  if (status = bootstrap.agree(status, outcomes); !status.ok())
+  if (status = bootstrap.agree(status, hellos); !status.ok())
     return status;
   for (unsigned other : here) {
     SharedMemory &memory = others.emplace_back();
