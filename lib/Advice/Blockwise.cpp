@@ -15,16 +15,12 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-/// By block, then by place: ranks at the same place of two blocks have a link.
-using Blocks = std::vector<std::vector<unsigned>>;
-
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// The ranks that links of at most `latency` join, in ascending order.
-static Blocks joinedWithin(const Fabric &fabric, double latency) {
-  const Topology &topology = fabric.topology;
+Blocks advice::joinedWithin(const Topology &topology, const Timing &timing,
+                            double latency) {
   Blocks blocks;
   std::vector<bool> isReached(topology.numRanks());
   for (unsigned first = 0; first < topology.numRanks(); ++first) {
@@ -35,7 +31,7 @@ static Blocks joinedWithin(const Fabric &fabric, double latency) {
     for (size_t next = 0; next < block.size(); ++next)
       for (unsigned link : topology.outLinks(block[next])) {
         unsigned other = topology.links()[link].dst;
-        if (fabric.timing.latencies[link] > latency || isReached[other])
+        if (timing.latencies[link] > latency || isReached[other])
           continue;
         isReached[other] = true;
         block.push_back(other);
@@ -81,7 +77,7 @@ static bool arrange(const Topology &topology, const Blocks &blocks,
 
 /// Blocks in places, or none.
 static Blocks findBlocks(const Fabric &fabric, double latency) {
-  Blocks blocks = joinedWithin(fabric, latency);
+  Blocks blocks = joinedWithin(fabric.topology, fabric.timing, latency);
   size_t size = blocks.front().size();
   if (blocks.size() == 1 || size == 1)
     return {};

@@ -23,11 +23,18 @@
 
 namespace sccl::advice {
 
+using Blocks = std::vector<std::vector<unsigned>>;
+
+/// The ranks that links of at most `latency` microseconds join, ascending,
+/// block by block. Below 0 each rank is a block.
+Blocks joinedWithin(const Topology &topology, const Timing &timing,
+                    double latency);
+
 /// All_reduces of 2 steps (C = 1: all exchange within, then between blocks), 3
-/// (C = ranks of a block) and 4 (C = ranks), which the checker has accepted, for
-/// each latency that makes blocks of one size, with a link from each rank of a
-/// block to each other, and slow links between ranks of the same place. Where
-/// each rank has a link to each, all exchange in one step, too.
+/// (C = ranks of a block) and 4 (C = ranks), which the checker has accepted,
+/// for each latency that makes blocks of one size, with a link from each rank
+/// of a block to each other, and slow links between ranks of the same place.
+/// Where each rank has a link to each, all exchange in one step, too.
 std::vector<Implementation> blockwiseAllReduces(const Fabric &fabric);
 
 } // namespace sccl::advice

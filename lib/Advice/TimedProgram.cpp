@@ -116,31 +116,12 @@ void TimedProgram::addCover(const TimedCommodity &commodity, const Pair &pair,
   }
 }
 
-/// Numbers of the blocks that links of at most `latency` join; below 0, of the
-/// ranks.
-std::vector<unsigned> TimedProgram::blocksWithin(double latency) const {
-  std::vector<unsigned> blockOf(topology.numRanks(), none);
-  for (unsigned first = 0; first < topology.numRanks(); ++first) {
-    if (blockOf[first] != none)
-      continue;
-    std::vector<unsigned> block = {first};
-    blockOf[first] = first;
-    for (size_t next = 0; next < block.size(); ++next)
-      for (unsigned link : topology.outLinks(block[next])) {
-        unsigned other = topology.links()[link].dst;
-        if (timing.latencies[link] > latency || blockOf[other] != none)
-          continue;
-        blockOf[other] = first;
-        block.push_back(other);
-      }
-  }
-  return blockOf;
-}
-
 void TimedProgram::addGossip(const TimedCommodity &commodity,
-                             const Columns &carried,
-                             const std::vector<unsigned> &blockOf) {
-  std::set<unsigned> blocks(blockOf.begin(), blockOf.end());
+                             const Columns &carried, const Blocks &blocks) {
+  std::vector<unsigned> blockOf(topology.numRanks());
+  for (unsigned block = 0; block < blocks.size(); ++block)
+    for (unsigned rank : blocks[block])
+      blockOf[rank] = block;
   std::vector<unsigned> crossing(commodity.orbits.count());
   for (unsigned link = 0; link < topology.links().size(); ++link)
     crossing[commodity.orbits.classOf[link]] +=
@@ -216,7 +197,7 @@ void TimedProgram::addCommodity(const TimedCommodity &commodity) {
                                timing.latencies.end());
     latencies.insert(-1);
     for (double latency : latencies)
-      addGossip(commodity, carried, blocksWithin(latency));
+      addGossip(commodity, carried, joinedWithin(topology, timing, latency));
   }
 }
 

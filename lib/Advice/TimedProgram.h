@@ -12,6 +12,7 @@
 #ifndef SCCL_LIB_ADVICE_TIMEDPROGRAM_H
 #define SCCL_LIB_ADVICE_TIMEDPROGRAM_H
 
+#include "Blockwise.h"
 #include "Optimize/LinearProgram.h"
 #include "TimedModel.h"
 #include "TimedSlots.h"
@@ -57,11 +58,10 @@ private:
   void addCover(const TimedCommodity &commodity, const Pair &pair,
                 const Columns &flow, const Columns &carried);
   void addGossip(const TimedCommodity &commodity, const Columns &carried,
-                 const std::vector<unsigned> &blockOf);
+                 const Blocks &blocks);
   void addUse(double part, const Columns &columns,
               const std::vector<std::vector<unsigned>> &links);
   void addCapacities();
-  std::vector<unsigned> blocksWithin(double latency) const;
   TimeLine provenBy(std::vector<double> multipliers) const;
 
   const Topology &topology;
