@@ -135,9 +135,9 @@ bool FrontierSearch::isCloseEnough(unsigned steps) const {
   if (options.thorough || !problem.hasManyRanks() || (isReduction && !isVast()))
     return false;
   // From one root, and for sums, nobody else comes as close there.
-  if (isVast() && (isReduction || problem.isRooted()) && problem.wantsTrees())
+  if (isVast() && (isReduction || problem.isOneToAll()) && problem.wantsTrees())
     return gapAt(steps) <= largeGap;
-  return gapAt(steps) <= (isVast() || problem.isRooted() ? 1.05 : 1.01);
+  return gapAt(steps) <= (isVast() || problem.isOneToAll() ? 1.05 : 1.01);
 }
 
 void FrontierSearch::add(std::optional<FrontierPoint> point) {

@@ -32,7 +32,7 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
     bounds[steps] = *bound;
     // Where all chunks go the same way, the strongest program came first.
     CollectiveKind kind = problem.family.kind;
-    isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isRooted();
+    isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
   }
   if (!forAny || isImpossible(steps) ||
       (bound && *bound->value > *forAny->value))

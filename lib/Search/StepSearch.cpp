@@ -257,7 +257,7 @@ static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
 StepSearch::Point
 StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
   if (problem().options.engine != "auto" || meeting.empty() ||
-      (problem().isRooted() && meeting.front().rounds == steps))
+      (problem().isOneToAll() && meeting.front().rounds == steps))
     return std::nullopt;
   // Where trees have come close, they are not waited for as long.
   uint64_t most = problem().options.probeWork / (hasGlance ? 16 : 1);
@@ -274,7 +274,7 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
 /// follows the number of ranks where each has chunks of its own.
 StepSearch::Point StepSearch::fromTrees() {
   // From one root each rank is looked at for itself at last, which is slow.
-  const uint64_t treeWork = problem().isRooted() ? 2'000'000 : 5'000'000;
+  const uint64_t treeWork = problem().isOneToAll() ? 2'000'000 : 5'000'000;
   constexpr uint64_t maxSends = uint64_t(1) << 22;
   if (std::exchange(triedTrees, true) || !problem().wantsTrees())
     return std::nullopt;

@@ -45,7 +45,7 @@ struct FrontierProblem {
   }
   bool wantsTrees() const;
   /// From one rank to all, or the reverse.
-  bool isRooted() const {
+  bool isOneToAll() const {
     return family.kind == CollectiveKind::Broadcast ||
            family.kind == CollectiveKind::Reduce;
   }
