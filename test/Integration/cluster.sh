@@ -11,14 +11,7 @@ plan=$(realpath "$3")
 unit=${4:-50}
 bytes=${5:-1048576}
 batches=${6:-11}
-
-skip() {
-  echo "skipped: $1"
-  exit 0
-}
-[ "$(id -u)" = 0 ] || skip "emulated hosts need root"
-[ -x "$netbox" ] || skip "there is no $netbox"
-command -v ip > /dev/null && command -v tc > /dev/null || skip "there is no iproute2"
+. "$(dirname "$0")/netbox.sh"
 ranks=$(awk '$1 == "hosts" { print $2 * ($3 ? $3 : 1) }' "$net")
 
 "$netbox" up "$net" --unit-mbit="$unit"

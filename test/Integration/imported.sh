@@ -11,13 +11,7 @@ set -eu
 netbox=$1
 file=$(realpath "$2")
 unit=${3:-50}
-skip() {
-  echo "skipped: $1"
-  exit 0
-}
-[ "$(id -u)" = 0 ] || skip "emulated hosts need root"
-[ -x "$netbox" ] || skip "there is no $netbox"
-command -v ip > /dev/null && command -v tc > /dev/null || skip "there is no iproute2"
+. "$(dirname "$0")/netbox.sh"
 net=${4:+$(realpath "$4")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
