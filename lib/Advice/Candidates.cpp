@@ -236,8 +236,8 @@ static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
         family.make(topology.numRanks(), point.chunks);
     if (!collective)
       continue;
-    Implementation whole{std::move(*collective), point.schedule};
-    if (point.schedule.steps.size() > 1)
+    Implementation whole{std::move(*collective), point.schedule.get()};
+    if (whole.schedule.steps.size() > 1)
       pipelined.add(overlapped(whole, topology), std::nullopt);
     candidates.push_back(candidateOf(std::move(whole), point.bound, fabric));
   }

@@ -65,3 +65,22 @@ Result<Schedule> sccl::expand(const TreeSchedule &schedule,
   result.normalize();
   return result;
 }
+
+Result<Implementation> sccl::writeOut(const TreeSchedule &schedule,
+                                      CollectiveKind kind, unsigned numRanks,
+                                      unsigned root) {
+  if (schedule.chunks > UINT32_MAX)
+    return Error{"there are more than " + std::to_string(UINT32_MAX) +
+                 " chunks"};
+  Result<Collective> collective = Collective::make(
+      schedule.kind, numRanks, unsigned(schedule.chunks), root);
+  if (!collective)
+    return Error{collective.error()};
+  Result<Schedule> expanded = expand(schedule, *collective);
+  if (!expanded)
+    return Error{expanded.error()};
+  Implementation result{std::move(*collective), std::move(*expanded)};
+  if (kind == schedule.kind)
+    return result;
+  return invert(result);
+}

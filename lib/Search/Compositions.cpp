@@ -40,6 +40,7 @@ void Compositions::findParts(uint64_t work) {
   options.k.reset();
   options.watch = nullptr;
   options.improved = nullptr;
+  options.trees = nullptr;
   options.probeWork = options.stepWork = work;
   auto search = [&](const Topology &topology) {
     options.timeoutSeconds = problem.deadline.remainingLimit();
@@ -68,7 +69,7 @@ Compositions::join(const FrontierPoint &first,
     Result<Collective> gather = gatherFamily().make(ranks, point.chunks);
     if (!gather)
       return Error{gather.error()};
-    return Implementation{std::move(*gather), point.schedule};
+    return Implementation{std::move(*gather), point.schedule.get()};
   };
   Result<Implementation> before = implement(first), after = implement(second);
   if (!before || !after)
@@ -77,9 +78,10 @@ Compositions::join(const FrontierPoint &first,
   if (!joined ||
       checkSchedule(problem.topology, joined->collective, joined->schedule))
     return std::nullopt;
+  unsigned rounds = joined->schedule.rounds();
   return FrontierPoint{joined->collective.chunks(),
                        first.steps + second.steps,
-                       joined->schedule.rounds(),
+                       rounds,
                        std::move(joined->schedule),
                        "compose/" + second.engine,
                        first.seconds + second.seconds,
@@ -106,7 +108,8 @@ std::optional<FrontierPoint> Compositions::exchange() const {
   schedule.normalize();
   if (checkSchedule(problem.topology, *collective, schedule))
     return std::nullopt;
-  return FrontierPoint{1,         1, schedule.rounds(), std::move(schedule),
+  unsigned rounds = schedule.rounds();
+  return FrontierPoint{1,         1, rounds,      std::move(schedule),
                        "compose", 0, std::nullopt};
 }
 

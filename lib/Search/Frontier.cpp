@@ -17,13 +17,13 @@
 
 #include "Compositions.h"
 #include "FrontierBounds.h"
+#include "KnownPoints.h"
 #include "StepSearch.h"
 
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>
 #include <future>
-#include <map>
 
 using namespace sccl;
 
@@ -56,7 +56,11 @@ private:
   void strengthenWhereClose();
   bool isDone() const;
 
-  std::optional<Rational> knownAt(unsigned steps) const;
+  std::optional<Rational> knownAt(unsigned steps) const {
+    return points.at(steps);
+  }
+  bool isReached(unsigned steps) const;
+  bool isReachedByTrees(unsigned steps) const;
   bool isSettled(unsigned steps) const;
   bool meetsThroughput() const;
   double gapAt(unsigned steps) const;
@@ -66,7 +70,9 @@ private:
   bool isWorthImproving(unsigned steps) const;
   bool isCloseEnough(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
+  void addFrom(unsigned steps, std::optional<FrontierPoint> point);
   void report(bool isOver);
+  void reportAt(unsigned steps);
 
   Frontier conclude();
   std::string why(const std::vector<unsigned> &unsettled, bool &complete) const;
@@ -78,8 +84,8 @@ private:
   const Progress &progress;
   FrontierBounds bounds;
   Compositions compositions;
-  std::vector<StepSearch> searches;        ///< by steps
-  std::map<unsigned, FrontierPoint> found; ///< by steps, none dominated
+  std::vector<StepSearch> searches; ///< by steps
+  KnownPoints points;
   unsigned reported = 0; ///< all final points up to this number of steps
 };
 } // namespace
@@ -88,24 +94,29 @@ private:
 // What is known
 //===----------------------------------------------------------------------===//
 
-/// The least R/C of a schedule of up to `steps` steps.
-std::optional<Rational> FrontierSearch::knownAt(unsigned steps) const {
-  auto above = found.upper_bound(steps);
-  if (above == found.begin())
-    return std::nullopt;
-  return std::prev(above)->second.bandwidth();
-}
-
-/// True if no schedule of `steps` steps is cheaper than the known ones.
-bool FrontierSearch::isSettled(unsigned steps) const {
+/// True if no schedule of `steps` steps is cheaper than the points.
+bool FrontierSearch::isReached(unsigned steps) const {
   std::optional<Rational> known = knownAt(steps);
   return bounds.isImpossible(steps) ||
          (known && bounds.excludesBelow(steps, *known));
 }
 
+/// The same of trees of any number of chunks.
+bool FrontierSearch::isReachedByTrees(unsigned steps) const {
+  std::optional<Rational> trees = points.treesAt(steps);
+  return trees && bounds.excludesBelow(steps, *trees);
+}
+
+/// True if nothing is to be searched for at `steps` steps. On few ranks engines
+/// may meet the bound with fewer chunks than trees.
+bool FrontierSearch::isSettled(unsigned steps) const {
+  return isReached(steps) || (isVast() && isReachedByTrees(steps));
+}
+
 bool FrontierSearch::meetsThroughput() const {
-  std::optional<Rational> known = knownAt(options.maxSteps);
-  return bounds.throughput() && known == bounds.throughput()->value;
+  const std::optional<LowerBound> &bound = bounds.throughput();
+  return bound && (knownAt(options.maxSteps) == bound->value ||
+                   points.treesAt(options.maxSteps) == bound->value);
 }
 
 /// How many times dearer the known schedules are than the bound.
@@ -143,32 +154,41 @@ bool FrontierSearch::isCloseEnough(unsigned steps) const {
 void FrontierSearch::add(std::optional<FrontierPoint> point) {
   if (!point)
     return;
-  std::optional<Rational> known = knownAt(point->steps);
-  if (known && *known <= point->bandwidth())
-    return;
   unsigned steps = point->steps;
-  Rational cost = point->bandwidth();
-  auto at = found.insert_or_assign(steps, std::move(*point)).first;
-  while (std::next(at) != found.end() &&
-         cost <= std::next(at)->second.bandwidth())
-    found.erase(std::next(at));
-  if (options.improved && !isSettled(steps))
-    options.improved(at->second);
+  if (const FrontierPoint *added = points.add(std::move(*point)))
+    if (options.improved && !isSettled(steps))
+      options.improved(*added);
+}
+
+/// What one number of steps gave: a point, and what its trees come to.
+void FrontierSearch::addFrom(unsigned steps,
+                             std::optional<FrontierPoint> point) {
+  add(std::move(point));
+  if (std::optional<TreePoint> trees = searches[steps].takeTrees())
+    points.add(std::move(*trees));
 }
 
 /// Passes the points on that nothing can improve any more, in order of steps;
 /// all of them, if the search is over.
 void FrontierSearch::report(bool isOver) {
-  while (reported < options.maxSteps && (isOver || isSettled(reported + 1))) {
-    ++reported;
-    auto at = found.find(reported);
-    if (at == found.end())
-      continue;
-    FrontierPoint &point = at->second;
-    point.bound = bounds.at(reported);
+  while (reported < options.maxSteps && (isOver || isSettled(reported + 1)))
+    reportAt(++reported);
+}
+
+void FrontierSearch::reportAt(unsigned steps) {
+  auto finish = [&](auto &point) {
+    point.bound = bounds.at(steps);
     point.optimal = point.bound && point.bound->value == point.bandwidth();
+  };
+  if (FrontierPoint *point = points.pointOf(steps)) {
+    finish(*point);
     if (progress)
-      progress(point);
+      progress(*point);
+  }
+  if (TreePoint *point = points.treesOf(steps)) {
+    finish(*point);
+    if (options.trees)
+      options.trees(*point);
   }
 }
 
@@ -180,8 +200,8 @@ void FrontierSearch::report(bool isOver) {
 void FrontierSearch::glance(uint64_t work) {
   auto atEach = [&](auto find) {
     for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-      if (!problem.deadline.isOver() && !isSettled(steps))
-        add(find(steps));
+      if (!problem.deadline.isOver() && !isReached(steps))
+        addFrom(steps, find(steps));
   };
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
@@ -194,7 +214,7 @@ void FrontierSearch::glance(uint64_t work) {
 void FrontierSearch::shorten(uint64_t work) {
   if (isVast() || options.k)
     return;
-  for (auto &[steps, point] : found) {
+  for (auto &[steps, point] : points.all()) {
     const std::optional<LowerBound> &bound = bounds.at(steps);
     if (problem.deadline.isOver() || !bound ||
         bound->value != point.bandwidth())
@@ -258,11 +278,11 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
     bool isOptimal = trial.point && bounds.at(steps) &&
                      bounds.at(steps)->value == trial.point->bandwidth();
     if (trial.known != knownAt(steps) && !isOptimal) {
-      add(searches[steps].run(bounds.at(steps), knownAt(steps), work,
-                              stepWork(steps, work)));
+      addFrom(steps, searches[steps].run(bounds.at(steps), knownAt(steps), work,
+                                         stepWork(steps, work)));
     } else {
       searches[steps] = trial.search;
-      add(std::move(trial.point));
+      addFrom(steps, std::move(trial.point));
     }
     if (!isSettled(steps))
       add(compositions.at(steps, work));
@@ -378,15 +398,17 @@ std::string FrontierSearch::why(const std::vector<unsigned> &unsettled,
     return "the bandwidth bound is met, but " +
            open.substr(std::string_view("; ").size());
   complete = true;
-  return "every point is optimal for its steps, and the last one meets the "
-         "bandwidth bound";
+  std::string text = "every point is optimal for its steps";
+  if (points.hasTrees())
+    text += ", or trees of more chunks are";
+  return text + ", and the last one meets the bandwidth bound";
 }
 
 Frontier FrontierSearch::conclude() {
   Frontier frontier;
   std::vector<unsigned> unsettled;
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (!isSettled(steps))
+    if (!isReached(steps) && !isReachedByTrees(steps))
       unsettled.push_back(steps);
   std::ranges::copy_if(unsettled, std::back_inserter(frontier.open),
                        [&](unsigned steps) {
@@ -401,8 +423,7 @@ Frontier FrontierSearch::conclude() {
     }
   frontier.throughput = bounds.throughput();
   frontier.bounds = bounds.all();
-  for (auto &[steps, point] : found)
-    frontier.points.push_back(std::move(point));
+  points.moveTo(frontier);
   return frontier;
 }
 

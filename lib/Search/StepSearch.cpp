@@ -7,6 +7,8 @@
 
 #include "StepSearch.h"
 
+#include "TreePoints.h"
+
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Scaling.h"
@@ -59,9 +61,7 @@ unsigned FrontierProblem::mostChunks() const {
                             FrontierOptions::maxMaxChunks);
 }
 
-std::optional<Implementation>
-FrontierProblem::bestTrees(const TreeSynthesis::Wanted &wanted,
-                           const SearchLimits &limits) const {
+void FrontierProblem::makeTrees() const {
   std::call_once(hasTrees, [this] {
     if (packsAllRanks())
       treesOnReduced =
@@ -70,8 +70,16 @@ FrontierProblem::bestTrees(const TreeSynthesis::Wanted &wanted,
       multicastsOnReduced =
           std::make_unique<MulticastSynthesis>(reduced, smallest);
   });
-  return treesOnReduced ? treesOnReduced->best(wanted, limits)
-                        : multicastsOnReduced->best(wanted, limits);
+}
+
+const TreeSynthesis *FrontierProblem::treesToAll() const {
+  makeTrees();
+  return treesOnReduced.get();
+}
+
+const MulticastSynthesis *FrontierProblem::treesToSome() const {
+  makeTrees();
+  return multicastsOnReduced.get();
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,7 +283,6 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
 StepSearch::Point StepSearch::fromTrees() {
   // From one root each rank is looked at for itself at last, which is slow.
   const uint64_t treeWork = problem().isOneToAll() ? 2'000'000 : 5'000'000;
-  constexpr uint64_t maxSends = uint64_t(1) << 22;
   if (std::exchange(triedTrees, true) || !problem().wantsTrees())
     return std::nullopt;
   if (problem().options.watch)
@@ -290,17 +297,50 @@ StepSearch::Point StepSearch::fromTrees() {
   if (problem().family.kind == CollectiveKind::AllReduce)
     maxChunks = std::min(maxChunks, FrontierOptions::maxMaxChunks / scale /
                                         problem().topology.numRanks());
-  TreeSynthesis::Wanted wanted{steps, maxChunks, maxExact, maxSends, best};
+  TreeSynthesis::Wanted wanted{steps, maxChunks, maxExact,
+                               problem().options.maxSends, best};
   if (best)
     wanted.below =
         Rational(best->numerator() * int64_t(scale), best->denominator());
   uint64_t work = std::min(treeWork, 5 * problem().options.stepWork);
   SearchLimits limits{problem().deadline.remainingLimit(), work,
                       problem().options.solver.interrupt};
+  return problem().treesToAll() ? fromTreesToAll(wanted, limits)
+                                : fromTreesToSome(wanted, limits);
+}
+
+StepSearch::Point
+StepSearch::fromTreesToAll(const TreeSynthesis::Wanted &wanted,
+                           const SearchLimits &limits) {
+  const TreeSynthesis &synthesis = *problem().treesToAll();
   Deadline clock(limits);
-  std::optional<Implementation> found = problem().bestTrees(wanted, limits);
+  TreeSynthesis::Packed packed = synthesis.pack(wanted, limits);
+  auto pointOf = [&](std::optional<TreeSchedule> &trees) {
+    return trees ? makeTreePoint(problem(), synthesis, std::move(*trees),
+                                 clock.elapsedSeconds())
+                 : std::nullopt;
+  };
+  // Who says how many chunks there may be has no use for more.
+  if (!problem().options.maxChunksIsFirm)
+    inTrees = pointOf(packed.exact);
+  std::optional<TreePoint> whole = pointOf(packed.whole);
+  if (!whole)
+    return std::nullopt;
+  Point point = asFrontierPoint(problem(), *whole);
+  if (point)
+    best = point->bandwidth();
+  return point;
+}
+
+StepSearch::Point
+StepSearch::fromTreesToSome(const TreeSynthesis::Wanted &wanted,
+                            const SearchLimits &limits) {
+  Deadline clock(limits);
+  std::optional<Implementation> found =
+      problem().treesToSome()->best(wanted, limits);
   if (!found)
     return std::nullopt;
+  unsigned scale = problem().scale;
   uint64_t chunks = uint64_t(found->collective.chunks()) * scale;
   Result<Collective> collective =
       chunks <= uint64_t(FrontierOptions::maxMaxChunks) * problem().unit()
@@ -309,14 +349,14 @@ StepSearch::Point StepSearch::fromTrees() {
   Schedule schedule = cutChunks(found->schedule, scale, /*roundsFactor=*/1);
   if (!collective || checkSchedule(problem().topology, *collective, schedule))
     return std::nullopt;
+  unsigned rounds = schedule.rounds(), count = unsigned(schedule.steps.size());
   FrontierPoint point{unsigned(chunks),
-                      unsigned(schedule.steps.size()),
-                      schedule.rounds(),
-                      {},
+                      count,
+                      rounds,
+                      std::move(schedule),
                       std::string(problem().treeEngine()),
                       clock.elapsedSeconds(),
                       std::nullopt};
-  point.schedule = std::move(schedule);
   best = point.bandwidth();
   return point;
 }

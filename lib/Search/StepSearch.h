@@ -22,6 +22,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace sccl {
@@ -35,10 +36,10 @@ struct FrontierProblem {
   /// unit.
   Result<Collective> collectiveOf(unsigned chunks) const;
   unsigned unit() const { return smallest.chunks(); }
-  /// The cheapest schedule of trees on `reduced`; nothing if they are not
-  /// wanted or there is none.
-  std::optional<Implementation> bestTrees(const TreeSynthesis::Wanted &wanted,
-                                          const SearchLimits &limits) const;
+  /// Who packs trees to all ranks, or to some, on `reduced`; nothing if that is
+  /// not what the family asks for.
+  const TreeSynthesis *treesToAll() const;
+  const MulticastSynthesis *treesToSome() const;
   /// The engine that makes them.
   std::string_view treeEngine() const {
     return packsAllRanks() ? TreeSynthesis::engine : MulticastSynthesis::engine;
@@ -77,6 +78,8 @@ private:
     return family.isPlain() && TreeSynthesis::takes(family.kind);
   }
 
+  void makeTrees() const;
+
   mutable std::once_flag hasTrees;
   mutable std::unique_ptr<TreeSynthesis> treesOnReduced;
   mutable std::unique_ptr<MulticastSynthesis> multicastsOnReduced;
@@ -112,6 +115,8 @@ public:
 
   /// True if more work may lead to more than the last run found.
   bool isWorthMore() const { return isOpen; }
+  /// A schedule of trees cheaper than all that were returned.
+  std::optional<TreePoint> takeTrees() { return std::exchange(inTrees, {}); }
   /// True if an engine gave up on something.
   bool hasUndecided() const { return undecided; }
   /// What an engine that broke down said.
@@ -130,6 +135,10 @@ private:
                       std::string_view engine);
   Point searchBriefly(const std::vector<Candidate> &meeting);
   Point fromTrees();
+  Point fromTreesToAll(const TreeSynthesis::Wanted &wanted,
+                       const SearchLimits &limits);
+  Point fromTreesToSome(const TreeSynthesis::Wanted &wanted,
+                        const SearchLimits &limits);
   Point findAny(uint64_t limit);
   Point improve(uint64_t limit);
   Point improveWith(unsigned chunks, uint64_t limit);
@@ -158,6 +167,7 @@ private:
   std::map<std::tuple<unsigned, unsigned, std::string>, uint64_t> tried;
   bool undecided = false;
   bool triedTrees = false;
+  std::optional<TreePoint> inTrees;
   bool hasGlance = false; ///< of which nobody has taken account yet
   std::string failureMessage;
 };

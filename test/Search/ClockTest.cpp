@@ -79,7 +79,7 @@ std::string frontierOf(const char *spec, Kind kind, unsigned maxSteps) {
   for (const FrontierPoint &point : frontier->points) {
     text << point.chunks << ' ' << point.steps << ' ' << point.rounds << " by "
          << point.engine << '\n';
-    print(text, point.schedule);
+    print(text, point.schedule.get());
     if (point.bound)
       text << printCertificate(point.bound->certificate);
   }

@@ -47,7 +47,7 @@ TEST(Exchange, EachNumberOfStepsHasASchedule) {
     auto violation = checkSchedule(
         topology,
         *Collective::make(CollectiveKind::AllReduce, 24, point.chunks),
-        point.schedule);
+        point.schedule.get());
     EXPECT_FALSE(violation) << violation->message;
     ASSERT_TRUE(point.bound && point.bound->value);
     EXPECT_LE(point.bandwidth().toDouble(),
@@ -75,7 +75,7 @@ TEST(Exchange, ReduceScatterCostsWhatAllGatherDoes) {
     EXPECT_FALSE(checkSchedule(
         topology,
         *Collective::make(CollectiveKind::ReduceScatter, 32, point.chunks),
-        point.schedule));
+        point.schedule.get()));
   }
 }
 
@@ -113,7 +113,7 @@ TEST(Exchange, BroadcastsToManyBoxesAtEachNumberOfSteps) {
     EXPECT_FALSE(checkSchedule(
         topology,
         *Collective::make(CollectiveKind::Broadcast, 96, point.chunks),
-        point.schedule));
+        point.schedule.get()));
   }
 }
 
@@ -126,6 +126,40 @@ TEST(Exchange, FewChunksWhereTheyMeetTheBound) {
   ASSERT_EQ(frontier->points.size(), 2u);
   EXPECT_EQ(frontier->points[1].bandwidth(), Rational(3, 2));
   EXPECT_EQ(frontier->points[1].chunks, 2u);
+}
+
+TEST(Exchange, TreesOfAnyNumberOfChunksMeetTheBound) {
+  Topology topology = boxesOnRails(3, 9);
+  for (CollectiveKind kind :
+       {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    FrontierOptions options;
+    options.maxSteps = 4;
+    std::vector<uint64_t> passed;
+    options.trees = [&](const TreePoint &point) {
+      passed.push_back(point.chunks);
+    };
+    auto frontier = searchFrontier(topology, {kind}, options);
+    ASSERT_TRUE(frontier) << frontier.error();
+    EXPECT_TRUE(frontier->open.empty()) << collectiveName(kind);
+    ASSERT_EQ(frontier->points.size(), 3u);
+    EXPECT_FALSE(frontier->points[2].optimal);
+    ASSERT_EQ(frontier->trees.size(), 1u);
+    const TreePoint &point = frontier->trees[0];
+    EXPECT_EQ(passed, std::vector{point.chunks});
+    EXPECT_EQ(point.steps, 4u);
+    EXPECT_TRUE(point.optimal);
+    EXPECT_LT(point.bandwidth(), frontier->points[2].bandwidth());
+    Result<Implementation> written = writeOut(point, {kind}, 24);
+    ASSERT_TRUE(written) << written.error();
+    EXPECT_EQ(written->collective.chunks(), point.chunks);
+    EXPECT_EQ(written->schedule.numSends(), point.sends);
+    auto violation =
+        checkSchedule(topology, written->collective, written->schedule);
+    EXPECT_FALSE(violation) << violation->message;
+    // Who says how many chunks there may be gets no more.
+    options.maxChunksIsFirm = true;
+    EXPECT_TRUE(searchFrontier(topology, {kind}, options)->trees.empty());
+  }
 }
 
 TEST(Exchange, AllReduceInOneStepOnManyRanks) {
@@ -142,6 +176,6 @@ TEST(Exchange, AllReduceInOneStepOnManyRanks) {
   EXPECT_TRUE(point.optimal);
   auto violation = checkSchedule(
       *rack, *Collective::make(CollectiveKind::AllReduce, 40, point.chunks),
-      point.schedule);
+      point.schedule.get());
   EXPECT_FALSE(violation) << violation->message;
 }

@@ -55,11 +55,11 @@ void expectCorrect(const Topology &topology, CollectiveFamily family,
   Result<Collective> collective = Collective::make(
       family.kind, topology.numRanks(), point.chunks, family.root);
   ASSERT_TRUE(collective) << collective.error();
-  auto violation = checkSchedule(topology, *collective, point.schedule);
+  auto violation = checkSchedule(topology, *collective, point.schedule.get());
   EXPECT_FALSE(violation) << violation->message;
-  EXPECT_EQ(costOf(point.schedule, *collective),
+  EXPECT_EQ(costOf(point.schedule.get(), *collective),
             (Cost{point.steps, point.bandwidth()}));
-  EXPECT_EQ(point.schedule.rounds(), point.rounds);
+  EXPECT_EQ(point.schedule.get().rounds(), point.rounds);
 }
 
 /// Expects the certificate of `point` to prove that it is optimal.
@@ -263,7 +263,7 @@ static void expectSamePoints(const Frontier &a, const Frontier &b) {
   ASSERT_EQ(a.points.size(), b.points.size());
   for (size_t i = 0; i < a.points.size(); ++i) {
     EXPECT_EQ(a.points[i].chunks, b.points[i].chunks);
-    EXPECT_EQ(a.points[i].schedule, b.points[i].schedule);
+    EXPECT_EQ(a.points[i].schedule.get(), b.points[i].schedule.get());
     ASSERT_TRUE(a.points[i].bound && b.points[i].bound);
     EXPECT_EQ(printCertificate(a.points[i].bound->certificate),
               printCertificate(b.points[i].bound->certificate));

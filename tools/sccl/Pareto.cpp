@@ -7,22 +7,19 @@
 
 #include "CollectiveChoice.h"
 #include "Driver.h"
+#include "FrontierReport.h"
 #include "Interrupt.h"
 #include "Progress.h"
 
 #include "sccl/Model/Symmetry.h"
-#include "sccl/Search/Frontier.h"
 #include "sccl/Solver/Pipelined.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numeric>
-#include <set>
 #include <utility>
 
 using namespace sccl;
@@ -131,191 +128,6 @@ parseRoots(const Topology &topology, const CollectiveFamily &family) {
   return std::vector<unsigned>{rank};
 }
 
-/// What a search over `family` is called.
-static std::string describe(const Topology &topology,
-                            const CollectiveFamily &family) {
-  std::string text = family.name() + " on " + topology.name();
-  if (!family.groups.empty())
-    text += ", groups " + printRankGroups(family.groups);
-  if (isRooted(family.kind))
-    text += ", root " + std::to_string(family.root);
-  return text;
-}
-
-namespace {
-/// Prints, and if asked writes, the frontier of one root.
-class FrontierReport {
-public:
-  FrontierReport(const Topology &topology, const CollectiveFamily &family)
-      : topology(topology), family(family) {}
-
-  void point(const FrontierPoint &point) {
-    header();
-    if (json)
-      llvm::outs() << llvm::json::Value(object(point)) << '\n';
-    else
-      llvm::outs() << llvm::formatv(
-          "  C = {0,-4} S = {1,-3} R = {2,-4} R/C = {3,-7} {4} ({5}, {6:f3} "
-          "s)\n",
-          point.chunks, point.steps, point.rounds, point.bandwidth().str(),
-          optimality(point), point.engine, point.seconds);
-    llvm::outs().flush();
-    if (!directory.empty())
-      write(point);
-  }
-
-  void conclusion(const Frontier &frontier) {
-    header();
-    llvm::StringRef status = frontier.complete ? "complete" : "incomplete";
-    std::vector<Certificate> claims = openClaims(frontier);
-    if (!json) {
-      for (const Certificate &claim : claims)
-        llvm::outs() << "  certified: " << claimText(claim, family.name())
-                     << '\n';
-      llvm::outs() << "  frontier " << status << ": " << frontier.why << '\n';
-      return;
-    }
-    llvm::json::Object result = common();
-    result["frontier"] = status;
-    result["reason"] = frontier.why;
-    result["points"] = int64_t(frontier.points.size());
-    if (frontier.throughput && frontier.throughput->value)
-      result["bandwidth_bound"] = frontier.throughput->value->str();
-    llvm::json::Array certified;
-    for (const Certificate &claim : claims)
-      certified.push_back(object(claim));
-    if (!certified.empty())
-      result["certified"] = std::move(certified);
-    llvm::outs() << llvm::json::Value(std::move(result)) << '\n';
-  }
-
-  /// What a depth comes down to when pieces follow each other.
-  void point(const PipelinedSchedule &result, double seconds) {
-    header();
-    if (json)
-      llvm::outs() << llvm::json::Value(
-                          pipelinedObject(topology, result, seconds))
-                   << '\n';
-    else
-      llvm::outs() << llvm::formatv("  {0} ({1:f3} s)\n", pipelinedText(result),
-                                    seconds);
-    if (!directory.empty())
-      write(result);
-  }
-
-  bool written() const { return !failed; }
-
-private:
-  /// After a search that did not come to its end, what is proved about the
-  /// numbers of steps without an optimal point.
-  static std::vector<Certificate> openClaims(const Frontier &frontier) {
-    std::vector<Certificate> claims;
-    if (!frontier.stopped)
-      return claims;
-    std::set<unsigned> done;
-    for (const FrontierPoint &point : frontier.points)
-      if (point.optimal)
-        done.insert(point.steps);
-    for (unsigned s = 1; s < frontier.bounds.size(); ++s) {
-      const std::optional<LowerBound> &bound = frontier.bounds[s];
-      // What holds for any number of steps is said once, below.
-      bool isForAny = bound && frontier.throughput &&
-                      bound->value == frontier.throughput->value;
-      if (bound && !isForAny && !done.count(s))
-        claims.push_back(bound->certificate);
-    }
-    if (frontier.throughput)
-      claims.push_back(frontier.throughput->certificate);
-    return claims;
-  }
-
-  /// Only once there is something to print below it.
-  void header() {
-    if (json || std::exchange(hasHeader, true))
-      return;
-    llvm::outs() << describe(topology, family) << '\n';
-  }
-
-  llvm::json::Object common() const {
-    llvm::json::Object object{{"topology", topology.name()},
-                              {"collective", family.name()},
-                              {"root", isRooted(family.kind)
-                                           ? llvm::json::Value(family.root)
-                                           : llvm::json::Value(nullptr)}};
-    if (!family.groups.empty())
-      object["groups"] = printRankGroups(family.groups);
-    return object;
-  }
-
-  static std::string optimality(const FrontierPoint &point) {
-    if (point.optimal)
-      return "optimal, certified";
-    if (point.bound && point.bound->value)
-      return "not proven optimal, bound " + point.bound->value->str();
-    return "not proven optimal";
-  }
-
-  llvm::json::Object object(const FrontierPoint &point) const {
-    llvm::json::Object result = common();
-    result["chunks"] = point.chunks;
-    result["steps"] = point.steps;
-    result["rounds"] = point.rounds;
-    result["cost"] = point.bandwidth().str();
-    result["status"] = point.optimal ? "optimal" : "not proven";
-    if (point.bound && point.bound->value)
-      result["lower_bound"] = point.bound->value->str();
-    result["engine"] = point.engine;
-    result["seconds"] = point.seconds;
-    return result;
-  }
-
-  llvm::json::Object object(const Certificate &claim) const {
-    llvm::json::Object result{{"claim", claimText(claim, family.name())}};
-    result["steps"] = claim.steps ? llvm::json::Value(*claim.steps) : nullptr;
-    result["lower_bound"] =
-        claim.bound ? llvm::json::Value(claim.bound->str()) : nullptr;
-    return result;
-  }
-
-  void write(const FrontierPoint &point) {
-    Result<Collective> collective =
-        family.make(topology.numRanks(), point.chunks);
-    write(*collective, point.schedule, point.bound,
-          "r" + std::to_string(point.rounds));
-  }
-
-  void write(const PipelinedSchedule &result) {
-    const auto &[collective, schedule] = result.implementation;
-    write(collective, schedule, result.bound,
-          "p" + std::to_string(schedule.period));
-  }
-
-  void write(const Collective &collective, const Schedule &schedule,
-             const std::optional<LowerBound> &bound, llvm::StringRef rounds) {
-    std::string stem = family.name();
-    if (isRooted(family.kind))
-      stem += "_root" + std::to_string(family.root);
-    stem += llvm::formatv("_c{0}_s{1}_{2}", collective.chunks(),
-                          schedule.steps.size(), rounds);
-    llvm::SmallString<128> path(directory.getValue());
-    llvm::sys::path::append(path, stem);
-    Result<Instance> instance = Instance::make(
-        topology, collective, schedule.steps.size(), schedule.rounds());
-    std::string certificate;
-    if (bound)
-      certificate = printCertificate(bound->certificate);
-    failed |= !writeFile((path + ".mlir").str(),
-                         scheduleText(*instance, schedule, certificate));
-    if (bound)
-      failed |= !writeFile((path + ".cert").str(), certificate);
-  }
-
-  const Topology &topology;
-  const CollectiveFamily &family;
-  bool hasHeader = false, failed = false;
-};
-} // namespace
-
 /// The seconds for the next of `rootsLeft` roots, of what --timeout leaves for
 /// all of them.
 static double fairShare(std::chrono::steady_clock::time_point begin,
@@ -405,7 +217,7 @@ private:
 /// The frontier of one root, printed. Returns the exit code.
 static int searchRoot(const Topology &topology, const CollectiveFamily &family,
                       FrontierOptions options, llvm::StringRef where) {
-  FrontierReport report(topology, family);
+  FrontierReport report(topology, family, {json, directory});
   if (pipelined && family.isPlain() && hasPipelinedSchedules(family.kind))
     DepthList(report, topology, family, options).print();
   Result<Frontier> frontier = Error{};
@@ -413,6 +225,10 @@ static int searchRoot(const Topology &topology, const CollectiveFamily &family,
     Progress progress(describe(topology, family));
     options.watch = [&](const FrontierActivity &activity) {
       progress.setDetail(describe(activity));
+    };
+    options.trees = [&](const TreePoint &point) {
+      auto paused = progress.pause();
+      report.point(point);
     };
     frontier = searchFrontier(topology, family, options,
                               [&](const FrontierPoint &point) {
@@ -449,6 +265,7 @@ static std::optional<FrontierOptions> frontierOptions() {
   options.maxChunksIsFirm = maxChunks.getNumOccurrences() > 0;
   if (k.getNumOccurrences())
     options.k = k;
+  options.maxSends = FrontierReport::maxSends;
   options.jobs = jobs;
   options.engine = engine;
   options.thorough = thorough;

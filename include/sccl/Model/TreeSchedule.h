@@ -15,6 +15,7 @@
 #ifndef SCCL_MODEL_TREESCHEDULE_H
 #define SCCL_MODEL_TREESCHEDULE_H
 
+#include "sccl/Model/Inversion.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Model/Symmetry.h"
 
@@ -66,6 +67,12 @@ struct TreeSchedule {
 /// `Schedule::maxSends` sends, or the group is too large.
 Result<Schedule> expand(const TreeSchedule &schedule,
                         const Collective &collective);
+
+/// The same for the collective of `kind` on `numRanks` ranks, from or to `root`
+/// if it is rooted: that of `schedule`, or its inverse. Fails as `expand` does.
+Result<Implementation> writeOut(const TreeSchedule &schedule,
+                                CollectiveKind kind, unsigned numRanks,
+                                unsigned root);
 
 } // namespace sccl
 

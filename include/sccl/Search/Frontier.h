@@ -16,9 +16,11 @@
 
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/CollectiveFamily.h"
+#include "sccl/Model/TreeSchedule.h"
 #include "sccl/Solver/Solver.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,7 @@ struct FrontierActivity {
 };
 
 struct FrontierPoint;
+struct TreePoint;
 
 struct FrontierOptions {
   /// Largest values accepted below, of k the former: each (C, S, R) is a
@@ -51,6 +54,8 @@ struct FrontierOptions {
   /// than 16 chunks in a round, by as much: few chunks would leave most of a
   /// round unused.
   bool maxChunksIsFirm = false;
+  /// Sends of a point that was packed of trees: some seconds to write out.
+  uint64_t maxSends = uint64_t(1) << 22;
   /// If given, the paper's procedure (section 3.5, algorithm 1): only schedules
   /// with R <= S + k, and Pareto-optimality among them.
   std::optional<unsigned> k;
@@ -76,12 +81,27 @@ struct FrontierOptions {
   /// Called with each point that is better than what was known, and that may be
   /// improved on still. From the calling thread.
   std::function<void(const FrontierPoint &)> improved;
+  /// Called with each of `Frontier::trees`, after the points of as many steps
+  /// and before those of more. From the calling thread.
+  std::function<void(const TreePoint &)> trees;
+};
+
+/// A schedule that is written out when it is first asked for. Copies share it.
+class LazySchedule {
+public:
+  LazySchedule(Schedule schedule);
+  explicit LazySchedule(std::function<Schedule()> write);
+  const Schedule &get() const;
+
+private:
+  struct State;
+  std::shared_ptr<State> state;
 };
 
 /// A schedule that no found one dominates.
 struct FrontierPoint {
   unsigned chunks, steps, rounds;
-  Schedule schedule;
+  LazySchedule schedule;
   std::string engine;
   double seconds; ///< of the synthesis
   /// The certified bound at this number of steps, if there is one.
@@ -92,10 +112,39 @@ struct FrontierPoint {
   Rational bandwidth() const { return Rational(rounds, chunks); }
 };
 
+/// What trees come to with as many chunks as their fractions need: more than
+/// were asked for, or more sends than schedules have.
+struct TreePoint {
+  uint64_t chunks, rounds;
+  unsigned steps;
+  /// On the topology with the bandwidths divided by what they have in common,
+  /// `pieces`, or for a reduce_scatter or reduce on its reverse.
+  TreeSchedule trees;
+  unsigned pieces;
+  uint64_t sends;
+  double seconds; ///< of the synthesis
+  /// See FrontierPoint.
+  std::optional<LowerBound> bound;
+  bool optimal = false;
+
+  Rational bandwidth() const {
+    return Rational(int64_t(rounds), int64_t(chunks));
+  }
+};
+
+/// The schedule of `point`, of a collective of `family`, chunk by chunk. Fails
+/// if it has more than `Schedule::maxSends` sends.
+Result<Implementation> writeOut(const TreePoint &point,
+                                const CollectiveFamily &family,
+                                unsigned numRanks);
+
 /// What is known about the frontier.
 struct Frontier {
   /// Ascending in steps, descending in R/C.
   std::vector<FrontierPoint> points;
+  /// Those cheaper than any point of as many steps, ascending in steps,
+  /// descending in R/C.
+  std::vector<TreePoint> trees;
   /// The certified bound for any number of steps, if there is one.
   std::optional<LowerBound> throughput;
   /// The certified bound at each number of steps, by steps, as far as the
@@ -104,7 +153,8 @@ struct Frontier {
   /// Numbers of steps, of those looked at, for which there may be cheaper
   /// schedules than were found; with k, of those that it allows.
   std::vector<unsigned> open;
-  /// True if no schedule with any S, R and C improves on the points.
+  /// True if no schedule with any S, R and C improves on the points and the
+  /// trees.
   bool complete = false;
   /// True if it is not complete, and time or an interrupt ended the search.
   bool stopped = false;

@@ -68,6 +68,17 @@ public:
   std::optional<Implementation> best(const Wanted &wanted,
                                      const SearchLimits &limits) const;
 
+  /// Trees on `packedOn()`; `writeOut` makes schedules of them.
+  struct Packed {
+    std::optional<TreeSchedule> whole; ///< that of `best`
+    /// What the linear program says, if that is cheaper: of any number of
+    /// chunks and sends.
+    std::optional<TreeSchedule> exact;
+  };
+  Packed pack(const Wanted &wanted, const SearchLimits &limits) const;
+  /// The topology, or for what is turned round, its reverse.
+  const Topology &packedOn() const;
+
   /// The schedule that the linear program over trees says, whatever its C: the
   /// cheapest one of up to `steps` steps if trees suffice and all that matter
   /// were found, which a bound shows. For reduce_scatter and reduce, that of

@@ -46,7 +46,6 @@ struct TreeSynthesis::State {
     result.rounds = pipelined ? Rounds::InAll : Rounds::PerStep;
     return result;
   }
-  std::optional<Implementation> finish(const TreeSchedule &trees) const;
   LinkWindow reversed(LinkWindow window, unsigned steps) const;
 
   const Topology &given;
@@ -71,25 +70,6 @@ LinkWindow TreeSynthesis::State::reversed(LinkWindow window,
     result.links[*topology.findLink(dst, src)] = window.links[link];
   }
   return result;
-}
-
-/// Written out, and turned round if that is what was asked for.
-std::optional<Implementation>
-TreeSynthesis::State::finish(const TreeSchedule &trees) const {
-  Result<Collective> collective = Collective::make(
-      trees.kind, topology.numRanks(), unsigned(trees.chunks), root);
-  if (!collective)
-    return std::nullopt;
-  Result<Schedule> schedule = expand(trees, *collective);
-  if (!schedule)
-    return std::nullopt;
-  Implementation result{*collective, std::move(*schedule)};
-  if (kind == trees.kind)
-    return result;
-  Result<Implementation> inverted = invert(result);
-  if (!inverted)
-    return std::nullopt;
-  return std::move(*inverted);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +114,7 @@ public:
       most = std::max<uint64_t>(most, wanted.maxExactChunks);
   }
 
-  std::optional<TreeSchedule> cheapest();
+  TreeSynthesis::Packed cheapest();
 
 private:
   void offer(std::optional<TreeSchedule> found);
@@ -154,6 +134,7 @@ private:
   const SearchLimits &limits; ///< of `deadline`
   const Deadline &deadline;
   Cheapest<TreeSchedule> best;
+  std::optional<TreeSchedule> exact;
   const uint64_t usual, unit;
   uint64_t most;
 };
@@ -216,9 +197,9 @@ void WholeSchedules::offerUpTo(uint64_t last) {
 void WholeSchedules::offerExact() {
   if (best.meets(value))
     return;
-  std::optional<TreeSchedule> exact = packing.exact(deadline);
+  exact = packing.exact(deadline);
   if (exact && exact->chunks <= wanted.maxExactChunks)
-    offer(std::move(exact));
+    offer(exact);
 }
 
 /// Where a unit is many chunks, from `most` down to `first`: all lose about as
@@ -241,18 +222,20 @@ void WholeSchedules::offerDownTo(uint64_t first) {
   }
 }
 
-std::optional<TreeSchedule> WholeSchedules::cheapest() {
+TreeSynthesis::Packed WholeSchedules::cheapest() {
   offerFew();
   bool isCoarse = unit > usual && most > few * unit;
   offerUpTo(isCoarse ? few * unit : most);
   offerExact();
   if (isCoarse)
     offerDownTo((few + 1) * unit);
-  return best.take();
+  if (best.meets(value))
+    exact.reset();
+  return {best.take(), std::move(exact)};
 }
 
-std::optional<Implementation>
-TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
+TreeSynthesis::Packed TreeSynthesis::pack(const Wanted &wanted,
+                                          const SearchLimits &limits) const {
   constexpr double tolerance = 1e-9;
   Deadline deadline(limits);
   std::optional<double> below;
@@ -267,12 +250,24 @@ TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
       deadline);
   std::optional<double> value = packing.generate(std::nullopt, mostOf(limits));
   if (!value || (below && *value >= *below * (1 - tolerance)))
-    return std::nullopt;
-  std::optional<TreeSchedule> found =
-      WholeSchedules(packing, *value, wanted, below, limits, deadline)
-          .cheapest();
-  return found ? state->finish(*found) : std::nullopt;
+    return {};
+  return WholeSchedules(packing, *value, wanted, below, limits, deadline)
+      .cheapest();
 }
+
+std::optional<Implementation>
+TreeSynthesis::best(const Wanted &wanted, const SearchLimits &limits) const {
+  std::optional<TreeSchedule> found = pack(wanted, limits).whole;
+  if (!found)
+    return std::nullopt;
+  Result<Implementation> result =
+      writeOut(*found, state->kind, state->topology.numRanks(), state->root);
+  if (!result)
+    return std::nullopt;
+  return std::move(*result);
+}
+
+const Topology &TreeSynthesis::packedOn() const { return state->topology; }
 
 std::optional<TreeSchedule>
 TreeSynthesis::exact(unsigned steps, const SearchLimits &limits) const {
