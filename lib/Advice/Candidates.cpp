@@ -8,6 +8,7 @@
 #include "Candidates.h"
 
 #include "Blockwise.h"
+#include "GrownTrees.h"
 
 #include "sccl/Solver/Pipelined.h"
 
@@ -84,40 +85,101 @@ class PipelinedCandidates {
 public:
   explicit PipelinedCandidates(const Fabric &fabric) : fabric(fabric) {}
   static constexpr double asGood = 1.01; ///< of loads, relative
-  void add(Implementation implementation, std::optional<LowerBound> bound);
-  void add(Result<PipelinedSchedule> found) {
-    if (found)
-      add(std::move(found->implementation), std::move(found->bound));
+  void add(Implementation implementation) {
+    addTo(candidates, std::move(implementation));
   }
+  /// What has grown. Others are added beside it, as they have more of a
+  /// pattern, which keeps links busier than their loads say.
+  void addGrown(Implementation implementation) {
+    addTo(grown, std::move(implementation));
+  }
+  /// For loads of any schedule.
+  void setBound(std::optional<LowerBound> found) { bound = std::move(found); }
+  /// True if no load is much less than that of some candidate of up to `steps`
+  /// steps.
+  bool meetBound(size_t steps) const;
   size_t leastSteps(size_t most) const;
-  std::vector<Candidate> take() { return std::move(candidates); }
+  /// Of those of about the least load.
+  size_t leastStepsOfLeastLoad(size_t most) const;
+  std::vector<Candidate> take();
 
 private:
+  void addTo(std::vector<Candidate> &list, Implementation implementation);
+  template <typename Visitor> void forEach(Visitor visit) const {
+    llvm::for_each(candidates, visit);
+    llvm::for_each(grown, visit);
+  }
+
   const Fabric &fabric;
-  std::vector<Candidate> candidates;
+  std::vector<Candidate> candidates, grown;
+  std::optional<LowerBound> bound;
 };
 } // namespace
 
-void PipelinedCandidates::add(Implementation implementation,
-                              std::optional<LowerBound> bound) {
+/// True if `one` takes no more of anything than `other`, or hardly more.
+static bool isAsGood(const Candidate &one, const Candidate &other) {
+  constexpr double asGood = PipelinedCandidates::asGood;
+  const auto &[collective, schedule] = one.implementation;
+  const auto &[others, steps] = other.implementation;
+  return schedule.steps.size() <= steps.steps.size() &&
+         collective.chunks() <= others.chunks() &&
+         one.load <= other.load * asGood &&
+         one.latency <= other.latency * asGood;
+}
+
+void PipelinedCandidates::addTo(std::vector<Candidate> &list,
+                                Implementation implementation) {
   Candidate candidate =
-      candidateOf(std::move(implementation), std::move(bound), fabric);
-  const auto &[collective, schedule] = candidate.implementation;
-  for (const Candidate &other : candidates) {
-    const auto &[known, steps] = other.implementation;
-    if (steps.steps.size() <= schedule.steps.size() &&
-        known.chunks() <= collective.chunks() &&
-        other.load <= candidate.load * asGood &&
-        other.latency <= candidate.latency * asGood)
+      candidateOf(std::move(implementation), std::nullopt, fabric);
+  for (const Candidate &other : list)
+    if (isAsGood(other, candidate))
       return;
-  }
-  candidates.push_back(std::move(candidate));
+  std::erase_if(
+      list, [&](const Candidate &other) { return isAsGood(candidate, other); });
+  list.push_back(std::move(candidate));
+}
+
+static size_t stepsOf(const Candidate &candidate) {
+  return candidate.implementation.schedule.steps.size();
+}
+
+bool PipelinedCandidates::meetBound(size_t steps) const {
+  bool isMet = false;
+  forEach([&](const Candidate &candidate) {
+    isMet |= bound && stepsOf(candidate) <= steps &&
+             candidate.load <= bound->value->toDouble() * asGood;
+  });
+  return isMet;
 }
 
 size_t PipelinedCandidates::leastSteps(size_t most) const {
-  for (const Candidate &candidate : candidates)
-    most = std::min(most, candidate.implementation.schedule.steps.size());
+  forEach([&](const Candidate &candidate) {
+    most = std::min(most, stepsOf(candidate));
+  });
   return most;
+}
+
+size_t PipelinedCandidates::leastStepsOfLeastLoad(size_t most) const {
+  double least = std::numeric_limits<double>::infinity();
+  forEach([&](const Candidate &candidate) {
+    least = std::min(least, candidate.load);
+  });
+  forEach([&](const Candidate &candidate) {
+    if (candidate.load <= least * asGood)
+      most = std::min(most, stepsOf(candidate));
+  });
+  return most;
+}
+
+std::vector<Candidate> PipelinedCandidates::take() {
+  for (Candidate &candidate : grown)
+    if (llvm::none_of(candidates, [&](const Candidate &other) {
+          return isAsGood(other, candidate);
+        }))
+      candidates.push_back(std::move(candidate));
+  for (Candidate &candidate : candidates)
+    candidate.bound = bound;
+  return std::move(candidates);
 }
 
 /// The limits of one question: what is left of the time, and some work; more
@@ -148,58 +210,64 @@ static void addSlowOnce(const Fabric &fabric, CollectiveKind kind,
       window.first = window.last = slow;
       if (std::optional<Implementation> some = depths.within(
               window, steps, maxChunks, limitsFor(kind, deadline, options)))
-        found.add(std::move(*some), std::nullopt);
+        found.add(std::move(*some));
     }
 }
 
-/// Those of few steps and few chunks, and that of the least load.
-static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
-                         const FrontierOptions &options,
-                         const Deadline &deadline, PipelinedCandidates &found) {
-  if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
-    return;
-  const Topology &topology = fabric.topology;
-  PipelinedDepths depths(topology, family.kind, family.root);
-  // All_reduces that do so are those that boxes suggest.
-  if (family.kind != CollectiveKind::AllReduce)
-    addSlowOnce(fabric, family.kind, options, deadline, depths, found);
-  // That of any depth takes long on many ranks, where few steps often do.
-  std::optional<Result<PipelinedSchedule>> limit;
-  auto isLeast = [&](const PipelinedSchedule &schedule) {
-    if (schedule.optimal && schedule.holdsForAnyDepth())
-      return true;
-    if (!limit)
-      limit = synthesizePipelined(topology, family.kind, family.root,
-                                  limitsFor(family.kind, deadline, options));
-    return *limit && loadOf(schedule.implementation, topology) <=
-                         loadOf((*limit)->implementation, topology) *
-                             PipelinedCandidates::asGood;
-  };
+/// Those of few steps and few chunks, down to `least`.
+static void addDepths(const Fabric &fabric, const CollectiveFamily &family,
+                      const FrontierOptions &options, const Deadline &deadline,
+                      double least, PipelinedDepths &depths,
+                      PipelinedCandidates &found) {
   for (unsigned maxChunks : {1u, 4u, 16u}) {
     // More steps are of no use where they have not been for two.
     constexpr unsigned patience = 2;
-    double least = std::numeric_limits<double>::infinity();
+    double leastSoFar = std::numeric_limits<double>::infinity();
     unsigned idle = 0;
     for (unsigned steps = 1; steps <= options.maxSteps && idle < patience;
          ++steps) {
       if (deadline.isOver())
         return;
-      Result<PipelinedSchedule> deep =
-          depths.at(steps, limitsFor(family.kind, deadline, options), maxChunks)
-              .schedule;
+      std::optional<Implementation> deep = depths.packed(
+          steps, maxChunks, limitsFor(family.kind, deadline, options));
       if (!deep)
         continue;
+      double load = loadOf(*deep, fabric.topology);
+      idle += load * PipelinedCandidates::asGood >= leastSoFar;
       // More steps for a load that is as small would only take longer.
-      if (isLeast(*deep))
+      if (load <= least * PipelinedCandidates::asGood)
         idle = patience;
-      double load = loadOf(deep->implementation, topology);
-      idle += load * PipelinedCandidates::asGood >= least;
-      least = std::min(least, load);
-      found.add(std::move(deep));
+      leastSoFar = std::min(leastSoFar, load);
+      found.add(std::move(*deep));
     }
   }
+}
+
+/// Those of few steps and few chunks, and that of the least load, unless what
+/// is there is as good.
+static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
+                         const FrontierOptions &options,
+                         const Deadline &deadline, PipelinedCandidates &found) {
+  constexpr uint64_t boundWork = 1'000'000;
+  if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
+    return;
+  const Topology &topology = fabric.topology;
+  PipelinedDepths depths(topology, family.kind, family.root);
+  SearchLimits limits{deadline.remainingLimit(), boundWork,
+                      options.solver.interrupt};
+  found.setBound(depths.boundForAnyDepth(limits));
+  if (found.meetBound(options.maxSteps))
+    return;
+  // All_reduces that do so are those that boxes suggest.
+  if (family.kind != CollectiveKind::AllReduce)
+    addSlowOnce(fabric, family.kind, options, deadline, depths, found);
+  Result<PipelinedSchedule> limit = synthesizePipelined(
+      topology, family.kind, family.root,
+      {deadline.remainingLimit(), boundWork, options.solver.interrupt});
+  double least = limit ? loadOf(limit->implementation, topology) : 0;
+  addDepths(fabric, family, options, deadline, least, depths, found);
   if (limit)
-    found.add(std::move(*limit));
+    found.add(std::move(limit->implementation));
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,13 +275,17 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
 //===----------------------------------------------------------------------===//
 
 /// The steps that the frontier is searched for. On many ranks that takes long,
-/// and a pipelined candidate in one piece is as good as one step by step.
+/// and a pipelined candidate in one piece is as good as one step by step; for
+/// an all_reduce of more steps than one of the least load, too.
 static unsigned stepsToSearch(const Topology &topology,
+                              const CollectiveFamily &family,
                               const FrontierOptions &options,
                               const PipelinedCandidates &pipelined) {
   constexpr unsigned fewRanks = 16;
-  return topology.numRanks() > fewRanks
-             ? unsigned(pipelined.leastSteps(options.maxSteps))
+  if (topology.numRanks() > fewRanks)
+    return unsigned(pipelined.leastSteps(options.maxSteps));
+  return family.kind == CollectiveKind::AllReduce
+             ? unsigned(pipelined.leastStepsOfLeastLoad(options.maxSteps))
              : options.maxSteps;
 }
 
@@ -238,7 +310,7 @@ static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
       continue;
     Implementation whole{std::move(*collective), point.schedule.get()};
     if (whole.schedule.steps.size() > 1)
-      pipelined.add(overlapped(whole, topology), std::nullopt);
+      pipelined.add(overlapped(whole, topology));
     candidates.push_back(candidateOf(std::move(whole), point.bound, fabric));
   }
 }
@@ -250,7 +322,7 @@ static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
   if (!family.isPlain() || family.kind != CollectiveKind::AllReduce)
     return;
   for (Implementation &whole : blockwiseAllReduces(fabric)) {
-    pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
+    pipelined.add(overlapped(whole, fabric.topology));
     candidates.push_back(candidateOf(std::move(whole), std::nullopt, fabric));
   }
 }
@@ -313,11 +385,13 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
   if (!isDone)
     return Error{isDone.error()};
   if (!*isDone) {
+    for (Implementation &whole : grownSchedules(fabric, family, deadline))
+      pipelined.addGrown(overlapped(std::move(whole), topology));
     Deadline part(
         {deadline.remainingLimit() * ofPipelined, 0, options.solver.interrupt});
     addPipelined(fabric, family, options, part, pipelined);
     FrontierOptions few = within(ofFrontier);
-    few.maxSteps = stepsToSearch(topology, options, pipelined);
+    few.maxSteps = stepsToSearch(topology, family, options, pipelined);
     Result<Frontier> frontier = searchFrontier(topology, family, few);
     if (!frontier)
       return Error{frontier.error()};
@@ -333,6 +407,6 @@ std::vector<Candidate> advice::candidatesOf(const Implementation &whole,
                                             const Fabric &fabric) {
   PipelinedCandidates pipelined(fabric);
   if (whole.schedule.steps.size() > 1)
-    pipelined.add(overlapped(whole, fabric.topology), std::nullopt);
+    pipelined.add(overlapped(whole, fabric.topology));
   return together({candidateOf(whole, std::nullopt, fabric)}, pipelined.take());
 }

@@ -463,6 +463,8 @@ int driver::planMain() {
     if (!advice)
       return fail(advice.error());
     if (advice->candidates.empty()) {
+      if (!isMain)
+        continue;
       fail("no schedule was found: " + advice->stopped);
       return NotKnown;
     }

@@ -84,6 +84,14 @@ public:
   DepthAnswer at(unsigned steps, const SearchLimits &limits = {},
                  unsigned maxChunks = 4096);
 
+  /// The bound on the load of schedules of any depth, if one is found in time.
+  std::optional<LowerBound> boundForAnyDepth(const SearchLimits &limits = {});
+
+  /// The schedule of `at` without a bound of its own, which often takes longer
+  /// to find; nothing if no packing of trees is found.
+  std::optional<Implementation> packed(unsigned steps, unsigned maxChunks,
+                                       const SearchLimits &limits = {});
+
   /// A schedule of up to `steps` steps that keeps to `window`, or nothing.
   /// Loads of such schedules have no bounds of their own.
   std::optional<Implementation> within(const LinkWindow &window, unsigned steps,

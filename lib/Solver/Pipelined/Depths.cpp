@@ -79,6 +79,8 @@ struct PipelinedDepths::State {
     bounds = std::make_unique<LowerBounds>(topology, *smallest);
   }
 
+  std::optional<PipelinedSchedule> cheapest(unsigned steps, unsigned maxChunks,
+                                            const SearchLimits &limits);
   DepthAnswer answer(unsigned steps, unsigned maxChunks,
                      const SearchLimits &limits);
   void offer(std::optional<PipelinedSchedule> &best,
@@ -247,40 +249,56 @@ void PipelinedDepths::State::offer(std::optional<PipelinedSchedule> &best,
   best = PipelinedSchedule{std::move(*found), std::nullopt, false};
 }
 
+/// `limits` less the time since `deadline` began.
+static SearchLimits restOf(const SearchLimits &limits,
+                           const Deadline &deadline) {
+  SearchLimits rest = limits;
+  rest.timeoutSeconds = deadline.remainingLimit();
+  return rest;
+}
+
+static bool meets(const std::optional<PipelinedSchedule> &schedule,
+                  const std::optional<LowerBound> &bound) {
+  return schedule && bound && bound->value == schedule->cost().load;
+}
+
+/// Of compositions, and where these do not meet a bound of trees.
+std::optional<PipelinedSchedule>
+PipelinedDepths::State::cheapest(unsigned steps, unsigned maxChunks,
+                                 const SearchLimits &limits) {
+  Deadline deadline(limits);
+  std::optional<PipelinedSchedule> best;
+  if (compositions)
+    offer(best, compositions->at(steps, maxChunks, limits));
+  if (!best || !meets(best, boundForAnyDepth(best->cost().load,
+                                             restOf(limits, deadline))))
+    offer(best, packTrees(*trees, steps, maxChunks, restOf(limits, deadline)));
+  return best;
+}
+
 /// From what is there at once to what takes longest, until a bound is met.
 DepthAnswer PipelinedDepths::State::answer(unsigned steps, unsigned maxChunks,
                                            const SearchLimits &limits) {
   Deadline deadline(limits);
-  auto left = [&] {
-    SearchLimits rest = limits;
-    rest.timeoutSeconds = deadline.remainingLimit();
-    return rest;
-  };
-  std::optional<PipelinedSchedule> best;
-  if (compositions)
-    offer(best, compositions->at(steps, maxChunks, left()));
-  auto meets = [&](const std::optional<LowerBound> &bound) {
-    return best && bound && bound->value == best->cost().load;
-  };
-  if (!best || !meets(boundForAnyDepth(best->cost().load, left())))
-    offer(best, packTrees(*trees, steps, maxChunks, left()));
+  std::optional<PipelinedSchedule> best = cheapest(steps, maxChunks, limits);
   std::optional<Rational> load;
   if (best)
     load = best->cost().load;
-  std::optional<LowerBound> bound = boundAt(steps, load, left());
+  std::optional<LowerBound> bound =
+      boundAt(steps, load, restOf(limits, deadline));
   if (bound && !bound->value)
     return {Error{"there is no schedule of " + std::to_string(steps) +
                   (steps == 1 ? " step" : " steps")},
             std::move(bound)};
-  if (!meets(bound) && !deadline.isOver()) {
-    const Result<PipelinedSchedule> &other = anyDepth(left());
+  if (!meets(best, bound) && !deadline.isOver()) {
+    const Result<PipelinedSchedule> &other = anyDepth(restOf(limits, deadline));
     if (other && other->cost().steps <= steps)
       offer(best, other->implementation);
   }
   if (!best)
     return {Error{deadline.isOver() ? deadline.reason()
                                     : "no packing of trees was found"}};
-  best->optimal = meets(bound);
+  best->optimal = meets(best, bound);
   best->bound = std::move(bound);
   return {std::move(*best)};
 }
@@ -294,6 +312,23 @@ DepthAnswer PipelinedDepths::at(unsigned steps, const SearchLimits &limits,
                   std::to_string(Instance::maxRounds) + ", got " +
                   std::to_string(steps)}};
   return state->answer(steps, maxChunks, limits);
+}
+
+std::optional<LowerBound>
+PipelinedDepths::boundForAnyDepth(const SearchLimits &limits) {
+  if (state->error)
+    return std::nullopt;
+  return state->boundForAnyDepth(std::nullopt, limits);
+}
+
+std::optional<Implementation>
+PipelinedDepths::packed(unsigned steps, unsigned maxChunks,
+                        const SearchLimits &limits) {
+  if (state->error)
+    return std::nullopt;
+  std::optional<PipelinedSchedule> found =
+      state->cheapest(steps, maxChunks, limits);
+  return found ? std::optional(std::move(found->implementation)) : std::nullopt;
 }
 
 std::optional<Implementation>
