@@ -295,6 +295,9 @@ bool CellModel::writePaths(size_t i, const std::vector<int64_t> &duals,
   auto [fixing, isNew] = symmetry.keeping.try_emplace(tree.source);
   if (isNew)
     fixing->second = automorphismGenerators(topology, tree.source);
+  // Each target is of one cell.
+  using List = std::vector<std::pair<Link, StepValues>>;
+  std::vector<List> toTarget(topology.numRanks());
   for (const CellPaths &toCell : paths[i]) {
     int64_t parts = tree.sources * toCell.targets;
     auto lists =
@@ -303,13 +306,15 @@ bool CellModel::writePaths(size_t i, const std::vector<int64_t> &duals,
       return false;
     for (unsigned target = 0; target < lists->size(); ++target)
       for (auto &[link, values] : (*lists)[target])
-        proof.paths.push_back({target, linkOf(link, backward),
-                               inOrder(std::move(values), backward)});
+        toTarget[target].emplace_back(linkOf(link, backward),
+                                      inOrder(std::move(values), backward));
   }
-  std::ranges::sort(proof.paths, [](const PathPrices &a, const PathPrices &b) {
-    return std::tuple(a.target, a.link.src, a.link.dst) <
-           std::tuple(b.target, b.link.src, b.link.dst);
-  });
+  for (unsigned target = 0; target < toTarget.size(); ++target) {
+    std::ranges::sort(toTarget[target], precedes,
+                      [](const auto &entry) { return entry.first; });
+    for (auto &[link, values] : toTarget[target])
+      proof.paths.push_back({target, link, std::move(values)});
+  }
   return true;
 }
 

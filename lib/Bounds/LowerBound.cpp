@@ -20,6 +20,7 @@
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace sccl;
 using namespace sccl::bounds;
@@ -57,19 +58,27 @@ static std::vector<TreeRules> programsFor(const Problem &problem) {
   return {TreeRules::ArrivalsOnly, TreeRules::WithPaths};
 }
 
+/// With more ranks, bounds on sums are those of what spreads one rank's part:
+/// programs of all trees take tens of seconds.
+static constexpr unsigned maxSummedRanks = 64;
+
 struct LowerBounds::State {
   const Topology &topology;
   const Collective &collective;
   std::optional<RankSymmetry> symmetry;
   std::optional<uint64_t> parts; ///< that programs tell apart, or a few less
+  bool needsPaths = false;       ///< as fewer steps did
 
   uint64_t countParts();
   std::optional<LowerBound> byCells(const CellQuestion &question,
                                     const Deadline &deadline);
+  std::optional<LowerBound> byCells(const LowerBoundOptions &options,
+                                    unsigned steps, const Deadline &deadline,
+                                    std::optional<LowerBound> &best);
 };
 
 LowerBounds::LowerBounds(const Topology &topology, const Collective &collective)
-    : state(new State{topology, collective, std::nullopt, std::nullopt}) {}
+    : state(new State{topology, collective, {}, {}}) {}
 
 LowerBounds::~LowerBounds() = default;
 
@@ -101,6 +110,27 @@ LowerBounds::State::byCells(const CellQuestion &question,
   return std::move(*bound);
 }
 
+/// The bound with paths, if that without is below the target; the latter is
+/// left in `best`. What fewer steps needed paths for, more steps do.
+std::optional<LowerBound>
+LowerBounds::State::byCells(const LowerBoundOptions &options, unsigned steps,
+                            const Deadline &deadline,
+                            std::optional<LowerBound> &best) {
+  CellQuestion question{steps, options.pipelined, /*withPaths=*/true,
+                        options.maxColumns};
+  bool isFirst = needsPaths && options.target;
+  if (isFirst)
+    if (auto found = byCells(question, deadline))
+      return found;
+  question.withPaths = false;
+  best = byCells(question, deadline);
+  if (isFirst || !best || !options.target || *best->value >= *options.target)
+    return std::nullopt;
+  needsPaths = true;
+  question.withPaths = true;
+  return byCells(question, deadline);
+}
+
 Result<LowerBound> sccl::lowerBound(const Topology &topology,
                                     const Collective &collective,
                                     unsigned steps,
@@ -114,6 +144,56 @@ static bool isEnough(const LowerBound &best, const Problem &problem,
   // With one commodity the stronger program came first.
   return hasOneCommodity(problem) || !options.target ||
          *best.value >= *options.target;
+}
+
+/// Rank 0, and if it is another, the one that can send the least.
+static std::vector<unsigned> rootsToTry(const Topology &topology) {
+  std::vector<uint64_t> capacities(topology.numRanks());
+  for (unsigned link = 0; link < topology.links().size(); ++link)
+    capacities[topology.links()[link].src] += topology.capacity(link);
+  auto least = std::ranges::min_element(capacities) - capacities.begin();
+  if (capacities[size_t(least)] == capacities[0])
+    return {0};
+  return {0, unsigned(least)};
+}
+
+/// What spreads the part of one rank, in a sum of so many ranks that all of
+/// them together are too much: where the others' parts are zero, an all_reduce
+/// is a broadcast.
+static std::optional<LowerBound> bySpreading(const Topology &topology,
+                                             const Collective &collective,
+                                             unsigned steps,
+                                             LowerBoundOptions options,
+                                             const Deadline &deadline) {
+  std::optional<LowerBound> best;
+  if (collective.kind() != CollectiveKind::AllReduce)
+    return best;
+  std::vector<unsigned> all(topology.numRanks());
+  std::iota(all.begin(), all.end(), 0u);
+  for (unsigned root : rootsToTry(topology)) {
+    options.timeoutSeconds = deadline.remainingLimit();
+    Result<Collective> broadcast = Collective::make(
+        CollectiveKind::Broadcast, topology.numRanks(), 1, root);
+    if (!broadcast || deadline.isOver())
+      break;
+    Result<LowerBound> spreading =
+        lowerBound(topology, *broadcast, steps, options);
+    auto *proof = spreading
+                      ? std::get_if<PriceProof>(&spreading->certificate.proof)
+                      : nullptr;
+    if (!proof || proof->commodities.size() != 1)
+      continue;
+    proof->symmetries.clear();
+    CommodityProof &commodity = proof->commodities.front();
+    commodity.pre = commodity.post = all;
+    Certificate claim = makeClaim(topology, collective, steps);
+    claim.pipelined = options.pipelined;
+    claim.proof = std::move(*proof);
+    Result<LowerBound> bound = finish(std::move(claim), topology, collective);
+    if (bound && (!best || *best->value < *bound->value))
+      best = std::move(*bound);
+  }
+  return best;
 }
 
 Result<LowerBound> LowerBounds::at(unsigned steps,
@@ -134,21 +214,21 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   auto isWanted = [&](const std::optional<LowerBound> &bound) {
     return bound && options.target && *bound->value < *options.target;
   };
-  CellQuestion question{steps, options.pipelined, /*withPaths=*/false,
-                        options.maxColumns};
-  std::optional<LowerBound> best = state->byCells(question, deadline);
-  if (isWanted(best)) {
-    question.withPaths = true;
-    if (auto withPaths = state->byCells(question, deadline))
-      return std::move(*withPaths);
-  }
+  std::optional<LowerBound> best;
+  if (auto found = state->byCells(options, steps, deadline, best))
+    return std::move(*found);
   // The paths of all trees would be too many parts to tell apart.
   bool isLast =
       topology.links().size() * uint64_t(topology.numRanks()) > maxParts;
   if (best && (isLast || !isWanted(best)))
     return std::move(*best);
   // To list them all would take longer than to say so.
-  if (!best && state->countParts() > maxParts)
+  bool isTooLarge = !best && state->countParts() > maxParts;
+  if (isTooLarge || (!best && topology.numRanks() > maxSummedRanks))
+    best = bySpreading(topology, collective, steps, options, deadline);
+  if (best && collective.kind() == CollectiveKind::AllReduce)
+    return std::move(*best);
+  if (isTooLarge)
     return Error{"the linear program would have more than " +
                  std::to_string(maxParts) + " parts"};
   Problem problem = makeProblem(topology, collective, steps, deadline);

@@ -7,6 +7,8 @@
 
 #include "Compositions.h"
 
+#include "Exchanges.h"
+
 #include "Solver/Quotient.h"
 
 #include "sccl/Check/ScheduleChecker.h"
@@ -88,34 +90,9 @@ Compositions::join(const FrontierPoint &first,
                        std::nullopt};
 }
 
-/// All ranks send their inputs to all others, where links join them all.
-std::optional<FrontierPoint> Compositions::exchange() const {
-  unsigned ranks = problem.topology.numRanks();
-  if (!problem.family.isPlain() ||
-      problem.family.kind != CollectiveKind::AllReduce ||
-      problem.topology.links().size() != size_t(ranks) * (ranks - 1))
-    return std::nullopt;
-  Result<Collective> collective =
-      Collective::make(CollectiveKind::AllReduce, ranks, 1);
-  if (!collective)
-    return std::nullopt;
-  Schedule schedule;
-  Step &step = schedule.steps.emplace_back();
-  for (const Link &link : problem.topology.links())
-    step.sends.push_back(
-        {0, link.src, link.dst, SendAction::Reduce, SendPayload::Input});
-  fitRounds(schedule, problem.topology);
-  schedule.normalize();
-  if (checkSchedule(problem.topology, *collective, schedule))
-    return std::nullopt;
-  unsigned rounds = schedule.rounds();
-  return FrontierPoint{1,         1, rounds,      std::move(schedule),
-                       "compose", 0, std::nullopt};
-}
-
 std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {
   if (steps == 1)
-    return exchange();
+    return exchangeOnce(problem);
   if (!hasParts)
     findParts(work);
   using Pair = std::pair<const FrontierPoint *, const FrontierPoint *>;
@@ -129,8 +106,13 @@ std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {
            pair.second->bandwidth().toDouble();
   };
   std::ranges::stable_sort(pairs, {}, cost);
+  std::optional<FrontierPoint> exchanged;
+  if (steps == 2)
+    exchanged = exchangeTwice(problem);
   for (auto [first, second] : pairs)
     if (std::optional<FrontierPoint> point = join(*first, *second))
-      return point;
-  return std::nullopt;
+      return exchanged && exchanged->bandwidth() < point->bandwidth()
+                 ? exchanged
+                 : point;
+  return exchanged;
 }

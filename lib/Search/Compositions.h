@@ -30,7 +30,6 @@ private:
   CollectiveFamily gatherFamily() const;
   bool isComposed() const;
   void findParts(uint64_t work);
-  std::optional<FrontierPoint> exchange() const;
   std::optional<FrontierPoint> join(const FrontierPoint &onReversed,
                                     const FrontierPoint &allGather) const;
 

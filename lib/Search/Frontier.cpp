@@ -66,6 +66,8 @@ private:
   double gapAt(unsigned steps) const;
   /// More ranks than engines take that look at one C and R.
   bool isVast() const { return problem.topology.numRanks() > 16; }
+  /// More than where engines of one C and R find anything from one root.
+  bool isHuge() const { return problem.topology.numRanks() > 128; }
   static constexpr double smallGap = 1.25, largeGap = 2;
   bool isWorthImproving(unsigned steps) const;
   bool isCloseEnough(unsigned steps) const;
@@ -147,7 +149,7 @@ bool FrontierSearch::isCloseEnough(unsigned steps) const {
     return false;
   // From one root, and for sums, nobody else comes as close there.
   if (isVast() && (isReduction || problem.isOneToAll()) && problem.wantsTrees())
-    return gapAt(steps) <= largeGap;
+    return gapAt(steps) <= largeGap || (isHuge() && knownAt(steps));
   return gapAt(steps) <= (isVast() || problem.isOneToAll() ? 1.05 : 1.01);
 }
 
@@ -185,11 +187,15 @@ void FrontierSearch::reportAt(unsigned steps) {
     if (progress)
       progress(*point);
   }
-  if (TreePoint *point = points.treesOf(steps)) {
-    finish(*point);
-    if (options.trees)
-      options.trees(*point);
-  }
+  TreePoint *trees = points.treesOf(steps);
+  if (!trees)
+    return;
+  finish(*trees);
+  // A little cheaper, of trillions of chunks: that serves nobody.
+  if (!trees->optimal && trees->sends > Schedule::maxSends)
+    points.dropTrees(steps);
+  else if (options.trees)
+    options.trees(*trees);
 }
 
 //===----------------------------------------------------------------------===//

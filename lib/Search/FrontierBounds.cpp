@@ -29,15 +29,15 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
     options.target = forAny->value;
   Result<LowerBound> bound = lower.at(steps, options);
   if (bound) {
-    bounds[steps] = *bound;
+    bounds[steps] = std::move(*bound);
     // Where all chunks go the same way, the strongest program came first.
     CollectiveKind kind = problem.family.kind;
     isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
   }
   if (!forAny || isImpossible(steps) ||
-      (bound && *bound->value > *forAny->value))
+      (bound && *bounds[steps]->value > *forAny->value))
     return false;
-  if (!bound || *bound->value < *forAny->value)
+  if (!bound || *bounds[steps]->value < *forAny->value)
     bounds[steps] = forAny;
   return bool(bound);
 }
@@ -46,7 +46,7 @@ void FrontierBounds::findThroughput(uint64_t work) {
   if (!forAny && !problem.deadline.isOver())
     if (Result<LowerBound> any =
             throughputBound(problem.topology, problem.smallest, limits(work)))
-      forAny = *any;
+      forAny = std::move(*any);
 }
 
 void FrontierBounds::find(uint64_t work) {
@@ -72,7 +72,7 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
   Result<LowerBound> bound = lower.at(steps, options);
   if (bound && bound->value &&
       (!bounds[steps] || *bounds[steps]->value < *bound->value))
-    bounds[steps] = *bound;
+    bounds[steps] = std::move(*bound);
 }
 
 bool FrontierBounds::excludesBelow(unsigned steps, const Rational &cost) const {

@@ -31,6 +31,7 @@ public:
   /// points are as cheap.
   FrontierPoint *pointOf(unsigned steps);
   TreePoint *treesOf(unsigned steps);
+  void dropTrees(unsigned steps) { inTrees.erase(steps); }
   std::map<unsigned, FrontierPoint> &all() { return found; }
   bool hasTrees() const;
   /// Leaves nothing here.

@@ -7,6 +7,8 @@
 
 #include "sccl/Search/Frontier.h"
 
+#include "sccl/Bounds/LowerBound.h"
+#include "sccl/Check/Certificate.h"
 #include "sccl/Check/ScheduleChecker.h"
 
 #include <gtest/gtest.h>
@@ -160,6 +162,39 @@ TEST(Exchange, TreesOfAnyNumberOfChunksMeetTheBound) {
     options.maxChunksIsFirm = true;
     EXPECT_TRUE(searchFrontier(topology, {kind}, options)->trees.empty());
   }
+}
+
+TEST(Exchange, SumsInTwoStepsOfAGrid) {
+  // Boxes first, or rails first: each half of the chunks.
+  Topology topology = boxesOnRails(20, 9);
+  FrontierOptions options;
+  options.maxSteps = 2;
+  auto frontier =
+      searchFrontier(topology, {CollectiveKind::AllReduce}, options);
+  ASSERT_TRUE(frontier) << frontier.error();
+  ASSERT_EQ(frontier->points.size(), 1u);
+  const FrontierPoint &point = frontier->points[0];
+  EXPECT_EQ(point.bandwidth(), Rational(19));
+  EXPECT_TRUE(point.optimal);
+  auto violation = checkSchedule(
+      topology, *Collective::make(CollectiveKind::AllReduce, 160, point.chunks),
+      point.schedule.get());
+  EXPECT_FALSE(violation) << violation->message;
+}
+
+TEST(Exchange, BoundsOnSumsOfManyRanksAreThoseOfBroadcasts) {
+  Topology topology = boxesOnRails(12, 9);
+  auto boundOf = [&](CollectiveKind kind) {
+    LowerBoundOptions options;
+    options.maxWork = 10'000'000;
+    Collective collective = *Collective::make(kind, 96, 1);
+    Result<LowerBound> bound = lowerBound(topology, collective, 3, options);
+    EXPECT_TRUE(bound) << bound.error();
+    EXPECT_FALSE(checkCertificate(bound->certificate, topology, collective));
+    return bound->value;
+  };
+  EXPECT_EQ(boundOf(CollectiveKind::AllReduce), Rational(11, 10));
+  EXPECT_EQ(boundOf(CollectiveKind::Broadcast), Rational(11, 10));
 }
 
 TEST(Exchange, AllReduceInOneStepOnManyRanks) {

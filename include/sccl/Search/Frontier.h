@@ -142,8 +142,8 @@ Result<Implementation> writeOut(const TreePoint &point,
 struct Frontier {
   /// Ascending in steps, descending in R/C.
   std::vector<FrontierPoint> points;
-  /// Those cheaper than any point of as many steps, ascending in steps,
-  /// descending in R/C.
+  /// Those cheaper than any point of as many steps, if they are optimal or can
+  /// be written out; ascending in steps, descending in R/C.
   std::vector<TreePoint> trees;
   /// The certified bound for any number of steps, if there is one.
   std::optional<LowerBound> throughput;
