@@ -7,6 +7,8 @@
 
 #include "sccl/Analysis/Program.h"
 
+#include "mlir/IR/Threading.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -23,6 +25,12 @@ std::optional<Transfer> coll::getTransfer(Operation *op) {
                   transfer.getStep(),  transfer.getReads(),
                   transfer.getWrite(), transfer.completes(),
                   transfer.getTimes(), transfer.getChunkStride()};
+}
+
+void coll::forEachRankApart(ProgramOp program,
+                            function_ref<void(RankOp)> visit) {
+  SmallVector<RankOp> ranks(program.getBody().getOps<RankOp>());
+  parallelForEach(program.getContext(), ranks, visit);
 }
 
 bool coll::isSynchronized(ProgramOp program) {

@@ -38,8 +38,6 @@ void sccl::addPieces(OpPassManager &manager, unsigned pieces,
 void sccl::addUncheckedLowering(OpPassManager &manager,
                                 const LoweringOptions &options) {
   bool steps = runsBySteps(options);
-  addPieces(manager, options.pieces, options.pieceDistance);
-  manager.addPass(coll::createCheckSchedule());
   manager.addPass(
       coll::createChooseTransport({.transport = transportFor(options),
                                    .links = options.links,
@@ -65,6 +63,8 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
+  addPieces(manager, options.pieces, options.pieceDistance);
+  manager.addPass(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
   manager.addPass(coll::createCheckProgram({.identical = options.identical}));
 }

@@ -7,6 +7,7 @@
 
 #include "sccl/Plan/PlanBuilder.h"
 
+#include "CheckedLowering.h"
 #include "KernelCompiler.h"
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
@@ -25,7 +26,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -140,7 +140,8 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
     return failure();
   if (llvm::all_of(request.targets, isMessageTarget))
     return success();
-  return addProgram(module, options, "given", collective);
+  ScheduleCheck check(module);
+  return addProgram(module, check, options, "given", collective);
 }
 
 /// Fails if an earlier schedule has the same sends in each step.
@@ -200,6 +201,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   if (llvm::any_of(request.targets, isMessageTarget) &&
       failed(addMessages(*module, collective)))
     return failure();
+  ScheduleCheck check(*module);
   VariantChoice choice =
       request.variantsFor(facts.ranges, result.manifest.combining);
   if (!choice.leftOut.empty())
@@ -221,75 +223,23 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
       for (CodeShapeChoice shape : request.shapes) {
         options.blocksPerLink = blocks;
         options.codeShape = shape;
-        if (failed(addProgram(*module, options, name, collective)))
+        if (failed(addProgram(*module, check, options, name, collective)))
           return failure();
       }
   }
   return success();
 }
 
-namespace {
-/// What the check of a program finds.
-struct Verdict {
-  bool isRight = false, inPlace = false;
-};
-} // namespace
-
-static Verdict judge(coll::ProgramOp program, const Collective &collective,
-                     bool identical) {
-  if (!coll::isRight(program, collective, identical))
-    return {};
-  return {true, coll::allowsInPlace(program, collective)};
-}
-
-/// Emits what is wrong with the program in `module`.
-static LogicalResult reportFaults(ModuleOp module, bool identical) {
-  if (failed(runPasses(module, [&](OpPassManager &manager) {
-        manager.addPass(coll::createCheckProgram({.identical = identical}));
-      })))
-    return failure();
-  return module.emitError("two checks of one program differ");
-}
-
-/// Makes the kernels of `program` and checks it meanwhile: each takes a quarter
-/// of the time of a plan for a thousand ranks. What somebody else has written
-/// is checked first.
-static FailureOr<std::pair<Kernels *, Verdict>>
-makeChecked(LoweredProgram &program, const Collective &collective,
-            bool identical, bool isGiven) {
-  coll::ProgramOp op = *program.module().getOps<coll::ProgramOp>().begin();
-  // Falls back to this thread if no other one can be had.
-  std::future<Verdict> future =
-      std::async(std::launch::async | std::launch::deferred,
-                 [&] { return judge(op, collective, identical); });
-  Verdict verdict;
-  if (isGiven)
-    verdict = future.get();
-  FailureOr<Kernels *> kernels = failure();
-  if (!isGiven || verdict.isRight)
-    kernels = program.anyKernels();
-  if (!isGiven)
-    verdict = future.get();
-  if (!verdict.isRight)
-    return reportFaults(program.module(), identical);
-  if (failed(kernels))
-    return failure();
-  return std::pair(*kernels, verdict);
-}
-
-LogicalResult PlanBuilder::addProgram(ModuleOp module,
+LogicalResult PlanBuilder::addProgram(ModuleOp module, ScheduleCheck &check,
                                       const LoweringOptions &options,
                                       StringRef variant,
                                       const Collective &collective) {
-  OwningOpRef<ModuleOp> lowered = module.clone();
-  if (failed(runPasses(*lowered,
-                       [&](OpPassManager &manager) {
-                         addUncheckedLowering(manager, options);
-                       })) ||
-      failed(verify(*lowered)))
+  FailureOr<OwningOpRef<ModuleOp>> lowered =
+      lowerChecked(module, options, check);
+  if (failed(lowered))
     return failure();
   bool isGiven = !module.getOps<coll::ProgramOp>().empty();
-  LoweredProgram kernels(std::move(lowered), options);
+  LoweredProgram kernels(std::move(*lowered), options);
   auto made = makeChecked(kernels, collective, options.identical, isGiven);
   if (failed(made))
     return failure();

@@ -23,6 +23,34 @@ namespace sccl::coll {
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
+/// What is wrong with the certificate that `op` carries, if anything (A2).
+static std::optional<std::string> findCertificateFault(ScheduleOp op,
+                                                       const Problem &problem) {
+  std::optional<StringRef> text = op.getCertificate();
+  if (!text)
+    return std::nullopt;
+  Result<Certificate> certificate = parseCertificate(*text);
+  if (!certificate)
+    return "has a certificate that cannot be read: " + certificate.error() +
+           " (A2)";
+  if (std::optional<std::string> reason =
+          checkCertificate(*certificate, problem.topology, problem.collective))
+    return "has a certificate that does not hold: " + *reason + " (A2)";
+  return std::nullopt;
+}
+
+static std::optional<Violation> findViolation(ScheduleOp op,
+                                              const Problem &problem) {
+  return checkSchedule(problem.topology, problem.collective,
+                       importSchedule(op));
+}
+
+bool coll::isRight(ScheduleOp schedule) {
+  FailureOr<Problem> problem = importProblem(schedule);
+  return succeeded(problem) && !findViolation(schedule, *problem) &&
+         !findCertificateFault(schedule, *problem);
+}
+
 /// The op that `violation` is about: a send, else its step, else the schedule.
 static Operation *findCulprit(ScheduleOp schedule, const Violation &violation) {
   if (!violation.step)
@@ -42,24 +70,6 @@ static Operation *findCulprit(ScheduleOp schedule, const Violation &violation) {
   return *step;
 }
 
-/// Verifies the certificate that `op` carries, if any (check A2).
-static LogicalResult checkCarriedCertificate(ScheduleOp op,
-                                             const Problem &problem) {
-  std::optional<StringRef> text = op.getCertificate();
-  if (!text)
-    return success();
-  Result<Certificate> certificate = parseCertificate(*text);
-  if (!certificate)
-    return op.emitOpError()
-           << "has a certificate that cannot be read: " << certificate.error()
-           << " (A2)";
-  if (std::optional<std::string> reason =
-          checkCertificate(*certificate, problem.topology, problem.collective))
-    return op.emitOpError()
-           << "has a certificate that does not hold: " << *reason << " (A2)";
-  return success();
-}
-
 namespace {
 struct CheckSchedulePass : coll::impl::CheckScheduleBase<CheckSchedulePass> {
   void runOnOperation() override {
@@ -67,11 +77,12 @@ struct CheckSchedulePass : coll::impl::CheckScheduleBase<CheckSchedulePass> {
       FailureOr<Problem> problem = importProblem(op);
       if (failed(problem))
         return signalPassFailure();
-      std::optional<Violation> violation = checkSchedule(
-          problem->topology, problem->collective, importSchedule(op));
+      std::optional<Violation> violation = findViolation(op, *problem);
       if (!violation) {
-        if (failed(checkCarriedCertificate(op, *problem)))
+        if (auto fault = findCertificateFault(op, *problem)) {
+          op.emitOpError() << *fault;
           return signalPassFailure();
+        }
         continue;
       }
       Operation *culprit = findCulprit(op, *violation);

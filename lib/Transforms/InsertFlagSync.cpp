@@ -12,6 +12,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Threading.h"
 
 #include <map>
 
@@ -149,8 +150,10 @@ public:
     formGroups();
     connect();
     numberSignals();
-    for (ChannelPlan &plan : plans)
-      insert(plan);
+    indexSignallers();
+    // Each thread inserts into channels of its own, by what all have found.
+    parallelForEach(program.getContext(), plans,
+                    [&](ChannelPlan &plan) { insert(plan); });
     return success();
   }
 
@@ -278,6 +281,14 @@ private:
         channelsTo[plan.op.getPeer()].push_back(index);
   }
 
+  void indexSignallers() {
+    signallers.resize(channelsTo.size());
+    for (auto [index, plan] : llvm::enumerate(plans))
+      for (auto [owner, count] : plan.signalCounts)
+        if (owner != plan.rank)
+          signallers[owner].push_back(index);
+  }
+
   /// Begins a channel with its part of the handshake.
   void insertReadies(OpBuilder &builder, ChannelPlan &plan) {
     if (plan.op.getBody().empty())
@@ -315,21 +326,9 @@ private:
     if (!plan.isLocal())
       return;
     builder.setInsertionPointToEnd(&plan.op.getBody().front());
-    for (uint32_t other : signallersTo(plan.rank))
+    for (uint32_t other : signallers[plan.rank])
       insertArrivalWait(builder, plan, other,
                         plans[other].signalCounts.at(plan.rank), waited);
-  }
-
-  /// The channels of other ranks that signal arrivals to `rank`, ascending.
-  ArrayRef<uint32_t> signallersTo(unsigned rank) {
-    if (signallers.empty()) {
-      signallers.resize(channelsTo.size());
-      for (auto [index, plan] : llvm::enumerate(plans))
-        for (auto [owner, count] : plan.signalCounts)
-          if (owner != plan.rank)
-            signallers[owner].push_back(index);
-    }
-    return signallers[rank];
   }
 
   void insertArrivalWait(OpBuilder &builder, ChannelPlan &plan,
@@ -351,7 +350,9 @@ private:
   std::vector<PlannedTransfer> transfers; ///< channel by channel, in order
   std::vector<StepGroup> groups;          ///< likewise
   SlotWriters writers;
-  std::vector<std::vector<uint32_t>> channelsTo, signallers; ///< by rank
+  /// By rank: the channels that lead to it, and those of other ranks that
+  /// signal arrivals to it; both ascending.
+  std::vector<std::vector<uint32_t>> channelsTo, signallers;
 };
 
 struct InsertFlagSyncPass : coll::impl::InsertFlagSyncBase<InsertFlagSyncPass> {

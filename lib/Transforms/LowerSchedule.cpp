@@ -18,6 +18,8 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -35,13 +37,14 @@ namespace {
 /// each is looked up in the context once.
 class ProgramWriter {
 public:
-  ProgramWriter(OpBuilder &builder, Location loc)
-      : builder(builder), loc(loc), unit(builder.getUnitAttr()) {
+  explicit ProgramWriter(Location loc)
+      : builder(loc.getContext()), loc(loc), unit(builder.getUnitAttr()) {
     for (Buffer buffer : {Buffer::Input, Buffer::Output, Buffer::Scratch})
       buffers.push_back(BufferAttr::get(builder.getContext(), buffer));
   }
 
-  void createRank(unsigned number, PlannedRank &state);
+  /// Creates the channels of `rank`.
+  void fillRank(RankOp rank, const PlannedRank &state);
 
 private:
   void createTransfer(const PlannedTransfer &transfer);
@@ -57,7 +60,7 @@ private:
     return buffers[unsigned(slot.buffer)];
   }
 
-  OpBuilder &builder;
+  OpBuilder builder;
   Location loc;
   UnitAttr unit;
   std::vector<BufferAttr> buffers; ///< by number
@@ -91,11 +94,8 @@ void ProgramWriter::createTransfer(const PlannedTransfer &t) {
     });
 }
 
-void ProgramWriter::createRank(unsigned number, PlannedRank &state) {
-  auto rank = RankOp::create(builder, loc, number, state.scratchSlots);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&rank.getBody());
-  state.channels[number]; // every rank has a local channel
+void ProgramWriter::fillRank(RankOp rank, const PlannedRank &state) {
+  builder.setInsertionPointToEnd(&rank.getBody().emplaceBlock());
   for (const auto &[peer, planned] : state.channels) {
     auto channel = ChannelOp::create(builder, loc, peer);
     OpBuilder::InsertionGuard channelGuard(builder);
@@ -139,15 +139,30 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
         doubleBuffer || ll ? builder.getUnitAttr() : nullptr,
         ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());
-    ProgramWriter writer(builder, op.getLoc());
-    for (auto [number, state] : llvm::enumerate(*ranks)) {
-      writer.createRank(number, state);
+    createRanks(builder, op.getLoc(), *ranks);
+    op.erase();
+    return success();
+  }
+
+  /// Threads share the ranks. Each share has a writer, which is not cheap.
+  static void createRanks(OpBuilder &builder, Location loc,
+                          std::vector<PlannedRank> &ranks) {
+    std::vector<RankOp> ops;
+    for (auto [number, state] : llvm::enumerate(ranks)) {
+      state.channels[number]; // every rank has a local channel
+      ops.push_back(RankOp::create(builder, loc, number, state.scratchSlots));
       SCCL_LOG(logger, "rank " << number << ": " << state.channels.size()
                                << " channels, " << state.scratchSlots
                                << " slots of scratch");
     }
-    op.erase();
-    return success();
+    constexpr size_t perShare = 64;
+    size_t shares = llvm::divideCeil(ranks.size(), perShare);
+    parallelFor(builder.getContext(), 0, shares, [&](size_t share) {
+      ProgramWriter writer(loc);
+      size_t end = std::min(ranks.size(), (share + 1) * perShare);
+      for (size_t rank = share * perShare; rank < end; ++rank)
+        writer.fillRank(ops[rank], ranks[rank]);
+    });
   }
 
   /// Fails if a send is not pushed.

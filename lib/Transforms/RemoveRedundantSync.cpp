@@ -27,6 +27,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -325,36 +326,65 @@ struct Removed {
 };
 } // namespace
 
+static size_t countRanks(ProgramOp program) {
+  auto ranks = program.getBody().getOps<RankOp>();
+  return std::distance(ranks.begin(), ranks.end());
+}
+
+/// Calls `visit` on the ops of `rank` that are of type `OpTy`, in order.
+template <typename OpTy, typename Visit>
+static void forEachOpOf(RankOp rank, Visit visit) {
+  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+    for (OpTy op : llvm::make_early_inc_range(channel.getBody().getOps<OpTy>()))
+      visit(op);
+}
+
 /// Removes the signals that no wait is left for. Returns how many.
 static unsigned removeUselessSignals(ProgramOp program) {
-  llvm::DenseSet<FlagKey> awaited; // only looked up
-  forEachOp<WaitOp>(program, [&](WaitOp wait) {
-    awaited.insert(keyOf(getFlag(wait), wait.getValue()));
+  // Only the rank that a flag belongs to waits for it. Only looked up.
+  std::vector<llvm::DenseSet<FlagKey>> awaited(countRanks(program));
+  forEachRankApart(program, [&](RankOp rank) {
+    auto &values = awaited[rank.getRank()];
+    forEachOpOf<WaitOp>(rank, [&](WaitOp wait) {
+      values.insert(keyOf(getFlag(wait), wait.getValue()));
+    });
   });
-  std::vector<SignalOp> useless;
-  forEachOp<SignalOp>(program, [&](SignalOp signal) {
-    if (!awaited.contains(keyOf(getFlag(signal), signal.getValue())))
-      useless.push_back(signal);
+  std::atomic<unsigned> removed = 0;
+  forEachRankApart(program, [&](RankOp rank) {
+    forEachOpOf<SignalOp>(rank, [&](SignalOp signal) {
+      FlagId flag = getFlag(signal);
+      if (awaited[flag.dst].contains(keyOf(flag, signal.getValue())))
+        return;
+      signal.erase();
+      ++removed;
+    });
   });
-  for (SignalOp signal : useless)
-    signal.erase();
-  return useless.size();
+  return removed;
 }
 
 /// Makes the values of each flag 1, 2, ... again.
 static void renumber(ProgramOp program) {
-  llvm::DenseMap<FlagKey, unsigned> last, renumbered; // only looked up
-  forEachOp<SignalOp>(program, [&](SignalOp signal) {
-    FlagId flag = getFlag(signal);
-    unsigned value = ++last[keyOf(flag)];
-    renumbered[keyOf(flag, signal.getValue())] = value;
-    if (signal.getValue() != value)
-      signal.setValue(value);
+  // Only one rank signals on a flag. Only looked up.
+  std::vector<llvm::DenseMap<FlagKey, unsigned>> renumbered(
+      countRanks(program));
+  forEachRankApart(program, [&](RankOp rank) {
+    llvm::DenseMap<FlagKey, unsigned> last; // only looked up
+    auto &values = renumbered[rank.getRank()];
+    forEachOpOf<SignalOp>(rank, [&](SignalOp signal) {
+      FlagId flag = getFlag(signal);
+      unsigned value = ++last[keyOf(flag)];
+      values[keyOf(flag, signal.getValue())] = value;
+      if (signal.getValue() != value)
+        signal.setValue(value);
+    });
   });
-  forEachOp<WaitOp>(program, [&](WaitOp wait) {
-    unsigned value = renumbered.at(keyOf(getFlag(wait), wait.getValue()));
-    if (wait.getValue() != value)
-      wait.setValue(value);
+  forEachRankApart(program, [&](RankOp rank) {
+    forEachOpOf<WaitOp>(rank, [&](WaitOp wait) {
+      FlagId flag = getFlag(wait);
+      unsigned value = renumbered[flag.src].at(keyOf(flag, wait.getValue()));
+      if (wait.getValue() != value)
+        wait.setValue(value);
+    });
   });
 }
 

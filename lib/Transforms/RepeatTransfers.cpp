@@ -12,6 +12,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <atomic>
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -123,15 +125,16 @@ struct RepeatTransfersPass
       FailureOr<Problem> problem = importProblem(program);
       if (failed(problem))
         return signalPassFailure();
-      unsigned count = 0;
-      forEachChannel(program, [&](ChannelOp channel) {
-        count +=
-            repeatTransfers(channel, problem->collective.chunksPerSegment());
+      std::atomic<unsigned> count = 0;
+      forEachRankApart(program, [&](RankOp rank) {
+        for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+          count +=
+              repeatTransfers(channel, problem->collective.chunksPerSegment());
       });
       numRepeated += count;
       if (explain)
         program.emitRemark()
-            << "transfers that are repetitions of others: " << count;
+            << "transfers that are repetitions of others: " << count.load();
     }
   }
 };

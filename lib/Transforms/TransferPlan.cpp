@@ -13,9 +13,15 @@
 #include "TransferPlan.h"
 
 #include "PairTable.h"
+#include "TransferJoins.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <atomic>
+#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -58,82 +64,6 @@ std::vector<Send> coll::sortedSends(StepOp step) {
   return sends;
 }
 
-/// True if `b` continues `a` in memory and in the numbering of chunks.
-static bool continues(const PlannedTransfer &a, const PlannedTransfer &b,
-                      unsigned perSegment) {
-  auto follows = [&](const Slot &first, const Slot &second) {
-    return first.buffer == second.buffer &&
-           first.index + a.count == second.index;
-  };
-  return a.times == 1 && b.times == 1 && a.step == b.step &&
-         a.phase == b.phase && a.isFinal == b.isFinal &&
-         a.transport == b.transport && a.chunk + a.count == b.chunk &&
-         b.chunk % perSegment != 0 && follows(a.src, b.src) &&
-         follows(a.dst, b.dst) && a.rhs.has_value() == b.rhs.has_value() &&
-         (!a.rhs || follows(*a.rhs, *b.rhs));
-}
-
-/// Sorts by step and phase, and joins what continues other transfers then.
-static void order(PlannedChannel &channel, unsigned perSegment) {
-  std::vector<PlannedTransfer> transfers = std::move(channel.transfers);
-  llvm::stable_sort(transfers, [](const auto &a, const auto &b) {
-    return std::tie(a.step, a.phase) < std::tie(b.step, b.phase);
-  });
-  channel.transfers.clear();
-  for (const PlannedTransfer &transfer : transfers) {
-    if (!channel.transfers.empty() &&
-        continues(channel.transfers.back(), transfer, perSegment))
-      channel.transfers.back().count += transfer.count;
-    else
-      channel.transfers.push_back(transfer);
-  }
-}
-
-/// Lets `move` happen once more, as `next` does. Returns false, and changes
-/// nothing, if the two are not at the distance of the repetitions before.
-static bool repeats(PlannedTransfer &move, const PlannedTransfer &next,
-                    unsigned perSegment) {
-  auto isEven = [&](const Slot &from, const Slot &to) {
-    return from.buffer == to.buffer && from.index + move.count <= to.index &&
-           (from.buffer == Buffer::Scratch ||
-            (to.index - from.index) % perSegment == 0);
-  };
-  if (move.count != next.count || move.transport != next.transport ||
-      next.chunk < move.chunk + move.count ||
-      (next.chunk - move.chunk) % perSegment != 0 ||
-      !isEven(move.src, next.src) || !isEven(move.dst, next.dst))
-    return false;
-  unsigned chunk = next.chunk - move.chunk;
-  unsigned src = next.src.index - move.src.index;
-  unsigned dst = next.dst.index - move.dst.index;
-  if (move.times == 1) {
-    move.chunkStride = chunk;
-    move.srcStride = src;
-    move.dstStride = dst;
-  } else if (chunk != move.chunkStride * move.times ||
-             src != move.srcStride * move.times ||
-             dst != move.dstStride * move.times) {
-    return false;
-  }
-  ++move.times;
-  return true;
-}
-
-/// Makes the moves that are new in `channel` one where they are at even
-/// distances. coll-repeat-transfers would, too, but a schedule of a thousand
-/// ranks has millions.
-static void repeatMoves(PlannedChannel &channel, unsigned perSegment) {
-  std::vector<PlannedTransfer> &moves = channel.transfers;
-  size_t end = channel.numRepeated;
-  for (size_t i = end; i < moves.size(); ++i)
-    if (end == channel.numRepeated ||
-        !repeats(moves[end - 1], moves[i], perSegment))
-      moves[end++] = moves[i];
-  moves.erase(moves.begin() + end, moves.end());
-  channel.numRepeated = end;
-  channel.last = {};
-}
-
 namespace {
 /// What is known of a chunk at a rank.
 struct PairState {
@@ -160,15 +90,14 @@ public:
       return failure();
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       enterInputs(rank);
-    for (auto [index, step] :
-         llvm::enumerate(schedule.getBody().getOps<StepOp>()))
-      if (failed(planStep(index, sortedSends(step))))
-        return failure();
+    if (failed(planSteps()))
+      return failure();
     if (ll)
       dropUnread();
-    for (PlannedRank &rank : ranks)
+    parallelForEach(schedule.getContext(), ranks, [&](PlannedRank &rank) {
       for (auto &[peer, channel] : rank.channels)
         order(channel, perSegment);
+    });
     return std::move(ranks);
   }
 
@@ -184,16 +113,34 @@ private:
     return states[pairs.number(rank, chunk)];
   }
 
-  void forEachSend(function_ref<void(unsigned, const Send &)> visit) {
-    for (auto [index, step] :
-         llvm::enumerate(schedule.getBody().getOps<StepOp>()))
-      for (auto op : step.getBody().getOps<SendOpInterface>()) {
+  /// Calls `visit` with each send to a rank in [`first`, `end`), and its step.
+  template <typename Visit>
+  void forEachSend(unsigned first, unsigned end, Visit visit) {
+    unsigned index = 0;
+    for (StepOp step : schedule.getBody().getOps<StepOp>()) {
+      for (SendOpInterface op : step.getBody().getOps<SendOpInterface>()) {
         Send send = importSend(op);
-        op.forEachChunk([&, step = index](uint32_t chunk) {
+        if (send.dst < first || send.dst >= end)
+          continue;
+        op.forEachChunk([&](uint32_t chunk) {
           send.chunk = chunk;
-          visit(step, send);
+          visit(index, send);
         });
       }
+      ++index;
+    }
+  }
+
+  /// Calls `visit` with each send; threads share the ranks that receive.
+  template <typename Visit> void forEachArrival(Visit visit) {
+    // A multiple of the bits in a word of `pairs`, which no two threads write.
+    constexpr unsigned perShare = 256;
+    parallelFor(schedule.getContext(), 0,
+                llvm::divideCeil(ranks.size(), perShare), [&](size_t share) {
+                  unsigned first = share * perShare;
+                  forEachSend(first, first + perShare,
+                              [&](unsigned, const Send &send) { visit(send); });
+                });
   }
 
   LogicalResult refuseSender(const Send &send) {
@@ -205,6 +152,9 @@ private:
   /// Finds which ranks ever have which chunks, and counts arrivals. Fails if a
   /// rank sends what it never has.
   LogicalResult countSends();
+  /// Notes, through scratch, what peers pull and until when chunks are sent on.
+  /// Fails for the first rank that sends what it never has.
+  LogicalResult noteSenders();
 
   bool isPulled(unsigned rank, unsigned chunk) const {
     return throughScratch && pulled[pairs.number(rank, chunk)];
@@ -274,26 +224,9 @@ private:
     return {state.current, state.contributors};
   }
 
-  LogicalResult planStep(unsigned index, const std::vector<Send> &sends) {
-    // All payloads are looked up before any version changes.
-    std::vector<Payload> payloads;
-    payloads.reserve(sends.size());
-    for (const Send &send : sends) {
-      payloads.push_back(payloadOf(send));
-      if (payloads.back().slot == PairState::absent)
-        return refuseSender(send);
-    }
-    for (size_t i = 0; i < sends.size(); ++i) {
-      planSend(index, sends[i], payloads[i]);
-      if (i + 1 == sends.size() || !isSameLink(sends[i], sends[i + 1]))
-        endLink(sends[i]);
-    }
-    for (const Delivery &delivery : deliveries)
-      addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
-               delivery.version, delivery.output);
-    deliveries.clear();
-    return success();
-  }
+  /// While a step is planned, another thread sorts the next one.
+  LogicalResult planSteps();
+  LogicalResult planStep(unsigned index, const std::vector<Send> &sends);
 
   /// The channel that moves what `send` does; of a link's many sends only the
   /// first looks for it.
@@ -375,27 +308,78 @@ LogicalResult Planner::countSends() {
       pairs.insert(rank, chunk);
       ++numContributors[chunk];
     }
-  forEachSend(
-      [&](unsigned, const Send &send) { pairs.insert(send.dst, send.chunk); });
+  forEachArrival([&](const Send &send) { pairs.insert(send.dst, send.chunk); });
   states.resize(pairs.finish());
-  if (throughScratch)
-    pulled.resize(states.size());
+  std::atomic<bool> isWrong = false;
+  forEachArrival([&](const Send &send) {
+    if (!pairs.contains(send.src, send.chunk))
+      isWrong = true;
+    ++stateOf(send.dst, send.chunk).arrivalsLeft;
+  });
+  return isWrong || throughScratch ? noteSenders() : success();
+}
+
+LogicalResult Planner::noteSenders() {
+  pulled.resize(states.size());
   if (ll)
     lastSent.resize(states.size());
   std::optional<Send> wrong;
-  forEachSend([&](unsigned step, const Send &send) {
+  forEachSend(0, ranks.size(), [&](unsigned step, const Send &send) {
     if (!pairs.contains(send.src, send.chunk)) {
       if (!wrong)
         wrong = send;
       return;
     }
-    ++stateOf(send.dst, send.chunk).arrivalsLeft;
-    if (throughScratch && send.transport == SendTransport::Pull)
+    if (send.transport == SendTransport::Pull)
       pulled[pairs.number(send.src, send.chunk)] = true;
     if (ll && send.payload != SendPayload::Input)
       lastSent[pairs.number(send.src, send.chunk)] = step;
   });
   return wrong ? refuseSender(*wrong) : success();
+}
+
+LogicalResult Planner::planSteps() {
+  SmallVector<StepOp> steps(schedule.getBody().getOps<StepOp>());
+  auto policy = schedule.getContext()->isMultithreadingEnabled()
+                    ? std::launch::async | std::launch::deferred
+                    : std::launch::deferred;
+  auto sort = [&](size_t index) {
+    return std::async(policy,
+                      [step = steps[index]] { return sortedSends(step); });
+  };
+  std::future<std::vector<Send>> next;
+  if (!steps.empty())
+    next = sort(0);
+  for (size_t index = 0; index < steps.size(); ++index) {
+    std::vector<Send> sends = next.get();
+    if (index + 1 < steps.size())
+      next = sort(index + 1);
+    if (failed(planStep(index, sends)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Planner::planStep(unsigned index,
+                                const std::vector<Send> &sends) {
+  // All payloads are looked up before any version changes.
+  std::vector<Payload> payloads;
+  payloads.reserve(sends.size());
+  for (const Send &send : sends) {
+    payloads.push_back(payloadOf(send));
+    if (payloads.back().slot == PairState::absent)
+      return refuseSender(send);
+  }
+  for (size_t i = 0; i < sends.size(); ++i) {
+    planSend(index, sends[i], payloads[i]);
+    if (i + 1 == sends.size() || !isSameLink(sends[i], sends[i + 1]))
+      endLink(sends[i]);
+  }
+  for (const Delivery &delivery : deliveries)
+    addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
+             delivery.version, delivery.output);
+  deliveries.clear();
+  return success();
 }
 
 void Planner::enterInputs(unsigned rank) {

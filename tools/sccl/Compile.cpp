@@ -257,7 +257,10 @@ static int compilePlanHere(const PlanCompileRequest &request) {
   for (const std::string &path : request.paths) {
     Session session;
     mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
-    if (!module || failed(builder.add(*module)))
+    if (!module)
+      return BadInput;
+    session.context().enableMultithreading();
+    if (failed(builder.add(*module)))
       return BadInput;
   }
   Result<std::string> bytes = plan::serialize(builder.finish());

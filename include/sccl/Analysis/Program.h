@@ -48,6 +48,11 @@ void forEachOp(ProgramOp program, Visit visit) {
   });
 }
 
+/// Calls `visit` on every rank, on threads of the context where it has some.
+/// What happens for different ranks must not interfere.
+void forEachRankApart(ProgramOp program,
+                      llvm::function_ref<void(RankOp)> visit);
+
 /// True if `program` has a signal, a wait or a barrier.
 bool isSynchronized(ProgramOp program);
 

@@ -40,7 +40,8 @@ void addPieces(mlir::OpPassManager &manager, unsigned pieces,
 /// insert-step-barriers, and check-program.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 
-/// The same without check-program, for those who check meanwhile.
+/// The same from choose-transport on and without check-program, for those who
+/// check meanwhile.
 void addUncheckedLowering(mlir::OpPassManager &manager,
                           const LoweringOptions &options);
 

@@ -26,6 +26,7 @@ namespace sccl {
 
 class KernelCompiler;
 class LoweredProgram;
+class ScheduleCheck;
 
 namespace coll {
 class ProgramOp;
@@ -122,7 +123,7 @@ private:
   llvm::LogicalResult checkNew(coll::ScheduleOp op, unsigned chunks,
                                const Digest &digest) const;
   void makeNameUnique(coll::ScheduleOp schedule) const;
-  llvm::LogicalResult addProgram(mlir::ModuleOp module,
+  llvm::LogicalResult addProgram(mlir::ModuleOp module, ScheduleCheck &check,
                                  const LoweringOptions &options,
                                  llvm::StringRef variant,
                                  const Collective &collective);

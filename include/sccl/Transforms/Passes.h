@@ -21,6 +21,11 @@ class Collective;
 namespace sccl::coll {
 
 class ProgramOp;
+class ScheduleOp;
+
+/// True if coll-check-schedule accepts `schedule`. Emits no error unless the
+/// schedule names what is not there.
+bool isRight(ScheduleOp schedule);
 
 /// True if coll-check-program accepts `program`, which must pass MLIR's
 /// verifier. Emits nothing and leaves the context alone: others may work with

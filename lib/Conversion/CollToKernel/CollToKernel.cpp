@@ -40,9 +40,9 @@ struct ConvertCollToKernelPass
     if (failed(converter))
       return failure();
     OpBuilder builder(program);
-    (*converter)->begin(builder);
+    collk::ProgramOp result = (*converter)->createProgram(builder);
     for (RankOp rank : program.getBody().getOps<RankOp>())
-      (*converter)->emit(rank);
+      (*converter)->emit(rank, result);
     program.erase();
     return success();
   }

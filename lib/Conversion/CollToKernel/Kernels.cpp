@@ -11,6 +11,8 @@
 #include "TableEncoder.h"
 #include "TableKernel.h"
 
+#include "sccl/Analysis/Program.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
@@ -29,41 +31,56 @@ static std::vector<uint32_t> channelEndsOf(const ProgramInfo &info, bool host) {
 }
 
 namespace {
-/// Turns kernels into tables.
+/// Turns kernels into tables. Different threads may encode different ranks.
 class Tabulation {
 public:
   Tabulation(collk::ProgramOp program, std::vector<uint32_t> channelEnds)
-      : program(program), channelEnds(std::move(channelEnds)) {}
+      : program(program), channelEnds(std::move(channelEnds)),
+        tables(program.getRanks()), features(program.getRanks()) {}
 
-  /// Encodes and erases the kernels of `rank`. Ranks come in order.
-  void encode(unsigned rank) {
+  /// Encodes and erases the kernels of `rank`, which are in `holder`.
+  void encode(unsigned rank, collk::ProgramOp holder) {
     collk::TableEncoder encoder(program, channelEnds);
     for (auto kernel : llvm::make_early_inc_range(
-             program.getBody().getOps<collk::KernelOp>())) {
+             holder.getBody().getOps<collk::KernelOp>())) {
       if (kernel.getRank() != rank)
         continue;
-      features.note(kernel);
+      features[rank].note(kernel);
       collk::TableOp table = collk::makeTable(kernel);
       assert(succeeded(verify(table)) && "the conversion makes what is wrong");
       encoder.add(table);
       table.erase();
     }
-    tables.push_back(encoder.bytes());
+    tables[rank] = encoder.bytes();
   }
 
+  /// Adds the kernels that execute the tables, and returns those, by rank.
   std::vector<std::string> finish(unsigned steps) {
-    if (!tables.empty())
-      collk::createTableKernels(program, features, steps);
+    collk::TableFeatures all;
+    for (const collk::TableFeatures &some : features)
+      all.merge(some);
+    collk::createTableKernels(program, all, steps);
     return std::move(tables);
   }
 
 private:
   collk::ProgramOp program;
   std::vector<uint32_t> channelEnds;
-  collk::TableFeatures features;
-  std::vector<std::string> tables;
+  std::vector<std::string> tables;            ///< by rank
+  std::vector<collk::TableFeatures> features; ///< likewise
 };
 } // namespace
+
+/// Makes kernels of ranks, and tables of those at once.
+static void emitTables(ProgramConverter &converter, coll::ProgramOp program,
+                       Tabulation &tabulation) {
+  coll::forEachRankApart(program, [&](coll::RankOp rank) {
+    OpBuilder builder(program.getContext());
+    OwningOpRef<collk::ProgramOp> kernels = converter.createProgram(builder);
+    converter.emit(rank, *kernels);
+    tabulation.encode(rank.getRank(), *kernels);
+  });
+}
 
 FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
                                      CodeShapeChoice shape, bool host) {
@@ -79,19 +96,21 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
   kernels.info = info;
   kernels.module = ModuleOp::create(program.getLoc());
   auto builder = OpBuilder::atBlockEnd(kernels.module->getBody());
-  collk::ProgramOp made = (*converter)->begin(builder);
+  collk::ProgramOp made = (*converter)->createProgram(builder);
   Tabulation tabulation(made, channelEndsOf(info, host));
   bool isAuto = shape == CodeShapeChoice::Auto;
-  bool isTable = shape == CodeShapeChoice::Table ||
-                 (isAuto && collk::isBetterAsTables(info.ranks.size()));
-  for (auto rank : program.getBody().getOps<coll::RankOp>()) {
-    (*converter)->emit(rank);
-    if (isTable)
-      tabulation.encode(rank.getRank());
+  if (shape == CodeShapeChoice::Table ||
+      (isAuto && collk::isBetterAsTables(info.ranks.size()))) {
+    emitTables(**converter, program, tabulation);
+    kernels.tables = tabulation.finish(info.steps);
+    return kernels;
   }
-  if (!isTable && isAuto && collk::isBetterAsTables(made))
+  for (auto rank : program.getBody().getOps<coll::RankOp>())
+    (*converter)->emit(rank, made);
+  if (isAuto && collk::isBetterAsTables(made)) {
     for (unsigned rank = 0; rank < info.ranks.size(); ++rank)
-      tabulation.encode(rank);
-  kernels.tables = tabulation.finish(info.steps);
+      tabulation.encode(rank, made);
+    kernels.tables = tabulation.finish(info.steps);
+  }
   return kernels;
 }

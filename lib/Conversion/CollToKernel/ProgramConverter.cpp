@@ -33,7 +33,8 @@ ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
                                    bool host)
     : program(program), host(host), collective(std::move(collective)),
       context(program, this->collective, /*hasThreads=*/!host),
-      theInfo(describeProgram(program, this->collective, context.flags)) {}
+      theInfo(describeProgram(program, this->collective, context.flags)),
+      slots(countSlots()) {}
 
 FailureOr<std::unique_ptr<ProgramConverter>>
 ProgramConverter::make(ProgramOp program, bool host) {
@@ -111,35 +112,34 @@ uint64_t ProgramConverter::countSlots() const {
   return slots;
 }
 
-collk::ProgramOp ProgramConverter::begin(OpBuilder &builder) {
-  this->builder = &builder;
-  result = collk::ProgramOp::create(
+collk::ProgramOp ProgramConverter::createProgram(OpBuilder &builder) {
+  auto result = collk::ProgramOp::create(
       builder, program.getLoc(), program.getSymName(), collective.numRanks(),
-      collective.chunksPerSegment(), theInfo.blocks, countSlots(), host);
-  builder.createBlock(&result.getBody());
+      collective.chunksPerSegment(), theInfo.blocks, slots, host);
+  result.getBody().emplaceBlock();
   return result;
 }
 
-void ProgramConverter::emit(RankOp rank) {
+void ProgramConverter::emit(RankOp rank, collk::ProgramOp result) {
   std::vector<Parts> channels = partsOf(rank);
-  builder->setInsertionPointToEnd(&result.getBody().front());
+  auto builder = OpBuilder::atBlockEnd(&result.getBody().front());
   unsigned number = rank.getRank();
   bool hasSteps = theInfo.steps != 0;
   for (unsigned step = 0; step < std::max(theInfo.steps, 1u); ++step) {
     auto kernel = collk::KernelOp::create(
-        *builder, rank.getLoc(),
+        builder, rank.getLoc(),
         functionName(program.getSymName(), theInfo, number, step),
-        builder->getI32IntegerAttr(number),
-        hasSteps ? builder->getI32IntegerAttr(step) : IntegerAttr());
-    builder->createBlock(&kernel.getBody());
+        builder.getI32IntegerAttr(number),
+        hasSteps ? builder.getI32IntegerAttr(step) : IntegerAttr());
+    builder.createBlock(&kernel.getBody());
     for (auto [index, parts] : llvm::enumerate(channels)) {
-      ChannelBuilder channel(*builder, rank.getLoc(), context, number, index);
+      ChannelBuilder channel(builder, rank.getLoc(), context, number, index);
       if (!hasSteps)
         channel.begin();
       for (Operation *op : parts[hasSteps ? step + 1 : 0])
         channel.add(op);
       channel.end();
     }
-    builder->setInsertionPointAfter(kernel);
+    builder.setInsertionPointAfter(kernel);
   }
 }

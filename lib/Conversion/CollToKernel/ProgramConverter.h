@@ -28,11 +28,12 @@ public:
 
   const ProgramInfo &info() const { return theInfo; }
 
-  /// Creates the program that kernels go into, at the insertion point of
-  /// `builder`, which must live as long as this.
-  collk::ProgramOp begin(mlir::OpBuilder &builder);
-  /// Adds the kernel of `rank`, or one for each step.
-  void emit(RankOp rank);
+  /// Creates a program that kernels may go into, at the insertion point of
+  /// `builder`.
+  collk::ProgramOp createProgram(mlir::OpBuilder &builder);
+  /// Adds the kernel of `rank` to `result`, or one for each step. Once for each
+  /// rank; different threads may add to different programs.
+  void emit(RankOp rank, collk::ProgramOp result);
 
 private:
   /// What is executed one after the other, by part: parts are what barriers
@@ -50,9 +51,8 @@ private:
   Collective collective;
   ProgramContext context;
   ProgramInfo theInfo;
+  uint64_t slots; ///< see countSlots
   std::vector<Parts> order; ///< on a host, by rank: all channels
-  mlir::OpBuilder *builder = nullptr;
-  collk::ProgramOp result;
 };
 
 } // namespace sccl::coll

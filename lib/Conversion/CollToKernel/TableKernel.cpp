@@ -57,6 +57,11 @@ void TableFeatures::note(KernelOp kernel) {
   });
 }
 
+void TableFeatures::merge(const TableFeatures &other) {
+  reduces |= other.reduces;
+  ll.insert(other.ll.begin(), other.ll.end());
+}
+
 namespace {
 class TableKernelBuilder {
 public:

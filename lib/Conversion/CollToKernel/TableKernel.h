@@ -24,6 +24,7 @@ struct TableFeatures {
 
   /// Adds those of `kernel`.
   void note(KernelOp kernel);
+  void merge(const TableFeatures &other);
 };
 
 /// Which operands of a copy or a reduction hold LL words.

@@ -1,0 +1,164 @@
+//===- CheckedLowering.cpp - Lowering with its checks beside --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plans for a thousand ranks take seconds, a third of which is for checks. A
+// check only reads. Where the context has threads, it runs beside the next
+// thing, whose result waits for it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckedLowering.h"
+
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Transforms/Passes.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Threading.h"
+
+using namespace mlir;
+using namespace sccl;
+
+/// Another thread if the context allows it and there is one to be had.
+static std::launch policyOf(MLIRContext *context) {
+  return context->isMultithreadingEnabled()
+             ? std::launch::async | std::launch::deferred
+             : std::launch::deferred;
+}
+
+namespace {
+/// Keeps what this thread has to say to itself. Who needs to know asks again.
+class Silence {
+public:
+  explicit Silence(MLIRContext *context)
+      : handler(context, [thread = llvm::get_threadid()](Diagnostic &) {
+          return success(llvm::get_threadid() == thread);
+        }) {}
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+/// Holds back what is said while it lives, until it is clear whether it counts.
+class HeldDiagnostics {
+public:
+  explicit HeldDiagnostics(MLIRContext *context)
+      : context(context),
+        handler(std::in_place, context, [this](Diagnostic &diagnostic) {
+          held.push_back(std::move(diagnostic));
+          return success();
+        }) {}
+
+  /// Says all of it after all.
+  void release() {
+    handler.reset();
+    for (Diagnostic &diagnostic : held)
+      context->getDiagEngine().emit(std::move(diagnostic));
+    held.clear();
+  }
+
+private:
+  MLIRContext *context;
+  std::vector<Diagnostic> held;
+  std::optional<ScopedDiagnosticHandler> handler;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+ScheduleCheck::ScheduleCheck(ModuleOp module) : module(module) {
+  auto schedules = module.getOps<coll::ScheduleOp>();
+  if (schedules.empty())
+    return;
+  isRight = std::async(policyOf(module.getContext()), [schedule =
+                                                           *schedules.begin()] {
+              Silence silence(schedule->getContext());
+              return coll::isRight(schedule);
+            }).share();
+}
+
+LogicalResult ScheduleCheck::finish() {
+  if (holds())
+    return success();
+  // Once more, to say why.
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (failed(runPasses(*copy, [](OpPassManager &manager) {
+        manager.addPass(coll::createCheckSchedule());
+      })))
+    return failure();
+  return module.emitError("two checks of one schedule differ");
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+sccl::lowerChecked(ModuleOp module, const LoweringOptions &options,
+                   ScheduleCheck &check) {
+  MLIRContext *context = module.getContext();
+  if (!context->isMultithreadingEnabled() && failed(check.finish()))
+    return failure();
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  LogicalResult result = failure();
+  {
+    // That a wrong schedule cannot be lowered says less than its check does.
+    HeldDiagnostics held(context);
+    result = runPasses(*lowered, [&](OpPassManager &manager) {
+      addUncheckedLowering(manager, options);
+    });
+    if (check.holds())
+      held.release();
+  }
+  if (failed(check.finish()) || failed(result))
+    return failure();
+  return lowered;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+static ProgramVerdict judge(coll::ProgramOp program,
+                            const Collective &collective, bool identical) {
+  Silence silence(program.getContext());
+  if (failed(verify(program->getParentOp())) ||
+      !coll::isRight(program, collective, identical))
+    return {};
+  return {true, coll::allowsInPlace(program, collective)};
+}
+
+/// Emits what is wrong with the program in `module`.
+static LogicalResult reportFaults(ModuleOp module, bool identical) {
+  if (failed(runPasses(module, [&](OpPassManager &manager) {
+        manager.addPass(coll::createCheckProgram({.identical = identical}));
+      })))
+    return failure();
+  return module.emitError("two checks of one program differ");
+}
+
+FailureOr<std::pair<Kernels *, ProgramVerdict>>
+sccl::makeChecked(LoweredProgram &program, const Collective &collective,
+                  bool identical, bool isGiven) {
+  coll::ProgramOp op = *program.module().getOps<coll::ProgramOp>().begin();
+  std::future<ProgramVerdict> future =
+      std::async(policyOf(op.getContext()),
+                 [&] { return judge(op, collective, identical); });
+  bool isFirst = isGiven || !op.getContext()->isMultithreadingEnabled();
+  ProgramVerdict verdict;
+  if (isFirst)
+    verdict = future.get();
+  FailureOr<Kernels *> kernels = failure();
+  if (!isFirst || verdict.isRight)
+    kernels = program.anyKernels();
+  if (!isFirst)
+    verdict = future.get();
+  if (!verdict.isRight)
+    return reportFaults(program.module(), identical);
+  if (failed(kernels))
+    return failure();
+  return std::pair(*kernels, verdict);
+}
