@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelPatterns.h"
+#include "PatternBase.h"
 
 #include "../CollToKernel/TableKernel.h"
 
@@ -28,11 +28,6 @@ using coll::LLShape;
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
-
-/// The values that a slot becomes.
-enum SlotPart { Address, Segment, Chunk, SegmentStep, ChunkStep };
-/// The values that a part becomes.
-enum PartPart { BlockNumber, Blocks, Chunks };
 
 static void addConversions(TypeConverter &converter, Type pointer) {
   using Types = SmallVectorImpl<Type>;
@@ -74,63 +69,11 @@ static void addConversions(TypeConverter &converter, Type pointer) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A pattern for `Op` with what it builds.
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
-  using Rewriter = ConversionPatternRewriter;
-
-  Pattern(const TypeConverter &converter, MLIRContext *context,
-          KernelLowering &lowering)
-      : OpConversionPattern<Op>(converter, context), lowering(lowering) {}
-
-protected:
-  static Value constant(OpBuilder &builder, Location loc, int64_t value,
-                        unsigned width = 32) {
-    return arith::ConstantIntOp::create(builder, loc, value, width);
-  }
-  Value argument(OpBuilder &builder, Operation *op, Argument which) const {
-    return lowering.frames.of(op).get(builder, op->getLoc(), which);
-  }
-  static SmallVector<Value> flatten(ArrayRef<ValueRange> operands) {
-    SmallVector<Value> values;
-    for (ValueRange each : operands)
-      llvm::append_range(values, each);
-    return values;
-  }
-  static void call(OpBuilder &builder, Location loc, StringRef helper,
-                   ValueRange operands) {
-    LLVM::CallOp::create(builder, loc, TypeRange{}, helper, operands);
-  }
-  /// The address that stands at `offset` (i64) of the table of peers. It is
-  /// loaded anew for each use: a register that holds it across calls costs
-  /// more.
-  Value peerAddress(OpBuilder &builder, Operation *op, Value offset) const {
-    Location loc = op->getLoc();
-    Value peers = argument(builder, op, Argument::Peers);
-    Value entry = byteOffset(builder, loc, peers, offset);
-    return LLVM::LoadOp::create(builder, loc, lowering.pointer, entry,
-                                sizeof(void *));
-  }
-  /// The address of unit `unit` of the rank's table.
-  Value unitAddress(OpBuilder &builder, Operation *op, Value unit) const {
-    Location loc = op->getLoc();
-    Value table = argument(builder, op, Argument::Table);
-    Value index =
-        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), unit);
-    Value width = constant(builder, loc, tableUnitBytes, 64);
-    return byteOffset(builder, loc, table,
-                      arith::MulIOp::create(builder, loc, index, width));
-  }
-
-  KernelLowering &lowering;
-};
-
 /// For ops whose result is converted to the op's operands.
-template <typename Op> struct LowerToOperands : Pattern<Op> {
-  using Pattern<Op>::Pattern;
+template <typename Op> struct LowerToOperands : KernelPattern<Op> {
+  using KernelPattern<Op>::KernelPattern;
   LogicalResult
-  matchAndRewrite(Op op, typename Pattern<Op>::OneToN adaptor,
+  matchAndRewrite(Op op, typename KernelPattern<Op>::OneToN adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> values = this->flatten(adaptor.getOperands());
     rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
@@ -138,8 +81,8 @@ template <typename Op> struct LowerToOperands : Pattern<Op> {
   }
 };
 
-struct LowerBlockIndex : Pattern<BlockIndexOp> {
-  using Pattern::Pattern;
+struct LowerBlockIndex : KernelPattern<BlockIndexOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(BlockIndexOp op, OneToN,
                                 Rewriter &rewriter) const override {
     Value index = lowering.frames.of(op).blockIndex;
@@ -148,8 +91,8 @@ struct LowerBlockIndex : Pattern<BlockIndexOp> {
   }
 };
 
-struct LowerBegin : Pattern<BeginOp> {
-  using Pattern::Pattern;
+struct LowerBegin : KernelPattern<BeginOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(BeginOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Value control = argument(rewriter, op, Argument::Control);
@@ -161,8 +104,8 @@ struct LowerBegin : Pattern<BeginOp> {
   }
 };
 
-struct LowerEnd : Pattern<EndOp> {
-  using Pattern::Pattern;
+struct LowerEnd : KernelPattern<EndOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(EndOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Value control = argument(rewriter, op, Argument::Control);
@@ -174,8 +117,8 @@ struct LowerEnd : Pattern<EndOp> {
   }
 };
 
-struct LowerOwn : Pattern<OwnOp> {
-  using Pattern::Pattern;
+struct LowerOwn : KernelPattern<OwnOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(OwnOp op, OneToN,
                                 Rewriter &rewriter) const override {
     // The first arguments are the buffers, in the order of the enumeration.
@@ -184,8 +127,8 @@ struct LowerOwn : Pattern<OwnOp> {
   }
 };
 
-struct LowerPeer : Pattern<PeerOp> {
-  using Pattern::Pattern;
+struct LowerPeer : KernelPattern<PeerOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(PeerOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -202,8 +145,8 @@ struct LowerPeer : Pattern<PeerOp> {
 };
 
 /// One of the rank's own buffers, or what the table of peers says.
-struct LowerBuffer : Pattern<BufferOp> {
-  using Pattern::Pattern;
+struct LowerBuffer : KernelPattern<BufferOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(BufferOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -244,8 +187,8 @@ private:
   }
 };
 
-struct LowerSlot : Pattern<SlotOp> {
-  using Pattern::Pattern;
+struct LowerSlot : KernelPattern<SlotOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(SlotOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -267,79 +210,6 @@ struct LowerSlot : Pattern<SlotOp> {
         orNone(adaptor.getSegmentStep()), orNone(adaptor.getChunkStep())};
     rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
     return success();
-  }
-};
-
-/// What copies and reductions have in common.
-template <typename Op> class TransferPattern : public Pattern<Op> {
-public:
-  using Pattern<Op>::Pattern;
-
-protected:
-  /// Replaces `op` by a call of `helper` for each repetition. `slots` are the
-  /// destination and the sources, `more` what the helper takes beside.
-  void emit(Op op, ConversionPatternRewriter &rewriter,
-            typename Pattern<Op>::OneToN adaptor, StringRef helper,
-            const LLShape &shape, ArrayRef<ValueRange> slots,
-            ValueRange more = {}) const {
-    Location loc = op.getLoc();
-    OpBuilder::InsertionGuard guard(rewriter);
-    Value turn;
-    if (op.getTimes()) {
-      auto loop = scf::ForOp::create(
-          rewriter, loc, this->constant(rewriter, loc, 0),
-          adaptor.getTimes().front(), this->constant(rewriter, loc, 1));
-      rewriter.setInsertionPointToStart(loop.getBody());
-      turn = loop.getInductionVar();
-    }
-    SmallVector<Value> operands;
-    for (ValueRange slot : slots)
-      operands.append(
-          {slot[Address],
-           advance(rewriter, loc, slot[Segment], turn, slot[SegmentStep]),
-           advance(rewriter, loc, slot[Chunk], turn, slot[ChunkStep])});
-    appendCommon(op, rewriter, adaptor, operands);
-    if (shape.any()) {
-      operands.push_back(arith::TruncIOp::create(
-          rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front()));
-      operands.push_back(this->argument(rewriter, op, Argument::Abort));
-    } else if (this->lowering.isHost) {
-      operands.push_back(countSlots(op, rewriter));
-    }
-    llvm::append_range(operands, more);
-    std::string name = helper.str() + (shape.any() ? shape.suffix() : "");
-    this->call(rewriter, loc, name, operands);
-    rewriter.eraseOp(op);
-  }
-
-private:
-  static Value advance(OpBuilder &builder, Location loc, Value start,
-                       Value turn, Value step) {
-    if (!turn)
-      return start;
-    Value offset = arith::MulIOp::create(builder, loc, turn, step);
-    return arith::AddIOp::create(builder, loc, start, offset);
-  }
-
-  /// The chunks in the buffers of all ranks.
-  Value countSlots(Op op, OpBuilder &builder) const {
-    Location loc = op.getLoc();
-    if (this->lowering.slots)
-      return this->constant(builder, loc, *this->lowering.slots);
-    Value table = this->argument(builder, op, Argument::Table);
-    Value place = byteOffset(builder, loc, table, offsetof(TableHeader, slots));
-    return LLVM::LoadOp::create(builder, loc, builder.getI32Type(), place,
-                                sizeof(uint32_t));
-  }
-
-  void appendCommon(Op op, OpBuilder &builder,
-                    typename Pattern<Op>::OneToN adaptor,
-                    SmallVectorImpl<Value> &operands) const {
-    ValueRange part = adaptor.getPart();
-    operands.append({adaptor.getPosition().front(), adaptor.getCount().front(),
-                     this->argument(builder, op, Argument::Segment),
-                     this->argument(builder, op, Argument::Distance),
-                     part[Chunks], part[BlockNumber], part[Blocks]});
   }
 };
 
@@ -371,8 +241,8 @@ struct LowerReduce : TransferPattern<ReduceOp> {
   }
 };
 
-struct LowerFlags : Pattern<FlagsOp> {
-  using Pattern::Pattern;
+struct LowerFlags : KernelPattern<FlagsOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(FlagsOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Value rows = unitAddress(rewriter, op, adaptor.getUnit().front());
@@ -382,8 +252,8 @@ struct LowerFlags : Pattern<FlagsOp> {
   }
 };
 
-struct LowerLoad : Pattern<LoadOp> {
-  using Pattern::Pattern;
+struct LowerLoad : KernelPattern<LoadOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(LoadOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -397,37 +267,6 @@ struct LowerLoad : Pattern<LoadOp> {
           rewriter, loc, unit, constant(rewriter, loc, i)));
     rewriter.replaceOp(op, words);
     return success();
-  }
-};
-
-/// Signals and waits: where their flags are listed, and how many.
-template <typename Op> struct FlagPattern : Pattern<Op> {
-  using Pattern<Op>::Pattern;
-
-protected:
-  FailureOr<std::pair<Value, Value>>
-  listOf(Op op, typename Pattern<Op>::OneToN adaptor,
-         ConversionPatternRewriter &rewriter) const {
-    Location loc = op.getLoc();
-    if (isa<FlagsType>(op.getFlags().front().getType())) {
-      ValueRange list = adaptor.getFlags().front();
-      return std::pair(list[0], list[1]);
-    }
-    FlagList::Words words;
-    for (ValueRange flag : adaptor.getFlags())
-      for (Value word : flag) {
-        std::optional<int64_t> value = getConstantIntValue(word);
-        if (!value)
-          return op.emitOpError("has a flag that is neither a constant nor in "
-                                "a table");
-        words.push_back(*value);
-      }
-    Value list = LLVM::AddressOfOp::create(
-        rewriter, loc, this->lowering.pointer, this->lowering.flagSymbol);
-    Value first =
-        byteOffset(rewriter, loc, list, this->lowering.flags.offsetOf(words));
-    return std::pair(first,
-                     this->constant(rewriter, loc, op.getFlags().size()));
   }
 };
 
@@ -463,8 +302,8 @@ struct LowerWait : FlagPattern<WaitOp> {
 };
 
 /// A wait for nothing.
-struct LowerJoin : Pattern<JoinOp> {
-  using Pattern::Pattern;
+struct LowerJoin : KernelPattern<JoinOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(JoinOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -493,6 +332,8 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
                LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlags,
                LowerLoad, LowerSignal, LowerWait, LowerJoin>(converter, context,
                                                              lowering);
+  if (lowering.addPatterns)
+    lowering.addPatterns(patterns, converter);
   ConversionTarget target(*context);
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
   target.addIllegalDialect<CollKernelDialect>();

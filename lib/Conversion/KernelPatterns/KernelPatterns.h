@@ -21,7 +21,13 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
 #include <map>
+
+namespace mlir {
+class RewritePatternSet;
+class TypeConverter;
+} // namespace mlir
 
 namespace sccl::collk {
 
@@ -50,6 +56,11 @@ struct KernelLowering {
   std::string flagSymbol; ///< of the program's list of flags
   Frames frames;
   FlagList flags;
+  /// Functions have these arguments after those of KernelABI.h.
+  llvm::SmallVector<mlir::Type> moreArguments;
+  /// Adds patterns, which come before those for all targets.
+  std::function<void(mlir::RewritePatternSet &, const mlir::TypeConverter &)>
+      addPatterns;
 };
 
 /// Converts all collk ops in `scope`, which holds functions with frames.

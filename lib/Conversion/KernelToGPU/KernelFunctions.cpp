@@ -54,8 +54,10 @@ static unsigned countChannels(KernelOp kernel) {
 /// Creates a function and moves the builder into it.
 gpu::GPUFuncOp KernelFunctions::createFunction(StringRef name, bool isVirtual) {
   SmallVector<Type> types{lowering.pointer};
-  if (!isVirtual)
+  if (!isVirtual) {
     types = argumentTypes(lowering.pointer);
+    llvm::append_range(types, lowering.moreArguments);
+  }
   auto function = gpu::GPUFuncOp::create(builder, loc, name,
                                          builder.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
