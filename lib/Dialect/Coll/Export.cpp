@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -212,10 +213,20 @@ static std::vector<SendGroup> groupSends(std::vector<Send> sends) {
   return groups;
 }
 
+/// Begins to group the sends of `step`: in another thread if there are many,
+/// which takes as long as the ops of the step before, else when asked.
+static std::future<std::vector<SendGroup>> beginToGroup(const Step &step) {
+  constexpr size_t worthThread = 1 << 16;
+  return std::async(step.sends.size() < worthThread
+                        ? std::launch::deferred
+                        : std::launch::async | std::launch::deferred,
+                    [&step] { return groupSends(step.sends); });
+}
+
 static void exportSends(OpBuilder &builder, Location loc,
-                        const std::vector<Send> &sends) {
+                        const std::vector<SendGroup> &groups) {
   SmallVector<int32_t> ranges;
-  for (const SendGroup &group : groupSends(sends)) {
+  for (const SendGroup &group : groups) {
     ranges.clear();
     for (const ChunkRange &range : group.ranges)
       ranges.append(
@@ -250,11 +261,17 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
       certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
-  for (const Step &step : schedule.steps) {
-    auto stepOp = StepOp::create(builder, loc, step.rounds);
+  std::future<std::vector<SendGroup>> next;
+  if (!schedule.steps.empty())
+    next = beginToGroup(schedule.steps.front());
+  for (size_t i = 0; i < schedule.steps.size(); ++i) {
+    std::vector<SendGroup> groups = next.get();
+    if (i + 1 < schedule.steps.size())
+      next = beginToGroup(schedule.steps[i + 1]);
+    auto stepOp = StepOp::create(builder, loc, schedule.steps[i].rounds);
     OpBuilder::InsertionGuard stepGuard(builder);
     builder.createBlock(&stepOp.getBody());
-    exportSends(builder, loc, step.sends);
+    exportSends(builder, loc, groups);
   }
   return op;
 }
