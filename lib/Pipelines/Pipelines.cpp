@@ -35,9 +35,9 @@ void sccl::addPieces(OpPassManager &manager, unsigned pieces,
       coll::createCutIntoPieces({.pieces = pieces, .pieceDistance = distance}));
 }
 
-void sccl::addUncheckedLowering(OpPassManager &manager,
-                                const LoweringOptions &options) {
-  bool steps = runsBySteps(options);
+/// Appends what makes programs without any synchronization of schedules.
+static void addProgram(OpPassManager &manager, const LoweringOptions &options,
+                       bool steps) {
   manager.addPass(
       coll::createChooseTransport({.transport = transportFor(options),
                                    .links = options.links,
@@ -51,6 +51,12 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
                                  .throughScratch = options.throughScratch,
                                  .doubleBuffer = options.doubleBuffer,
                                  .ll = options.ll}));
+}
+
+void sccl::addUncheckedLowering(OpPassManager &manager,
+                                const LoweringOptions &options) {
+  bool steps = runsBySteps(options);
+  addProgram(manager, options, steps);
   manager.addPass(coll::createFuseReductions({.explain = options.explain}));
   manager.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
@@ -106,20 +112,11 @@ template <typename T> static SmallVector<T> listOf(const std::vector<T> &list) {
   return llvm::to_vector(list);
 }
 
-void sccl::addKernelToGPU(OpPassManager &manager,
-                          const LoweringOptions &options, const Chip &chip,
-                          bool embedTables, const ReductionSet &set) {
+/// Appends what makes LLVM's dialect, with intrinsics for `chip`, of the code
+/// in a gpu.module.
+static void addGPUToLLVM(OpPassManager &manager, const Chip &chip) {
   std::string name(chip.name);
   std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
-  manager.addPass(
-      coll::createConvertKernelToGPU({.target = dialect,
-                                      .blockSize = options.blockSize,
-                                      .element = options.element,
-                                      .reduction = options.reduction,
-                                      .elements = listOf(set.elements),
-                                      .reductions = listOf(set.reductions),
-                                      .virtualRanks = options.virtualRanks,
-                                      .embedTables = embedTables}));
   // Without features LLVM takes the oldest PTX version that has the chip.
   addUpstream(manager, dialect + "-attach-target{chip=" + name + " O=3" +
                            (chip.isNVIDIA() ? "" : " abi=500") + "}");
@@ -130,6 +127,22 @@ void sccl::addKernelToGPU(OpPassManager &manager,
   addUpstream(manager, "gpu.module(canonicalize,cse,convert-scf-to-cf," +
                            convert +
                            ",canonicalize,reconcile-unrealized-casts)");
+}
+
+void sccl::addKernelToGPU(OpPassManager &manager,
+                          const LoweringOptions &options, const Chip &chip,
+                          bool embedTables, const ReductionSet &set) {
+  std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
+  manager.addPass(
+      coll::createConvertKernelToGPU({.target = dialect,
+                                      .blockSize = options.blockSize,
+                                      .element = options.element,
+                                      .reduction = options.reduction,
+                                      .elements = listOf(set.elements),
+                                      .reductions = listOf(set.reductions),
+                                      .virtualRanks = options.virtualRanks,
+                                      .embedTables = embedTables}));
+  addGPUToLLVM(manager, chip);
 }
 
 void sccl::addKernelToHost(OpPassManager &manager,
@@ -166,6 +179,45 @@ void sccl::addMessageConversion(OpPassManager &manager,
   addUpstream(manager, "canonicalize,cse");
 }
 
+std::optional<std::string> sccl::findNcclMistake(const LoweringOptions &options,
+                                                 const Chip &chip) {
+  if (!chip.isNVIDIA())
+    return "NCCL is for NVIDIA chips, and " + std::string(chip.name) +
+           " is an AMD chip";
+  if (options.codeShape == CodeShapeChoice::Table)
+    return "code-shape = table is not for kernels that call NCCL's device "
+           "functions, which are code of single ranks";
+  if (options.virtualRanks)
+    return "virtual-ranks is not for kernels that call NCCL's device "
+           "functions, whose ranks do not share a GPU";
+  return std::nullopt;
+}
+
+void sccl::addNcclLowering(OpPassManager &manager,
+                           const LoweringOptions &options) {
+  addPieces(manager, options.pieces, options.pieceDistance);
+  manager.addPass(coll::createCheckSchedule());
+  addProgram(manager, options, runsBySteps(options));
+  manager.addPass(coll::createRepeatTransfers({.explain = options.explain}));
+  if (runsBySteps(options))
+    manager.addPass(coll::createInsertStepBarriers());
+  else
+    manager.addPass(coll::createInsertFlagSync());
+  manager.addPass(coll::createCheckProgram({.identical = options.identical}));
+}
+
+void sccl::addNcclConversion(OpPassManager &manager,
+                             const LoweringOptions &options, const Chip &chip,
+                             unsigned ranksPerBox) {
+  addResidencyCheck(manager, options, chip);
+  manager.addPass(
+      coll::createConvertCollToNCCLDevice({.ranksPerBox = ranksPerBox,
+                                           .blockSize = options.blockSize,
+                                           .element = options.element,
+                                           .reduction = options.reduction}));
+  addGPUToLLVM(manager, chip);
+}
+
 LogicalResult sccl::runPasses(ModuleOp module,
                               function_ref<void(OpPassManager &)> add) {
   PassManager manager(module.getContext());
@@ -184,8 +236,9 @@ LogicalResult sccl::runPasses(ModuleOp module,
 namespace {
 /// The options of a pipeline: all of lowering but those of the tool, and a
 /// chip.
-struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  PipelineOptions() {
+template <typename Self>
+struct LoweringPipelineOptions : PassPipelineOptions<Self> {
+  LoweringPipelineOptions() {
     for (const LoweringOptionRow &row : loweringOptionRows())
       if (row.group != OptionGroup::Code)
         std::visit([&](auto member) { declare(row, member); }, row.member);
@@ -206,7 +259,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
 private:
   template <typename T>
   void declare(const LoweringOptionRow &row, T LoweringOptions::*member) {
-    auto option = std::make_shared<Option<T>>(
+    auto option = std::make_shared<detail::PassOptions::Option<T>>(
         *this, row.word, llvm::cl::desc(row.description),
         llvm::cl::init(LoweringOptions().*member));
     readers.push_back([option, member](LoweringOptions &options) {
@@ -214,30 +267,48 @@ private:
     });
   }
 
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("Chip to compile for")};
+  detail::PassOptions::Option<std::string> chip{
+      *this, "chip", llvm::cl::desc("Chip to compile for")};
   std::vector<std::function<void(LoweringOptions &)>> readers;
+};
+
+struct PipelineOptions : LoweringPipelineOptions<PipelineOptions> {};
+
+struct NcclPipelineOptions : LoweringPipelineOptions<NcclPipelineOptions> {
+  Option<unsigned> ranksPerBox{
+      *this, "ranks-per-box",
+      llvm::cl::desc("Ranks of a box, in a row; 0 means those of the machine")};
 };
 } // namespace
 
-/// Registers a pipeline that lowers schedules and goes on with `convert`, which
-/// returns what is wrong, if anything.
-template <typename Convert>
-static void registerPipeline(StringRef name, StringRef description,
-                             Convert convert) {
+/// Registers a pipeline that appends what `add` does, which returns what is
+/// wrong, if anything.
+template <typename Options, typename Add>
+static void registerWith(StringRef name, StringRef description, Add add) {
   registerPassPipeline(
       name, description,
-      [convert](OpPassManager &manager, StringRef text,
-                function_ref<LogicalResult(const Twine &)> emitError) {
-        auto options = PipelineOptions::createFromString(text);
+      [add](OpPassManager &manager, StringRef text,
+            function_ref<LogicalResult(const Twine &)> emitError) {
+        auto options = Options::createFromString(text);
         if (!options)
           return failure();
-        addLowering(manager, options->lowering());
-        std::optional<std::string> mistake = convert(manager, *options);
+        std::optional<std::string> mistake = add(manager, *options);
         return mistake ? emitError(*mistake) : success();
       },
       [](function_ref<void(const detail::PassOptions &)> handle) {
-        handle(PipelineOptions());
+        handle(Options());
+      });
+}
+
+/// Registers a pipeline that lowers schedules and goes on with `convert`.
+template <typename Convert>
+static void registerPipeline(StringRef name, StringRef description,
+                             Convert convert) {
+  registerWith<PipelineOptions>(
+      name, description,
+      [convert](OpPassManager &manager, const PipelineOptions &options) {
+        addLowering(manager, options.lowering());
+        return std::optional<std::string>(convert(manager, options));
       });
 }
 
@@ -274,4 +345,19 @@ void sccl::registerPipelines() {
                      addMessageConversion(manager, options.lowering());
                      return Nothing();
                    });
+  registerWith<NcclPipelineOptions>(
+      "sccl-to-nccl-device",
+      "Schedules to kernels that call NCCL's device functions, in the NVVM "
+      "dialect",
+      [](OpPassManager &manager, const NcclPipelineOptions &options) {
+        Result<Chip> chip = options.chipOr("sm_90");
+        if (!chip)
+          return Nothing(chip.error());
+        if (Nothing mistake = findNcclMistake(options.lowering(), *chip))
+          return mistake;
+        addNcclLowering(manager, options.lowering());
+        addNcclConversion(manager, options.lowering(), *chip,
+                          options.ranksPerBox);
+        return Nothing();
+      });
 }

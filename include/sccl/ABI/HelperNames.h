@@ -33,6 +33,13 @@ inline constexpr const char *wait = "coll_wait";
 inline constexpr const char *begin = "coll_begin";
 inline constexpr const char *end = "coll_end";
 
+// Between boxes, by NCCL's device functions: chunks of a segment, bytes, flags.
+inline constexpr const char *put = "coll_put";
+inline constexpr const char *ginPut = "coll_gin_put";
+inline constexpr const char *ginSignal = "coll_gin_signal";
+inline constexpr const char *ginWait = "coll_gin_wait";
+inline constexpr const char *ginFlush = "coll_gin_flush";
+
 // Where code has several reductions: what chooses among their loops, and what
 // stands between the name of a loop and that of its reduction, "f32_sum".
 inline constexpr const char *chooseElements = "coll_choose_elements";

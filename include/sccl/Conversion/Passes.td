@@ -96,6 +96,45 @@ def ConvertCollToMPI : Pass<"convert-coll-to-mpi", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertCollToNCCLDevice
+    : Pass<"convert-coll-to-nccl-device", "::mlir::ModuleOp"> {
+  let summary = "Convert programs to kernels that call NCCL's device functions";
+  let description = [{
+    Turns each `coll.program @p` into a `gpu.module @p` with a kernel `@p_rankN`
+    for each rank, as `convert-kernel-to-gpu` does, for ranks in several boxes.
+    Within a box nothing changes: peers' memory is where `ncclGetPeerPointer`
+    says, which a kernel of its own enters into the table of peers. To other boxes
+    a copy becomes `ncclGinPut`, a signal `ncclGinSignal`, and a wait polls
+    `ncclGinReadSignal`. `sccl/ABI/NcclDevice.h` documents the arguments.
+
+    A box has `ranks-per-box` ranks in a row; without the option, those of the
+    machine in the module, and without a machine all ranks are in one box.
+
+    Each block has a context of GIN of its own. A signal of GIN comes after the puts
+    of its context to the same peer and says nothing about others, so the pass fails
+    on programs in which a rank learns from a third one that a chunk has come from
+    another box: it takes programs without `coll-remove-redundant-sync`. It fails as
+    well where a rank reads from another box, reduces into it or sends LL words
+    there, and on programs with barriers.
+
+    Expects programs with signals and waits, and fails on schedules. After this
+    pass no op of the coll dialect remains. No GPU has run this code:
+    docs/NcclDevice.md.
+
+    Example: test/Conversion/CollToNCCLDevice/convert-coll-to-nccl-device.mlir.
+  }];
+  let options = [
+    Option<"ranksPerBox", "ranks-per-box", "unsigned", "0",
+           "Ranks of a box, in a row; 0 means those of the machine">,
+    Lowering_blockSize, Lowering_element, Lowering_reduction
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::sccl::collk::CollKernelDialect"
+  ];
+}
+
 def TabulateKernels : Pass<"collk-tabulate", "::mlir::ModuleOp"> {
   let summary = "Turn kernels of ranks into tables and one kernel for all";
   let description = [{

@@ -21,6 +21,9 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 
+#include <optional>
+#include <string>
+
 namespace mlir {
 class DialectRegistry;
 class ModuleOp;
@@ -84,6 +87,24 @@ void addHostConversion(mlir::OpPassManager &manager,
 /// MPI, in MLIR's mpi dialect.
 void addMessageConversion(mlir::OpPassManager &manager,
                           const LoweringOptions &options);
+
+/// What of `options` and `chip` is not for kernels that call NCCL's device
+/// functions, or nothing.
+std::optional<std::string> findNcclMistake(const LoweringOptions &options,
+                                           const Chip &chip);
+
+/// Appends what makes synchronized, checked programs for ranks in several boxes
+/// of schedules: `addLowering` without fuse-reductions, whose ops write to
+/// other boxes, and without remove-redundant-sync, which trusts third ranks.
+void addNcclLowering(mlir::OpPassManager &manager,
+                     const LoweringOptions &options);
+
+/// Appends what makes a gpu.module of those, in the NVVM dialect for `chip`,
+/// with calls of NCCL's device functions; `ranksPerBox` 0 means those of the
+/// machine.
+void addNcclConversion(mlir::OpPassManager &manager,
+                       const LoweringOptions &options, const Chip &chip,
+                       unsigned ranksPerBox);
 
 /// Appends the passes of MLIR that `text` names: their headers take half a
 /// minute to compile. Ends the process if they are not registered.

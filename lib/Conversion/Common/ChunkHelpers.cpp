@@ -23,8 +23,8 @@ namespace {
 class ChunkHelper {
 public:
   ChunkHelper(CodeBuilder &code, const HelperOptions &options,
-              const LLShape &shape)
-      : code(code), options(options), shape(shape),
+              const LLShape &shape, bool puts = false)
+      : code(code), options(options), shape(shape), puts(puts),
         averages(shape.reduces && options.averages()),
         chooses(shape.reduces && options.chooses()),
         streams(options.target == HelperTarget::Host && !shape.any()),
@@ -36,8 +36,9 @@ public:
   }
 
   void build() {
-    code.function((shape.reduces ? helper::reduce : helper::transfer) + suffix,
-                  parameterTypes(), [&](ValueRange arguments) {
+    std::string name = shape.reduces ? helper::reduce : helper::transfer;
+    code.function(puts ? helper::put : name + suffix, parameterTypes(),
+                  [&](ValueRange arguments) {
                     takeArguments(arguments);
                     buildBody();
                   });
@@ -65,6 +66,8 @@ private:
       types.push_back(code.i32);
     if (chooses)
       types.push_back(code.i32);
+    if (puts)
+      types.append({code.pointer, code.i32, code.i32, code.i32, code.i32});
     return types;
   }
 
@@ -85,6 +88,9 @@ private:
       divisor = next();
     if (chooses)
       number = next();
+    if (puts)
+      for (size_t i = 0; i < 5; ++i)
+        route.push_back(next());
   }
 
   void buildBody() {
@@ -128,7 +134,7 @@ private:
       carried.push_back(buffer.isLL ? firstWords(buffer) : firstSlice(buffer));
     // In place, a chunk may be where it is to be copied to.
     Value moves;
-    if (!shape.reduces && !shape.any())
+    if (!shape.reduces && !shape.any() && !puts)
       moves = code.differ(carried[1], carried[2]);
     code.loop(code.c32(0), pieces, code.c32(1), carried,
               [&](Value, ValueRange now) {
@@ -172,6 +178,11 @@ private:
   void handle(ValueRange places, Value length) {
     Values operands(places);
     operands.push_back(length);
+    if (puts) {
+      llvm::append_range(operands, route);
+      code.call(helper::ginPut, operands);
+      return;
+    }
     if (shape.any())
       operands.append({launch, abort});
     Values plain = operands;
@@ -210,6 +221,7 @@ private:
   CodeBuilder &code;
   const HelperOptions &options;
   const LLShape &shape;
+  bool puts; ///< to another box
   bool averages;
   bool chooses; ///< among reductions
   bool streams; ///< what does not fit in the cache bypasses it
@@ -217,6 +229,7 @@ private:
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, blocks32;
   Value launch, abort, slots32, divisor, number;
+  Values route; ///< of puts: where they go
   Value none, one;
   Value stride; ///< bytes from one chunk to the next
   Value piece;  ///< bytes from one piece to the next
@@ -227,4 +240,8 @@ private:
 void coll::buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
                             const LLShape &shape) {
   ChunkHelper(code, options, shape).build();
+}
+
+void coll::buildPutHelper(CodeBuilder &code, const HelperOptions &options) {
+  ChunkHelper(code, options, {}, /*puts=*/true).build();
 }

@@ -34,6 +34,12 @@ struct LLShape;
 void buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
                       const LLShape &shape);
 
+/// Builds @coll_put, the same as @coll_transfer for @coll_gin_put: buffers
+/// begin at offsets in windows, in place of addresses. The last arguments are
+/// the NcclArguments, the peer, the numbers of the destination and of the
+/// source among its windows, and the number of a context.
+void buildPutHelper(CodeBuilder &code, const HelperOptions &options);
+
 } // namespace sccl::coll
 
 #endif // SCCL_LIB_CONVERSION_COMMON_CHUNKHELPERS_H

@@ -92,7 +92,9 @@ Polled coll::buildPoll(CodeBuilder &code, const Poll &poll,
   CodeBuilder::Values result = code.whileLoop(
       code.c64(0), {code.i64, code.i1, code.i64},
       [&](ValueRange polls) -> CodeBuilder::Decision {
-        Value word = code.load(code.i64, poll.address, wordBytes, poll.order);
+        Value word = poll.read ? poll.read()
+                               : code.load(code.i64, poll.address, wordBytes,
+                                           poll.order);
         Value early = isEarly(word);
         Value alive = isAlive(code, poll, polls[0]);
         return {code.bitAnd(early, alive), {word, early, polls[0]}};

@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <functional>
+
 namespace sccl::coll {
 
 class CodeBuilder;
@@ -23,12 +25,14 @@ void buildFlagHelpers(CodeBuilder &code, HelperTarget target);
 
 /// A word of 64 bits that a thread polls.
 struct Poll {
-  mlir::Value address;
+  mlir::Value address; ///< null if `read` is there
   Order order;
   mlir::Value abort; ///< address of the abort word
   bool isHost;
   /// Every so many polls, a power of two, the abort word is looked at.
   unsigned abortPeriod = 64;
+  /// Builds what returns the word, in place of a load.
+  std::function<mlir::Value()> read = {};
 };
 
 /// What the last poll has found.
