@@ -8,6 +8,7 @@
 #include "sccl/Codegen/Target.h"
 
 #include "HSACO.h"
+#include "ModuleContents.h"
 #include "TableText.h"
 
 #include "sccl/Assembly/Audit.h"
@@ -74,8 +75,7 @@ static LogicalResult checkKind(ModuleOp module, const Chip &chip,
   return success();
 }
 
-/// Fails unless `module` holds exactly one schedule or program.
-static LogicalResult checkContents(ModuleOp module) {
+LogicalResult sccl::checkContents(ModuleOp module) {
   auto schedules = module.getOps<coll::ScheduleOp>();
   auto programs = module.getOps<coll::ProgramOp>();
   size_t count = std::distance(schedules.begin(), schedules.end()) +
@@ -97,9 +97,7 @@ static StringRef binaryFormat(OutputKind kind) {
   return kind == OutputKind::Fatbin ? "fatbin" : "bin";
 }
 
-/// Replaces the gpu.module in `module` by its binary in `format`, and returns
-/// the bytes of that.
-static FailureOr<std::string> serialize(ModuleOp module, StringRef format) {
+FailureOr<std::string> sccl::serialize(ModuleOp module, StringRef format) {
   if (failed(runPasses(module, [&](OpPassManager &manager) {
         addUpstream(manager, "gpu-module-to-binary{format=" + format + "}");
       })))

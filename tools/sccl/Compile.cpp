@@ -25,11 +25,12 @@ static cl::SubCommand command("compile", "Compile schedules for GPUs and CPUs");
 static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE..."),
                                     cl::OneOrMore, cl::sub(command));
 static cl::list<std::string>
-    targets("target", cl::desc("sm_90, gfx942, ...; for plans also host"),
+    targets("target",
+            cl::desc("sm_90, gfx942, ..., nccl-device; for plans also host"),
             cl::OneOrMore, cl::sub(command));
 static cl::opt<std::string>
     output("o",
-           cl::desc("Output; .sccl .mlir .ptx .cubin .fatbin .s or .hsaco"),
+           cl::desc("Output; .sccl .mlir .ptx .cubin .fatbin .s .hsaco or .ll"),
            cl::value_desc("FILE"), cl::Required, cl::sub(command));
 static cl::opt<double>
     alpha("alpha",
@@ -60,6 +61,13 @@ static cl::opt<bool> assemble(
     "assemble",
     cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),
     cl::sub(command));
+
+static cl::opt<unsigned> ranksPerBox(
+    "ranks-per-box",
+    cl::desc(
+        "For --target=nccl-device: ranks of a box, in a row; 0 means those "
+        "of the machine"),
+    cl::init(0), cl::sub(command));
 
 bool driver::compileChosen() { return bool(command); }
 
@@ -172,33 +180,6 @@ static int compilePlan() {
   return compilePlanFile(request);
 }
 
-int driver::compileMain() {
-  if (llvm::StringRef(output).ends_with(".sccl"))
-    return compilePlan();
-  std::string repeated = lowering.findRepeated();
-  if (targets.size() > 1)
-    repeated = std::to_string(targets.size()) + " times --target";
-  if (inputs.size() > 1)
-    repeated = std::to_string(inputs.size()) + " times input file";
-  if (!repeated.empty())
-    return fail(repeated + " need a plan; '" + output +
-                "' should end in .sccl");
-  if (std::optional<std::string> mistake = findIdleOption())
-    return fail(*mistake);
-  LoweringOptions options = lowering.get();
-  std::optional<CostModel> model = readCostModel();
-  if (!model)
-    return BadInput;
-  if (alpha.getNumOccurrences() > 0)
-    options.alpha = model->alphaMicroseconds;
-  options.beta = model->betaMicrosecondsPerByte;
-  std::optional<uint64_t> size = parseBytes(bytes);
-  if (!size)
-    return fail("cannot read --bytes='" + bytes + "' as a number of bytes");
-  options.bytes = *size;
-  return compileFile({inputs[0], targets[0], output, options});
-}
-
 /// Runs `work` in a child process and returns its exit code. LLVM's back ends
 /// end the process on an internal error; a child takes that, so that we can say
 /// what happened.
@@ -224,6 +205,57 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
   if (WIFEXITED(status) && WEXITSTATUS(status) <= NotKnown)
     return WEXITSTATUS(status);
   return fail("the back end broke down while compiling " + what);
+}
+
+static int compileNcclHere(const LoweringOptions &options) {
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(inputs[0]);
+  if (!module)
+    return BadInput;
+  mlir::FailureOr<std::string> text =
+      compileForNccl(*module, options, ranksPerBox);
+  if (failed(text))
+    return BadInput;
+  return writeFile(output, *text) ? Done : BadInput;
+}
+
+static int compileNcclFile(const LoweringOptions &options) {
+  if (!llvm::StringRef(output).ends_with(".ll"))
+    return fail("kernels for nccl-device are LLVM IR, and '" + output +
+                "' should end in .ll");
+  return runInChild([&] { return compileNcclHere(options); },
+                    inputs[0] + " for " + ncclTarget);
+}
+
+int driver::compileMain() {
+  if (ranksPerBox.getNumOccurrences() > 0 && targets[0] != ncclTarget)
+    return fail("--ranks-per-box is for --target=nccl-device");
+  if (llvm::StringRef(output).ends_with(".sccl"))
+    return compilePlan();
+  std::string repeated = lowering.findRepeated();
+  if (targets.size() > 1)
+    repeated = std::to_string(targets.size()) + " times --target";
+  if (inputs.size() > 1)
+    repeated = std::to_string(inputs.size()) + " times input file";
+  if (!repeated.empty())
+    return fail(repeated + " need a plan; '" + output +
+                "' should end in .sccl");
+  if (std::optional<std::string> mistake = findIdleOption())
+    return fail(*mistake);
+  LoweringOptions options = lowering.get();
+  std::optional<CostModel> model = readCostModel();
+  if (!model)
+    return BadInput;
+  if (alpha.getNumOccurrences() > 0)
+    options.alpha = model->alphaMicroseconds;
+  options.beta = model->betaMicrosecondsPerByte;
+  std::optional<uint64_t> size = parseBytes(bytes);
+  if (!size)
+    return fail("cannot read --bytes='" + bytes + "' as a number of bytes");
+  options.bytes = *size;
+  if (targets[0] == ncclTarget)
+    return compileNcclFile(options);
+  return compileFile({inputs[0], targets[0], output, options});
 }
 
 static int compileHere(const CompileRequest &request, const Chip &chip,

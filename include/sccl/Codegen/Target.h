@@ -48,8 +48,21 @@ mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module, const Chip &chip,
                                         OutputKind kind,
                                         const LoweringOptions &options);
 
-/// The same for the one collk.program in `module`, which `addKernelConversion`
-/// has made. With `embedTables` the output brings the tables of ranks.
+/// The target of kernels that call NCCL's device functions.
+inline constexpr const char *ncclTarget = "nccl-device";
+
+/// Lowers the schedule in `module` to kernels that call NCCL's device functions
+/// (`sccl/ABI/NcclDevice.h`), for boxes of `ranksPerBox` ranks, 0 for those of
+/// the machine, and returns LLVM IR as text. What it calls is only declared:
+/// libnccl_device.bc has it. Emits an error and fails like `compileFor`, or if
+/// the program does what functions of NCCL cannot.
+mlir::FailureOr<std::string> compileForNccl(mlir::ModuleOp module,
+                                            const LoweringOptions &options,
+                                            unsigned ranksPerBox);
+
+/// The same as `compileFor` for the one collk.program in `module`, which
+/// `addKernelConversion` has made. With `embedTables` the output brings the
+/// tables of ranks.
 mlir::FailureOr<std::string> compileKernels(mlir::ModuleOp module,
                                             const Chip &chip, OutputKind kind,
                                             const LoweringOptions &options,
