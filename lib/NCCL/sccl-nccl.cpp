@@ -113,6 +113,17 @@ ncclResult_t scclNcclBytes(const void *image, const char *name, size_t segment,
 // Creation
 //===----------------------------------------------------------------------===//
 
+/// True if the buffers of the caller have bytes in common.
+static bool buffersOverlap(const scclNcclPlan &plan) {
+  const Description &description = plan.description;
+  uintptr_t input = uintptr_t(plan.buffers[0]);
+  uintptr_t output = uintptr_t(plan.buffers[1]);
+  return input < output + description.segmentBytes(&NcclRank::outputSlots,
+                                                   plan.segment) &&
+         output < input + description.segmentBytes(&NcclRank::inputSlots,
+                                                   plan.segment);
+}
+
 /// Registers what peers write, with the same sizes on all ranks.
 static ncclResult_t registerMemory(scclNcclPlan &plan) {
   const Description &description = plan.description;
@@ -242,6 +253,8 @@ static ncclResult_t create(scclNcclPlan &plan, const void *image,
   NCCL_TRY(ncclCommUserRank(plan.comm, &plan.rank));
   if (unsigned(ranks) != plan.description.program.ranks)
     return ncclInvalidUsage;
+  if (buffersOverlap(plan))
+    return ncclInvalidArgument;
   NCCL_TRY(registerMemory(plan));
   NCCL_TRY(createDevComm(plan));
   NCCL_TRY(writeArguments(plan));

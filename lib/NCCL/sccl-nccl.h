@@ -34,7 +34,8 @@ typedef struct scclNcclPlan *scclNcclPlan_t;
 /// overlap, and have at least the bytes that scclNcclBytes says. All ranks of
 /// `comm` call it, with equal images and segments, on the device of the
 /// communicator. Returns ncclInvalidUsage if the image is for another number of
-/// ranks, or for boxes that the communicator does not have.
+/// ranks, or for boxes that the communicator does not have, and
+/// ncclInvalidArgument if buffers overlap or the image has no such program.
 ncclResult_t scclNcclCreate(ncclComm_t comm, const void *image,
                             const char *name, void *input, void *output,
                             size_t segment, CUstream stream,
