@@ -78,6 +78,7 @@ private:
                                        const Variant &variant);
   void take(const Variant &variant, size_t size, double microseconds);
   void takeDrafts();
+  void estimate(const Variant &variant, size_t size);
   void estimateRest();
 
   mlir::MLIRContext &context;
@@ -243,6 +244,19 @@ void Adviser::takeDrafts() {
   }
 }
 
+/// Takes the least estimate, of few pieces and of many.
+void Adviser::estimate(const Variant &variant, size_t size) {
+  const Candidate &candidate = advice.candidates[variant.candidate];
+  Variant cut = variant;
+  cut.pieces = candidate.isPipelined()
+                   ? std::max(variant.pieces, candidate.pieces)
+                   : candidate.pieces;
+  double time = candidate.estimate(
+      fabric.unitTime, double(advice.sizes[size].bytes), cut.pieces);
+  if (time < advice.sizes[size].microseconds)
+    take(cut, size, time);
+}
+
 /// Gives sizes that nothing was simulated for what the best draft takes, or the
 /// least estimate.
 void Adviser::estimateRest() {
@@ -253,13 +267,9 @@ void Adviser::estimateRest() {
       take(ranked[i].front().variant, i, ranked[i].front().microseconds);
       continue;
     }
-    for (size_t number = 0; number < numCandidates; ++number) {
-      const Candidate &candidate = advice.candidates[number];
-      double time = candidate.estimate(
-          fabric.unitTime, double(advice.sizes[i].bytes), candidate.pieces);
-      if (time < advice.sizes[i].microseconds)
-        take({number, candidate.pieces, candidate.distance, 0}, i, time);
-    }
+    for (size_t number = 0; number < numCandidates; ++number)
+      for (unsigned pieces : {1u, 16u, 256u})
+        estimate({number, pieces, advice.candidates[number].distance, 0}, i);
   }
 }
 

@@ -182,6 +182,9 @@ std::vector<Candidate> PipelinedCandidates::take() {
   return std::move(candidates);
 }
 
+/// Of more ranks each question takes long.
+static constexpr unsigned fewRanks = 16;
+
 /// The limits of one question: what is left of the time, and some work; more
 /// for an all_reduce, whose trees go both ways.
 static SearchLimits limitsFor(CollectiveKind kind, const Deadline &deadline,
@@ -219,7 +222,12 @@ static void addDepths(const Fabric &fabric, const CollectiveFamily &family,
                       const FrontierOptions &options, const Deadline &deadline,
                       double least, PipelinedDepths &depths,
                       PipelinedCandidates &found) {
+  bool isLong = family.kind == CollectiveKind::AllReduce &&
+                fabric.topology.numRanks() > fewRanks;
   for (unsigned maxChunks : {1u, 4u, 16u}) {
+    // An all_reduce has as many for each rank.
+    if (isLong && maxChunks > 4)
+      return;
     // More steps are of no use where they have not been for two.
     constexpr unsigned patience = 2;
     double leastSoFar = std::numeric_limits<double>::infinity();
@@ -276,17 +284,17 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
 
 /// The steps that the frontier is searched for. On many ranks that takes long,
 /// and a pipelined candidate in one piece is as good as one step by step; for
-/// an all_reduce of more steps than one of the least load, too.
+/// an all_reduce of as many steps as one of the least load, too.
 static unsigned stepsToSearch(const Topology &topology,
                               const CollectiveFamily &family,
                               const FrontierOptions &options,
                               const PipelinedCandidates &pipelined) {
-  constexpr unsigned fewRanks = 16;
   if (topology.numRanks() > fewRanks)
     return unsigned(pipelined.leastSteps(options.maxSteps));
-  return family.kind == CollectiveKind::AllReduce
-             ? unsigned(pipelined.leastStepsOfLeastLoad(options.maxSteps))
-             : options.maxSteps;
+  if (family.kind != CollectiveKind::AllReduce)
+    return options.maxSteps;
+  size_t steps = pipelined.leastStepsOfLeastLoad(options.maxSteps + 1);
+  return unsigned(std::max<size_t>(steps, 2) - 1);
 }
 
 /// The same implementation, with steps that overlap.
@@ -384,6 +392,7 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
       isOneStepAll(topology, family, within(ofFrontier), found);
   if (!isDone)
     return Error{isDone.error()};
+  addBlockwise(fabric, family, candidates, pipelined);
   if (!*isDone) {
     for (Implementation &whole : grownSchedules(fabric, family, deadline))
       pipelined.addGrown(overlapped(std::move(whole), topology));
@@ -398,7 +407,6 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
     found.frontier = std::move(*frontier);
   }
   addPoints(fabric, family, found.frontier, candidates, pipelined);
-  addBlockwise(fabric, family, candidates, pipelined);
   found.candidates = together(std::move(candidates), pipelined.take());
   return found;
 }

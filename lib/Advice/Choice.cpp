@@ -79,7 +79,7 @@ void Choice::learnRatios() {
 std::vector<Choice::Cut> Choice::cutsFor(double bytes) const {
   constexpr unsigned maxPieces = 256, fewPieces = 8;
   constexpr uint64_t maxSends = 120'000;
-  constexpr double hardlyLess = 0.995;
+  constexpr double leastGain = 0.005, gainOfSend = 2e-7; // of the estimate
   std::vector<Cut> cuts;
   for (size_t number = 0; number < candidates.size(); ++number) {
     const Candidate &candidate = candidates[number];
@@ -89,9 +89,11 @@ std::vector<Choice::Cut> Choice::cutsFor(double bytes) const {
         break;
       double estimate = candidate.estimate(fabric.unitTime, bytes, pieces);
       cuts.push_back({estimate * ratioOf(number), estimate, number, pieces});
-      // Then more pieces are only more work.
+      // Then more pieces are only more work, the more the more sends there are.
+      double gain =
+          leastGain + gainOfSend * double(sendsOf({number, pieces, 0, 0}));
       if (pieces >= fewPieces &&
-          estimate > hardlyLess *
+          estimate > (1 - gain) *
                          candidate.estimate(fabric.unitTime, bytes, pieces / 2))
         break;
     }
