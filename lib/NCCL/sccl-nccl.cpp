@@ -140,11 +140,14 @@ static ncclResult_t registerMemory(scclNcclPlan &plan) {
       description.segmentBytes(&NcclRank::inputSlots, plan.segment),
       description.segmentBytes(&NcclRank::outputSlots, plan.segment),
       workspace};
-  for (int i = 0; i < 3; ++i)
-    if (bytes[i] != 0)
-      NCCL_TRY(ncclCommWindowRegister(plan.comm, memory[i], bytes[i],
-                                      &plan.windows[i],
-                                      NCCL_WIN_COLL_SYMMETRIC));
+  for (int i = 0; i < 3; ++i) {
+    if (bytes[i] == 0)
+      continue;
+    NCCL_TRY(ncclCommWindowRegister(plan.comm, memory[i], bytes[i],
+                                    &plan.windows[i], NCCL_WIN_COLL_SYMMETRIC));
+    if (!plan.windows[i]) // what NCCL returns without symmetric memory
+      return ncclInvalidUsage;
+  }
   return ncclSuccess;
 }
 
@@ -199,13 +202,9 @@ static ncclResult_t writeArguments(scclNcclPlan &plan) {
   static_assert(sizeof(plan.devComm.lsaBarrier) == sizeof(arguments.barrier));
   std::memcpy(arguments.barrier, &plan.devComm.lsaBarrier,
               sizeof(arguments.barrier));
-#ifdef NCCL_GIN_BACKEND_MASK_ALL
-  arguments.backends = NCCL_GIN_BACKEND_MASK_ALL;
-#else
-  // The header has it only for device code: the proxy and GDAKI.
-  arguments.backends =
-      1u << NCCL_NET_DEVICE_GIN_PROXY | 1u << NCCL_NET_DEVICE_GIN_GDAKI;
-#endif
+  // All that there are, by whatever numbers: the communicator says which one it
+  // has, and the header names them for device code only.
+  arguments.backends = ~0u;
   CUDA_TRY(cuMemAlloc(&plan.arguments, sizeof(arguments)));
   return cuMemcpyHtoD(plan.arguments, &arguments, sizeof(arguments)) ==
                  CUDA_SUCCESS

@@ -56,7 +56,7 @@ struct NcclArguments {
   NcclTeamWords world; ///< ncclTeamWorld
   NcclTeamWords lsa;   ///< ncclTeamLsa
   uint32_t barrier[2]; ///< ncclDevComm::lsaBarrier
-  uint32_t backends;   ///< NCCL_GIN_BACKEND_MASK_ALL
+  uint32_t backends;   ///< a mask of GIN's back ends that may be there
   uint32_t unused;
 };
 

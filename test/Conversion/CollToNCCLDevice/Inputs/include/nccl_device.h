@@ -44,7 +44,6 @@ struct ncclDevCommRequirements {
 #define NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER                                 \
   {sizeof(ncclDevCommRequirements), 0, NCCL_VERSION_CODE, 0, 0, 0, 0, false}
 #define NCCL_GIN_CONNECTION_FULL 1
-#define NCCL_GIN_BACKEND_MASK_ALL 12u
 
 extern "C" {
 ncclResult_t ncclDevCommCreate(ncclComm_t, const ncclDevCommRequirements *,
