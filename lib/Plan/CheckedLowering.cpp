@@ -24,13 +24,6 @@
 using namespace mlir;
 using namespace sccl;
 
-/// Another thread if the context allows it and there is one to be had.
-static std::launch policyOf(MLIRContext *context) {
-  return context->isMultithreadingEnabled()
-             ? std::launch::async | std::launch::deferred
-             : std::launch::deferred;
-}
-
 namespace {
 /// Keeps what this thread has to say to itself. Who needs to know asks again.
 class Silence {
@@ -77,11 +70,12 @@ ScheduleCheck::ScheduleCheck(ModuleOp module) : module(module) {
   auto schedules = module.getOps<coll::ScheduleOp>();
   if (schedules.empty())
     return;
-  isRight = std::async(policyOf(module.getContext()), [schedule =
-                                                           *schedules.begin()] {
-              Silence silence(schedule->getContext());
-              return coll::isRight(schedule);
-            }).share();
+  isRight.emplace(
+      [schedule = *schedules.begin()] {
+        Silence silence(schedule->getContext());
+        return coll::isRight(schedule);
+      },
+      module.getContext()->isMultithreadingEnabled());
 }
 
 LogicalResult ScheduleCheck::finish() {
@@ -144,18 +138,14 @@ FailureOr<std::pair<Kernels *, ProgramVerdict>>
 sccl::makeChecked(LoweredProgram &program, const Collective &collective,
                   bool identical, bool isGiven) {
   coll::ProgramOp op = *program.module().getOps<coll::ProgramOp>().begin();
-  std::future<ProgramVerdict> future =
-      std::async(policyOf(op.getContext()),
-                 [&] { return judge(op, collective, identical); });
-  bool isFirst = isGiven || !op.getContext()->isMultithreadingEnabled();
-  ProgramVerdict verdict;
-  if (isFirst)
-    verdict = future.get();
+  bool hasThreads = op.getContext()->isMultithreadingEnabled();
+  Beside<ProgramVerdict> check([&] { return judge(op, collective, identical); },
+                               hasThreads);
+  bool isFirst = isGiven || !hasThreads;
   FailureOr<Kernels *> kernels = failure();
-  if (!isFirst || verdict.isRight)
+  if (!isFirst || check.get().isRight)
     kernels = program.anyKernels();
-  if (!isFirst)
-    verdict = future.get();
+  ProgramVerdict verdict = check.get();
   if (!verdict.isRight)
     return reportFaults(program.module(), identical);
   if (failed(kernels))

@@ -11,10 +11,11 @@
 #include "KernelCompiler.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/Threads.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <future>
+#include <optional>
 
 namespace sccl {
 
@@ -26,13 +27,13 @@ public:
   /// as they are until the end.
   explicit ScheduleCheck(mlir::ModuleOp module);
   /// Ends the check. True if nothing is wrong.
-  bool holds() const { return !isRight.valid() || isRight.get(); }
+  bool holds() { return !isRight || isRight->get(); }
   /// Ends the check. Emits an error and fails if the schedule is wrong.
   llvm::LogicalResult finish();
 
 private:
   mlir::ModuleOp module;
-  std::shared_future<bool> isRight; ///< not valid without a schedule
+  std::optional<Beside<bool>> isRight; ///< none without a schedule
 };
 
 /// What the check of a program finds.

@@ -25,13 +25,13 @@
 #include "Bytes.h"
 #include "RankParts.h"
 
+#include "sccl/Model/Threads.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <future>
 
 using namespace sccl;
 using namespace sccl::plan;
@@ -156,10 +156,8 @@ static std::optional<Error> hashParts(const PartWriter &writer, unsigned first,
 static std::optional<Error>
 hashAllParts(const PartWriter &writer, llvm::MutableArrayRef<PartRange> parts) {
   size_t half = parts.size() / 2;
-  // Falls back to this thread if no other one can be had.
-  auto rest = std::async(std::launch::async | std::launch::deferred, [&] {
-    return hashParts(writer, half, parts.drop_front(half));
-  });
+  Beside<std::optional<Error>> rest(
+      [&] { return hashParts(writer, half, parts.drop_front(half)); });
   std::optional<Error> error = hashParts(writer, 0, parts.take_front(half));
   std::optional<Error> other = rest.get();
   return error ? error : other;

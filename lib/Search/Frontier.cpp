@@ -266,7 +266,8 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
   std::vector<std::future<Trial>> trials;
   for (unsigned steps : batch)
     trials.push_back(std::async(
-        batch.size() > 1 ? std::launch::async : std::launch::deferred,
+        batch.size() > 1 ? std::launch::async | std::launch::deferred
+                         : std::launch::deferred,
         [&, steps,
          trial = Trial{searches[steps], knownAt(steps), {}}]() mutable {
           trial.point = trial.search.run(bounds.at(steps), trial.known, work,

@@ -15,13 +15,13 @@
 #include "PairTable.h"
 #include "TransferJoins.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/Threads.h"
 
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <atomic>
-#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -340,20 +340,16 @@ LogicalResult Planner::noteSenders() {
 
 LogicalResult Planner::planSteps() {
   SmallVector<StepOp> steps(schedule.getBody().getOps<StepOp>());
-  auto policy = schedule.getContext()->isMultithreadingEnabled()
-                    ? std::launch::async | std::launch::deferred
-                    : std::launch::deferred;
-  auto sort = [&](size_t index) {
-    return std::async(policy,
-                      [step = steps[index]] { return sortedSends(step); });
+  std::optional<Beside<std::vector<Send>>> next;
+  auto beginToSort = [&](size_t index) {
+    if (index < steps.size())
+      next.emplace([step = steps[index]] { return sortedSends(step); },
+                   schedule.getContext()->isMultithreadingEnabled());
   };
-  std::future<std::vector<Send>> next;
-  if (!steps.empty())
-    next = sort(0);
+  beginToSort(0);
   for (size_t index = 0; index < steps.size(); ++index) {
-    std::vector<Send> sends = next.get();
-    if (index + 1 < steps.size())
-      next = sort(index + 1);
+    std::vector<Send> sends = std::move(next->get());
+    beginToSort(index + 1);
     if (failed(planStep(index, sends)))
       return failure();
   }

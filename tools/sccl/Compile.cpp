@@ -9,7 +9,10 @@
 #include "LoweringFlags.h"
 #include "Plans.h"
 
+#include "sccl/Model/Threads.h"
+
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Threading.h"
 
 #include <cmath>
 
@@ -291,7 +294,8 @@ static int compilePlanHere(const PlanCompileRequest &request) {
     mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
     if (!module)
       return BadInput;
-    session.context().enableMultithreading();
+    if (canStartThreads(llvm::hardware_concurrency().compute_thread_count()))
+      session.context().enableMultithreading();
     if (failed(builder.add(*module)))
       return BadInput;
   }

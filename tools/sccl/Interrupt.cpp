@@ -21,12 +21,15 @@ InterruptScope::InterruptScope() {
   sigaction(SIGINT, nullptr, &onInterrupt);
   sigaction(SIGTERM, nullptr, &onTerminate);
   pthread_sigmask(SIG_BLOCK, &signals, &blockedBefore);
-  taker = std::thread([this] { takeSignals(); });
+  if (!taker.start([this] { takeSignals(); }))
+    pthread_sigmask(SIG_SETMASK, &blockedBefore, nullptr);
 }
 
 InterruptScope::~InterruptScope() {
+  if (!taker.isRunning())
+    return;
   stopping = true;
-  pthread_kill(taker.native_handle(), SIGTERM);
+  pthread_kill(taker.native(), SIGTERM);
   taker.join();
   // What came meanwhile asked for the end of what has just ended.
   timespec atOnce = {};

@@ -8,9 +8,10 @@
 #ifndef SCCL_TOOLS_SCCL_INTERRUPT_H
 #define SCCL_TOOLS_SCCL_INTERRUPT_H
 
+#include "sccl/Model/Threads.h"
+
 #include <atomic>
 #include <csignal>
-#include <thread>
 
 namespace sccl::driver {
 
@@ -41,7 +42,7 @@ private:
   sigset_t signals;
   sigset_t blockedBefore;
   struct sigaction onInterrupt, onTerminate; ///< before
-  std::thread taker;
+  Thread taker; ///< not running if none can be had: signals do what they did
 };
 
 } // namespace sccl::driver

@@ -18,7 +18,7 @@ using namespace sccl::driver;
 
 Progress::Progress(std::string what) : what(std::move(what)) {
   if (isatty(STDERR_FILENO))
-    thread = std::thread([this] { show(); });
+    thread.start([this] { show(); });
 }
 
 Progress::~Progress() {
@@ -27,8 +27,7 @@ Progress::~Progress() {
     over = true;
   }
   wake.notify_one();
-  if (thread.joinable())
-    thread.join();
+  thread.join();
 }
 
 void Progress::setDetail(std::string text) {

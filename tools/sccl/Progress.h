@@ -8,10 +8,11 @@
 #ifndef SCCL_TOOLS_SCCL_PROGRESS_H
 #define SCCL_TOOLS_SCCL_PROGRESS_H
 
+#include "sccl/Model/Threads.h"
+
 #include <condition_variable>
 #include <mutex>
 #include <string>
-#include <thread>
 
 namespace sccl::driver {
 
@@ -39,7 +40,7 @@ private:
   std::string detail;
   bool isShown = false, over = false;
   std::condition_variable wake;
-  std::thread thread;
+  Thread thread;
 };
 
 } // namespace sccl::driver

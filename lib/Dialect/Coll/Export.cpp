@@ -8,11 +8,11 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <future>
 
 using namespace mlir;
 using namespace sccl;
@@ -213,16 +213,6 @@ static std::vector<SendGroup> groupSends(std::vector<Send> sends) {
   return groups;
 }
 
-/// Begins to group the sends of `step`: in another thread if there are many,
-/// which takes as long as the ops of the step before, else when asked.
-static std::future<std::vector<SendGroup>> beginToGroup(const Step &step) {
-  constexpr size_t worthThread = 1 << 16;
-  return std::async(step.sends.size() < worthThread
-                        ? std::launch::deferred
-                        : std::launch::async | std::launch::deferred,
-                    [&step] { return groupSends(step.sends); });
-}
-
 static void exportSends(OpBuilder &builder, Location loc,
                         const std::vector<SendGroup> &groups) {
   SmallVector<int32_t> ranges;
@@ -261,13 +251,20 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
       certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
-  std::future<std::vector<SendGroup>> next;
-  if (!schedule.steps.empty())
-    next = beginToGroup(schedule.steps.front());
+  // To group the sends of a step takes as long as to make ops of them.
+  std::optional<Beside<std::vector<SendGroup>>> next;
+  auto beginToGroup = [&](size_t index) {
+    constexpr size_t worthThread = 1 << 16;
+    if (index == schedule.steps.size())
+      return;
+    const std::vector<Send> &sends = schedule.steps[index].sends;
+    next.emplace([&sends] { return groupSends(sends); },
+                 sends.size() >= worthThread);
+  };
+  beginToGroup(0);
   for (size_t i = 0; i < schedule.steps.size(); ++i) {
-    std::vector<SendGroup> groups = next.get();
-    if (i + 1 < schedule.steps.size())
-      next = beginToGroup(schedule.steps[i + 1]);
+    std::vector<SendGroup> groups = std::move(next->get());
+    beginToGroup(i + 1);
     auto stepOp = StepOp::create(builder, loc, schedule.steps[i].rounds);
     OpBuilder::InsertionGuard stepGuard(builder);
     builder.createBlock(&stepOp.getBody());
