@@ -136,6 +136,23 @@ TEST(Trees, WholeChunks) {
   }
 }
 
+TEST(Trees, BroadcastsToMoreRanksThanAreLookedAtOneByOne) {
+  Topology topology = Boxes{24, 8, 9}.build();
+  TreeSynthesis trees(topology, Kind::Broadcast);
+  SearchLimits limits;
+  limits.maxWork = 1'000'000;
+  std::optional<Implementation> found =
+      trees.best({4, 96, 4096, 1u << 22, std::nullopt}, limits);
+  ASSERT_TRUE(found);
+  auto violation = checkSchedule(topology, found->collective, found->schedule);
+  EXPECT_FALSE(violation) << violation->message;
+  std::optional<Rational> bound = boundOf(topology, Kind::Broadcast, 4);
+  ASSERT_TRUE(bound);
+  // Told apart one by one, they come to 1.70 times the bound.
+  EXPECT_LE(costOf(found->schedule, found->collective).bandwidth.toDouble(),
+            bound->toDouble() * 1.55);
+}
+
 TEST(Trees, FewWholeChunksComeClose) {
   // A chunk that treats all other boxes alike loads cables by twos, threes or
   // sevens at once.

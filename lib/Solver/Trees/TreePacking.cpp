@@ -13,6 +13,7 @@
 
 #include "TreePacking.h"
 
+#include "FinerCells.h"
 #include "StepRounds.h"
 #include "TreeImages.h"
 #include "TreeMixes.h"
@@ -21,6 +22,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 using namespace sccl;
 using namespace sccl::trees;
@@ -62,8 +64,9 @@ void trees::chooseGroup(PackingProblem &problem) {
   problem.generators = spanningElements(problem.group, ranks);
 }
 
-/// More cells than this are looked at only where each rank is one.
-static constexpr unsigned maxCells = 40, maxSingleCells = 128;
+/// More cells than this are looked at only where each rank is one, or where
+/// cells are halved.
+static constexpr unsigned maxCells = 40, maxHalvedCells = 96;
 
 struct TreePacking::Origin {
   Meeting at; ///< of one rank, but for reductions
@@ -74,7 +77,9 @@ struct TreePacking::Origin {
   /// By level and number of steps.
   std::vector<std::map<unsigned, TreeSearch>> spreads, gathers;
   bool isFinest = false;
-  size_t level = 0; ///< the one last searched
+  size_t level = 0;                ///< the one last searched
+  bool isFruitful = false;         ///< since the coarsest was
+  std::vector<double> values = {}; ///< of the program, while at this level
 };
 
 /// Links to look at for all origins together; more take minutes.
@@ -136,18 +141,6 @@ void TreePacking::addMeetings(unsigned rank, bool alsoOfSeveral) {
       addOrigin(std::move(meeting), 0, int64_t(problem.group.size()));
 }
 
-/// A rank to look at for itself: of the smallest cell of several.
-static std::optional<unsigned> nextApart(const Classes &ranks) {
-  std::optional<unsigned> best;
-  for (unsigned cell = 0; cell < ranks.count(); ++cell)
-    if (ranks.sizes[cell] > 1 &&
-        (!best || ranks.sizes[cell] < ranks.sizes[*best]))
-      best = cell;
-  if (best)
-    best = ranks.firsts[*best];
-  return best;
-}
-
 /// The first cells to look at, or finer ones than the last. Nothing if there
 /// are none.
 std::optional<Refinement> TreePacking::nextCells(Origin &origin) const {
@@ -159,11 +152,10 @@ std::optional<Refinement> TreePacking::nextCells(Origin &origin) const {
     return refine(topology, ranks, limitKeys);
   }
   const Refinement &last = origin.outward.back()->refinement();
-  std::optional<unsigned> apart = nextApart(last.ranks);
-  if (!apart)
-    return std::nullopt;
-  Refinement cells = refine(topology, last, {*apart});
-  if (cells.ranks.count() <= maxCells)
+  std::optional<Refinement> cells =
+      finerCells(topology, last, problem.inHalves);
+  if (!cells ||
+      cells->ranks.count() <= (problem.inHalves ? maxHalvedCells : maxCells))
     return cells;
   origin.isFinest = true;
   if (problem.kind != CollectiveKind::Broadcast ||
@@ -355,6 +347,41 @@ bool TreePacking::priceReduction(Origin &origin, unsigned turn,
   return added;
 }
 
+/// True if little is gained any more at the level of `origin`. Where each level
+/// costs seconds, it is not waited for the end of that.
+bool TreePacking::isSlow(const Origin &origin) const {
+  constexpr size_t rounds = 6;
+  constexpr double little = 0.01;
+  const std::vector<double> &values = origin.values;
+  return problem.inHalves && values.size() > rounds &&
+         values.back() > (1 - little) * values[values.size() - 1 - rounds];
+}
+
+/// Adds trees of `origin`, of finer cells where coarse ones give none. Returns
+/// whether there were new ones. After the finest level those before it may give
+/// some again, at the prices of today.
+bool TreePacking::priceLevels(Origin &origin, const TreePrices &prices,
+                              const Deadline &deadline) {
+  bool reduces = problem.kind == CollectiveKind::AllReduce;
+  bool added = false;
+  while (true) {
+    bool isNew = reduces ? priceReductions(origin, prices, deadline)
+                         : price(origin, prices, deadline);
+    added |= isNew;
+    origin.isFruitful |= isNew;
+    if ((isNew && !isSlow(origin)) || deadline.expired())
+      return added;
+    origin.values.clear();
+    if (origin.level + 1 < origin.outward.size() || addLevel(origin)) {
+      ++origin.level;
+      continue;
+    }
+    if (!problem.inHalves || !std::exchange(origin.isFruitful, false))
+      return added;
+    origin.level = 0;
+  }
+}
+
 std::optional<double> TreePacking::generate(std::optional<double> target,
                                             const Deadline &deadline) {
   if (isTooMuch || program->isTooLarge())
@@ -363,20 +390,10 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
   TreePrices prices;
   prices.values.assign(program->numRows(), 1.0);
   prices.worth.assign(origins.size(), 1e12);
-  bool reduces = problem.kind == CollectiveKind::AllReduce;
   while (!deadline.expired()) {
     bool added = false;
     for (auto &origin : origins)
-      while (true) {
-        bool isNew = reduces ? priceReductions(*origin, prices, deadline)
-                             : price(*origin, prices, deadline);
-        added |= isNew;
-        if (isNew || deadline.expired())
-          break;
-        if (origin->level + 1 == origin->outward.size() && !addLevel(*origin))
-          break;
-        ++origin->level;
-      }
+      added |= priceLevels(*origin, prices, deadline);
     if (!added)
       break;
     std::optional<double> solved = program->solve(deadline);
@@ -387,6 +404,8 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
     if (target && *value <= *target * (1 + tolerance))
       break;
     prices = program->prices();
+    for (auto &origin : origins)
+      origin->values.push_back(*value);
   }
   return value;
 }

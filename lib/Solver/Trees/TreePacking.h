@@ -35,7 +35,13 @@ struct PackingProblem {
   /// All elements of a group of symmetries, and elements that span it. It must
   /// keep the root of a broadcast.
   std::vector<Permutation> group = {}, generators = {};
+  /// Cells are made finer by halves, for very many ranks; levels are left early
+  /// where little is gained, and come back.
+  bool inHalves = false;
 };
+
+/// Ranks that a broadcast may have to be looked at one by one.
+constexpr unsigned maxSingleCells = 128;
 
 /// Elements that span `group`, the identity first in it.
 std::vector<Permutation> spanningElements(const std::vector<Permutation> &group,
@@ -93,6 +99,9 @@ private:
   bool addLevel(Origin &origin);
   std::vector<bool> openSteps(const CellGraph &graph, unsigned first,
                               unsigned count) const;
+  bool isSlow(const Origin &origin) const;
+  bool priceLevels(Origin &origin, const TreePrices &prices,
+                   const Deadline &deadline);
   bool price(Origin &origin, const TreePrices &prices,
              const Deadline &deadline);
   bool priceReductions(Origin &origin, const TreePrices &prices,

@@ -234,6 +234,18 @@ TreeSynthesis::Packed WholeSchedules::cheapest() {
   return {best.take(), std::move(exact)};
 }
 
+/// How cells are made finer: in halves, one by one, or first the one and then
+/// the other.
+static std::vector<bool> waysToRefine(const PackingProblem &problem) {
+  if (problem.kind != Kind::Broadcast ||
+      problem.topology.numRanks() <= maxSingleCells)
+    return {false};
+  // In few steps few boxes pass on what they get.
+  if (problem.steps <= 3)
+    return {true, false};
+  return {true};
+}
+
 TreeSynthesis::Packed TreeSynthesis::pack(const Wanted &wanted,
                                           const SearchLimits &limits) const {
   constexpr double tolerance = 1e-9;
@@ -245,13 +257,22 @@ TreeSynthesis::Packed TreeSynthesis::pack(const Wanted &wanted,
   // What is turned round runs backwards.
   if (window && packedKind(state->kind) != state->kind)
     window = state->reversed(std::move(*window), wanted.steps);
-  TreePacking packing(
-      state->problemWith(wanted.steps, wanted.pipelined, std::move(window)),
-      deadline);
-  std::optional<double> value = packing.generate(std::nullopt, mostOf(limits));
+  PackingProblem problem =
+      state->problemWith(wanted.steps, wanted.pipelined, std::move(window));
+  std::unique_ptr<TreePacking> packing;
+  std::optional<double> value;
+  for (bool inHalves : waysToRefine(problem)) {
+    problem.inHalves = inHalves;
+    auto other = std::make_unique<TreePacking>(problem, deadline);
+    std::optional<double> found = other->generate(std::nullopt, mostOf(limits));
+    if (packing && (!found || (value && *value <= *found)))
+      continue;
+    packing = std::move(other);
+    value = found;
+  }
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return {};
-  return WholeSchedules(packing, *value, wanted, below, limits, deadline)
+  return WholeSchedules(*packing, *value, wanted, below, limits, deadline)
       .cheapest();
 }
 
