@@ -251,8 +251,8 @@ static void addDepths(const Fabric &fabric, const CollectiveFamily &family,
   }
 }
 
-/// Those of few steps and few chunks, and that of the least load, unless what
-/// is there is as good.
+/// Those of few steps and few chunks, and that of the least load, unless there
+/// are many ranks and what is there has no more load.
 static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
                          const FrontierOptions &options,
                          const Deadline &deadline, PipelinedCandidates &found) {
@@ -264,7 +264,7 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
   SearchLimits limits{deadline.remainingLimit(), boundWork,
                       options.solver.interrupt};
   found.setBound(depths.boundForAnyDepth(limits));
-  if (found.meetBound(options.maxSteps))
+  if (topology.numRanks() > fewRanks && found.meetBound(options.maxSteps))
     return;
   // All_reduces that do so are those that boxes suggest.
   if (family.kind != CollectiveKind::AllReduce)
