@@ -1,5 +1,4 @@
-//===- Crossings.h - What goes from box to box --------------------*- C++
-//-*-===//
+//===- Crossings.h - What goes from box to box ------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- MessageCommunicator.h - Ranks on any hosts, and their plans -*- C++
-//-*-===//
+//===- MessageCommunicator.h - Ranks on any hosts ---------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
