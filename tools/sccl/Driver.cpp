@@ -352,7 +352,11 @@ std::string driver::scheduleText(const Instance &instance,
                                    schedule, certificate);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << *module << '\n';
+  // Right by construction, and read again by whoever uses it; there are no
+  // aliases to look for.
+  module->print(stream,
+                mlir::OpPrintingFlags().assumeVerified().useLocalScope());
+  stream << '\n';
   return text;
 }
 
