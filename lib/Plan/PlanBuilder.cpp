@@ -39,6 +39,9 @@ PlanBuilder::~PlanBuilder() = default;
 LogicalResult PlanBuilder::checkProblem(Operation *op,
                                         const coll::Problem &problem) {
   plan::Manifest own = describeProblem(problem.collective, problem.topology);
+  if (own.sendSegments == 0)
+    return op->emitOpError("cannot be part of a plan: no rank has anything to "
+                           "send");
   plan::Manifest &first = result.manifest;
   if (first.schedules.empty()) {
     first = std::move(own);

@@ -12,99 +12,20 @@
 
 #include "EngineTesting.h"
 
+#include "Data/RandomInstance.h"
+
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <random>
 
 using namespace sccl;
 using namespace sccl::test;
 
 namespace {
-using Random = std::mt19937;
-
-/// A cycle through all ranks, so that all are connected, and random links.
-Topology randomTopology(Random &random) {
-  unsigned numRanks = 2 + random() % 4;
-  Topology topology("random", numRanks);
-  std::vector<unsigned> order(numRanks);
-  std::iota(order.begin(), order.end(), 0u);
-  for (unsigned i = numRanks; i-- > 1;)
-    std::swap(order[i], order[random() % (i + 1)]);
-  std::vector<std::vector<bool>> linked(numRanks, std::vector<bool>(numRanks));
-  for (unsigned i = 0; i < numRanks; ++i)
-    linked[order[i]][order[(i + 1) % numRanks]] = true;
-  bool symmetric = random() % 2;
-  for (unsigned src = 0; src < numRanks; ++src)
-    for (unsigned dst = 0; dst < numRanks; ++dst) {
-      if (linked[src][dst] && symmetric)
-        linked[dst][src] = true;
-      if (src != dst && random() % 4 == 0)
-        linked[src][dst] = true;
-    }
-  for (unsigned src = 0; src < numRanks; ++src)
-    for (unsigned dst = 0; dst < numRanks; ++dst)
-      if (src != dst && linked[src][dst]) {
-        EXPECT_TRUE(topology.addLink(src, dst, 1 + random() % 5 / 3));
-      }
-  return topology;
-}
-
-/// Adds, to one topology in three, limits on ports or on any sets of links.
-void addSharedLimits(Random &random, Topology &topology) {
-  unsigned kind = random() % 6;
-  if (kind == 0)
-    for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
-      EXPECT_TRUE(topology.addLimit(topology.outLinks(rank), 1 + random() % 2));
-      EXPECT_TRUE(topology.addLimit(topology.inLinks(rank), 1 + random() % 2));
-    }
-  if (kind == 1) {
-    std::vector<unsigned> links;
-    for (unsigned link = 0; link < topology.links().size(); ++link)
-      if (random() % 2)
-        links.push_back(link);
-    if (!links.empty()) {
-      EXPECT_TRUE(topology.addLimit(links, 1 + random() % 3));
-    }
-  }
-}
-
-Collective randomCustom(Random &random, unsigned numRanks) {
-  unsigned numChunks = 1 + random() % 4;
-  RankChunkSet pre(numRanks, numChunks), post(numRanks, numChunks);
-  for (unsigned chunk = 0; chunk < numChunks; ++chunk) {
-    pre.insert(random() % numRanks, chunk);
-    if (random() % 3 == 0)
-      pre.insert(random() % numRanks, chunk);
-    for (unsigned rank = 0; rank < numRanks; ++rank)
-      if (random() % 2)
-        post.insert(rank, chunk);
-  }
-  auto collective = Collective::makeCustom("random", 1, false, pre, post);
-  EXPECT_TRUE(collective) << collective.error();
-  return *collective;
-}
-
-Collective randomCollective(Random &random, unsigned numRanks) {
-  constexpr CollectiveKind kinds[] = {
-      CollectiveKind::AllGather, CollectiveKind::AllToAll,
-      CollectiveKind::Broadcast, CollectiveKind::Gather,
-      CollectiveKind::Scatter,   CollectiveKind::Custom,
-  };
-  CollectiveKind kind = kinds[random() % std::size(kinds)];
-  if (kind == CollectiveKind::Custom)
-    return randomCustom(random, numRanks);
-  unsigned chunks = 1 + random() % 4;
-  if (sendsOneSegmentPerRank(kind))
-    chunks = numRanks * (1 + chunks / 4);
-  auto collective =
-      Collective::make(kind, numRanks, chunks, random() % numRanks);
-  EXPECT_TRUE(collective) << collective.error();
-  return *collective;
-}
+/// What the reference engines answer at once.
+constexpr unsigned maxRanks = 5;
 
 Instance randomInstance(Random &random) {
-  Topology topology = randomTopology(random);
+  Topology topology = randomTopology(random, maxRanks);
   addSharedLimits(random, topology);
   unsigned longest = 1;
   for (unsigned distance : topology.distancesFrom(0))
@@ -117,40 +38,11 @@ Instance randomInstance(Random &random) {
   return *instance;
 }
 
-/// A sum of any contributors in any places.
-Collective randomSum(Random &random, unsigned numRanks) {
-  unsigned numChunks = 1 + random() % 2;
-  RankChunkSet pre(numRanks, numChunks), post(numRanks, numChunks);
-  for (unsigned chunk = 0; chunk < numChunks; ++chunk) {
-    pre.insert(random() % numRanks, chunk);
-    for (unsigned rank = 0; rank < numRanks; ++rank) {
-      if (random() % 2)
-        pre.insert(rank, chunk);
-      if (random() % 2)
-        post.insert(rank, chunk);
-    }
-  }
-  auto collective = Collective::makeCustom("sum", 1, true, pre, post);
-  EXPECT_TRUE(collective) << collective.error();
-  return *collective;
-}
-
 /// A small reduction, as the search for one is long.
 Instance randomReduction(Random &random) {
-  Topology topology = randomTopology(random);
+  Topology topology = randomTopology(random, maxRanks);
   addSharedLimits(random, topology);
-  unsigned numRanks = topology.numRanks();
-  constexpr CollectiveKind kinds[] = {
-      CollectiveKind::Reduce, CollectiveKind::ReduceScatter,
-      CollectiveKind::AllReduce, CollectiveKind::Custom};
-  CollectiveKind kind = kinds[random() % std::size(kinds)];
-  unsigned chunks = 1 + random() % 2;
-  if (kind == CollectiveKind::ReduceScatter)
-    chunks = numRanks;
-  Collective collective =
-      kind == CollectiveKind::Custom
-          ? randomSum(random, numRanks)
-          : *Collective::make(kind, numRanks, chunks, random() % numRanks);
+  Collective collective = randomSumOf(random, topology.numRanks());
   unsigned steps = 1 + random() % 4;
   auto instance =
       Instance::make(topology, collective, steps, steps + random() % 3);

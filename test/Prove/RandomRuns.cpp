@@ -1,0 +1,82 @@
+//===- RandomRuns.cpp - Random cases, from a topology to a result ---------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// usage: RandomRuns [--cases=N] [--seed=N] [--max-ranks=N] [--damage]
+//                   [-o FILE.mlir]
+//
+// Each case has a seed of its own, so that one can be run alone. The first that
+// goes wrong is made smaller, written to FILE.mlir, and said.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shrink.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+
+#include <map>
+
+using namespace sccl;
+using namespace sccl::test;
+namespace cl = llvm::cl;
+
+static cl::opt<unsigned> numCases("cases", cl::desc("How many"), cl::init(100));
+static cl::opt<unsigned> seed("seed", cl::desc("Of the first case"),
+                              cl::init(1));
+static cl::opt<unsigned> maxRanks("max-ranks", cl::desc("From 2 on"),
+                                  cl::init(10));
+static cl::opt<bool> damage("damage",
+                            cl::desc("Leave out the last send of each schedule, "
+                                     "to see what happens"));
+static cl::opt<std::string> output("o", cl::desc("Where a failure is written"),
+                                   cl::value_desc("FILE.mlir"),
+                                   cl::init("failure.mlir"));
+
+/// Says what is wrong with the case of `number`, and writes a smaller one.
+static int report(unsigned number, const RandomCase &given,
+                  const std::string &fault) {
+  llvm::errs() << "seed " << number << ": " << fault << '\n'
+               << "  " << describe(given) << '\n';
+  RandomCase smaller = shrink(given, [](const RandomCase &smaller) {
+    return findFault(smaller).has_value();
+  });
+  std::error_code error;
+  llvm::raw_fd_ostream file(output, error);
+  file << "// " << describe(smaller) << '\n' << moduleText(smaller) << '\n';
+  llvm::errs() << "made smaller: " << findFault(smaller).value_or("no fault")
+               << "\n  " << describe(smaller) << "\n  "
+               << (error ? error.message() : output) << '\n';
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "Random cases, end to end\n");
+  if (maxRanks < 2 || maxRanks > 64) {
+    llvm::errs() << "RandomRuns: error: --max-ranks must be from 2 to 64\n";
+    return 1;
+  }
+  std::map<std::string, unsigned> collectives, sources;
+  for (unsigned i = 0; i < numCases; ++i) {
+    Random random(seed + i);
+    RandomCase given = makeCase(random, maxRanks);
+    if (damage)
+      given.implementation.schedule.steps.back().sends.pop_back();
+    if (std::optional<std::string> fault = findFault(given))
+      return report(seed + i, given, *fault);
+    ++collectives[given.implementation.collective.name()];
+    ++sources[given.source];
+  }
+  llvm::outs() << numCases << " cases, 0 wrong\n";
+  for (const auto *tally : {&collectives, &sources}) {
+    for (const auto &[name, count] : *tally)
+      llvm::outs() << "  " << name << ' ' << count;
+    llvm::outs() << '\n';
+  }
+  return 0;
+}

@@ -1,0 +1,132 @@
+//===- RunCase.cpp - Checks, compiles and runs a case ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomCase.h"
+
+#include "Runtime/LoopTransport.h"
+
+#include "sccl/Check/ScheduleChecker.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Measure/HostPlan.h"
+#include "sccl/Pipelines/Pipelines.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+using namespace sccl;
+using namespace sccl::test;
+
+namespace {
+/// A context, and what was said in it.
+class QuietContext {
+public:
+  QuietContext()
+      : context(registry(), mlir::MLIRContext::Threading::DISABLED),
+        handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          said += (said.empty() ? "" : "; ") + diagnostic.str();
+          return mlir::success();
+        }) {}
+
+  mlir::MLIRContext context;
+  std::string said;
+
+private:
+  static const mlir::DialectRegistry &registry() {
+    static const mlir::DialectRegistry all = [] {
+      registerPipelinePasses();
+      mlir::DialectRegistry made;
+      registerPipelineDialects(made);
+      return made;
+    }();
+    return all;
+  }
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+mlir::OwningOpRef<mlir::ModuleOp> moduleOf(mlir::MLIRContext &context,
+                                           const RandomCase &given) {
+  return coll::exportModule(context, "schedule", given.topology,
+                            given.implementation.collective,
+                            given.implementation.schedule);
+}
+
+/// What a rank's thread makes its transport of.
+struct Wire {
+  LoopNetwork *network;
+  const RankEnd *end;
+};
+thread_local Wire wire;
+
+/// What one rank does; by messages if there is a network.
+Result<Measurement> runRank(const HostPlan &plan, const MeasureRequest &request,
+                            LoopNetwork *network, RankEnd end) {
+  if (network) {
+    wire = {network, &end};
+    end.isOnSeveralHosts = true;
+    end.makeTransport = [](scclTransport *transport) {
+      *transport = wire.network->transport(*wire.end);
+      return scclSuccess;
+    };
+  }
+  scclConfig config = SCCL_CONFIG_INITIALIZER;
+  config.timeoutSeconds = 60;
+  config.scratchBytes = 4 << 20; // the default takes longer than the rest
+  Result<std::unique_ptr<PlanRank>> rank =
+      PlanRank::create(plan.bytes, plan.manifest, end, config);
+  if (!rank)
+    return Error{rank.error()};
+  Result<Measurement> measured = (*rank)->measure(request);
+  if (Result<bool> left = (*rank)->leave(); measured && !left)
+    return Error{left.error()};
+  return measured;
+}
+
+/// Runs `plan` on threads. Returns what went wrong, or nothing.
+std::optional<std::string> run(const HostPlan &plan, const RandomCase &given) {
+  MeasureRequest request{.count = given.elements};
+  request.element = elementType(given.lowering.element);
+  request.reduction = given.lowering.reduction;
+  request.inPlace = given.inPlace && plan.program().inPlace;
+  request.registered = given.reach == Reach::Copies;
+  request.verified = 3;
+  std::optional<LoopNetwork> network;
+  if (given.reach == Reach::Messages)
+    network.emplace(unsigned(given.elements) + 1);
+  std::string fault;
+  runRanks(plan.manifest.ranks, RanksAs::Threads, [&](const RankEnd &end) {
+    Result<Measurement> measured =
+        runRank(plan, request, network ? &*network : nullptr, end);
+    if (end.rank == 0 && !measured)
+      fault = measured.error();
+    else if (end.rank == 0 && measured->wrong != 0)
+      fault = "wrong result in " + measured->firstWrong;
+    return 0;
+  });
+  return fault.empty() ? std::nullopt : std::optional(fault);
+}
+} // namespace
+
+std::string test::moduleText(const RandomCase &given) {
+  QuietContext quiet;
+  std::string text;
+  llvm::raw_string_ostream(text) << *moduleOf(quiet.context, given);
+  return text;
+}
+
+std::optional<std::string> test::findFault(const RandomCase &given) {
+  if (auto violation =
+          checkSchedule(given.topology, given.implementation.collective,
+                        given.implementation.schedule))
+    return "refused by the checker of schedules: " + violation->message;
+  QuietContext quiet;
+  mlir::OwningOpRef<mlir::ModuleOp> module = moduleOf(quiet.context, given);
+  mlir::FailureOr<HostPlan> plan =
+      HostPlan::compile(*module, given.lowering, /*target=*/"",
+                        /*messages=*/given.reach == Reach::Messages);
+  if (failed(plan))
+    return "does not compile: " + quiet.said;
+  return run(*plan, given);
+}
