@@ -42,7 +42,7 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c2) the body holds one `coll.rank` for each rank, in order;
     - (program_c3) slots exist in the buffers they name;
     - (program_c4) the arrivals that a channel signals to one rank carry the
-      values 1, 2, ...;
+      values 1, 2, ..., and it signals ready to a rank once;
     - (program_c5) a channel leads to the rank itself or to another rank, once;
     - (program_c6) all channels have the same number of `coll.barrier`;
     - (program_c7) a chunk stands in input and output at its own place in a

@@ -241,7 +241,7 @@ LogicalResult ProgramChecker::writeSlot(Operation *op, const SlotRange &range,
                                         unsigned i, const SlotState &result) {
   size_t number = numberOf(range, i);
   SlotState &state = states[number];
-  if (state.writer != none && program.getLl()) {
+  if (state.writer != none && holdsLL(program, range)) {
     if (failed(settle()))
       return failure();
     return name(fault(op) << "writes ", range, i)

@@ -23,7 +23,8 @@ namespace sccl::test {
 
 using Random = std::mt19937;
 
-/// What `made` holds. Ends the process if it failed: what is made here is right.
+/// What `made` holds. Ends the process if it failed: what is made here is
+/// right.
 template <typename T> T must(Result<T> made) {
   if (made)
     return std::move(*made);

@@ -97,9 +97,8 @@ std::optional<RandomCase> synthesizeCase(Random &random,
   auto *satisfied = std::get_if<Satisfied>(&result.outcome);
   if (!satisfied)
     return std::nullopt;
-  return RandomCase{topology,
-                    {collective, std::move(satisfied->schedule)},
-                    result.engine};
+  return RandomCase{
+      topology, {collective, std::move(satisfied->schedule)}, result.engine};
 }
 
 /// A grown schedule, or what follows from one: its inverse, or the two halves
@@ -154,11 +153,10 @@ static LoweringOptions randomLowering(Random &random) {
   options.throughScratch = once(random, 2);
   bool bySteps = runsBySteps(options);
   options.doubleBuffer = !bySteps && once(random, 2);
-  options.ll = !bySteps && options.transport == TransportChoice::Push &&
-               once(random, 2);
-  constexpr CodeShapeChoice shapes[] = {CodeShapeChoice::Auto,
-                                        CodeShapeChoice::Unrolled,
-                                        CodeShapeChoice::Table};
+  options.ll =
+      !bySteps && options.transport == TransportChoice::Push && once(random, 2);
+  constexpr CodeShapeChoice shapes[] = {
+      CodeShapeChoice::Auto, CodeShapeChoice::Unrolled, CodeShapeChoice::Table};
   options.codeShape = shapes[random() % std::size(shapes)];
   if (once(random, 4)) {
     options.pieces = 2 + random() % 4;
@@ -182,9 +180,8 @@ RandomCase test::makeCase(Random &random, unsigned maxRanks) {
     made = growCase(random, topology);
   made->lowering = randomLowering(random);
   // Sums in LL words have 4 bytes at most.
-  made->lowering.ll &=
-      !made->implementation.collective.combining() ||
-      elementType(made->lowering.element).bytes <= 4;
+  made->lowering.ll &= !made->implementation.collective.combining() ||
+                       elementType(made->lowering.element).bytes <= 4;
   made->reach = Reach(random() % 3);
   if (made->reach == Reach::Messages) {
     LoweringOptions plain;
@@ -226,7 +223,8 @@ std::string test::describe(const RandomCase &given) {
       os << " --" << word;
   constexpr const char *reaches[] = {"memory", "copies", "messages"};
   os << (given.inPlace ? " --in-place" : "") << "  # segments of "
-     << given.elements << " elements of " << element.bytes << " bytes, ranks by "
-     << reaches[unsigned(given.reach)] << ", schedule: " << given.source;
+     << given.elements << " elements of " << element.bytes
+     << " bytes, ranks by " << reaches[unsigned(given.reach)]
+     << ", schedule: " << given.source;
   return text;
 }

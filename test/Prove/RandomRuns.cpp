@@ -30,9 +30,9 @@ static cl::opt<unsigned> seed("seed", cl::desc("Of the first case"),
                               cl::init(1));
 static cl::opt<unsigned> maxRanks("max-ranks", cl::desc("From 2 on"),
                                   cl::init(10));
-static cl::opt<bool> damage("damage",
-                            cl::desc("Leave out the last send of each schedule, "
-                                     "to see what happens"));
+static cl::opt<bool>
+    damage("damage", cl::desc("Leave out the last send of each schedule, "
+                              "to see what happens"));
 static cl::opt<std::string> output("o", cl::desc("Where a failure is written"),
                                    cl::value_desc("FILE.mlir"),
                                    cl::init("failure.mlir"));

@@ -5,54 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomCase.h"
+#include "QuietContext.h"
 
 #include "Runtime/LoopTransport.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Measure/HostPlan.h"
-#include "sccl/Pipelines/Pipelines.h"
-
-#include "mlir/IR/MLIRContext.h"
 
 using namespace sccl;
 using namespace sccl::test;
 
 namespace {
-/// A context, and what was said in it.
-class QuietContext {
-public:
-  QuietContext()
-      : context(registry(), mlir::MLIRContext::Threading::DISABLED),
-        handler(&context, [this](mlir::Diagnostic &diagnostic) {
-          said += (said.empty() ? "" : "; ") + diagnostic.str();
-          return mlir::success();
-        }) {}
-
-  mlir::MLIRContext context;
-  std::string said;
-
-private:
-  static const mlir::DialectRegistry &registry() {
-    static const mlir::DialectRegistry all = [] {
-      registerPipelinePasses();
-      mlir::DialectRegistry made;
-      registerPipelineDialects(made);
-      return made;
-    }();
-    return all;
-  }
-  mlir::ScopedDiagnosticHandler handler;
-};
-
-mlir::OwningOpRef<mlir::ModuleOp> moduleOf(mlir::MLIRContext &context,
-                                           const RandomCase &given) {
-  return coll::exportModule(context, "schedule", given.topology,
-                            given.implementation.collective,
-                            given.implementation.schedule);
-}
-
 /// What a rank's thread makes its transport of.
 struct Wire {
   LoopNetwork *network;
@@ -109,6 +73,13 @@ std::optional<std::string> run(const HostPlan &plan, const RandomCase &given) {
 }
 } // namespace
 
+mlir::OwningOpRef<mlir::ModuleOp> test::moduleOf(mlir::MLIRContext &context,
+                                                 const RandomCase &given) {
+  return coll::exportModule(context, "schedule", given.topology,
+                            given.implementation.collective,
+                            given.implementation.schedule);
+}
+
 std::string test::moduleText(const RandomCase &given) {
   QuietContext quiet;
   std::string text;
@@ -123,10 +94,18 @@ std::optional<std::string> test::findFault(const RandomCase &given) {
     return "refused by the checker of schedules: " + violation->message;
   QuietContext quiet;
   mlir::OwningOpRef<mlir::ModuleOp> module = moduleOf(quiet.context, given);
+  std::optional<std::string> fault = runModule(*module, given);
+  if (fault && !quiet.said.empty())
+    return *fault + ": " + quiet.said;
+  return fault;
+}
+
+std::optional<std::string> test::runModule(mlir::ModuleOp module,
+                                           const RandomCase &given) {
   mlir::FailureOr<HostPlan> plan =
-      HostPlan::compile(*module, given.lowering, /*target=*/"",
+      HostPlan::compile(module, given.lowering, /*target=*/"",
                         /*messages=*/given.reach == Reach::Messages);
   if (failed(plan))
-    return "does not compile: " + quiet.said;
+    return doesNotCompile;
   return run(*plan, given);
 }

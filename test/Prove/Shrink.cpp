@@ -29,9 +29,9 @@ static std::optional<RandomCase> withoutChunk(RandomCase given,
           result.insert(rank, other - (other > chunk));
     return result;
   };
-  Result<Collective> fewer = Collective::makeCustom(
-      "fewer", 1, collective.combining(), less(collective.pre()),
-      less(collective.post()));
+  Result<Collective> fewer =
+      Collective::makeCustom("fewer", 1, collective.combining(),
+                             less(collective.pre()), less(collective.post()));
   if (!fewer)
     return std::nullopt;
   for (Step &step : given.implementation.schedule.steps) {
@@ -62,9 +62,7 @@ static std::optional<RandomCase> withoutLimit(RandomCase given, size_t limit) {
 /// Everything that is one thing less than `given`, what saves most first.
 static std::vector<RandomCase> smallerCases(const RandomCase &given) {
   std::vector<RandomCase> cases;
-  auto add = [&](auto change) {
-    change(cases.emplace_back(given));
-  };
+  auto add = [&](auto change) { change(cases.emplace_back(given)); };
   const LoweringOptions &options = given.lowering, plain;
   for (auto flag :
        {&LoweringOptions::ll, &LoweringOptions::steps,

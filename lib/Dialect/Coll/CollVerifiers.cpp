@@ -297,12 +297,13 @@ LogicalResult ChannelOp::verifyRegions() {
           *this, getBody(),
           "transfers, signals, waits and barriers"))) // channel_c1
     return failure();
-  llvm::SmallDenseMap<unsigned, unsigned> counts;
-  for (SignalOp signal : getBody().getOps<SignalOp>()) {
-    if (signal.getFlag() != Flag::Arrival)
-      continue;
-    unsigned next = ++counts[signal.getPeer()];
-    if (signal.getValue() != next) // program_c4
+  llvm::SmallDenseMap<std::pair<unsigned, Flag>, unsigned> counts;
+  for (SignalOp signal : getBody().getOps<SignalOp>()) { // program_c4
+    Flag flag = signal.getFlag();
+    unsigned next = ++counts[{signal.getPeer(), flag}];
+    if (flag == Flag::Ready && next != 1)
+      return signal.emitOpError("says once more that the rank is ready");
+    if (flag == Flag::Arrival && signal.getValue() != next)
       return signal.emitOpError()
              << "carries value " << signal.getValue() << ", expected " << next;
   }

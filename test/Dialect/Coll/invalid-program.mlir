@@ -217,6 +217,24 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
   coll.link 1 -> 0
 }
+coll.program @program_c4_ready_twice of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    coll.channel to 0 {
+      coll.signal ready to 1 value = 1
+      // expected-error @+1 {{'coll.signal' op says once more that the rank is ready}}
+      coll.signal ready to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
 coll.program @program_c5_channel_out_of_range of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     // expected-error @+1 {{'coll.channel' op leads to rank 2, but the program has 2 ranks}}
