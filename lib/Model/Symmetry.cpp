@@ -161,7 +161,9 @@ std::vector<unsigned> GraphBuilder::addPorts(const Limits &ofPorts, Kind kind) {
     auto [port, isNew] = ports.try_emplace(limitsOf[link]);
     if (isNew) {
       port->second = addVertex(kind, {});
-      graph.add_edge(rank, port->second);
+      // As chunks go: an edge from a rank to where another receives is a link.
+      graph.add_edge(kind == OutPort ? rank : port->second,
+                     kind == OutPort ? port->second : rank);
       for (unsigned limit : limitsOf[link])
         graph.add_edge(vertexOfLimit[limit], port->second);
     }

@@ -159,27 +159,74 @@ static Topology randomTopology(std::mt19937 &random) {
   return topology;
 }
 
+/// Compares the group with the definition. Returns its order.
+static size_t compareWithDefinition(const Topology &topology) {
+  unsigned numRanks = topology.numRanks();
+  std::vector<Permutation> elements = groupElements(
+      automorphismGenerators(topology), numRanks, size_t(1) << 10);
+  std::set<Permutation> actual(elements.begin(), elements.end());
+  EXPECT_EQ(actual.size(), elements.size());
+  std::set<Permutation> expected;
+  Permutation p(numRanks);
+  std::iota(p.begin(), p.end(), 0u);
+  do {
+    if (isAutomorphism(topology, p))
+      expected.insert(p);
+  } while (std::next_permutation(p.begin(), p.end()));
+  EXPECT_EQ(actual, expected);
+  return expected.size();
+}
+
 TEST(Symmetry, AgreesWithTheDefinitionOnRandomTopologies) {
   std::mt19937 random(7);
   size_t nontrivial = 0;
-  for (int trial = 0; trial < 400; ++trial) {
-    Topology topology = randomTopology(random);
-    unsigned numRanks = topology.numRanks();
-    std::vector<Permutation> elements = groupElements(
-        automorphismGenerators(topology), numRanks, size_t(1) << 10);
-    std::set<Permutation> actual(elements.begin(), elements.end());
-    EXPECT_EQ(actual.size(), elements.size());
-    std::set<Permutation> expected;
-    Permutation p(numRanks);
-    std::iota(p.begin(), p.end(), 0u);
-    do {
-      if (isAutomorphism(topology, p))
-        expected.insert(p);
-    } while (std::next_permutation(p.begin(), p.end()));
-    EXPECT_EQ(actual, expected);
-    nontrivial += expected.size() > 1;
-  }
+  for (int trial = 0; trial < 400; ++trial)
+    nontrivial += compareWithDefinition(randomTopology(random)) > 1;
   EXPECT_GT(nontrivial, 20u);
+}
+
+/// Ranks 0 to 4 on a switch from whose ports some links may be missing, and a
+/// rank that is linked to some of them.
+static Topology randomSwitch(std::mt19937 &random) {
+  constexpr unsigned ports = 5;
+  Topology topology("switch", ports + 1);
+  unsigned missing = random() % 4;
+  std::vector<std::vector<unsigned>> out(ports), in(ports);
+  for (unsigned src = 0; src < ports; ++src)
+    for (unsigned dst = 0; dst < ports; ++dst) {
+      bool isLost = missing > 0 && random() % 10 == 0;
+      if (src == dst || isLost)
+        continue;
+      missing -= isLost;
+      unsigned link = *topology.addLink(src, dst);
+      out[src].push_back(link);
+      in[dst].push_back(link);
+    }
+  for (unsigned rank = 0; rank < ports; ++rank) {
+    EXPECT_TRUE(topology.addLimit(out[rank], 2));
+    EXPECT_TRUE(topology.addLimit(in[rank], 2));
+    if (random() % 2) {
+      EXPECT_TRUE(topology.addLink(rank, ports, 1));
+    }
+    if (random() % 2) {
+      EXPECT_TRUE(topology.addLink(ports, rank, 1));
+    }
+  }
+  return topology;
+}
+
+TEST(Symmetry, AgreesWithTheDefinitionOnSwitches) {
+  std::mt19937 random(11);
+  size_t nontrivial = 0;
+  for (int trial = 0; trial < 60; ++trial)
+    nontrivial += compareWithDefinition(randomSwitch(random)) > 1;
+  EXPECT_GT(nontrivial, 10u);
+}
+
+TEST(Symmetry, RailsOfManyBoxes) {
+  // Edges for all pairs of 70 boxes would be 15,000.
+  Topology rails = boxesOnRails(70, 3, 9);
+  EXPECT_EQ(largeFreeSubgroup(automorphismGenerators(rails), 210).size(), 210u);
 }
 
 /// Checks what the contract of `freeSubgroups` says of each group.
