@@ -20,16 +20,17 @@
 // destination. So a cut pays for a port once, however many of its links are
 // cut.
 //
-// A switch of n ports shows up as n * (n - 1) links from `out` to `in` nodes.
-// They are replaced by a hub between all of them, with 2 n arcs, which also
-// lets a rank send to itself: that changes no flow. A thousand ranks would be
-// out of reach otherwise.
+// Links from `out` to `in` nodes are replaced by hubs (Model/Hubs.h), which
+// also let a rank send to itself: that changes no flow. A thousand ranks would
+// be out of reach otherwise.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Cuts.h"
 
 #include "PriceList.h"
+
+#include "Model/Hubs.h"
 
 #include <algorithm>
 #include <limits>
@@ -111,12 +112,8 @@ private:
     int64_t demand, capacity;
   };
 
-  /// The `in` nodes that an `out` node of a rank has unlimited arcs to.
-  struct Port {
-    unsigned rank;
-    std::vector<unsigned> targets;
-  };
-  using Ports = std::map<unsigned, Port>;
+  /// By `out` node, the `in` nodes that it has unlimited arcs to.
+  using Ports = std::map<unsigned, SendingPort>;
 
   void chooseLimits();
   void addLinks();
@@ -265,11 +262,6 @@ void CutFinder::chooseLimits() {
   }
 }
 
-static void sortAndDropCopies(std::vector<unsigned> &list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
-
 /// The node behind (before) a shared limit; the rank itself without one.
 unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
                            unsigned rank, bool isOut) {
@@ -292,8 +284,8 @@ void CutFinder::addLinks() {
     unsigned from = nodeOf(nodes, out[link], src, /*isOut=*/true);
     unsigned to = nodeOf(nodes, in[link], dst, /*isOut=*/false);
     if (own[link] == none && from != src && to != dst) {
-      Port &port = ports.try_emplace(from, Port{src, {}}).first->second;
-      port.targets.push_back(to);
+      ports.try_emplace(from, SendingPort{src, {}})
+          .first->second.targets.push_back(to);
       inNodes[dst].push_back(to);
       continue;
     }
@@ -308,42 +300,29 @@ void CutFinder::addLinks() {
   addPorts(std::move(ports), inNodes);
 }
 
-/// Adds the arcs of `ports`, or hubs in place of them. `inNodes` are the `in`
-/// nodes of each rank.
+/// Adds hubs in place of the arcs of `ports`. `inNodes` are the `in` nodes of
+/// each rank.
 void CutFinder::addPorts(Ports ports,
                          const std::vector<std::vector<unsigned>> &inNodes) {
-  // The sets that an `out` node may be said to reach, with the nodes that may:
-  // its targets, alone or with one `in` node of its own rank.
-  std::map<std::vector<unsigned>, std::vector<unsigned>> sets;
-  std::map<unsigned, std::vector<std::vector<unsigned>>> choices;
+  std::vector<unsigned> nodes;
+  std::vector<SendingPort> list;
   for (auto &[node, port] : ports) {
-    sortAndDropCopies(port.targets);
-    choices[node].push_back(port.targets);
-    for (unsigned own : inNodes[port.rank]) {
-      choices[node].push_back(port.targets);
-      choices[node].back().push_back(own);
-      sortAndDropCopies(choices[node].back());
-    }
-    for (const std::vector<unsigned> &set : choices[node])
-      sets[set].push_back(node);
+    nodes.push_back(node);
+    list.push_back(std::move(port));
   }
-  // The set that most nodes may be said to reach gets the hub.
   std::map<std::vector<unsigned>, unsigned> hubs;
   auto addFreeArc = [&](unsigned from, unsigned to) {
     freeArcs.push_back(network.addArc(from, to));
   };
-  for (const auto &[node, options] : choices) {
-    const std::vector<unsigned> &set = *std::max_element(
-        options.begin(), options.end(), [&](const auto &a, const auto &b) {
-          return sets[a].size() < sets[b].size();
-        });
+  size_t next = 0;
+  for (const std::vector<unsigned> &set : hubsOf(std::move(list), inNodes)) {
     auto [hub, isNew] = hubs.try_emplace(set, none);
     if (isNew) {
       hub->second = network.addNode();
       for (unsigned target : set)
         addFreeArc(hub->second, target);
     }
-    addFreeArc(node, hub->second);
+    addFreeArc(nodes[next++], hub->second);
   }
 }
 

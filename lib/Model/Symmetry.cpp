@@ -9,10 +9,12 @@
 // what is not already said by an edge between two ranks costs a vertex: limits
 // on one link and on all links into or out of a rank are colours. Links that
 // leave (or enter) a rank under the same limits share a vertex, a port, which
-// the limits are joined to in place of the links.
+// the limits are joined to in place of the links, and a switch between ports is
+// a hub.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Hubs.h"
 #include "Permutations.h"
 
 #include "sccl/Model/RanksByChunk.h"
@@ -79,6 +81,7 @@ private:
     InPort,
     OneLink,
     Limit,
+    Hub,
     Relation
   };
   using Limits = std::vector<const BandwidthLimit *>;
@@ -91,6 +94,9 @@ private:
   void addLinks(const std::vector<unsigned> &outPorts,
                 const std::vector<unsigned> &inPorts);
   void addEdges(std::vector<Link> links);
+  void addHubs(const std::vector<unsigned> &outPorts,
+               const std::vector<unsigned> &inPorts,
+               const std::vector<bool> &isBetween);
 
   const Topology &topology;
   bliss::Digraph &graph;
@@ -184,12 +190,16 @@ void GraphBuilder::addLinks(const std::vector<unsigned> &outPorts,
 
   std::vector<unsigned> vertexOf(topology.links().size());
   std::vector<Link> betweenRanks;
+  std::vector<bool> isBetweenPorts(topology.links().size());
   unsigned ranks = topology.numRanks();
   for (unsigned link = 0; link < topology.links().size(); ++link) {
     if (!needsVertex[link]) {
-      if (outPorts[link] < ranks && inPorts[link] < ranks)
+      bool isFromPort = outPorts[link] >= ranks,
+           isToPort = inPorts[link] >= ranks;
+      isBetweenPorts[link] = isFromPort && isToPort;
+      if (!isFromPort && !isToPort)
         betweenRanks.push_back(topology.links()[link]);
-      else
+      else if (!isBetweenPorts[link])
         graph.add_edge(outPorts[link], inPorts[link]);
       continue;
     }
@@ -203,6 +213,50 @@ void GraphBuilder::addLinks(const std::vector<unsigned> &outPorts,
       graph.add_edge(vertex, vertexOf[link]);
   }
   addEdges(std::move(betweenRanks));
+  addHubs(outPorts, inPorts, isBetweenPorts);
+}
+
+/// Adds the links that `isBetween` tells from ports to ports, by hubs where
+/// that takes fewer edges. No rank has a link to itself, so that a hub may join
+/// its ports, too.
+void GraphBuilder::addHubs(const std::vector<unsigned> &outPorts,
+                           const std::vector<unsigned> &inPorts,
+                           const std::vector<bool> &isBetween) {
+  unsigned ranks = topology.numRanks();
+  std::map<unsigned, SendingPort> ports;
+  std::vector<std::vector<unsigned>> receiving(ranks);
+  for (unsigned link = 0; link < isBetween.size(); ++link) {
+    auto [src, dst] = topology.links()[link];
+    if (inPorts[link] >= ranks)
+      receiving[dst].push_back(inPorts[link]);
+    if (isBetween[link])
+      ports.try_emplace(outPorts[link], SendingPort{src, {}})
+          .first->second.targets.push_back(inPorts[link]);
+  }
+  for (std::vector<unsigned> &list : receiving)
+    sortAndDropCopies(list);
+  std::vector<unsigned> vertices;
+  std::vector<SendingPort> list;
+  for (const auto &[vertex, port] : ports) {
+    vertices.push_back(vertex);
+    list.push_back(port);
+  }
+  std::map<std::vector<unsigned>, std::vector<unsigned>> senders;
+  size_t next = 0;
+  for (const std::vector<unsigned> &set : hubsOf(std::move(list), receiving))
+    senders[set].push_back(vertices[next++]);
+  for (const auto &[set, from] : senders) {
+    bool isShorter = from.size() + set.size() < from.size() * (set.size() - 1);
+    unsigned hub = isShorter ? addVertex(Hub, {}) : 0;
+    for (size_t i = 0; isShorter && i < set.size(); ++i)
+      graph.add_edge(hub, set[i]);
+    for (unsigned vertex : from)
+      if (isShorter)
+        graph.add_edge(vertex, hub);
+      else
+        for (unsigned target : ports.at(vertex).targets)
+          graph.add_edge(vertex, target);
+  }
 }
 
 /// Adds edges between ranks; where most ranks are joined, between those that
