@@ -424,8 +424,10 @@ std::optional<PriceProof> bounds::proveByCells(const Topology &topology,
   if (!hasCellModel(collective) || hasEqualLimits(topology))
     return std::nullopt;
   bool backward = collective.combining();
-  const Topology reversed = topology.reversed();
-  CellModel model(backward ? reversed : topology, question, symmetry);
+  std::optional<Topology> reversed;
+  if (backward)
+    reversed = topology.reversed();
+  CellModel model(backward ? *reversed : topology, question, symmetry);
   if (model.countColumns() >
       std::min(question.withPaths ? largest / 8 : largest, question.maxColumns))
     return std::nullopt;

@@ -56,8 +56,7 @@ PathBuilder::PathBuilder(const Topology &topology, const CellTree &tree,
   paths.targets = tree.cells.ranks.sizes[cell];
   paths.cells = refine(topology, tree.cells, {paths.target});
   std::vector<unsigned> fromSource = topology.distancesFrom(tree.source);
-  std::vector<unsigned> toTarget =
-      topology.reversed().distancesFrom(paths.target);
+  std::vector<unsigned> toTarget = topology.distancesTo({paths.target});
   for (unsigned first : paths.cells.ranks.firsts) {
     from.push_back(fromSource[first]);
     to.push_back(toTarget[first]);

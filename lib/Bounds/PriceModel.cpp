@@ -99,7 +99,6 @@ void PriceModel::listFlows() {
     return;
   // To each rank, when it is needed first.
   std::vector<std::vector<unsigned>> hopsTo(ranks);
-  const Topology reversed = problem.topology.reversed();
   for (unsigned t = 0; t < problem.trees.size(); ++t) {
     const Tree &tree = problem.trees[t];
     firstPath.push_back(flows.size());
@@ -112,7 +111,7 @@ void PriceModel::listFlows() {
       flow.demand[target] = 1;
       flow.hopsFrom = tree.hops;
       if (hopsTo[target].empty())
-        hopsTo[target] = reversed.distancesFrom({target});
+        hopsTo[target] = problem.topology.distancesTo({target});
       flow.hopsTo = hopsTo[target];
       flow.tree = t;
       flow.target = target;

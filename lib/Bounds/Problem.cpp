@@ -30,27 +30,8 @@ std::vector<unsigned> Problem::hopsFrom(const RankList &ranks) const {
   return topology.distancesFrom(ranks);
 }
 
-/// Hops from each rank to the nearest of `targets`. To turn a topology of a
-/// million links round would take longer.
-static std::vector<unsigned> distancesTo(const Topology &topology,
-                                         const RankList &targets) {
-  std::vector<unsigned> distance(topology.numRanks(), Topology::unreachable);
-  RankList queue = targets;
-  for (unsigned rank : targets)
-    distance[rank] = 0;
-  for (size_t head = 0; head < queue.size(); ++head)
-    for (unsigned link : topology.inLinks(queue[head])) {
-      unsigned from = topology.links()[link].src;
-      if (distance[from] != Topology::unreachable)
-        continue;
-      distance[from] = distance[queue[head]] + 1;
-      queue.push_back(from);
-    }
-  return distance;
-}
-
 std::vector<unsigned> Problem::hopsTo(const RankList &ranks) const {
-  return distancesTo(topology, ranks);
+  return topology.distancesTo(ranks);
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,7 +331,7 @@ Orbits bounds::orbitsUnder(
 static bool isWithinReach(const Topology &topology, unsigned steps) {
   unsigned from = std::ranges::max(topology.distancesFrom(0));
   return from < steps &&
-         std::ranges::max(distancesTo(topology, {0})) <= steps - from;
+         std::ranges::max(topology.distancesTo({0})) <= steps - from;
 }
 
 std::optional<DistanceProof>

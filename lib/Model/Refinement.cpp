@@ -64,43 +64,47 @@ private:
 
 void Refiner::round() {
   const std::vector<Link> &ends = topology.links();
-  Colors ofLimits(links.size()), inLimits(limits.size());
-  for (size_t i = 0; i < limits.size(); ++i)
+  Colors ofLimits(links.size()), inLimits(limits.size()), mixed(ranks);
+  for (size_t i = 0; i < limits.size(); ++i) {
+    uint64_t ofLimit = mix(limits[i]);
     for (unsigned link : topology.limits()[i].links)
-      ofLimits[link] += mix(limits[i]);
-  for (size_t i = 0; i < links.size(); ++i)
-    links[i] = mix(mix(links[i]) + 3 * mix(ranks[ends[i].src]) +
-                   5 * mix(ranks[ends[i].dst]) + 7 * mix(ofLimits[i]));
+      ofLimits[link] += ofLimit;
+  }
+  for (uint64_t &color : mixed)
+    color = mix(color);
   Colors out(ranks.size()), in(ranks.size());
   for (size_t i = 0; i < links.size(); ++i) {
-    uint64_t mixed = mix(links[i]);
-    out[ends[i].src] += mixed;
-    in[ends[i].dst] += mixed;
+    links[i] = mix(mix(links[i]) + 3 * mixed[ends[i].src] +
+                   5 * mixed[ends[i].dst] + 7 * mix(ofLimits[i]));
+    // From here on what others see of it.
+    ofLimits[i] = mix(links[i]);
+    out[ends[i].src] += ofLimits[i];
+    in[ends[i].dst] += ofLimits[i];
   }
   for (size_t i = 0; i < limits.size(); ++i)
     for (unsigned link : topology.limits()[i].links)
-      inLimits[i] += mix(links[link]);
+      inLimits[i] += ofLimits[link];
   for (size_t i = 0; i < ranks.size(); ++i)
     ranks[i] = mix(mix(ranks[i]) + 3 * mix(out[i]) + 5 * mix(in[i]));
   for (size_t i = 0; i < limits.size(); ++i)
     limits[i] = mix(mix(limits[i]) + 3 * mix(inLimits[i]));
 }
 
+static size_t countDistinct(Colors colors) {
+  std::ranges::sort(colors);
+  return size_t(std::ranges::unique(colors).begin() - colors.begin());
+}
+
+/// Links are told apart by their ends and limits, so that they need not be
+/// counted.
 Refinement Refiner::run() {
-  auto classes = [this] {
-    return Refinement{Classes(ranks), Classes(links), Classes(limits)};
-  };
-  auto count = [](const Refinement &now) {
-    return now.ranks.count() + now.links.count() + now.limits.count();
-  };
-  Refinement now = classes();
-  while (true) {
+  auto count = [this] { return countDistinct(ranks) + countDistinct(limits); };
+  for (size_t before = 0, now = count(); now != before;) {
+    before = now;
     round();
-    Refinement next = classes();
-    if (count(next) == count(now))
-      return next;
-    now = std::move(next);
+    now = count();
   }
+  return {Classes(ranks), Classes(links), Classes(limits)};
 }
 
 Refinement sccl::refine(const Topology &topology,

@@ -23,10 +23,6 @@ using namespace sccl;
 // Topology
 //===----------------------------------------------------------------------===//
 
-static uint64_t linkKey(unsigned src, unsigned dst) {
-  return uint64_t(src) << 32 | dst;
-}
-
 static std::string linkText(unsigned src, unsigned dst) {
   return std::to_string(src) + " -> " + std::to_string(dst);
 }
@@ -39,11 +35,31 @@ static std::optional<Error> checkBandwidth(unsigned bandwidth) {
                std::to_string(bandwidth)};
 }
 
+/// The slot of the link src -> dst, or the free one where it would be.
+size_t Topology::slotOf(unsigned src, unsigned dst) const {
+  uint64_t key = uint64_t(src) << 32 | dst;
+  size_t slot = (key * 0x9e3779b97f4a7c15) >> 32;
+  for (const size_t mask = slots.size() - 1;; ++slot) {
+    slot &= mask;
+    if (slots[slot] == 0 || allLinks[slots[slot] - 1] == Link{src, dst})
+      return slot;
+  }
+}
+
+/// `numSlots` is a power of two.
+void Topology::indexLinks(size_t numSlots) {
+  slots.assign(numSlots, 0);
+  for (unsigned number = 0; number < allLinks.size(); ++number)
+    slots[slotOf(allLinks[number].src, allLinks[number].dst)] = number + 1;
+}
+
 std::optional<unsigned> Topology::findLink(unsigned src, unsigned dst) const {
-  auto it = index.find(linkKey(src, dst));
-  if (it == index.end())
+  if (slots.empty())
     return std::nullopt;
-  return it->second;
+  unsigned found = slots[slotOf(src, dst)];
+  if (found == 0)
+    return std::nullopt;
+  return found - 1;
 }
 
 Result<unsigned> Topology::addLink(unsigned src, unsigned dst) {
@@ -58,8 +74,12 @@ Result<unsigned> Topology::addLink(unsigned src, unsigned dst) {
     return Error{"link " + linkText(src, dst) + " is one more than " +
                  std::to_string(maxLinks) + ", the most links allowed"};
   unsigned number = static_cast<unsigned>(allLinks.size());
-  if (!index.try_emplace(linkKey(src, dst), number).second)
+  if (2 * (allLinks.size() + 1) > slots.size())
+    indexLinks(std::max<size_t>(16, 2 * slots.size()));
+  unsigned &slot = slots[slotOf(src, dst)];
+  if (slot != 0)
     return Error{"link " + linkText(src, dst) + " is there already"};
+  slot = number + 1;
   allLinks.push_back({src, dst});
   out[src].push_back(number);
   in[dst].push_back(number);
@@ -112,35 +132,44 @@ std::vector<unsigned> Topology::distancesFrom(unsigned rank) const {
   return distancesFrom(std::vector<unsigned>{rank});
 }
 
-std::vector<unsigned>
-Topology::distancesFrom(const std::vector<unsigned> &origins) const {
-  std::vector<unsigned> distance(ranks, unreachable);
+/// Breadth first from `origins` over the links `next` of each rank to their
+/// `end`.
+static std::vector<unsigned>
+countHops(const std::vector<unsigned> &origins, const std::vector<Link> &links,
+          const std::vector<std::vector<unsigned>> &next, unsigned Link::*end) {
+  std::vector<unsigned> distance(next.size(), Topology::unreachable);
   std::vector<unsigned> queue;
   for (unsigned rank : origins)
-    if (std::exchange(distance[rank], 0) == unreachable)
+    if (std::exchange(distance[rank], 0) == Topology::unreachable)
       queue.push_back(rank);
   // Dense topologies have all ranks in the queue long before its end.
-  for (size_t head = 0; head < queue.size() && queue.size() < ranks; ++head) {
-    unsigned from = queue[head];
-    for (unsigned link : out[from]) {
-      unsigned to = allLinks[link].dst;
-      if (distance[to] != unreachable)
+  for (size_t head = 0; head < queue.size() && queue.size() < next.size();
+       ++head)
+    for (unsigned link : next[queue[head]]) {
+      unsigned rank = links[link].*end;
+      if (distance[rank] != Topology::unreachable)
         continue;
-      distance[to] = distance[from] + 1;
-      queue.push_back(to);
+      distance[rank] = distance[queue[head]] + 1;
+      queue.push_back(rank);
     }
-  }
   return distance;
+}
+
+std::vector<unsigned>
+Topology::distancesFrom(const std::vector<unsigned> &origins) const {
+  return countHops(origins, allLinks, out, &Link::dst);
+}
+
+std::vector<unsigned>
+Topology::distancesTo(const std::vector<unsigned> &targets) const {
+  return countHops(targets, allLinks, in, &Link::src);
 }
 
 Topology Topology::reversed() const {
   Topology result = *this;
-  result.index.clear();
-  for (unsigned number = 0; number < allLinks.size(); ++number) {
-    Link &link = result.allLinks[number];
+  for (Link &link : result.allLinks)
     std::swap(link.src, link.dst);
-    result.index.emplace(linkKey(link.src, link.dst), number);
-  }
+  result.indexLinks(slots.size());
   std::swap(result.out, result.in);
   return result;
 }

@@ -25,29 +25,6 @@ HopDistances::to(const std::vector<unsigned> &targets) {
   return lookup(backwardCache, targets, /*backward=*/true);
 }
 
-/// Breadth-first search from `ranks`, along the links or against them.
-static std::vector<unsigned> search(const Topology &topology,
-                                    const std::vector<unsigned> &ranks,
-                                    bool backward) {
-  std::vector<unsigned> distance(topology.numRanks(), Topology::unreachable);
-  std::vector<unsigned> queue = ranks;
-  for (unsigned rank : ranks)
-    distance[rank] = 0;
-  for (size_t head = 0; head < queue.size(); ++head) {
-    unsigned rank = queue[head];
-    for (unsigned index :
-         backward ? topology.inLinks(rank) : topology.outLinks(rank)) {
-      const Link &link = topology.links()[index];
-      unsigned next = backward ? link.src : link.dst;
-      if (distance[next] != Topology::unreachable)
-        continue;
-      distance[next] = distance[rank] + 1;
-      queue.push_back(next);
-    }
-  }
-  return distance;
-}
-
 const std::vector<unsigned> &
 HopDistances::lookup(Cache &cache, const std::vector<unsigned> &ranks,
                      bool backward) {
@@ -59,7 +36,10 @@ HopDistances::lookup(Cache &cache, const std::vector<unsigned> &ranks,
   constexpr size_t maxEntries = size_t(1) << 24;
   if (cache.size() * topology.numRanks() > maxEntries)
     cache.clear();
-  return cache.emplace(ranks, search(topology, ranks, backward)).first->second;
+  return cache
+      .emplace(ranks, backward ? topology.distancesTo(ranks)
+                               : topology.distancesFrom(ranks))
+      .first->second;
 }
 
 //===----------------------------------------------------------------------===//

@@ -182,6 +182,34 @@ TEST(Topology, DistancesFromTheNearestOfSeveral) {
             std::vector<unsigned>(7, Topology::unreachable));
 }
 
+TEST(Topology, DistancesToTheNearestOfSeveral) {
+  Topology t("t", 5);
+  ASSERT_TRUE(t.addLink(0, 1));
+  ASSERT_TRUE(t.addLink(1, 2));
+  ASSERT_TRUE(t.addLink(2, 3));
+  EXPECT_EQ(t.distancesTo({2, 3}),
+            (std::vector<unsigned>{2, 1, 0, 0, Topology::unreachable}));
+  EXPECT_EQ(t.distancesTo({0}), t.reversed().distancesFrom(0));
+}
+
+TEST(Topology, FindsEachOfManyLinks) {
+  // The table of links grows several times on the way.
+  constexpr unsigned ranks = 40;
+  Topology t("t", ranks);
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = src % 3; dst < ranks; dst += 3) {
+      EXPECT_EQ(t.findLink(src, dst), std::nullopt);
+      if (src == dst)
+        continue;
+      Result<unsigned> link = t.addLink(src, dst);
+      ASSERT_TRUE(link);
+      EXPECT_EQ(t.findLink(src, dst), *link);
+    }
+  for (unsigned link = 0; link < t.links().size(); ++link)
+    EXPECT_EQ(t.findLink(t.links()[link].src, t.links()[link].dst), link);
+  EXPECT_FALSE(t.addLink(t.links()[7].src, t.links()[7].dst));
+}
+
 TEST(Topology, Reversed) {
   Topology t("t", 3);
   ASSERT_TRUE(t.addLink(0, 1, 4));

@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace sccl {
@@ -92,19 +91,26 @@ public:
   /// Likewise from the nearest of several ranks.
   std::vector<unsigned>
   distancesFrom(const std::vector<unsigned> &origins) const;
+  /// Hop distances from every rank to the nearest of several.
+  std::vector<unsigned> distancesTo(const std::vector<unsigned> &targets) const;
   static constexpr unsigned unreachable = ~0u;
 
   /// The same ranks with every link turned round, same indices and limits.
   Topology reversed() const;
 
 private:
+  size_t slotOf(unsigned src, unsigned dst) const;
+  void indexLinks(size_t numSlots);
+
   std::string topologyName;
   unsigned ranks;
   std::vector<Link> allLinks;
   std::vector<BandwidthLimit> allLimits;
   std::vector<std::vector<unsigned>> out, in;
   std::vector<unsigned> caps;
-  std::unordered_map<uint64_t, unsigned> index;
+  /// A hash table with open addressing: one more than the number of a link, or
+  /// 0. Never more than half full. Copies are made often.
+  std::vector<unsigned> slots;
 };
 
 /// One entry of the list of built-in topologies, for `sccl topo`.
