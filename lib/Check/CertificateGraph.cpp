@@ -139,13 +139,16 @@ std::vector<bool> certificate::toFlags(const std::vector<unsigned> &list,
 namespace {
 /// Cheapest paths to one target after the other, at prices of its own. Most of
 /// them are 0, and so are most paths: a rank whose path costs nothing is not
-/// looked at any more. In the last step only the target is.
+/// looked at any more, nor one that no path reaches yet. In the last step only
+/// the target is, and before it those with a link to the target.
 class PathSearch {
 public:
   PathSearch(const Graph &graph, const std::vector<unsigned> &roots)
-      : graph(graph), roots(roots), in(graph.ranks) {
+      : graph(graph), roots(roots), hops(countHops(graph, roots)),
+        in(graph.ranks), all(graph.ranks) {
     for (size_t link = 0; link < graph.links.size(); ++link)
       in[graph.links[link].dst].push_back(link);
+    std::iota(all.begin(), all.end(), 0u);
   }
   /// At the prices of `priced`, whose links are those of the graph; none is
   /// negative.
@@ -154,10 +157,13 @@ public:
 private:
   Wide extended(const Graph &priced, unsigned rank, unsigned column,
                 const std::vector<Wide> &cost) const;
+  std::vector<unsigned> around(unsigned target) const;
 
   const Graph &graph;
   const std::vector<unsigned> &roots;
+  const std::vector<unsigned> hops;    ///< from the roots
   std::vector<std::vector<size_t>> in; ///< links into each rank
+  std::vector<unsigned> all;           ///< ranks
 };
 } // namespace
 
@@ -166,6 +172,8 @@ private:
 Wide PathSearch::extended(const Graph &priced, unsigned rank, unsigned column,
                           const std::vector<Wide> &cost) const {
   Wide least = cost[rank];
+  if (hops[rank] > column + 1)
+    return least;
   for (size_t i = 0; least > 0 && i < in[rank].size(); ++i) {
     size_t link = in[rank][i];
     Wide before = cost[graph.links[link].src];
@@ -173,6 +181,14 @@ Wide PathSearch::extended(const Graph &priced, unsigned rank, unsigned column,
       least = std::min(least, before + priced.prices[graph.at(link, column)]);
   }
   return least;
+}
+
+/// `target`, and all ranks with a link to it.
+std::vector<unsigned> PathSearch::around(unsigned target) const {
+  std::vector<unsigned> ranks = {target};
+  for (size_t link : in[target])
+    ranks.push_back(graph.links[link].src);
+  return ranks;
 }
 
 Wide PathSearch::cheapest(const Graph &priced, unsigned target) const {
@@ -183,8 +199,8 @@ Wide PathSearch::cheapest(const Graph &priced, unsigned target) const {
     cost[root] = 0;
   const unsigned last = graph.columns - 1;
   for (unsigned column = 0; column < last; ++column) {
-    std::vector<Wide> next(graph.ranks);
-    for (unsigned rank = 0; rank < graph.ranks; ++rank)
+    std::vector<Wide> next(graph.ranks, outOfReach);
+    for (unsigned rank : column + 1 == last ? around(target) : all)
       next[rank] = extended(priced, rank, column, cost);
     cost = std::move(next);
   }
