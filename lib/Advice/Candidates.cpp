@@ -319,7 +319,11 @@ static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
     Implementation whole{std::move(*collective), point.schedule.get()};
     if (whole.schedule.steps.size() > 1)
       pipelined.add(overlapped(whole, topology));
-    candidates.push_back(candidateOf(std::move(whole), point.bound, fabric));
+    std::optional<LowerBound> bound;
+    if (point.bound)
+      bound = *point.bound;
+    candidates.push_back(
+        candidateOf(std::move(whole), std::move(bound), fabric));
   }
 }
 

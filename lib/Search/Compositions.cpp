@@ -87,7 +87,7 @@ Compositions::join(const FrontierPoint &first,
                        std::move(joined->schedule),
                        "compose/" + second.engine,
                        first.seconds + second.seconds,
-                       std::nullopt};
+                       nullptr};
 }
 
 std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {

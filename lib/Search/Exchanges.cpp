@@ -33,8 +33,8 @@ makePoint(const FrontierProblem &problem, unsigned chunks, Schedule schedule) {
   if (checkSchedule(topology, *collective, schedule))
     return std::nullopt;
   unsigned rounds = schedule.rounds(), steps = unsigned(schedule.steps.size());
-  return FrontierPoint{chunks,    steps, rounds,      std::move(schedule),
-                       "compose", 0,     std::nullopt};
+  return FrontierPoint{chunks,    steps, rounds, std::move(schedule),
+                       "compose", 0,     nullptr};
 }
 
 std::optional<FrontierPoint>

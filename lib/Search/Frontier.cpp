@@ -116,7 +116,7 @@ bool FrontierSearch::isSettled(unsigned steps) const {
 }
 
 bool FrontierSearch::meetsThroughput() const {
-  const std::optional<LowerBound> &bound = bounds.throughput();
+  const SharedBound &bound = bounds.throughput();
   return bound && (knownAt(options.maxSteps) == bound->value ||
                    points.treesAt(options.maxSteps) == bound->value);
 }
@@ -125,7 +125,7 @@ bool FrontierSearch::meetsThroughput() const {
 double FrontierSearch::gapAt(unsigned steps) const {
   constexpr double unknown = 1e9;
   std::optional<Rational> known = knownAt(steps);
-  const std::optional<LowerBound> &bound = bounds.at(steps);
+  const SharedBound &bound = bounds.at(steps);
   if (!known || !bound || !bound->value || *bound->value <= Rational(0))
     return unknown;
   return known->toDouble() / bound->value->toDouble();
@@ -221,7 +221,7 @@ void FrontierSearch::shorten(uint64_t work) {
   if (isVast() || options.k)
     return;
   for (auto &[steps, point] : points.all()) {
-    const std::optional<LowerBound> &bound = bounds.at(steps);
+    const SharedBound &bound = bounds.at(steps);
     if (problem.deadline.isOver() || !bound ||
         bound->value != point.bandwidth())
       continue;

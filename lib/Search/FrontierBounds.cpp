@@ -29,7 +29,7 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
     options.target = forAny->value;
   Result<LowerBound> bound = lower.at(steps, options);
   if (bound) {
-    bounds[steps] = std::move(*bound);
+    bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
     // Where all chunks go the same way, the strongest program came first.
     CollectiveKind kind = problem.family.kind;
     isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
@@ -46,7 +46,7 @@ void FrontierBounds::findThroughput(uint64_t work) {
   if (!forAny && !problem.deadline.isOver())
     if (Result<LowerBound> any =
             throughputBound(problem.topology, problem.smallest, limits(work)))
-      forAny = std::move(*any);
+      forAny = std::make_shared<LowerBound>(std::move(*any));
 }
 
 void FrontierBounds::find(uint64_t work) {
@@ -72,13 +72,13 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
   Result<LowerBound> bound = lower.at(steps, options);
   if (bound && bound->value &&
       (!bounds[steps] || *bounds[steps]->value < *bound->value))
-    bounds[steps] = std::move(*bound);
+    bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
 }
 
 bool FrontierBounds::excludesBelow(unsigned steps, const Rational &cost) const {
   if (isImpossible(steps))
     return true;
-  auto excludes = [&](const std::optional<LowerBound> &bound) {
+  auto excludes = [&](const SharedBound &bound) {
     return bound && bound->value && cost <= *bound->value;
   };
   return excludes(bounds[steps]) || excludes(forAny);

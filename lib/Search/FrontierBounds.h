@@ -31,25 +31,23 @@ public:
   /// costs `known` is known. Only the first time.
   void strengthen(unsigned steps, const Rational &known, uint64_t work);
 
-  const std::optional<LowerBound> &at(unsigned steps) const {
-    return bounds[steps];
-  }
+  const SharedBound &at(unsigned steps) const { return bounds[steps]; }
   /// For any number of steps.
-  const std::optional<LowerBound> &throughput() const { return forAny; }
+  const SharedBound &throughput() const { return forAny; }
   bool isImpossible(unsigned steps) const {
     return bounds[steps] && !bounds[steps]->value;
   }
   /// True if it is proved that nothing of `steps` steps is below `cost`.
   bool excludesBelow(unsigned steps, const Rational &cost) const;
-  const std::vector<std::optional<LowerBound>> &all() const { return bounds; }
+  const std::vector<SharedBound> &all() const { return bounds; }
 
 private:
   LowerBoundOptions limits(uint64_t work) const;
   bool findAt(unsigned steps, uint64_t work);
 
   const FrontierProblem &problem;
-  std::optional<LowerBound> forAny;
-  std::vector<std::optional<LowerBound>> bounds; ///< by steps
+  SharedBound forAny;
+  std::vector<SharedBound> bounds; ///< by steps
   std::vector<bool> isStrong;
   LowerBounds lower;
 };

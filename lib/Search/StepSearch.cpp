@@ -187,9 +187,9 @@ StepSearch::Point StepSearch::makePoint(const Candidate &candidate,
                                         Schedule schedule,
                                         const SynthesisResult &result) {
   best = candidate.bandwidth();
-  return FrontierPoint{candidate.chunks,    steps,         candidate.rounds,
-                       std::move(schedule), result.engine, result.seconds,
-                       std::nullopt};
+  return FrontierPoint{
+      candidate.chunks, steps,          candidate.rounds, std::move(schedule),
+      result.engine,    result.seconds, nullptr};
 }
 
 /// A schedule for `candidate`, if it is cheaper than what is known.
@@ -356,7 +356,7 @@ StepSearch::fromTreesToSome(const TreeSynthesis::Wanted &wanted,
                       std::move(schedule),
                       std::string(problem().treeEngine()),
                       clock.elapsedSeconds(),
-                      std::nullopt};
+                      nullptr};
   best = point.bandwidth();
   return point;
 }
@@ -447,7 +447,7 @@ StepSearch::Point StepSearch::withFewerChunks(const LowerBound &bound,
   return searchInOrder(candidates, problem().options.engine);
 }
 
-StepSearch::Point StepSearch::run(const std::optional<LowerBound> &bound,
+StepSearch::Point StepSearch::run(const SharedBound &bound,
                                   std::optional<Rational> known,
                                   uint64_t workPerProbe, uint64_t stepWork) {
   least = bound ? bound->value : std::nullopt;

@@ -109,7 +109,7 @@ public:
   /// Looks for a schedule cheaper than `known` (of as many steps or fewer) with
   /// up to `probeWork` for one candidate, and about `stepWork` for all that do
   /// not meet `bound`. Returns the cheapest found.
-  std::optional<FrontierPoint> run(const std::optional<LowerBound> &bound,
+  std::optional<FrontierPoint> run(const SharedBound &bound,
                                    std::optional<Rational> known,
                                    uint64_t probeWork, uint64_t stepWork);
 

@@ -90,7 +90,7 @@ std::optional<TreePoint> sccl::makeTreePoint(const FrontierProblem &problem,
                    problem.scale,
                    *sends,
                    seconds,
-                   std::nullopt};
+                   nullptr};
 }
 
 std::optional<FrontierPoint>
@@ -109,5 +109,5 @@ sccl::asFrontierPoint(const FrontierProblem &problem, const TreePoint &point) {
                        LazySchedule(write),
                        std::string(problem.treeEngine()),
                        point.seconds,
-                       std::nullopt};
+                       nullptr};
 }

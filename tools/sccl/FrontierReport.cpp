@@ -45,7 +45,7 @@ static std::vector<Certificate> openClaims(const Frontier &frontier) {
     if (point.optimal)
       done.insert(point.steps);
   for (unsigned s = 1; s < frontier.bounds.size(); ++s) {
-    const std::optional<LowerBound> &bound = frontier.bounds[s];
+    const SharedBound &bound = frontier.bounds[s];
     // What holds for any number of steps is said once, below.
     bool isForAny = bound && frontier.throughput &&
                     bound->value == frontier.throughput->value;
@@ -201,7 +201,7 @@ void FrontierReport::conclusion(const Frontier &frontier) {
 void FrontierReport::write(const FrontierPoint &point) {
   Result<Collective> collective =
       family.make(topology.numRanks(), point.chunks);
-  write(*collective, point.schedule.get(), point.bound,
+  write(*collective, point.schedule.get(), point.bound.get(),
         "r" + std::to_string(point.rounds));
 }
 
@@ -215,19 +215,18 @@ void FrontierReport::write(const TreePoint &point) {
   Result<Implementation> written = writeOut(point, family, topology.numRanks());
   if (!written)
     return void(failed |= fail(written.error()) != Done);
-  write(written->collective, written->schedule, point.bound,
+  write(written->collective, written->schedule, point.bound.get(),
         "r" + std::to_string(point.rounds));
 }
 
 void FrontierReport::write(const PipelinedSchedule &result) {
   const auto &[collective, schedule] = result.implementation;
-  write(collective, schedule, result.bound,
+  write(collective, schedule, result.bound ? &*result.bound : nullptr,
         "p" + std::to_string(schedule.period));
 }
 
 void FrontierReport::write(const Collective &collective,
-                           const Schedule &schedule,
-                           const std::optional<LowerBound> &bound,
+                           const Schedule &schedule, const LowerBound *bound,
                            llvm::StringRef rounds) {
   std::string stem = family.name();
   if (isRooted(family.kind))

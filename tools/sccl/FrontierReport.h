@@ -54,7 +54,7 @@ private:
   void write(const TreePoint &point);
   void write(const PipelinedSchedule &result);
   void write(const Collective &collective, const Schedule &schedule,
-             const std::optional<LowerBound> &bound, llvm::StringRef rounds);
+             const LowerBound *bound, llvm::StringRef rounds);
 
   const Topology &topology;
   const CollectiveFamily &family;

@@ -98,6 +98,9 @@ private:
   std::shared_ptr<State> state;
 };
 
+/// A bound of which copies share the certificate, which may be long.
+using SharedBound = std::shared_ptr<const LowerBound>;
+
 /// A schedule that no found one dominates.
 struct FrontierPoint {
   unsigned chunks, steps, rounds;
@@ -105,7 +108,7 @@ struct FrontierPoint {
   std::string engine;
   double seconds; ///< of the synthesis
   /// The certified bound at this number of steps, if there is one.
-  std::optional<LowerBound> bound;
+  SharedBound bound;
   /// True if the bound says that no schedule with as many steps is cheaper.
   bool optimal = false;
 
@@ -124,7 +127,7 @@ struct TreePoint {
   uint64_t sends;
   double seconds; ///< of the synthesis
   /// See FrontierPoint.
-  std::optional<LowerBound> bound;
+  SharedBound bound;
   bool optimal = false;
 
   Rational bandwidth() const {
@@ -146,10 +149,10 @@ struct Frontier {
   /// be written out; ascending in steps, descending in R/C.
   std::vector<TreePoint> trees;
   /// The certified bound for any number of steps, if there is one.
-  std::optional<LowerBound> throughput;
+  SharedBound throughput;
   /// The certified bound at each number of steps, by steps, as far as the
   /// search has come; nothing where there is none.
-  std::vector<std::optional<LowerBound>> bounds;
+  std::vector<SharedBound> bounds;
   /// Numbers of steps, of those looked at, for which there may be cheaper
   /// schedules than were found; with k, of those that it allows.
   std::vector<unsigned> open;
