@@ -20,6 +20,8 @@
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <numeric>
 
 using namespace sccl;
@@ -66,10 +68,16 @@ struct LowerBounds::State {
   const Topology &topology;
   const Collective &collective;
   std::optional<RankSymmetry> symmetry;
-  std::optional<uint64_t> parts; ///< that programs tell apart, or a few less
-  bool needsPaths = false;       ///< as fewer steps did
+  std::optional<uint64_t> parts;  ///< that programs tell apart, or a few less
+  bool needsPaths = false;        ///< as fewer steps did
+  std::optional<Problem> problem; ///< of some number of steps
+  std::map<unsigned, std::unique_ptr<struct Spreading>> spreading; ///< by root
 
   uint64_t countParts();
+  Problem &problemOf(unsigned steps, const Deadline &deadline);
+  std::optional<LowerBound> bySpreading(unsigned steps,
+                                        LowerBoundOptions options,
+                                        const Deadline &deadline);
   std::optional<LowerBound> byCells(const CellQuestion &question,
                                     const Deadline &deadline);
   std::optional<LowerBound> byCells(const LowerBoundOptions &options,
@@ -77,8 +85,19 @@ struct LowerBounds::State {
                                     std::optional<LowerBound> &best);
 };
 
+namespace sccl {
+/// The bounds on what spreads the part of one rank.
+struct Spreading {
+  Spreading(const Topology &topology, Collective broadcast)
+      : broadcast(std::move(broadcast)), bounds(topology, this->broadcast) {}
+
+  const Collective broadcast;
+  LowerBounds bounds;
+};
+} // namespace sccl
+
 LowerBounds::LowerBounds(const Topology &topology, const Collective &collective)
-    : state(new State{topology, collective, {}, {}}) {}
+    : state(new State{topology, collective, {}, {}, false, {}, {}}) {}
 
 LowerBounds::~LowerBounds() = default;
 
@@ -86,6 +105,16 @@ uint64_t LowerBounds::State::countParts() {
   if (!parts)
     parts = countMoving(collective) * uint64_t(topology.links().size());
   return *parts;
+}
+
+/// Symmetries of a thousand ranks are not extended to all links again for each
+/// number of steps.
+Problem &LowerBounds::State::problemOf(unsigned steps,
+                                       const Deadline &deadline) {
+  if (!problem)
+    problem.emplace(makeProblem(topology, collective, steps, deadline));
+  problem->steps = steps;
+  return *problem;
 }
 
 /// The bound of the smallest program, where that is exact.
@@ -160,11 +189,9 @@ static std::vector<unsigned> rootsToTry(const Topology &topology) {
 /// What spreads the part of one rank, in a sum of so many ranks that all of
 /// them together are too much: where the others' parts are zero, an all_reduce
 /// is a broadcast.
-static std::optional<LowerBound> bySpreading(const Topology &topology,
-                                             const Collective &collective,
-                                             unsigned steps,
-                                             LowerBoundOptions options,
-                                             const Deadline &deadline) {
+std::optional<LowerBound>
+LowerBounds::State::bySpreading(unsigned steps, LowerBoundOptions options,
+                                const Deadline &deadline) {
   std::optional<LowerBound> best;
   if (collective.kind() != CollectiveKind::AllReduce)
     return best;
@@ -176,11 +203,12 @@ static std::optional<LowerBound> bySpreading(const Topology &topology,
         CollectiveKind::Broadcast, topology.numRanks(), 1, root);
     if (!broadcast || deadline.isOver())
       break;
-    Result<LowerBound> spreading =
-        lowerBound(topology, *broadcast, steps, options);
-    auto *proof = spreading
-                      ? std::get_if<PriceProof>(&spreading->certificate.proof)
-                      : nullptr;
+    std::unique_ptr<Spreading> &ofRoot = spreading[root];
+    if (!ofRoot)
+      ofRoot = std::make_unique<Spreading>(topology, std::move(*broadcast));
+    Result<LowerBound> found = ofRoot->bounds.at(steps, options);
+    auto *proof =
+        found ? std::get_if<PriceProof>(&found->certificate.proof) : nullptr;
     if (!proof || proof->commodities.size() != 1)
       continue;
     proof->symmetries.clear();
@@ -225,13 +253,13 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   // To list them all would take longer than to say so.
   bool isTooLarge = !best && state->countParts() > maxParts;
   if (isTooLarge || (!best && topology.numRanks() > maxSummedRanks))
-    best = bySpreading(topology, collective, steps, options, deadline);
+    best = state->bySpreading(steps, options, deadline);
   if (best && collective.kind() == CollectiveKind::AllReduce)
     return std::move(*best);
   if (isTooLarge)
     return Error{"the linear program would have more than " +
                  std::to_string(maxParts) + " parts"};
-  Problem problem = makeProblem(topology, collective, steps, deadline);
+  Problem &problem = state->problemOf(steps, deadline);
   problem.pipelined = options.pipelined;
   std::string why = deadline.isOver() ? deadline.reason() : "";
   for (TreeRules rules : programsFor(problem)) {

@@ -28,12 +28,11 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   if (forAny)
     options.target = forAny->value;
   Result<LowerBound> bound = lower.at(steps, options);
-  if (bound) {
+  // Where all chunks go the same way, the strongest program came first.
+  CollectiveKind kind = problem.family.kind;
+  isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
+  if (bound)
     bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
-    // Where all chunks go the same way, the strongest program came first.
-    CollectiveKind kind = problem.family.kind;
-    isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
-  }
   if (!forAny || isImpossible(steps) ||
       (bound && *bounds[steps]->value > *forAny->value))
     return false;
