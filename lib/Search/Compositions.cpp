@@ -35,7 +35,8 @@ bool Compositions::isComposed() const {
 
 void Compositions::findParts(uint64_t work) {
   hasParts = true;
-  if (!isComposed() || problem.options.maxSteps < 2)
+  // Where searches for parts are in vain, trees are put together.
+  if (!isComposed() || problem.options.maxSteps < 2 || problem.isLeftToTrees())
     return;
   FrontierOptions options = problem.options;
   options.maxSteps -= 1;
@@ -90,9 +91,15 @@ Compositions::join(const FrontierPoint &first,
                        nullptr};
 }
 
+std::optional<FrontierPoint> Compositions::exchange(unsigned steps) const {
+  return steps == 1   ? exchangeOnce(problem)
+         : steps == 2 ? exchangeTwice(problem)
+                      : std::nullopt;
+}
+
 std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {
   if (steps == 1)
-    return exchangeOnce(problem);
+    return exchange(steps);
   if (!hasParts)
     findParts(work);
   using Pair = std::pair<const FrontierPoint *, const FrontierPoint *>;
@@ -106,9 +113,7 @@ std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {
            pair.second->bandwidth().toDouble();
   };
   std::ranges::stable_sort(pairs, {}, cost);
-  std::optional<FrontierPoint> exchanged;
-  if (steps == 2)
-    exchanged = exchangeTwice(problem);
+  std::optional<FrontierPoint> exchanged = exchange(steps);
   for (auto [first, second] : pairs)
     if (std::optional<FrontierPoint> point = join(*first, *second))
       return exchanged && exchanged->bandwidth() < point->bandwidth()

@@ -25,6 +25,8 @@ public:
   /// the collective is no all_reduce. The parts are searched for with up to
   /// `work` for each question, at the first call.
   std::optional<FrontierPoint> at(unsigned steps, uint64_t work);
+  /// One that needs no parts: an exchange of 1 or 2 steps.
+  std::optional<FrontierPoint> exchange(unsigned steps) const;
 
 private:
   CollectiveFamily gatherFamily() const;

@@ -19,6 +19,7 @@
 #include "FrontierBounds.h"
 #include "KnownPoints.h"
 #include "StepSearch.h"
+#include "TreeCompositions.h"
 
 #include "sccl/Model/Instance.h"
 
@@ -39,7 +40,7 @@ class FrontierSearch {
 public:
   FrontierSearch(const FrontierProblem &problem, const Progress &progress)
       : problem(problem), options(problem.options), progress(progress),
-        bounds(problem), compositions(problem) {
+        bounds(problem), compositions(problem), treeCompositions(problem) {
     for (unsigned steps = 0; steps <= options.maxSteps; ++steps)
       searches.emplace_back(problem, steps);
   }
@@ -86,6 +87,7 @@ private:
   const Progress &progress;
   FrontierBounds bounds;
   Compositions compositions;
+  TreeCompositions treeCompositions;
   std::vector<StepSearch> searches; ///< by steps
   KnownPoints points;
   unsigned reported = 0; ///< all final points up to this number of steps
@@ -188,13 +190,16 @@ void FrontierSearch::reportAt(unsigned steps) {
       progress(*point);
   }
   TreePoint *trees = points.treesOf(steps);
-  if (!trees)
-    return;
-  finish(*trees);
+  if (trees)
+    finish(*trees);
   // A little cheaper, of trillions of chunks: that serves nobody.
-  if (!trees->optimal && trees->sends > Schedule::maxSends)
+  if (trees && !trees->optimal && trees->sends > Schedule::maxSends) {
     points.dropTrees(steps);
-  else if (options.trees)
+    trees = points.treesOf(steps);
+    if (trees)
+      finish(*trees);
+  }
+  if (trees && options.trees)
     options.trees(*trees);
 }
 
@@ -202,13 +207,19 @@ void FrontierSearch::reportAt(unsigned steps) {
 // Search
 //===----------------------------------------------------------------------===//
 
-/// Where there are many ranks, even the bounds take seconds.
+/// Where there are many ranks, even the bounds take seconds. What takes least
+/// comes first, for every number of steps.
 void FrontierSearch::glance(uint64_t work) {
   auto atEach = [&](auto find) {
     for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
       if (!problem.deadline.isOver() && !isReached(steps))
         addFrom(steps, find(steps));
   };
+  if (problem.hasManyRanks())
+    atEach([&](unsigned steps) { return compositions.exchange(steps); });
+  for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
+    if (std::optional<TreePoint> trees = treeCompositions.at(steps))
+      points.add(std::move(*trees));
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
   if (problem.hasManyRanks())

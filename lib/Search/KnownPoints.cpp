@@ -40,43 +40,78 @@ std::optional<Rational> KnownPoints::at(unsigned steps) const {
 }
 
 std::optional<Rational> KnownPoints::treesAt(unsigned steps) const {
-  return leastUpTo(inTrees, steps);
+  std::optional<Rational> few = leastUpTo(inTrees, steps);
+  std::optional<Rational> many = leastUpTo(inHugeTrees, steps);
+  return !few || (many && *many < *few) ? many : few;
 }
 
 const FrontierPoint *KnownPoints::add(FrontierPoint point) {
   return insert(found, std::move(point));
 }
 
-void KnownPoints::add(TreePoint point) { insert(inTrees, std::move(point)); }
+void KnownPoints::add(TreePoint point) {
+  bool isHuge = point.sends > Schedule::maxSends;
+  insert(isHuge ? inHugeTrees : inTrees, std::move(point));
+}
 
 FrontierPoint *KnownPoints::pointOf(unsigned steps) {
   auto at = found.find(steps);
   return at == found.end() ? nullptr : &at->second;
 }
 
-/// False if points are as cheap.
+/// False if a point, or other trees of up to as many steps, are as cheap. Of
+/// equal ones of as many steps, those of few sends are listed.
 bool KnownPoints::isListed(const TreePoint &point) const {
-  std::optional<Rational> known = at(point.steps);
-  return !known || point.bandwidth() < *known;
+  auto isBelow = [&](const std::optional<Rational> &known) {
+    return !known || point.bandwidth() < *known;
+  };
+  unsigned steps = point.steps;
+  if (!isBelow(at(steps)))
+    return false;
+  if (point.sends > Schedule::maxSends)
+    return isBelow(leastUpTo(inTrees, steps));
+  auto huge = inHugeTrees.find(steps);
+  bool isBeaten =
+      huge != inHugeTrees.end() && huge->second.bandwidth() < point.bandwidth();
+  return !isBeaten && isBelow(leastUpTo(inHugeTrees, steps - 1));
+}
+
+/// Where the trees of just `steps` steps are kept that are listed.
+KnownPoints::Trees *KnownPoints::holderOf(unsigned steps) {
+  for (Trees *trees : {&inHugeTrees, &inTrees})
+    if (auto at = trees->find(steps);
+        at != trees->end() && isListed(at->second))
+      return trees;
+  return nullptr;
 }
 
 TreePoint *KnownPoints::treesOf(unsigned steps) {
-  auto trees = inTrees.find(steps);
-  bool isThere = trees != inTrees.end() && isListed(trees->second);
-  return isThere ? &trees->second : nullptr;
+  Trees *holder = holderOf(steps);
+  return holder ? &holder->at(steps) : nullptr;
+}
+
+void KnownPoints::dropTrees(unsigned steps) {
+  if (Trees *holder = holderOf(steps))
+    holder->erase(steps);
 }
 
 bool KnownPoints::hasTrees() const {
-  return std::ranges::any_of(
-      inTrees, [&](const auto &point) { return isListed(point.second); });
+  auto isListedHere = [&](const auto &point) { return isListed(point.second); };
+  return std::ranges::any_of(inTrees, isListedHere) ||
+         std::ranges::any_of(inHugeTrees, isListedHere);
 }
 
 void KnownPoints::moveTo(Frontier &frontier) {
-  for (auto &[steps, point] : inTrees)
-    if (isListed(point))
-      frontier.trees.push_back(std::move(point));
+  std::map<unsigned, TreePoint> listed;
+  for (const Trees *trees : {&inTrees, &inHugeTrees})
+    for (const auto &[steps, point] : *trees)
+      if (isListed(point))
+        listed.emplace(steps, point);
+  for (auto &[steps, point] : listed)
+    frontier.trees.push_back(std::move(point));
   for (auto &[steps, point] : found)
     frontier.points.push_back(std::move(point));
   inTrees.clear();
+  inHugeTrees.clear();
   found.clear();
 }

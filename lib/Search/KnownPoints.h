@@ -15,7 +15,8 @@
 namespace sccl {
 
 /// Of those found, the points that none dominates, and the trees that none
-/// dominates.
+/// dominates; of trees with more sends than schedules have, too, for they may
+/// turn out to be optimal.
 class KnownPoints {
 public:
   /// The least R/C of a point of up to `steps` steps.
@@ -31,17 +32,21 @@ public:
   /// points are as cheap.
   FrontierPoint *pointOf(unsigned steps);
   TreePoint *treesOf(unsigned steps);
-  void dropTrees(unsigned steps) { inTrees.erase(steps); }
+  /// Forgets what `treesOf` points to.
+  void dropTrees(unsigned steps);
   std::map<unsigned, FrontierPoint> &all() { return found; }
   bool hasTrees() const;
   /// Leaves nothing here.
   void moveTo(Frontier &frontier);
 
 private:
+  using Trees = std::map<unsigned, TreePoint>; ///< by steps
+
   bool isListed(const TreePoint &point) const;
+  Trees *holderOf(unsigned steps);
 
   std::map<unsigned, FrontierPoint> found; ///< by steps
-  std::map<unsigned, TreePoint> inTrees;   ///< by steps
+  Trees inTrees, inHugeTrees;              ///< few sends, and too many
 };
 
 } // namespace sccl

@@ -316,8 +316,8 @@ StepSearch::fromTreesToAll(const TreeSynthesis::Wanted &wanted,
   Deadline clock(limits);
   TreeSynthesis::Packed packed = synthesis.pack(wanted, limits);
   auto pointOf = [&](std::optional<TreeSchedule> &trees) {
-    return trees ? makeTreePoint(problem(), synthesis, std::move(*trees),
-                                 clock.elapsedSeconds())
+    return trees ? makeTreePoint(problem(), synthesis.packedOn(),
+                                 std::move(*trees), clock.elapsedSeconds())
                  : std::nullopt;
   };
   // Who says how many chunks there may be has no use for more.
@@ -468,9 +468,11 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
     found = fromTrees();
   // Other engines may improve on that, when each S has a schedule.
   if (found || std::exchange(hasGlance, false)) {
-    isOpen = best != least;
+    isOpen = best != least && !problem().isLeftToTrees();
     return found;
   }
+  if (problem().isLeftToTrees())
+    return std::nullopt;
   if (Point point = searchInOrder(meeting, problem().options.engine))
     return point;
   found = improve(used + stepWork);

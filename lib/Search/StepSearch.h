@@ -52,6 +52,12 @@ struct FrontierProblem {
   }
   /// More than where searches for one C and R are quick.
   bool hasManyRanks() const { return topology.numRanks() > 8; }
+  /// Whether searches for one C and R are in vain, and take minutes: of sums,
+  /// and from one root, on more ranks than they were ever seen to end on.
+  bool isLeftToTrees() const {
+    bool isSum = family.kind == CollectiveKind::AllReduce;
+    return topology.numRanks() > 128 && (isSum || isOneToAll()) && wantsTrees();
+  }
   /// Whether trees answer long before such searches do: many ranks, or many
   /// chunks in a round, whose number is hard to guess.
   bool asksTreesFirst() const {

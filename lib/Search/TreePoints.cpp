@@ -66,7 +66,7 @@ static std::optional<uint64_t> product(uint64_t a, uint64_t b) {
 }
 
 std::optional<TreePoint> sccl::makeTreePoint(const FrontierProblem &problem,
-                                             const TreeSynthesis &synthesis,
+                                             const Topology &packedOn,
                                              TreeSchedule trees,
                                              double seconds) {
   const CollectiveFamily &family = problem.family;
@@ -80,8 +80,7 @@ std::optional<TreePoint> sccl::makeTreePoint(const FrontierProblem &problem,
                           (trees.kind == CollectiveKind::AllReduce ? 2 : 1));
   if (all && family.kind == CollectiveKind::ReduceScatter)
     all = product(*all, ranks);
-  if (!all || !sends ||
-      checkTreeSchedule(synthesis.packedOn(), trees, family.root))
+  if (!all || !sends || checkTreeSchedule(packedOn, trees, family.root))
     return std::nullopt;
   return TreePoint{*all,
                    trees.totalRounds(),

@@ -17,10 +17,10 @@
 
 namespace sccl {
 
-/// `trees`, which were packed by `synthesis` for `problem`, in `seconds`.
+/// `trees`, which were packed on `packedOn` for `problem`, in `seconds`.
 /// Nothing if they break a rule, or the numbers are too large.
 std::optional<TreePoint> makeTreePoint(const FrontierProblem &problem,
-                                       const TreeSynthesis &synthesis,
+                                       const Topology &packedOn,
                                        TreeSchedule trees, double seconds);
 
 /// The same as a point of the frontier; nothing if C is too large.

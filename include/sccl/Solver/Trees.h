@@ -86,6 +86,9 @@ public:
   /// limits stop it, or the numbers are too large.
   std::optional<TreeSchedule> exact(unsigned steps,
                                     const SearchLimits &limits) const;
+  /// One of `chunks` chunks that comes close to it.
+  std::optional<TreeSchedule> rounded(unsigned steps, uint64_t chunks,
+                                      const SearchLimits &limits) const;
 
 private:
   struct State;

@@ -171,10 +171,12 @@ void WholeSchedules::offerFew() {
 /// cheap, and little time goes into them.
 void WholeSchedules::offerForEach() {
   constexpr uint64_t shareOfWork = 32;
-  // Images of more sends take seconds to compare.
+  // Images of more sends take seconds to compare, and so many chunks of a sum
+  // lose little by rounding.
   constexpr uint64_t maxImageSends = uint64_t(1) << 16;
-  if (wanted.maxChunks > few &&
-      packing.question().group.size() * ranks > maxImageSends)
+  bool isSum = kind == Kind::AllReduce;
+  uint64_t sends = packing.question().group.size() * ranks * (isSum ? 2 : 1);
+  if ((wanted.maxChunks > few || isSum) && sends > maxImageSends)
     return;
   SearchLimits less = limits;
   less.timeoutSeconds = deadline.remainingLimit();
@@ -297,4 +299,14 @@ TreeSynthesis::exact(unsigned steps, const SearchLimits &limits) const {
   if (!packing.generate(std::nullopt, deadline))
     return std::nullopt;
   return packing.exact(deadline);
+}
+
+std::optional<TreeSchedule>
+TreeSynthesis::rounded(unsigned steps, uint64_t chunks,
+                       const SearchLimits &limits) const {
+  Deadline deadline(limits);
+  TreePacking packing(state->problemWith(steps, /*pipelined=*/false), deadline);
+  if (!packing.generate(std::nullopt, mostOf(limits)))
+    return std::nullopt;
+  return packing.round(chunks, deadline);
 }
