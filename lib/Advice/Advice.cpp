@@ -41,7 +41,7 @@ double Candidate::estimate(double unitTime, double bytes,
                            unsigned inPieces) const {
   double piece = bytes * unitTime / inPieces;
   auto steps = double(implementation.schedule.steps.size());
-  double apart = std::max(load * piece, latency / (steps * distance));
+  double apart = std::max(load * piece, latency / (steps * order.distance));
   return latency + serialLoad * piece + apart * (inPieces - 1.0);
 }
 
@@ -89,8 +89,8 @@ private:
   const size_t numCandidates; ///< before some are added in pieces
   std::vector<std::vector<RatedVariant>> ranked; ///< by size
   std::set<Variant> tried;
-  /// Candidates in pieces, by number, pieces and distance.
-  std::map<std::tuple<size_t, unsigned, unsigned>, size_t> inPieces;
+  /// Candidates in pieces, by number, pieces and order.
+  std::map<std::tuple<size_t, unsigned, PieceOrder>, size_t> inPieces;
 };
 
 /// While this object lives, passes that are not yet running are left out once
@@ -160,13 +160,13 @@ std::optional<Variant> Adviser::nextToTry() const {
 }
 
 void Adviser::take(const Variant &variant, size_t size, double microseconds) {
-  auto [it, isNew] = inPieces.try_emplace(
-      {variant.candidate, variant.pieces, variant.distance},
-      advice.candidates.size());
+  auto [it, isNew] =
+      inPieces.try_emplace({variant.candidate, variant.pieces, variant.order},
+                           advice.candidates.size());
   if (isNew) {
     Candidate candidate = advice.candidates[variant.candidate];
     candidate.pieces = variant.pieces;
-    candidate.distance = variant.distance;
+    candidate.order = variant.order;
     advice.candidates.push_back(std::move(candidate));
   }
   advice.sizes[size].candidate = it->second;
@@ -210,7 +210,7 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
   const LoweringWay &way = ways[variant.way];
   Result<Implementation> cut =
       cutIntoPieces(advice.candidates[variant.candidate].implementation,
-                    fabric.topology, variant.pieces, variant.distance);
+                    fabric.topology, variant.pieces, variant.order);
   if (!cut)
     return Error{cut.error()};
   const auto &[collective, schedule] = *cut;
@@ -269,7 +269,7 @@ void Adviser::estimateRest() {
     }
     for (size_t number = 0; number < numCandidates; ++number)
       for (unsigned pieces : {1u, 16u, 256u})
-        estimate({number, pieces, advice.candidates[number].distance, 0}, i);
+        estimate({number, pieces, advice.candidates[number].order, 0}, i);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "sccl/Model/Pieces.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -53,8 +54,8 @@ double Choice::expected(const Variant &variant) const {
 
 /// Estimates know nothing of flags, copies and fair shares, which are much the
 /// same for the pieces of a candidate, and for a size and the next one.
-double Choice::ratioOf(size_t candidate) const {
-  if (auto it = ratios.find(candidate); it != ratios.end())
+double Choice::ratioOf(size_t candidate, bool inRounds) const {
+  if (auto it = ratios.find({candidate, inRounds}); it != ratios.end())
     return it->second;
   double least = 1;
   for (const auto &[other, ratio] : ratios)
@@ -63,48 +64,106 @@ double Choice::ratioOf(size_t candidate) const {
 }
 
 void Choice::learnRatios() {
-  std::map<size_t, double> least;
+  std::map<std::pair<size_t, bool>, double> least;
   for (const auto &[variant, time] : rated) {
-    double estimate = candidates[variant.candidate].estimate(
-        fabric.unitTime, bytes, variant.pieces);
-    auto [it, isNew] = least.try_emplace(variant.candidate, time / estimate);
-    it->second = std::min(it->second, time / estimate);
+    bool inRounds = variant.order.inRounds;
+    double ratio = time / estimate(variant.candidate, variant.pieces, inRounds);
+    auto [it, isNew] = least.try_emplace({variant.candidate, inRounds}, ratio);
+    it->second = std::min(it->second, ratio);
   }
-  for (auto [candidate, ratio] : least)
-    ratios[candidate] = ratio;
+  for (auto [key, ratio] : least)
+    ratios[key] = ratio;
 }
 
-/// All candidates in all numbers of pieces that are not too many. Those of the
-/// least expected times come first, but sends count a little, too.
-std::vector<Choice::Cut> Choice::cutsFor(double bytes) const {
+/// True if pieces of `candidate` may follow each other in rounds.
+bool Choice::takesRounds(size_t candidate) const {
+  constexpr uint64_t maxSends = 20'000; // of a piece
+  const Schedule &schedule = candidates[candidate].implementation.schedule;
+  return schedule.isPipelined() && schedule.steps.size() > 1 &&
+         schedule.numSends() <= maxSends;
+}
+
+/// True if they lose little by that: periods are whole rounds.
+bool Choice::fitsRounds(size_t number) const {
+  constexpr double little = 1.03;
+  const Candidate &candidate = candidates[number];
+  const auto &[collective, schedule] = candidate.implementation;
+  return takesRounds(number) &&
+         schedule.period <= candidate.load * collective.chunks() * little;
+}
+
+/// Microseconds that a candidate takes about in so many pieces. In rounds one
+/// begins every period, and the last one takes all its rounds.
+double Choice::estimate(size_t number, unsigned pieces, bool inRounds) {
+  const Candidate &candidate = candidates[number];
+  if (!inRounds)
+    return candidate.estimate(fabric.unitTime, bytes, pieces);
+  const Implementation &whole = candidate.implementation;
+  auto [rounds, isNew] = roundsOfOne.try_emplace(number);
+  if (isNew)
+    rounds->second = roundsOfOnePiece(whole, fabric.topology, /*distance=*/1);
+  double round = bytes * fabric.unitTime / whole.collective.chunks() / pieces;
+  double all = rounds->second + (pieces - 1.0) * whole.schedule.period;
+  return candidate.latency + round * all;
+}
+
+/// Adds numbers of pieces of a candidate, as far as they are not too many. In
+/// rounds fewer do as well.
+void Choice::addCuts(size_t number, std::vector<Cut> &cuts) {
   constexpr unsigned maxPieces = 256, fewPieces = 8;
-  constexpr uint64_t maxSends = 120'000;
   constexpr double leastGain = 0.005, gainOfSend = 2e-7; // of the estimate
-  std::vector<Cut> cuts;
-  for (size_t number = 0; number < candidates.size(); ++number) {
-    const Candidate &candidate = candidates[number];
-    unsigned most = candidate.isPipelined() ? maxPieces : 1;
-    for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
-      if (pieces > 1 && sendsOf({number, pieces, 0, 0}) > maxSends)
-        break;
-      double estimate = candidate.estimate(fabric.unitTime, bytes, pieces);
-      cuts.push_back({estimate * ratioOf(number), estimate, number, pieces});
-      // Then more pieces are only more work, the more the more sends there are.
-      double gain =
-          leastGain + gainOfSend * double(sendsOf({number, pieces, 0, 0}));
-      if (pieces >= fewPieces &&
-          estimate > (1 - gain) *
-                         candidate.estimate(fabric.unitTime, bytes, pieces / 2))
-        break;
-    }
+  const Candidate &candidate = candidates[number];
+  const uint64_t maxSends = fitsRounds(number) ? 16'000 : 120'000;
+  unsigned most = candidate.isPipelined() ? maxPieces : 1;
+  for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
+    uint64_t sends = sendsOf({number, pieces, {}, 0});
+    if (pieces > 1 && sends > maxSends)
+      break;
+    double time = estimate(number, pieces, /*inRounds=*/false);
+    cuts.push_back({time * ratioOf(number, false), time, number, pieces});
+    // Then more pieces are only more work, the more the more sends there are.
+    double gain = leastGain + gainOfSend * double(sends);
+    if (pieces >= fewPieces &&
+        time > (1 - gain) * estimate(number, pieces / 2, /*inRounds=*/false))
+      break;
   }
+}
+
+/// All candidates in all numbers of pieces. Those of the least expected times
+/// come first, but sends count a little, too.
+std::vector<Choice::Cut> Choice::cutsFor() {
+  std::vector<Cut> cuts;
+  for (size_t number = 0; number < candidates.size(); ++number)
+    addCuts(number, cuts);
   auto order = [&](const Cut &cut) {
     constexpr double ofSend = 5e-7; // of the estimate
-    auto sends = double(sendsOf({cut.candidate, cut.pieces, 0, 0}));
+    auto sends = double(sendsOf({cut.candidate, cut.pieces, {}, 0}));
     return cut.expected * (1 + ofSend * sends);
   };
   std::ranges::stable_sort(cuts, {}, order);
   return cuts;
+}
+
+/// At a distance that hides latencies where pieces are small, and at one that
+/// has most steps under way at once where they are large.
+PieceOrder Choice::stepsFor(size_t candidate, unsigned pieces) const {
+  double hop = std::ranges::max(fabric.timing.latencies);
+  double piece = candidates[candidate].load * bytes * fabric.unitTime / pieces;
+  return {.distance = piece < hop || pieces == 1 ? 6u : 2u};
+}
+
+/// At a distance that takes as long as a hop. There are few different ones, so
+/// that one program serves several sizes.
+PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
+  constexpr unsigned most = 64;
+  const Collective &collective =
+      candidates[candidate].implementation.collective;
+  double hop = std::ranges::max(fabric.timing.latencies);
+  double round = bytes * fabric.unitTime / collective.chunks() / pieces;
+  PieceOrder order{.distance = 2, .inRounds = true};
+  while (order.distance < most && (order.distance - 1) * round < hop)
+    order.distance *= 2;
+  return order;
 }
 
 /// LL words take twice the bytes, which may be worth no flags while bytes take
@@ -127,7 +186,7 @@ const Traffic *Choice::draftOf(const Variant &variant) {
     return &it->second;
   Result<Implementation> cut =
       cutIntoPieces(candidates[variant.candidate].implementation,
-                    fabric.topology, variant.pieces, variant.distance);
+                    fabric.topology, variant.pieces, variant.order);
   if (!cut)
     return nullptr;
   if (draftedSends > maxDraftedSends) {
@@ -170,15 +229,15 @@ std::optional<Error> Choice::rate(const Variant &variant) {
 }
 
 /// In all ways, unless that which is the best so far takes much longer here.
-std::optional<Error> Choice::rateWays(const Cut &cut, unsigned distance) {
-  constexpr double muchLonger = 1.1;
+std::optional<Error> Choice::rateWays(const Cut &cut, PieceOrder order) {
+  const double muchLonger = order.inRounds ? 1 : 1.1;
   auto least = std::ranges::min_element(
       rated, {}, [](const auto &entry) { return entry.second; });
-  size_t first = least == rated.end() ? 0 : least->first.way;
+  size_t first = least == rated.end() ? bestWay() : least->first.way;
   double limit = best() * muchLonger;
   for (size_t i = 0; i < ways.size(); ++i) {
     size_t way = (first + i) % ways.size();
-    Variant variant{cut.candidate, cut.pieces, distance, way};
+    Variant variant{cut.candidate, cut.pieces, order, way};
     if (!mayBeBest(cut, ways[way]))
       continue;
     if (auto error = rate(variant))
@@ -189,24 +248,73 @@ std::optional<Error> Choice::rateWays(const Cut &cut, unsigned distance) {
   return std::nullopt;
 }
 
-/// At a distance that hides latencies where pieces are small, and at one that
-/// has most steps under way at once where they are large.
+/// The least time of a candidate in so many pieces, in any way.
+double Choice::bestOf(size_t candidate, unsigned pieces,
+                      PieceOrder order) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t way = 0; way < ways.size(); ++way)
+    if (auto it = rated.find({candidate, pieces, order, way});
+        it != rated.end())
+      least = std::min(least, it->second);
+  return least;
+}
+
+/// In rounds, with twice the pieces as long as that helps.
+std::optional<Error> Choice::climb(size_t candidate) {
+  constexpr double leastGain = 0.01, gainOfSend = 4e-7; // of the time
+  constexpr unsigned maxPieces = 256;
+  constexpr uint64_t maxSends = 64'000;
+  double last = std::numeric_limits<double>::infinity();
+  for (unsigned pieces = 2; pieces <= maxPieces; pieces *= 2) {
+    uint64_t sends = sendsOf({candidate, pieces, {}, 0});
+    if (sends > maxSends)
+      break;
+    Cut cut{0, 0, candidate, pieces};
+    PieceOrder order = roundsFor(candidate, pieces);
+    if (auto error = rateWays(cut, order))
+      return error;
+    // What is known to take too long was not looked at.
+    double least = bestOf(candidate, pieces, order);
+    double gain = leastGain + gainOfSend * double(sends);
+    if (!std::isinf(least) && least > last * (1 - gain))
+      break;
+    last = std::min(last, least);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Choice::rateRounds() {
+  constexpr double slack = 1.5, slackOfKnown = 1.05;
+  constexpr unsigned usualPieces = 8;
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t number = 0; number < candidates.size(); ++number)
+    if (takesRounds(number))
+      order.emplace_back(
+          estimate(number, usualPieces, true) * ratioOf(number, true), number);
+  std::ranges::sort(order);
+  for (auto [expected, number] : order) {
+    bool isKnown = ratios.contains({number, true});
+    if (rated.empty() || expected <= (isKnown ? slackOfKnown : slack) * best())
+      if (auto error = climb(number))
+        return error;
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> Choice::rateCuts() {
   constexpr double slack = 1.25, slackOfKnown = 1.1;
   constexpr uint64_t maxSends = 1'000'000, few = 8'000;
-  double hop = std::ranges::max(fabric.timing.latencies);
-  for (const Cut &cut : cutsFor(bytes)) {
-    double most = ratios.contains(cut.candidate) ? slackOfKnown : slack;
-    if (!rated.empty() && cut.expected > most * best())
+  ratedSends = 0;
+  for (const Cut &cut : cutsFor()) {
+    bool isKnown = ratios.contains({cut.candidate, false});
+    if (!rated.empty() &&
+        cut.expected > (isKnown ? slackOfKnown : slack) * best())
       continue;
-    uint64_t sends = sendsOf({cut.candidate, cut.pieces, 0, 0});
+    uint64_t sends = sendsOf({cut.candidate, cut.pieces, {}, 0});
     if (!rated.empty() && sends > few &&
         ratedSends + sends * ways.size() > maxSends)
       continue;
-    const Candidate &candidate = candidates[cut.candidate];
-    double piece = candidate.load * bytes * fabric.unitTime / cut.pieces;
-    unsigned distance = piece < hop || cut.pieces == 1 ? 6 : 2;
-    if (auto error = rateWays(cut, distance))
+    if (auto error = rateWays(cut, stepsFor(cut.candidate, cut.pieces)))
       return error;
   }
   return std::nullopt;
@@ -225,11 +333,12 @@ std::optional<Error> Choice::rateDistances() {
     Variant variant = ranked[i].variant;
     const Schedule &schedule =
         candidates[variant.candidate].implementation.schedule;
-    if (!seen.emplace(variant.candidate, variant.pieces, variant.way).second ||
+    if (variant.order.inRounds ||
+        !seen.emplace(variant.candidate, variant.pieces, variant.way).second ||
         variant.pieces == 1 || schedule.steps.size() == 1)
       continue;
     for (unsigned distance : {6u, 4u, 3u, 2u, 1u}) {
-      variant.distance = distance;
+      variant.order.distance = distance;
       if (auto error = rate(variant))
         return error;
     }
@@ -237,20 +346,48 @@ std::optional<Error> Choice::rateDistances() {
   return std::nullopt;
 }
 
+std::optional<Error> Choice::rateAll() {
+  if (auto error = rateLast())
+    return error;
+  if (auto error = rateRounds())
+    return error;
+  if (auto error = rateCuts())
+    return error;
+  return rateDistances();
+}
+
+/// True if latencies had so little to do with what the last size took that the
+/// best for it are the best for more bytes, too.
+bool Choice::isLong() const {
+  constexpr double many = 50;
+  double most = 0;
+  for (const Candidate &candidate : candidates)
+    most = std::max(most, candidate.latency);
+  return !lastRanked.empty() && lastRanked.front().microseconds > many * most;
+}
+
+/// The best of the last size.
+std::optional<Error> Choice::rateLast() {
+  constexpr size_t few = 3;
+  for (size_t i = 0; i < std::min(few, lastRanked.size()); ++i)
+    if (auto error = rate(lastRanked[i].variant))
+      return error;
+  return std::nullopt;
+}
+
 Result<std::vector<RatedVariant>> Choice::rank(double bytesOfSize,
                                                double boundOfSize) {
   bytes = bytesOfSize;
   bound = boundOfSize;
-  ratedSends = 0;
   rated.clear();
-  if (auto error = rateCuts())
-    return *error;
-  if (auto error = rateDistances())
+  if (auto error = isLong() ? rateLast() : rateAll())
     return *error;
   learnRatios();
   std::vector<RatedVariant> ranked;
   for (const auto &[variant, time] : rated)
     ranked.push_back({time, variant});
   std::ranges::sort(ranked);
+  if (!ranked.empty())
+    lastRanked = ranked;
   return ranked;
 }

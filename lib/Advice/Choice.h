@@ -20,7 +20,7 @@ namespace sccl::advice {
 struct Variant {
   size_t candidate;
   unsigned pieces;   ///< see Candidate
-  unsigned distance; ///< likewise
+  PieceOrder order;  ///< likewise
   size_t way;
   auto operator<=>(const Variant &) const = default;
 };
@@ -31,11 +31,13 @@ struct RatedVariant {
   auto operator<=>(const RatedVariant &) const = default;
 };
 
-/// Ranks variants of candidates by simulation of drafts. For a size it looks at
-/// numbers of pieces in the order of an estimate, corrected by what the last
-/// size has shown, as far as that is not far above the best time; at long ones
-/// until there were about a million sends. The best of them are looked at
-/// in other distances, too.
+/// Ranks variants of candidates by simulation of drafts. Pieces of candidates
+/// of several steps follow each other in rounds first: twice as many, as long
+/// as that helps. Then it looks at numbers of pieces that do so step by step,
+/// in the order of an estimate, corrected by what the last size has shown, as
+/// far as that is not far above the best time; at long ones until there were
+/// about a million sends. The best of these are looked at in other distances,
+/// too.
 class Choice {
 public:
   /// All must outlive this.
@@ -59,12 +61,27 @@ private:
     unsigned pieces;
   };
 
-  std::vector<Cut> cutsFor(double bytes) const;
-  double ratioOf(size_t candidate) const;
+  std::vector<Cut> cutsFor();
+  void addCuts(size_t number, std::vector<Cut> &cuts);
+  bool takesRounds(size_t candidate) const;
+  bool fitsRounds(size_t candidate) const;
+  double estimate(size_t candidate, unsigned pieces, bool inRounds);
+  PieceOrder stepsFor(size_t candidate, unsigned pieces) const;
+  PieceOrder roundsFor(size_t candidate, unsigned pieces) const;
+  double bestOf(size_t candidate, unsigned pieces, PieceOrder order) const;
+  double ratioOf(size_t candidate, bool inRounds) const;
   void learnRatios();
   bool mayBeBest(const Cut &cut, const LoweringWay &way) const;
+  std::optional<Error> rateAll();
+  std::optional<Error> rateLast();
+  bool isLong() const;
+  size_t bestWay() const {
+    return lastRanked.empty() ? 0 : lastRanked.front().variant.way;
+  }
+  std::optional<Error> rateRounds();
+  std::optional<Error> climb(size_t candidate);
   std::optional<Error> rateCuts();
-  std::optional<Error> rateWays(const Cut &cut, unsigned distance);
+  std::optional<Error> rateWays(const Cut &cut, PieceOrder order);
   std::optional<Error> rateDistances();
   std::optional<Error> rate(const Variant &variant);
   const Traffic *draftOf(const Variant &variant);
@@ -84,13 +101,15 @@ private:
     double bytes[2] = {0, 0}, times[2] = {0, 0};
   };
   std::map<Variant, History> histories;
-  /// By candidate, the least time over its estimate at the last size where any
-  /// of its variants was rated.
-  std::map<size_t, double> ratios;
+  /// By candidate and whether in rounds, the least time over its estimate at
+  /// the last size where any such variant was rated.
+  std::map<std::pair<size_t, bool>, double> ratios;
+  std::map<size_t, unsigned> roundsOfOne; ///< by candidate, of one piece
   // For the present size.
   double bytes = 0, bound = 0;
   uint64_t ratedSends = 0;
   std::map<Variant, double> rated;
+  std::vector<RatedVariant> lastRanked; ///< at the last size
 };
 
 } // namespace sccl::advice

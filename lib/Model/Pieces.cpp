@@ -7,6 +7,7 @@
 
 #include "sccl/Model/Pieces.h"
 
+#include "PieceRounds.h"
 #include "ScheduleEdits.h"
 
 #include "sccl/Model/CollectiveFamily.h"
@@ -29,11 +30,11 @@ static Result<Collective> cut(const Collective &collective, unsigned pieces) {
 /// Why that makes no sense, or is too much.
 static std::optional<Error> findMistake(const Implementation &implementation,
                                         const Topology &topology,
-                                        unsigned pieces, unsigned distance) {
+                                        unsigned pieces, PieceOrder order) {
   const Schedule &whole = implementation.schedule;
   if (pieces == 0)
     return Error{"a chunk cannot be cut into 0 pieces"};
-  if (distance == 0)
+  if (order.distance == 0)
     return Error{"the steps of a piece cannot be at a distance of 0"};
   if (std::optional<Error> error = checkNumbers(implementation))
     return error;
@@ -49,15 +50,42 @@ static std::optional<Error> findMistake(const Implementation &implementation,
   };
   if (whole.numSends() * uint64_t(pieces) > Schedule::maxSends)
     return tooMany(whole.numSends(), "sends");
-  if (whole.steps.size() * uint64_t(distance) + pieces > Schedule::maxSends)
+  // Of rounds there are no more than sends, and what waits between them.
+  uint64_t every = order.inRounds ? leastPeriod(whole, topology) : 1;
+  if ((whole.steps.size() * uint64_t(order.distance + every)) +
+          uint64_t(pieces) * every >
+      Schedule::maxSends)
     return tooMany(whole.steps.size(), "steps");
   return std::nullopt;
 }
 
+/// What each piece does after the one before, with a piece every `every` steps.
+static Schedule repeat(const std::vector<Step> &ofOne, unsigned pieces,
+                       size_t every) {
+  Schedule schedule;
+  schedule.steps.resize(ofOne.size() + (pieces - 1) * every);
+  for (size_t step = 0; step < ofOne.size(); ++step)
+    for (Send send : ofOne[step].sends) {
+      send.chunk *= pieces;
+      for (unsigned piece = 0; piece < pieces; ++piece, ++send.chunk)
+        schedule.steps[step + piece * every].sends.push_back(send);
+    }
+  return schedule;
+}
+
+/// `steps` with `distance` - 1 empty ones between each two.
+static std::vector<Step> spread(const std::vector<Step> &steps,
+                                unsigned distance) {
+  std::vector<Step> result((steps.size() - 1) * size_t(distance) + 1);
+  for (size_t step = 0; step < steps.size(); ++step)
+    result[step * distance] = steps[step];
+  return result;
+}
+
 Result<Implementation> sccl::cutIntoPieces(const Implementation &implementation,
                                            const Topology &topology,
-                                           unsigned pieces, unsigned distance) {
-  if (auto error = findMistake(implementation, topology, pieces, distance))
+                                           unsigned pieces, PieceOrder order) {
+  if (auto error = findMistake(implementation, topology, pieces, order))
     return *error;
   const Schedule &whole = implementation.schedule;
   if (pieces == 1 || whole.steps.empty())
@@ -65,17 +93,22 @@ Result<Implementation> sccl::cutIntoPieces(const Implementation &implementation,
   Result<Collective> collective = cut(implementation.collective, pieces);
   if (!collective)
     return Error{collective.error()};
-  Schedule schedule;
-  schedule.steps.resize((whole.steps.size() - 1) * distance + pieces);
-  for (size_t step = 0; step < whole.steps.size(); ++step)
-    for (Send send : whole.steps[step].sends) {
-      send.chunk *= pieces;
-      for (unsigned piece = 0; piece < pieces; ++piece, ++send.chunk)
-        schedule.steps[step * distance + piece].sends.push_back(send);
-    }
+  unsigned every = order.inRounds ? leastPeriod(whole, topology) : 1;
+  Schedule schedule =
+      repeat(order.inRounds ? roundsOfPiece(implementation, topology, every,
+                                            order.distance)
+                            : spread(whole.steps, order.distance),
+             pieces, every);
   std::erase_if(schedule.steps,
                 [](const Step &step) { return step.sends.empty(); });
   fitRounds(schedule, topology);
   schedule.normalize();
   return Implementation{std::move(*collective), std::move(schedule)};
+}
+
+unsigned sccl::roundsOfOnePiece(const Implementation &implementation,
+                                const Topology &topology, unsigned distance) {
+  unsigned period = leastPeriod(implementation.schedule, topology);
+  return unsigned(
+      roundsOfPiece(implementation, topology, period, distance).size());
 }

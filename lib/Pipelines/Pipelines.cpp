@@ -27,12 +27,14 @@ static TransportChoice transportFor(const LoweringOptions &options) {
 }
 
 void sccl::addPieces(OpPassManager &manager, unsigned pieces,
-                     unsigned distance) {
+                     const LoweringOptions &options) {
   if (pieces == 1)
     return;
   manager.addPass(coll::createCheckSchedule());
   manager.addPass(
-      coll::createCutIntoPieces({.pieces = pieces, .pieceDistance = distance}));
+      coll::createCutIntoPieces({.pieces = pieces,
+                                 .pieceDistance = options.pieceDistance,
+                                 .pieceRounds = options.pieceRounds}));
 }
 
 /// Appends what makes programs without any synchronization of schedules.
@@ -69,7 +71,7 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
-  addPieces(manager, options.pieces, options.pieceDistance);
+  addPieces(manager, options.pieces, options);
   manager.addPass(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
   manager.addPass(coll::createCheckProgram({.identical = options.identical}));
@@ -195,7 +197,7 @@ std::optional<std::string> sccl::findNcclMistake(const LoweringOptions &options,
 
 void sccl::addNcclLowering(OpPassManager &manager,
                            const LoweringOptions &options) {
-  addPieces(manager, options.pieces, options.pieceDistance);
+  addPieces(manager, options.pieces, options);
   manager.addPass(coll::createCheckSchedule());
   addProgram(manager, options, runsBySteps(options));
   manager.addPass(coll::createRepeatTransfers({.explain = options.explain}));

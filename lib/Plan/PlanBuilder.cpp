@@ -78,9 +78,9 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
 
 /// Lets pieces of chunks follow each other in the schedules of `module`.
 static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces,
-                                   unsigned distance) {
+                                   const LoweringOptions &options) {
   return runPasses(module, [&](OpPassManager &manager) {
-    addPieces(manager, pieces, distance);
+    addPieces(manager, pieces, options);
   });
 }
 
@@ -104,7 +104,7 @@ LogicalResult PlanBuilder::addInPieces(coll::ScheduleOp schedule,
   if (pieces == 1)
     return addSchedule(schedule);
   OwningOpRef<ModuleOp> copy = extract(schedule);
-  if (failed(cutIntoPieces(*copy, pieces, request.lowering.pieceDistance)))
+  if (failed(cutIntoPieces(*copy, pieces, request.lowering)))
     return failure();
   auto cut = *copy->getOps<coll::ScheduleOp>().begin();
   cut.setSymName(
@@ -121,8 +121,7 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
     return module.emitError()
            << "holds " << count << " schedules and programs, expected one";
   LoweringOptions options = request.lowering;
-  if (failed(cutIntoPieces(module, std::exchange(options.pieces, 1),
-                           options.pieceDistance)))
+  if (failed(cutIntoPieces(module, std::exchange(options.pieces, 1), options)))
     return failure();
   Operation &op = *llvm::find_if(module.getOps(), isPlannable);
   auto schedule = dyn_cast<coll::ScheduleOp>(op);

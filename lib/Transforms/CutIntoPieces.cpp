@@ -43,7 +43,7 @@ struct CutIntoPiecesPass : coll::impl::CutIntoPiecesBase<CutIntoPiecesPass> {
       return failure();
     Result<Implementation> result =
         cutIntoPieces({problem->collective, importSchedule(op)},
-                      problem->topology, pieces, pieceDistance);
+                      problem->topology, pieces, {pieceDistance, pieceRounds});
     if (!result)
       return op.emitOpError(result.error());
     OpBuilder builder(op);

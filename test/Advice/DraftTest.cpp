@@ -60,7 +60,7 @@ TEST(Draft, TakesWhatTheProgramTakes) {
     unsigned root = isRooted(kind) ? random() % fabric.topology.numRanks() : 0;
     for (const Implementation &whole : schedulesFor(fabric, kind, root)) {
       auto cut = cutIntoPieces(whole, fabric.topology, 1 + random() % 4,
-                               1 + random() % 4);
+                               {unsigned(1 + random() % 4), random() % 2 == 0});
       if (!cut || cut->schedule.numSends() > 400)
         continue;
       double bytes = std::exp2(double(random() % 12));

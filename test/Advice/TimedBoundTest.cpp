@@ -65,8 +65,9 @@ TEST(TimedBound, NoProgramIsFaster) {
       Deadline limit({0, someWork, nullptr});
       // What is proven for a size is used for the others.
       for (unsigned size = 0; size < 3; ++size) {
-        auto cut = cutIntoPieces(whole, fabric.topology, 1 + random() % 4,
-                                 1 + random() % 4);
+        auto cut =
+            cutIntoPieces(whole, fabric.topology, 1 + random() % 4,
+                          {unsigned(1 + random() % 4), random() % 2 == 0});
         if (!cut || cut->schedule.numSends() > 400)
           continue;
         double bytes = std::exp2(double(random() % 12));

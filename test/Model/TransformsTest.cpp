@@ -10,80 +10,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Model/Composition.h"
-#include "sccl/Model/Pieces.h"
-
-#include "sccl/Check/ScheduleChecker.h"
+#include "ScheduleTesting.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 using namespace sccl;
 
 //===----------------------------------------------------------------------===//
 // Helpers
 //===----------------------------------------------------------------------===//
-
-static Collective make(CollectiveKind kind, unsigned numRanks, unsigned chunks,
-                       unsigned root = 0) {
-  Result<Collective> collective =
-      Collective::make(kind, numRanks, chunks, root);
-  EXPECT_TRUE(collective) << collective.error();
-  return *collective;
-}
-
-/// A cycle 0 -> 1 -> ... -> 0 and a few chords, all in one direction.
-static Topology oneWay(unsigned numRanks) {
-  Topology topology("one_way", numRanks);
-  for (unsigned rank = 0; rank < numRanks; ++rank)
-    EXPECT_TRUE(topology.addLink(rank, (rank + 1) % numRanks, 1 + rank % 2));
-  for (unsigned rank = 0; rank + 2 < numRanks; rank += 3)
-    EXPECT_TRUE(topology.addLink(rank, rank + 2, 1));
-  return topology;
-}
-
-static void expectValid(const Topology &topology,
-                        const Implementation &implementation) {
-  auto violation = checkSchedule(topology, implementation.collective,
-                                 implementation.schedule);
-  EXPECT_FALSE(violation) << implementation.collective.name() << ": "
-                          << violation->message;
-}
-
-/// A random schedule that floods the ranks until all have what they need, and
-/// on the way brings chunks to ranks that need them for nothing.
-static Implementation flood(std::mt19937 &random, const Topology &topology,
-                            Collective collective) {
-  RankChunkSet held = collective.pre();
-  auto isDone = [&] {
-    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
-      for (unsigned chunk : collective.post().chunksOf(rank))
-        if (!held.contains(rank, chunk))
-          return false;
-    return true;
-  };
-  Schedule schedule;
-  while (!isDone()) {
-    Step &step = schedule.steps.emplace_back();
-    step.rounds = 1 + random() % 2;
-    RankChunkSet before = held;
-    for (unsigned index = 0; index < topology.links().size(); ++index) {
-      auto [src, dst] = topology.links()[index];
-      std::vector<unsigned> chunks = before.chunksOf(src);
-      std::shuffle(chunks.begin(), chunks.end(), random);
-      unsigned space = topology.capacity(index) * step.rounds;
-      for (unsigned chunk : chunks)
-        if (space > 0 && !held.contains(dst, chunk)) {
-          held.insert(dst, chunk);
-          step.sends.push_back({chunk, src, dst});
-          --space;
-        }
-    }
-  }
-  return {std::move(collective), std::move(schedule)};
-}
 
 static Implementation inverted(const Implementation &implementation) {
   Result<Implementation> result = invert(implementation);
@@ -387,96 +324,4 @@ TEST(ComposeAllReduce, TakesAllGathersOnly) {
   EXPECT_EQ(composeAllReduce(broadcast, broadcast).error(),
             "all_reduce is composed of two all_gather schedules, got "
             "'broadcast'");
-}
-
-//===----------------------------------------------------------------------===//
-// Pieces
-//===----------------------------------------------------------------------===//
-
-TEST(Pieces, RandomSchedulesOfAllKinds) {
-  std::mt19937 random(7);
-  Topology topology = oneWay(6);
-  for (CollectiveKind kind : allCollectiveKinds())
-    for (unsigned pieces : {1u, 2u, 5u}) {
-      if (isCombining(kind))
-        continue; // flood does not reduce
-      unsigned distance = 1 + random() % 3;
-      Implementation whole = flood(random, topology, make(kind, 6, 6, 2));
-      auto cut = cutIntoPieces(whole, topology, pieces, distance);
-      ASSERT_TRUE(cut) << cut.error();
-      expectValid(topology, *cut);
-      EXPECT_EQ(cut->collective.kind(), kind);
-      EXPECT_EQ(cut->collective.chunks(), 6 * pieces);
-      EXPECT_LE(cut->schedule.steps.size(),
-                (whole.schedule.steps.size() - 1) * distance + pieces);
-      EXPECT_EQ(cut->schedule.numSends(), whole.schedule.numSends() * pieces);
-    }
-}
-
-TEST(Pieces, OfReductionsAndOfCustomCollectives) {
-  std::mt19937 random(8);
-  Topology topology = oneWay(5);
-  auto inverse =
-      invert(flood(random, topology, make(CollectiveKind::AllGather, 5, 2)));
-  ASSERT_TRUE(inverse) << inverse.error();
-  auto cut = cutIntoPieces(*inverse, topology.reversed(), 3);
-  ASSERT_TRUE(cut) << cut.error();
-  expectValid(topology.reversed(), *cut);
-
-  RankChunkSet pre(5, 2), post(5, 2);
-  pre.insert(0, 0);
-  pre.insert(3, 1);
-  post.insert(4, 0);
-  post.insert(1, 1);
-  auto custom = Collective::makeCustom("cross", 1, false, pre, post);
-  ASSERT_TRUE(custom) << custom.error();
-  auto crossed = cutIntoPieces(flood(random, topology, *custom), topology, 4);
-  ASSERT_TRUE(crossed) << crossed.error();
-  expectValid(topology, *crossed);
-  EXPECT_EQ(crossed->collective.name(), "cross");
-  EXPECT_EQ(crossed->collective.numChunks(), 8u);
-  EXPECT_EQ(crossed->collective.chunksPerSegment(), 4u);
-}
-
-TEST(Pieces, OfGroups) {
-  std::mt19937 random(9);
-  Topology topology = oneWay(6);
-  auto grouped = Collective::makeGrouped(CollectiveKind::AllGather, 6,
-                                         {{0, 2, 4}, {1, 5}}, 2);
-  ASSERT_TRUE(grouped) << grouped.error();
-  auto cut = cutIntoPieces(flood(random, topology, *grouped), topology, 3);
-  ASSERT_TRUE(cut) << cut.error();
-  expectValid(topology, *cut);
-  EXPECT_EQ(cut->collective.groups(), grouped->groups());
-  EXPECT_EQ(cut->collective.chunksPerSegment(),
-            3 * grouped->chunksPerSegment());
-}
-
-TEST(Pieces, AllStepsAreUnderWayAtOnce) {
-  // Two hops of one chunk: m pieces take m + 1 steps of one round each.
-  Topology line("line", 3);
-  ASSERT_TRUE(line.addLink(0, 1, 1));
-  ASSERT_TRUE(line.addLink(1, 2, 1));
-  Schedule schedule;
-  schedule.steps = {{1, {{0, 0, 1}}}, {1, {{0, 1, 2}}}};
-  auto cut = cutIntoPieces({make(CollectiveKind::Broadcast, 3, 1), schedule},
-                           line, 10, /*distance=*/1);
-  ASSERT_TRUE(cut) << cut.error();
-  expectValid(line, *cut);
-  EXPECT_EQ(cut->schedule.rounds(), 11u);
-}
-
-TEST(Pieces, WhatCannotBeCut) {
-  Topology line("line", 2);
-  ASSERT_TRUE(line.addLink(0, 1, 1));
-  Schedule schedule;
-  schedule.steps = {{1, {{0, 0, 1}}}};
-  Implementation whole{make(CollectiveKind::Broadcast, 2, 1), schedule};
-  EXPECT_EQ(cutIntoPieces(whole, line, 0).error(),
-            "a chunk cannot be cut into 0 pieces");
-  EXPECT_EQ(cutIntoPieces(whole, line, 2, 0).error(),
-            "the steps of a piece cannot be at a distance of 0");
-  EXPECT_FALSE(cutIntoPieces(whole, line, ~0u));
-  EXPECT_EQ(cutIntoPieces(whole, Topology("none", 2), 2).error(),
-            "a send from 0 to 1 has no link");
 }

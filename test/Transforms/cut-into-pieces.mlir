@@ -1,5 +1,7 @@
 // RUN: sccl-opt %s -coll-cut-into-pieces="pieces=3 piece-distance=1" -coll-check-schedule | FileCheck %s
 // RUN: sccl-opt %s -coll-cut-into-pieces="pieces=3 piece-distance=2" -coll-check-schedule | FileCheck %s --check-prefix=APART
+// RUN: sccl-opt %s -coll-cut-into-pieces="pieces=3 piece-distance=1 piece-rounds" -coll-check-schedule | FileCheck %s
+// RUN: sccl-opt %s -coll-cut-into-pieces="pieces=3 piece-distance=2 piece-rounds" -coll-check-schedule | FileCheck %s --check-prefix=APART
 // RUN: sccl-opt %s -coll-cut-into-pieces=pieces=7 -coll-check-schedule | FileCheck %s --check-prefix=USUAL
 // RUN: sccl-opt %s -coll-cut-into-pieces=pieces=1 | FileCheck %s --check-prefix=WHOLE
 // RUN: sccl-opt %s -sccl-lower=pieces=3 -o /dev/null

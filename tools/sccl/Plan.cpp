@@ -241,16 +241,22 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   return fabrics;
 }
 
+/// Of what is not usual.
+static std::string orderText(PieceOrder order) {
+  PieceOrder usual;
+  std::string text = order.inRounds ? " in rounds" : "";
+  if (order.distance != usual.distance)
+    text += " at " + std::to_string(order.distance);
+  return text;
+}
+
 static std::string nameOf(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
   if (candidate.isPipelined())
-    return llvm::formatv("C = {0}, S = {1}, P = {2}, {3} piece{4}{5}",
-                         collective.chunks(), schedule.steps.size(),
-                         schedule.period, candidate.pieces,
-                         candidate.pieces == 1 ? "" : "s",
-                         candidate.distance == LoweringOptions().pieceDistance
-                             ? ""
-                             : " at " + std::to_string(candidate.distance));
+    return llvm::formatv(
+        "C = {0}, S = {1}, P = {2}, {3} piece{4}{5}", collective.chunks(),
+        schedule.steps.size(), schedule.period, candidate.pieces,
+        candidate.pieces == 1 ? "" : "s", orderText(candidate.order));
   return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
                        schedule.steps.size(), schedule.rounds());
 }
@@ -304,8 +310,10 @@ static void printJson(const Advice &advice, const Advice *intact,
         {"pieces", candidate.pieces},
         {"lowering", size.way},
         {"simulated", size.isSimulated()}};
-    if (candidate.hasDistance())
-      object["piece_distance"] = candidate.distance;
+    if (candidate.hasOrder()) {
+      object["piece_distance"] = candidate.order.distance;
+      object["piece_rounds"] = candidate.order.inRounds;
+    }
     if (intact) {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;

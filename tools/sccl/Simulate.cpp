@@ -80,9 +80,9 @@ static std::optional<ScheduleCosts> costsOf(mlir::ModuleOp module) {
     if (failed(problem))
       return std::nullopt;
     Implementation whole{problem->collective, coll::importSchedule(op)};
-    Result<Implementation> inPieces =
-        cutIntoPieces(whole, problem->topology, lowering.get().pieces,
-                      lowering.get().pieceDistance);
+    Result<Implementation> inPieces = cutIntoPieces(
+        whole, problem->topology, lowering.get().pieces,
+        {lowering.get().pieceDistance, lowering.get().pieceRounds});
     if (!inPieces) {
       op.emitOpError(inPieces.error());
       return std::nullopt;

@@ -9,7 +9,7 @@
 #define SCCL_ADVICE_ADVICE_H
 
 #include "sccl/Advice/TimeBound.h"
-#include "sccl/Model/Inversion.h"
+#include "sccl/Model/Pieces.h"
 #include "sccl/Options/LoweringOptions.h"
 #include "sccl/Search/Frontier.h"
 
@@ -42,8 +42,7 @@ struct Candidate {
   Implementation implementation;
   /// Of each chunk, that follow each other; 1 if steps do.
   unsigned pieces = 1;
-  /// Steps from one step of a piece to its next.
-  unsigned distance = 6;
+  PieceOrder order = {};
   /// Rounds of the fullest limit of all steps together over C, not rounded up.
   double load = 0;
   /// The same for each step by itself, summed up.
@@ -54,7 +53,7 @@ struct Candidate {
   double latency = 0;
 
   bool isPipelined() const { return implementation.schedule.isPipelined(); }
-  bool hasDistance() const {
+  bool hasOrder() const {
     return pieces > 1 && implementation.schedule.steps.size() > 1;
   }
   /// About how many microseconds `inPieces` pieces take for send buffers of

@@ -12,6 +12,12 @@
 // once. But programs with flags do not wait for steps: at a distance of 2 the
 // latency of a piece, and its reductions, pass while others are on the links.
 //
+// Where a piece takes long, the first and the last ones leave most limits idle
+// step by step. In rounds its sends are spread over the period P: each has a
+// round of its own, so that no limit is too full when a piece begins every P
+// rounds, and goes on d rounds after it has come. Then a few pieces fill the
+// links as well as many do step by step.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_MODEL_PIECES_H
@@ -21,16 +27,29 @@
 
 namespace sccl {
 
+/// How pieces follow each other.
+struct PieceOrder {
+  /// Steps from one step of a piece to its next, or rounds from a send to those
+  /// that pass on what it brings.
+  unsigned distance = 6;
+  bool inRounds = false;
+  auto operator<=>(const PieceOrder &) const = default;
+};
+
 /// Cuts every chunk of `implementation`, pipelined or not, into `pieces` chunks
-/// that follow each other through its steps on `topology`, with `distance` steps
-/// from one step of a piece to its next. Chunk c becomes the chunks pieces * c
-/// to pieces * (c + 1) - 1, so that buffers stay as they are. Each step has the
-/// fewest rounds that the limits allow; steps without sends are left out. One
-/// piece is the whole. Fails if one of the numbers is 0, or if there would be
-/// too many chunks, steps or sends.
+/// that follow each other through its steps on `topology` in `order`. Chunk c
+/// becomes the chunks pieces * c to pieces * (c + 1) - 1, so that buffers stay
+/// as they are. Each step has the fewest rounds that the limits allow; steps
+/// without sends are left out. One piece is the whole. Fails if one of the
+/// numbers is 0, or if there would be too many chunks, steps or sends.
 Result<Implementation> cutIntoPieces(const Implementation &implementation,
                                      const Topology &topology, unsigned pieces,
-                                     unsigned distance = 6);
+                                     PieceOrder order = {});
+
+/// Rounds from the first send of a piece to its last one, if pieces follow each
+/// other in rounds. Every send must be over a link of the topology.
+unsigned roundsOfOnePiece(const Implementation &implementation,
+                          const Topology &topology, unsigned distance);
 
 } // namespace sccl
 

@@ -44,6 +44,10 @@ def Lowering_pieceDistance
                      "Program",
                      "Steps from one step of a piece to its next: 6 hides the "
                      "latencies of small pieces, 1 is best for large ones">;
+def Lowering_pieceRounds
+    : LoweringOption<"pieceRounds", "piece-rounds", "bool", "false", "Program",
+                     "Spread what a piece sends over rounds of its own, at the "
+                     "distance in rounds: for few, large pieces">;
 def Lowering_transport
     : LoweringOption<"transport", "transport", "::sccl::TransportChoice",
                      "::sccl::TransportChoice::Given", "Program",
@@ -146,7 +150,8 @@ def Lowering_cacheBytes
                      "whose buffers take more bypass it">;
 
 defvar Lowering_all = [
-  Lowering_pieces, Lowering_pieceDistance, Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
+  Lowering_pieces, Lowering_pieceDistance, Lowering_pieceRounds,
+  Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
   Lowering_doubleBuffer, Lowering_ll, Lowering_identical,
   Lowering_blocksPerLink, Lowering_element, Lowering_reduction,

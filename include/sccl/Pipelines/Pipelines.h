@@ -32,10 +32,10 @@ class OpPassManager;
 
 namespace sccl {
 
-/// Appends what lets `pieces` of chunks follow each other in schedules:
-/// check-schedule and cut-into-pieces, or nothing for one piece.
+/// Appends what lets `pieces` of chunks follow each other in schedules, as
+/// `options` say: check-schedule and cut-into-pieces, or nothing for one piece.
 void addPieces(mlir::OpPassManager &manager, unsigned pieces,
-               unsigned distance);
+               const LoweringOptions &options);
 
 /// Appends what makes synchronized, checked programs of schedules:
 /// `addPieces`, check-schedule, choose-transport, lower-schedule,

@@ -120,6 +120,11 @@ def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
     latencies of five pieces pass while others are on the links; at 1 all steps
     are under way soonest, which is best where pieces take longer than latencies.
 
+    With `piece-rounds` pieces begin at a distance of the period, and what one
+    sends is spread over its rounds, so that no limit is too full in any of them
+    (modulo scheduling): a send goes out `piece-distance` rounds after what it
+    passes on, or later. That is for few pieces that take long.
+
     A pipelined schedule (one with a `period`) says what one piece does, and is
     made for this; others may be cut as well. What comes out is a schedule like
     others, step by step, of the same collective with so many times the chunks.
@@ -132,7 +137,7 @@ def CutIntoPieces : Pass<"coll-cut-into-pieces", "::mlir::ModuleOp"> {
     docs/Rationale/Pipelining.md.
   }];
   let options = [
-    Lowering_pieces, Lowering_pieceDistance,
+    Lowering_pieces, Lowering_pieceDistance, Lowering_pieceRounds,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
