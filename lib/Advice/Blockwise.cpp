@@ -56,36 +56,66 @@ static bool areAllJoined(const Topology &topology,
   return true;
 }
 
-/// Puts the ranks of `block` in places so that each has a link to those in the
-/// same place of all `before`. Takes the first that fits.
-static bool arrange(const Topology &topology, const Blocks &blocks,
-                    size_t before, std::vector<unsigned> &block) {
-  for (size_t place = 0; place < block.size(); ++place) {
-    auto fits = [&](unsigned rank) {
-      for (size_t other = 0; other < before; ++other)
-        if (!areJoined(topology, rank, blocks[other][place]))
-          return false;
-      return true;
-    };
-    auto it = std::find_if(block.begin() + ptrdiff_t(place), block.end(), fits);
-    if (it == block.end())
-      return false;
-    std::rotate(block.begin() + ptrdiff_t(place), it, it + 1);
+namespace {
+/// Blocks whose first ranks are in places: those of one place have links to
+/// each other. The others of a block are guests, which have no part in what
+/// goes between blocks, as GPUs that have lost their network card.
+struct PlacedBlocks {
+  Blocks blocks;
+  size_t places = 0;
+
+  bool hasGuests() const {
+    return std::ranges::any_of(blocks, [&](const std::vector<unsigned> &block) {
+      return block.size() > places;
+    });
   }
-  return true;
+};
+} // namespace
+
+/// The ranks of each place, block by block. Takes the first that fit, and
+/// leaves out places that have none in some block.
+static Blocks findPlaces(const Topology &topology, const Blocks &blocks) {
+  Blocks places;
+  for (unsigned rank : blocks.front())
+    places.push_back({rank});
+  for (size_t i = 1; i < blocks.size(); ++i) {
+    std::vector<unsigned> left = blocks[i];
+    for (std::vector<unsigned> &place : places) {
+      auto it = std::ranges::find_if(left, [&](unsigned rank) {
+        return std::ranges::all_of(place, [&](unsigned other) {
+          return areJoined(topology, rank, other);
+        });
+      });
+      if (it == left.end())
+        continue;
+      place.push_back(*it);
+      left.erase(it);
+    }
+    std::erase_if(places, [&](const auto &place) { return place.size() <= i; });
+  }
+  return places;
 }
 
 /// Blocks in places, or none.
-static Blocks findBlocks(const Fabric &fabric, double latency) {
-  Blocks blocks = joinedWithin(fabric.topology, fabric.timing, latency);
-  size_t size = blocks.front().size();
-  if (blocks.size() == 1 || size == 1)
+static PlacedBlocks findBlocks(const Fabric &fabric, double latency) {
+  const Topology &topology = fabric.topology;
+  Blocks blocks = joinedWithin(topology, fabric.timing, latency);
+  size_t largest = 0;
+  for (const std::vector<unsigned> &block : blocks) {
+    largest = std::max(largest, block.size());
+    if (!areAllJoined(topology, block))
+      return {};
+  }
+  Blocks places = findPlaces(topology, blocks);
+  // With fewer what goes between blocks takes too long.
+  if (blocks.size() == 1 || largest == 1 || places.size() * 2 < largest)
     return {};
   for (size_t i = 0; i < blocks.size(); ++i)
-    if (blocks[i].size() != size || !areAllJoined(fabric.topology, blocks[i]) ||
-        !arrange(fabric.topology, blocks, i, blocks[i]))
-      return {};
-  return blocks;
+    for (size_t place = places.size(); place-- > 0;) {
+      auto it = std::ranges::find(blocks[i], places[place][i]);
+      std::rotate(blocks[i].begin(), it, it + 1);
+    }
+  return {std::move(blocks), places.size()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,8 +126,8 @@ namespace {
 /// The steps of an all_reduce with `parts` chunks for each place, or one chunk.
 class BlockwiseSchedule {
 public:
-  BlockwiseSchedule(const Blocks &blocks, unsigned parts)
-      : blocks(blocks), parts(parts) {}
+  BlockwiseSchedule(const PlacedBlocks &placed, unsigned parts)
+      : blocks(placed.blocks), places(placed.places), parts(parts) {}
   Schedule make();
 
 private:
@@ -112,6 +142,7 @@ private:
   }
 
   const Blocks &blocks;
+  const size_t places;
   const unsigned parts;
 };
 } // namespace
@@ -125,11 +156,11 @@ static Send towards(unsigned owner, unsigned other, uint32_t chunk,
   return {chunk, owner, other, action};
 }
 
-/// Calls visit(block, place, other place).
+/// Calls visit(block, place, other place, which may be a guest's).
 template <typename Visitor>
 void BlockwiseSchedule::forEachPair(Visitor visit) const {
   for (const std::vector<unsigned> &block : blocks)
-    for (size_t place = 0; place < block.size(); ++place)
+    for (size_t place = 0; place < places; ++place)
       for (size_t other = 0; other < block.size(); ++other)
         if (place != other)
           visit(block, place, other);
@@ -153,7 +184,7 @@ Step BlockwiseSchedule::exchange() const {
   Step step;
   for (const std::vector<unsigned> &from : blocks)
     for (const std::vector<unsigned> &to : blocks)
-      for (size_t place = 0; &from != &to && place < from.size(); ++place)
+      for (size_t place = 0; &from != &to && place < places; ++place)
         step.sends.push_back(
             {chunk(place, 0), from[place], to[place], SendAction::Reduce});
   return step;
@@ -164,8 +195,7 @@ Step BlockwiseSchedule::between(SendAction action) const {
   Step step;
   for (size_t part = 0; part < blocks.size(); ++part)
     for (size_t other = 0; other < blocks.size(); ++other)
-      for (size_t place = 0; part != other && place < blocks[part].size();
-           ++place) {
+      for (size_t place = 0; part != other && place < places; ++place) {
         step.sends.push_back(towards(blocks[part][place], blocks[other][place],
                                      chunk(place, part), action));
       }
@@ -212,14 +242,14 @@ Schedule BlockwiseSchedule::make() {
 
 /// Adds the schedule with `parts` chunks for each place, if the checker takes
 /// it.
-static void addSchedule(const Topology &topology, const Blocks &blocks,
+static void addSchedule(const Topology &topology, const PlacedBlocks &placed,
                         unsigned parts, std::vector<Implementation> &result) {
   Result<Collective> collective =
       Collective::make(CollectiveKind::AllReduce, topology.numRanks(),
-                       std::max(unsigned(blocks.front().size()) * parts, 1u));
+                       std::max(unsigned(placed.places) * parts, 1u));
   if (!collective)
     return;
-  Schedule schedule = BlockwiseSchedule(blocks, parts).make();
+  Schedule schedule = BlockwiseSchedule(placed, parts).make();
   fitRounds(schedule, topology);
   schedule.normalize();
   if (!checkSchedule(topology, *collective, schedule))
@@ -229,18 +259,22 @@ static void addSchedule(const Topology &topology, const Blocks &blocks,
 std::vector<Implementation> advice::blockwiseAllReduces(const Fabric &fabric) {
   const Topology &topology = fabric.topology;
   std::vector<Implementation> result;
-  Blocks whole(1);
+  PlacedBlocks whole{Blocks(1), topology.numRanks()};
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    whole.front().push_back(rank);
-  if (areAllJoined(topology, whole.front()))
+    whole.blocks.front().push_back(rank);
+  if (areAllJoined(topology, whole.blocks.front()))
     addSchedule(topology, whole, 0, result);
   std::set<double> latencies(fabric.timing.latencies.begin(),
                              fabric.timing.latencies.end());
   for (double latency : latencies) {
-    Blocks blocks = findBlocks(fabric, latency);
-    if (!blocks.empty())
-      for (unsigned parts : {0u, 1u, unsigned(blocks.size())})
-        addSchedule(topology, blocks, parts, result);
+    PlacedBlocks placed = findBlocks(fabric, latency);
+    if (placed.places == 0)
+      continue;
+    // Guests would not get what all of a place have.
+    if (!placed.hasGuests())
+      addSchedule(topology, placed, 0, result);
+    for (unsigned parts : {1u, unsigned(placed.blocks.size())})
+      addSchedule(topology, placed, parts, result);
   }
   return result;
 }

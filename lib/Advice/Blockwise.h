@@ -32,9 +32,11 @@ Blocks joinedWithin(const Topology &topology, const Timing &timing,
 
 /// All_reduces of 2 steps (C = 1: all exchange within, then between blocks), 3
 /// (C = ranks of a block) and 4 (C = ranks), which the checker has accepted,
-/// for each latency that makes blocks of one size, with a link from each rank
-/// of a block to each other, and slow links between ranks of the same place.
-/// Where each rank has a link to each, all exchange in one step, too.
+/// for each latency that makes blocks with a link from each rank of a block to
+/// each other, and slow links between ranks of the same place. Half of the
+/// largest block must be in places at least; the others leave what goes between
+/// blocks to these, so that C is less and nothing has 2 steps. Where each rank
+/// has a link to each, all exchange in one step, too.
 std::vector<Implementation> blockwiseAllReduces(const Fabric &fabric);
 
 } // namespace sccl::advice

@@ -95,9 +95,9 @@ public:
   }
   /// For loads of any schedule.
   void setBound(std::optional<LowerBound> found) { bound = std::move(found); }
-  /// True if no load is much less than that of some candidate of up to `steps`
-  /// steps.
-  bool meetBound(size_t steps) const;
+  /// True if no load is less than that of some candidate of up to `steps` steps
+  /// by more than a factor of `slack`.
+  bool meetBound(size_t steps, double slack) const;
   size_t leastSteps(size_t most) const;
   /// Of those of about the least load.
   size_t leastStepsOfLeastLoad(size_t most) const;
@@ -143,11 +143,11 @@ static size_t stepsOf(const Candidate &candidate) {
   return candidate.implementation.schedule.steps.size();
 }
 
-bool PipelinedCandidates::meetBound(size_t steps) const {
+bool PipelinedCandidates::meetBound(size_t steps, double slack) const {
   bool isMet = false;
   forEach([&](const Candidate &candidate) {
     isMet |= bound && stepsOf(candidate) <= steps &&
-             candidate.load <= bound->value->toDouble() * asGood;
+             candidate.load <= bound->value->toDouble() * slack;
   });
   return isMet;
 }
@@ -264,10 +264,15 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
   SearchLimits limits{deadline.remainingLimit(), boundWork,
                       options.solver.interrupt};
   found.setBound(depths.boundForAnyDepth(limits));
-  if (topology.numRanks() > fewRanks && found.meetBound(options.maxSteps))
+  // Trees that go both ways take seconds, and have seldom come as close.
+  constexpr double close = 1.15;
+  bool isTwoWay = family.kind == CollectiveKind::AllReduce;
+  if (topology.numRanks() > fewRanks &&
+      found.meetBound(options.maxSteps,
+                      isTwoWay ? close : PipelinedCandidates::asGood))
     return;
   // All_reduces that do so are those that boxes suggest.
-  if (family.kind != CollectiveKind::AllReduce)
+  if (!isTwoWay)
     addSlowOnce(fabric, family.kind, options, deadline, depths, found);
   Result<PipelinedSchedule> limit = synthesizePipelined(
       topology, family.kind, family.root,
