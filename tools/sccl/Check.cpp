@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckLitmus.h"
 #include "CheckMsccl.h"
 #include "Driver.h"
 
@@ -25,8 +26,9 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    command("check", "Check schedules, programs, assembly or files of MSCCL");
+static cl::SubCommand command(
+    "check",
+    "Check schedules, programs, assembly, files of MSCCL or litmus tests");
 static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string>
@@ -42,18 +44,26 @@ static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
 
 bool driver::checkChosen() { return bool(command); }
 
-static int checkOther() {
+/// Prints an error if an option was given that is for schedules only.
+static bool hasNoOptionsOfSchedules(llvm::StringRef what) {
   for (cl::opt<std::string> *option : {&certificateFile, &dotFile})
-    if (option->getNumOccurrences())
-      return fail("--" + option->ArgStr + " is not for files of MSCCL");
-  return checkAlgorithm(input, mscclFlags, json);
+    if (option->getNumOccurrences()) {
+      fail("--" + option->ArgStr + " is not for " + what);
+      return false;
+    }
+  return true;
 }
 
 int driver::checkMain() {
   if (isAlgorithmFile(input))
-    return checkOther();
+    return hasNoOptionsOfSchedules("files of MSCCL")
+               ? checkAlgorithm(input, mscclFlags, json)
+               : BadInput;
   if (std::string option = mscclFlags.findGiven(); !option.empty())
     return fail(option + " is for files of MSCCL, .xml and .json");
+  if (isLitmusFile(input))
+    return hasNoOptionsOfSchedules("litmus tests") ? checkLitmus(input, json)
+                                                   : BadInput;
   return checkFile(input, json, certificateFile, dotFile);
 }
 

@@ -1,0 +1,86 @@
+//===- CheckLitmus.cpp - Litmus tests, from files and from PTX ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckLitmus.h"
+
+#include "Driver.h"
+
+#include "sccl/Litmus/Axioms.h"
+#include "sccl/Pipelines/InputFile.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+
+bool driver::isLitmusFile(llvm::StringRef path) {
+  return path.ends_with(".litmus");
+}
+
+static void printJson(const litmus::Program &program,
+                      const litmus::Answer &answer) {
+  llvm::json::Object object{{"litmus", program.name},
+                            {"verdict", spellingOf(answer.verdict)},
+                            {"candidates", answer.candidates}};
+  if (program.expected)
+    object["expected"] = spellingOf(*program.expected);
+  if (!answer.execution.empty())
+    object["execution"] = llvm::json::Array(answer.execution);
+  llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+}
+
+/// True if the verdict is the expected one, or none is expected.
+static bool report(const litmus::Program &program, const litmus::Answer &answer,
+                   bool json) {
+  bool fits = !program.expected || *program.expected == answer.verdict;
+  if (json) {
+    printJson(program, answer);
+    return fits;
+  }
+  llvm::outs() << "litmus \"" << program.name
+               << "\": " << spellingOf(answer.verdict);
+  if (!fits)
+    llvm::outs() << ", where " << spellingOf(*program.expected)
+                 << " is expected";
+  llvm::outs() << '\n';
+  if (!fits || !program.expected)
+    for (const std::string &line : answer.execution)
+      llvm::outs() << "  " << line << '\n';
+  return fits;
+}
+
+/// The verdicts of `programs`, which are from the file `path`.
+static int checkPrograms(llvm::ArrayRef<litmus::Program> programs,
+                         llvm::StringRef path, bool json) {
+  unsigned failed = 0;
+  bool isKnown = true;
+  for (const litmus::Program &program : programs) {
+    Result<litmus::Answer> answer = litmus::check(program);
+    if (!answer)
+      return fail(path + ":" + llvm::Twine(program.line) +
+                  ":1: " + answer.error());
+    isKnown &= answer->verdict != litmus::Verdict::Unknown;
+    failed += !report(program, *answer, json);
+  }
+  llvm::outs().flush(); // so that the error comes last
+  if (!isKnown)
+    return NotKnown;
+  if (failed)
+    return fail(path + ": " + llvm::Twine(failed) + " of " +
+                llvm::Twine(programs.size()) +
+                " litmus tests have another verdict than expected");
+  return Done;
+}
+
+int driver::checkLitmus(llvm::StringRef path, bool json) {
+  auto buffer = readInput(path);
+  if (!buffer)
+    return fail(buffer.error());
+  Result<std::vector<litmus::Program>> programs =
+      litmus::readLitmus((*buffer)->getBuffer());
+  if (!programs)
+    return fail(path + ":" + programs.error());
+  return checkPrograms(*programs, path, json);
+}
