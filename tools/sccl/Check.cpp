@@ -39,6 +39,11 @@ static cl::opt<std::string>
             cl::desc("Write the order of events of the program, as a graph"),
             cl::value_desc("FILE.dot"), cl::sub(command));
 static MscclFlags mscclFlags(command);
+static cl::opt<bool>
+    litmusOfPTX("litmus",
+                cl::desc("Of PTX, check the flag protocol that it performs "
+                         "against the axioms of the memory model"),
+                cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
@@ -64,6 +69,11 @@ int driver::checkMain() {
   if (isLitmusFile(input))
     return hasNoOptionsOfSchedules("litmus tests") ? checkLitmus(input, json)
                                                    : BadInput;
+  if (litmusOfPTX && outputKindOf(input) != OutputKind::PTX)
+    return fail("--litmus is for PTX, .ptx");
+  if (litmusOfPTX)
+    return hasNoOptionsOfSchedules("PTX") ? checkProtocol(input, json)
+                                          : BadInput;
   return checkFile(input, json, certificateFile, dotFile);
 }
 

@@ -10,6 +10,7 @@
 #include "Driver.h"
 
 #include "sccl/Litmus/Axioms.h"
+#include "sccl/Litmus/Protocol.h"
 #include "sccl/Pipelines/InputFile.h"
 
 using namespace sccl;
@@ -31,9 +32,10 @@ static void printJson(const litmus::Program &program,
   llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
 }
 
-/// True if the verdict is the expected one, or none is expected.
+/// True if the verdict is the expected one, or none is expected. If not, shows
+/// the program if `shows`.
 static bool report(const litmus::Program &program, const litmus::Answer &answer,
-                   bool json) {
+                   bool json, bool shows) {
   bool fits = !program.expected || *program.expected == answer.verdict;
   if (json) {
     printJson(program, answer);
@@ -45,6 +47,8 @@ static bool report(const litmus::Program &program, const litmus::Answer &answer,
     llvm::outs() << ", where " << spellingOf(*program.expected)
                  << " is expected";
   llvm::outs() << '\n';
+  if (!fits && shows)
+    llvm::outs() << printLitmus(program);
   if (!fits || !program.expected)
     for (const std::string &line : answer.execution)
       llvm::outs() << "  " << line << '\n';
@@ -53,7 +57,7 @@ static bool report(const litmus::Program &program, const litmus::Answer &answer,
 
 /// The verdicts of `programs`, which are from the file `path`.
 static int checkPrograms(llvm::ArrayRef<litmus::Program> programs,
-                         llvm::StringRef path, bool json) {
+                         llvm::StringRef path, bool json, bool shows = false) {
   unsigned failed = 0;
   bool isKnown = true;
   for (const litmus::Program &program : programs) {
@@ -62,7 +66,7 @@ static int checkPrograms(llvm::ArrayRef<litmus::Program> programs,
       return fail(path + ":" + llvm::Twine(program.line) +
                   ":1: " + answer.error());
     isKnown &= answer->verdict != litmus::Verdict::Unknown;
-    failed += !report(program, *answer, json);
+    failed += !report(program, *answer, json, shows);
   }
   llvm::outs().flush(); // so that the error comes last
   if (!isKnown)
@@ -74,13 +78,32 @@ static int checkPrograms(llvm::ArrayRef<litmus::Program> programs,
   return Done;
 }
 
-int driver::checkLitmus(llvm::StringRef path, bool json) {
+using ProgramReader = Result<std::vector<litmus::Program>>(llvm::StringRef);
+
+/// The programs that `read` makes of the text in `path`. Prints an error and
+/// returns nothing if it cannot.
+static std::optional<std::vector<litmus::Program>>
+readPrograms(llvm::StringRef path, ProgramReader &read) {
   auto buffer = readInput(path);
-  if (!buffer)
-    return fail(buffer.error());
-  Result<std::vector<litmus::Program>> programs =
-      litmus::readLitmus((*buffer)->getBuffer());
-  if (!programs)
-    return fail(path + ":" + programs.error());
-  return checkPrograms(*programs, path, json);
+  if (!buffer) {
+    fail(buffer.error());
+    return std::nullopt;
+  }
+  Result<std::vector<litmus::Program>> programs = read((*buffer)->getBuffer());
+  if (!programs) {
+    fail(path + ":" + programs.error());
+    return std::nullopt;
+  }
+  return std::move(*programs);
+}
+
+int driver::checkLitmus(llvm::StringRef path, bool json) {
+  auto programs = readPrograms(path, litmus::readLitmus);
+  return programs ? checkPrograms(*programs, path, json) : BadInput;
+}
+
+int driver::checkProtocol(llvm::StringRef path, bool json) {
+  auto programs = readPrograms(path, litmus::protocolOf);
+  return programs ? checkPrograms(*programs, path, json, /*shows=*/true)
+                  : BadInput;
 }

@@ -19,6 +19,10 @@ bool isLitmusFile(llvm::StringRef path);
 /// is not what the file expects. Returns BadInput if there is such a test.
 int checkLitmus(llvm::StringRef path, bool json);
 
+/// The same for the flag protocol as the PTX in `path` performs it, which must
+/// never go wrong. Shows a litmus test that does.
+int checkProtocol(llvm::StringRef path, bool json);
+
 } // namespace sccl::driver
 
 #endif // SCCL_TOOLS_SCCL_CHECKLITMUS_H
