@@ -446,12 +446,12 @@ Result<Measurement> PlanRank::measure(const MeasureRequest &request) {
   }
   Result<double> seconds = done ? time(request, buffers) : 0.0;
   release(buffers);
+  if (!seconds)
+    return Error{seconds.error()};
   if (done)
     done = addUp(result);
   if (!done)
     return Error{done.error()};
-  if (!seconds)
-    return Error{seconds.error()};
   result.seconds = *seconds;
   return result;
 }
