@@ -15,7 +15,8 @@
 |* libsccl with memory of scclMemAlloc and of malloc. Prints for each size    *|
 |* the best batch of each, as the mean of a launch on the slowest rank, and   *|
 |* checks that all give the same result. A size is the bytes of the larger of *|
-|* one rank's send and receive buffers.                                       *|
+|* one rank's send and receive buffers; sizes are powers of 2, with MIN_BYTES *|
+|* all from there on.                                                         *|
 |*                                                                            *|
 |* Ranks on several hosts, or with --messages, exchange messages: then the    *|
 |* median batch counts, of single launches from 1 MiB on, and there is one    *|
@@ -122,7 +123,8 @@ static void measureMessages(struct Bench *bench, size_t bytes, size_t count,
                             int batches) {
   double *times[2] = {calloc((size_t)batches, sizeof(double)),
                       calloc((size_t)batches, sizeof(double))};
-  /* Long enough that little of it is the ranks' starting one after the other. */
+  /* Long enough that little of it is the ranks' starting one after the other.
+   */
   int launches = bytes >= (1 << 20) ? 1 : bytes >= (64 << 10) ? 10 : 50;
   if (!times[0] || !times[1])
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -263,15 +265,15 @@ int main(int argc, char **argv) {
   }
   most = numberAt(argc, argv, first + 1, (size_t)64 << 20);
   batches = (int)numberAt(argc, argv, first + 2, 50);
-  least = numberAt(argc, argv, first + 3, 8);
+  least = numberAt(argc, argv, first + 3, 0);
   join(&bench, argv[first]);
   prepare(&bench, most);
   printHead(&bench, batches);
   for (size_t bytes = 8; bytes <= most; bytes *= 2) {
     size_t segments = bench.recvSegments;
     size_t count = bytes / segments / sizeof(float);
-    int listed =
-        bytes < 65536 ? bytes == 8 || bytes == 1024 || bytes == 8192 : 1;
+    int listed = least > 0 || bytes >= 65536 || bytes == 8 || bytes == 1024 ||
+                 bytes == 8192;
     if (!listed || count == 0 || bytes < least)
       continue;
     if (bench.usesMessages)
