@@ -123,7 +123,8 @@ typedef struct scclConfig {
   size_t scratchBytes;
 } scclConfig;
 
-#define SCCL_CONFIG_INITIALIZER {sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0}
+#define SCCL_CONFIG_INITIALIZER                                                \
+  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0 }
 
 /** For scclTransport: whoever sends. */
 #define SCCL_ANY_RANK (-1)
@@ -141,12 +142,10 @@ typedef struct scclCompletion {
  * makes one of an MPI_Comm.
  *
  * Every message has a number that the caller gives, below what `reserve` was
- * told, and that is free again when `poll` has returned it. Messages between two
- * ranks with the same tag are received in the order in which they are sent. Long
- * ones should not end at the sender before the receiver has begun to take them,
- * or urgent messages wait behind what has been sent too early.
- * Functions return 0, or an error of the transport; they do not wait, and but for
- * `reserve` need no memory.
+ * told, and that is free again when `poll` has returned it. Messages between
+ * two ranks with the same tag are received in the order in which they are sent.
+ * Functions return 0, or an error of the transport; they do not wait, and but
+ * for `reserve` need no memory.
  */
 typedef struct scclTransport {
   size_t size;   /**< sizeof(scclTransport), for later versions */
@@ -160,6 +159,11 @@ typedef struct scclTransport {
   int (*reserve)(void *context, int numRequests);
   int (*send)(void *context, int request, const void *data, size_t bytes,
               int peer, int tag);
+  /** The same, but the message does not end before the receiver has begun to
+   * take it. It tells how much is on the way: what is there cannot be overtaken
+   * by what is urgent. */
+  int (*sendAsking)(void *context, int request, const void *data, size_t bytes,
+                    int peer, int tag);
   /** `bytes` is the most that it may have. `peer` may be SCCL_ANY_RANK. */
   int (*receive)(void *context, int request, void *data, size_t bytes, int peer,
                  int tag);
@@ -235,15 +239,16 @@ SCCL_API scclResult scclCommInit(int rank, int numRanks,
                                  const scclConfig *config, scclComm *comm);
 /**
  * Collective. The same for ranks that exchange messages, which may be on any
- * hosts: it executes plans with code for the target "mpi". `transport` is copied,
- * and closed when the communicator is destroyed, or at once if this fails.
+ * hosts: it executes plans with code for the target "mpi". `transport` is
+ * copied, and closed when the communicator is destroyed, or at once if this
+ * fails.
  *
  * Differences to ranks that share a machine: the device is the CPU. Memory of
- * scclMemAlloc is as good as any other. scclLaunchAsync and scclCommSplit are not
- * supported. A rank's launch fails if nothing that it needs has come or gone for
- * `timeoutSeconds`; then, and whenever another rank gives up, the communicator is
- * out of use, and messages may still be under way in the buffers of the call: MPI
- * takes none back.
+ * scclMemAlloc is as good as any other. scclLaunchAsync and scclCommSplit are
+ * not supported. A rank's launch fails if nothing that it needs has come or
+ * gone for `timeoutSeconds`; then, and whenever another rank gives up, the
+ * communicator is out of use, and messages may still be under way in the
+ * buffers of the call: MPI takes none back.
  */
 SCCL_API scclResult scclCommInitTransport(const scclTransport *transport,
                                           const scclConfig *config,
@@ -273,8 +278,8 @@ SCCL_API scclResult scclCommCount(scclComm comm, int *numRanks);
  * Not collective: launches of other ranks that still need this one time out.
  * Frees memory of scclMemAlloc that was not freed. No other thread may be using
  * `comm`, and streams must be done with its launches. Null is allowed. Destroys
- * it in any case, but returns scclErrorInternal if, on a CPU, a program of a plan
- * has written beside the memory that this rank has for it.
+ * it in any case, but returns scclErrorInternal if, on a CPU, a program of a
+ * plan has written beside the memory that this rank has for it.
  */
 SCCL_API scclResult scclCommDestroy(scclComm comm);
 /**
@@ -323,8 +328,8 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * with recv == send + rank * count, all_to_all with send == recv, gather and
  * scatter likewise on the root.
  * All ranks must pass the same count, type and reduction, and all work in place
- * or none where that decides which plan is taken. Differences are reported where
- * ranks access each other's buffers, and undefined elsewhere.
+ * or none where that decides which plan is taken. Differences are reported
+ * where ranks access each other's buffers, and undefined elsewhere.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused.
@@ -378,20 +383,20 @@ SCCL_API scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
                                scclRedOp op, void *stream);
 
 /**
- * The same on a CPU, by a thread of the communicator: returns at once, unless 64
- * launches are waiting. Launches happen in the order of these calls; scclLaunch
- * and its sisters come after those that wait. Buffers must stay until scclWait
- * has returned for the ticket, or a later one. On a GPU scclErrorUnsupported:
- * there all launches are enqueued.
+ * The same on a CPU, by a thread of the communicator: returns at once, unless
+ * 64 launches are waiting. Launches happen in the order of these calls;
+ * scclLaunch and its sisters come after those that wait. Buffers must stay
+ * until scclWait has returned for the ticket, or a later one. On a GPU
+ * scclErrorUnsupported: there all launches are enqueued.
  */
 SCCL_API scclResult scclLaunchAsync(scclComm comm, scclPlan plan,
                                     const void *send, void *recv, size_t count,
                                     scclDataType type, scclRedOp op,
                                     uint64_t *ticket);
 /**
- * Returns when the launch of scclLaunchAsync with this ticket, and so all before
- * it, are done: success, or how the first of them that did failed. After a
- * failure no later one is executed, and all return its code.
+ * Returns when the launch of scclLaunchAsync with this ticket, and so all
+ * before it, are done: success, or how the first of them that did failed. After
+ * a failure no later one is executed, and all return its code.
  */
 SCCL_API scclResult scclWait(scclComm comm, uint64_t ticket);
 
@@ -422,8 +427,8 @@ SCCL_API scclResult scclQueryScratch(scclComm comm, size_t *bytes);
 SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
 /**
  * Which plan the call of a collective would take, as its number in the order of
- * loading, from 0. `collective` is "all_reduce" or the like, `root` -1 if it has
- * none.
+ * loading, from 0. `collective` is "all_reduce" or the like, `root` -1 if it
+ * has none.
  */
 SCCL_API scclResult scclQueryPlan(scclComm comm, const char *collective,
                                   int root, int inPlace, size_t count,

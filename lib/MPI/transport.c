@@ -63,20 +63,24 @@ static int note(struct Messages *messages, int request, int receives,
   return 0;
 }
 
-/* MPI says that short messages are sent when the kernel has them, megabytes
- * before the wire has: too early to know what is still under way. Those that
- * end when the peer has begun to take them cost an answer, so the shortest do
- * not. */
 static int sendMessage(void *context, int request, const void *data,
                        size_t bytes, int peer, int tag) {
-  enum { SHORT = 2048 };
   struct Messages *messages = context;
   if (bytes > INT_MAX)
     return MPI_ERR_COUNT;
   return note(messages, request, 0,
-              (bytes <= SHORT ? MPI_Isend : MPI_Issend)(
-                  data, (int)bytes, MPI_BYTE, peer, tag, messages->comm,
-                  &messages->requests[messages->active]));
+              MPI_Isend(data, (int)bytes, MPI_BYTE, peer, tag, messages->comm,
+                        &messages->requests[messages->active]));
+}
+
+static int sendAsking(void *context, int request, const void *data,
+                      size_t bytes, int peer, int tag) {
+  struct Messages *messages = context;
+  if (bytes > INT_MAX)
+    return MPI_ERR_COUNT;
+  return note(messages, request, 0,
+              MPI_Issend(data, (int)bytes, MPI_BYTE, peer, tag, messages->comm,
+                         &messages->requests[messages->active]));
 }
 
 static int receiveMessage(void *context, int request, void *data, size_t bytes,
@@ -212,6 +216,7 @@ scclResult scclMpiTransport(MPI_Comm comm, scclTransport *transport) {
   transport->allGather = allGather;
   transport->reserve = reserve;
   transport->send = sendMessage;
+  transport->sendAsking = sendAsking;
   transport->receive = receiveMessage;
   transport->poll = pollMessages;
   transport->close = closeMessages;

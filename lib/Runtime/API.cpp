@@ -198,8 +198,8 @@ static Status checkTransport(const scclTransport *transport) {
       !status.ok())
     return status;
   if (!transport->allGather || !transport->reserve || !transport->send ||
-      !transport->receive || !transport->poll || !transport->close ||
-      !transport->errorText)
+      !transport->sendAsking || !transport->receive || !transport->poll ||
+      !transport->close || !transport->errorText)
     return invalid("a function of the transport is null");
   if (transport->numRanks < 1 ||
       unsigned(transport->numRanks) > plan::Limits::ranks ||

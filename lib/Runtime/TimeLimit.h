@@ -34,6 +34,9 @@ public:
     looked = now;
     return passed >= limit;
   }
+  /// The part of the limit that had passed when `isOver` was called last; it
+  /// may be more than 1.
+  double share() const { return double(passed.count()) / limit.count(); }
 
 private:
   using Clock = std::chrono::steady_clock;

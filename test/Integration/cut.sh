@@ -1,7 +1,7 @@
 #!/bin/sh
-# Cuts a cable between emulated hosts while ranks launch a plan, or all that lead to
-# a host, which then is as good as dead: all processes of sccl must end, and say what
-# they have waited for.
+# Cuts a cable between emulated hosts of one rank each while ranks launch a plan, or
+# all that lead to a host, which then is as good as dead: all processes of sccl must end,
+# and name the host, or one at the end of the cable.
 # usage: cut.sh NETBOX NET-FILE PLAN HOST HOST|all [openmpi|mpich]
 # NETBOX is as for cluster.sh. Needs root. sccl is found through PATH.
 set -eu
@@ -21,7 +21,7 @@ timeout -k 1 60 "$netbox" mpirun $which -n "$ranks" "$(command -v sccl)" bench \
   "$plan" --launcher="$mpi" --timeout=3 --from=4MiB --to=4MiB --batches=100 \
   > "$out" 2>&1 &
 bench=$!
-sleep 7
+sleep 11
 for link in $(ip -n "nb$4" -o link | sed -n 's/^[0-9]*: \(c[0-9]*\|nic\)@.*/\1/p'); do
   [ "$5" != all ] && [ "$link" != "c$5" ] || ip -n "nb$4" link set "$link" down
 done
@@ -35,5 +35,6 @@ done
 wait "$bench" || true
 cat "$out"
 [ "$left" = 0 ] || { echo "$left processes are left"; exit 1; }
-grep -q "sccl: error: rank .*\(has waited 3 s\|cannot be reached\)" "$out" ||
-  { echo "nobody says why"; exit 1; }
+[ "$5" = all ] && lost=$4 || lost="[$4$5]"
+grep -q "sccl: error: rank .* has waited 3 s .* rank $lost on host nb$lost, " "$out" ||
+  { echo "nobody says who is lost"; exit 1; }

@@ -24,7 +24,7 @@
 namespace sccl {
 
 /// The wires between all ranks. A message is taken when both ends have asked
-/// for it, as a synchronous send of MPI.
+/// for it, and ends then, as a synchronous send of MPI.
 class LoopNetwork {
 public:
   explicit LoopNetwork(unsigned seed = 1) : random(seed) {}
@@ -47,8 +47,15 @@ public:
     };
     made.send = [](void *context, int request, const void *data, size_t bytes,
                    int peer, int tag) {
-      return post(context, {request, true, const_cast<void *>(data), bytes,
-                            rankOf(context), peer, tag});
+      return send(context, data,
+                  {request, true, nullptr, bytes, rankOf(context), peer, tag},
+                  isBuffered(context));
+    };
+    made.sendAsking = [](void *context, int request, const void *data,
+                         size_t bytes, int peer, int tag) {
+      return send(context, data,
+                  {request, true, nullptr, bytes, rankOf(context), peer, tag},
+                  /*isBuffered=*/false);
     };
     made.receive = [](void *context, int request, void *data, size_t bytes,
                       int peer, int tag) {
@@ -70,6 +77,11 @@ public:
   /// Messages that are taken before all others fail, or are never taken; -1:
   /// there are none such.
   int failsAfter = -1, cutAfter = -1;
+  /// The rank whose messages are never taken then, and that takes none; -1: all
+  /// but what ranks tell each other beside programs.
+  int lostRank = -1;
+  /// Messages that do not ask end at once.
+  bool buffers = false;
   unsigned taken = 0;
 
 private:
@@ -79,6 +91,7 @@ private:
     void *data;
     size_t bytes;
     int from, to, tag;
+    std::vector<char> copy = {}; ///< of what has ended already
   };
   struct Rank {
     LoopNetwork &network;
@@ -90,19 +103,40 @@ private:
   static int rankOf(void *context) {
     return int(static_cast<Rank *>(context)->end.rank);
   }
+  static bool isBuffered(void *context) {
+    return static_cast<Rank *>(context)->network.buffers;
+  }
   static int allGather(void *context, const void *mine, void *all,
                        size_t bytes) {
     const RankEnd &end = static_cast<Rank *>(context)->end;
     return end.allGather(end.context, mine, all, bytes);
   }
 
-  static int post(void *context, const Message &message) {
+  static int post(void *context, Message message) {
     auto *rank = static_cast<Rank *>(context);
     std::lock_guard lock(rank->network.mutex);
     rank->network.members.resize(rank->end.numRanks);
     rank->network.members[rank->end.rank] = rank;
-    rank->messages.push_back(message);
+    if (!message.copy.empty())
+      rank->ended.push_back({message.request, 0, 0, 0});
+    rank->messages.push_back(std::move(message));
     return 0;
+  }
+  static int send(void *context, const void *data, Message message,
+                  bool isBuffered) {
+    auto *bytes = static_cast<const char *>(data);
+    message.data = const_cast<void *>(data);
+    if (isBuffered) {
+      message.copy.assign(bytes, bytes + message.bytes);
+      message.data = message.copy.data();
+    }
+    return post(context, std::move(message));
+  }
+  bool isCut(const Message &sent) const {
+    if (cutAfter < 0 || int(taken) < cutAfter)
+      return false;
+    return lostRank < 0 ? sent.tag != 0
+                        : sent.from == lostRank || sent.to == lostRank;
   }
 
   void forget(Rank *rank) {
@@ -121,24 +155,25 @@ private:
 
   /// Whether somebody sends what message `index` of `receiver` is to be.
   bool take(Rank &receiver, size_t index) {
-    Message wanted = receiver.messages[index];
+    const Message &wanted = receiver.messages[index];
     for (Rank *sender : members) {
       if (!sender || (wanted.from >= 0 && int(sender->end.rank) != wanted.from))
         continue;
       for (size_t i = 0; i < sender->messages.size(); ++i) {
-        Message sent = sender->messages[i];
+        const Message &sent = sender->messages[i];
         if (!sent.isSend || sent.to != int(receiver.end.rank) ||
             sent.tag != wanted.tag)
           continue;
-        if (cutAfter >= 0 && int(taken) >= cutAfter && sent.tag != 0)
-          return false;
+        if (isCut(sent))
+          break;
         int error = failsAfter >= 0 && int(taken) >= failsAfter ? 7 : 0;
         ++taken;
         if (size_t bytes = std::min(sent.bytes, wanted.bytes); bytes != 0)
           std::memcpy(wanted.data, sent.data, bytes);
         receiver.ended.push_back(
             {wanted.request, error, int(sender->end.rank), sent.bytes});
-        sender->ended.push_back({sent.request, error, 0, 0});
+        if (sent.copy.empty())
+          sender->ended.push_back({sent.request, error, 0, 0});
         sender->messages.erase(sender->messages.begin() + i);
         receiver.messages.erase(receiver.messages.begin() + index);
         return true;

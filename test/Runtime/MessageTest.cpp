@@ -5,49 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LibraryTesting.h"
-#include "LoopTransport.h"
+#include "MessageTesting.h"
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
-#include <thread>
 
 using namespace sccl;
 
 extern std::atomic<uint64_t> allocations;
-
-static const char *const pairReduce =
-    SCCL_TEST_PLANS "/pair-messages-all_reduce.sccl";
-static const char *const pairExchange =
-    SCCL_TEST_PLANS "/pair-messages-all_to_all.sccl";
-static const char *const ringGather =
-    SCCL_TEST_PLANS "/ring4-messages-all_gather.sccl";
-static const char *const meshReduce =
-    SCCL_TEST_PLANS "/mesh8-messages-all_reduce.sccl";
-
-/// Joins through `network`, with the plan at `path`.
-static scclResult join(Member &member, LoopNetwork &network, const RankEnd &end,
-                       const char *path, double timeoutSeconds = 20,
-                       size_t scratchBytes = 0) {
-  scclResult result = scclPlanLoad(path, &member.plan);
-  if (result != scclSuccess)
-    return result;
-  scclConfig config = SCCL_CONFIG_INITIALIZER;
-  config.timeoutSeconds = timeoutSeconds;
-  config.scratchBytes = scratchBytes;
-  scclTransport transport = network.transport(end);
-  result = scclCommInitTransport(&transport, &config, &member.comm);
-  return result ? result : scclCommLoad(member.comm, member.plan);
-}
-
-/// Of rank `rank`: different values, whose sums are exact.
-static std::vector<float> valuesOf(unsigned rank, size_t count) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i)
-    values[i] = float((i * 7 + rank * 13) % 1024);
-  return values;
-}
 
 /// Launches all_gather on 4 ranks and compares.
 static void gatherOnRing(LoopNetwork &network) {
@@ -221,168 +186,67 @@ TEST(MessageTest, LaunchesDoNotAllocate) {
   countAllocations(4);
 }
 
-/// What a launch of each of two ranks returns, and says; `launch` gets the
-/// rank.
-static void
-expectOnPair(LoopNetwork &network, double timeoutSeconds, scclResult expected,
-             const std::string &text,
-             llvm::function_ref<scclResult(Member &, unsigned)> launch) {
-  EXPECT_EQ(
-      runRanks(2, RanksAs::Threads,
-               [&](const RankEnd &end) {
-                 Member member;
-                 EXPECT_EQ(
-                     join(member, network, end, pairReduce, timeoutSeconds),
-                     scclSuccess);
-                 EXPECT_EQ(launch(member, end.rank), expected);
-                 EXPECT_NE(std::string(scclGetLastErrorMessage()).find(text),
-                           std::string::npos)
-                     << scclGetLastErrorMessage();
-                 EXPECT_EQ(scclCommGetError(member.comm), expected);
-                 // Whoever leaves early takes what it has to say along.
-                 std::vector<int> all;
-                 EXPECT_TRUE(end.gather(0, all));
-                 return 0;
-               }),
-      0);
+/// The root launches `times` broadcasts before others do, and returns what the
+/// last of them did.
+static scclResult broadcastAhead(Member &member, int times) {
+  std::vector<float> send = valuesOf(0, 2000), result(2000);
+  scclResult last = scclSuccess;
+  for (int i = 0; i < times && last == scclSuccess; ++i) {
+    last = member.launch(send.data(), result.data(), 2000);
+    // It is the caller's again.
+    send = i + 1 < times ? valuesOf(i + 1, 2000) : std::vector<float>(2000);
+  }
+  return last;
 }
 
-static scclResult launchFloats(Member &member, size_t count) {
-  std::vector<float> send(count), result(count);
-  return member.launch(send.data(), result.data(), count);
-}
-
-TEST(MessageTest, CutWireTimesOut) {
+TEST(MessageTest, RootRunsAhead) {
+  constexpr int times = 9;
   LoopNetwork network;
-  network.cutAfter = 5;
-  Stopwatch watch;
-  expectOnPair(
-      network, 0.3, scclErrorTimeout, "has waited 0.3 s for a message",
-      [](Member &member, unsigned) { return launchFloats(member, 1000000); });
-  EXPECT_LT(watch.seconds(), 10);
+  network.buffers = true;
+  EXPECT_EQ(runRanks(8, RanksAs::Threads,
+                     [&](const RankEnd &end) {
+                       Member member;
+                       std::vector<int> all;
+                       EXPECT_EQ(join(member, network, end, cubeBroadcast),
+                                 scclSuccess);
+                       if (end.rank == cubeRoot) {
+                         EXPECT_EQ(broadcastAhead(member, times), scclSuccess)
+                             << scclGetLastErrorMessage();
+                       }
+                       EXPECT_TRUE(end.gather(0, all));
+                       for (int i = 0; i < times && end.rank != cubeRoot; ++i) {
+                         std::vector<float> send(2000), result(2000);
+                         EXPECT_EQ(
+                             member.launch(send.data(), result.data(), 2000),
+                             scclSuccess)
+                             << scclGetLastErrorMessage();
+                         EXPECT_EQ(result, valuesOf(i, 2000)) << i;
+                       }
+                       EXPECT_TRUE(end.gather(0, all));
+                       return 0;
+                     }),
+            0);
 }
 
-TEST(MessageTest, FailedMessageNamesRanks) {
+TEST(MessageTest, RootWaitsForOthers) {
   LoopNetwork network;
-  network.failsAfter = 5;
-  expectOnPair(
-      network, 20, scclErrorRankLost, "failed: the wire is cut",
-      [](Member &member, unsigned) { return launchFloats(member, 1000000); });
-}
-
-static void expectMismatchOn(LoopNetwork &network) {
-  expectOnPair(network, 20, scclErrorMismatch,
-               "they launched with another count, type or plan",
-               [](Member &member, unsigned rank) {
-                 return launchFloats(member, 1000 + rank * 64);
-               });
-}
-
-TEST(MessageTest, OtherCounts) {
-  LoopNetwork network;
-  expectMismatchOn(network);
-}
-
-TEST(MessageTest, OtherCountsInSharedMemory) {
-  LoopNetwork network;
-  network.ranksOfHost = 2;
-  expectMismatchOn(network);
-}
-
-TEST(MessageTest, NobodyComesToSharedMemory) {
-  LoopNetwork network;
-  network.ranksOfHost = 2;
-  EXPECT_EQ(
-      runRanks(
-          2, RanksAs::Threads,
-          [&](const RankEnd &end) {
-            Member member;
-            EXPECT_EQ(join(member, network, end, pairReduce, 0.3), scclSuccess);
-            std::vector<int> all;
-            // Rank 1 comes when rank 0 has given up.
-            for (unsigned turn = 0; turn < 2; ++turn) {
-              if (turn == end.rank) {
-                EXPECT_EQ(launchFloats(member, 1000), scclErrorTimeout);
-                std::string message = scclGetLastErrorMessage();
-                EXPECT_NE(message.find("rank 0 has waited 0.3 s for a message "
-                                       "from rank 1"),
-                          std::string::npos)
-                    << message;
-              }
-              EXPECT_TRUE(end.gather(0, all));
-            }
-            return 0;
-          }),
-      0);
-}
-
-TEST(MessageTest, AbortReachesOthers) {
-  LoopNetwork network;
-  expectOnPair(network, 20, scclErrorAborted,
-               "rank 1 has aborted the communicator",
-               [](Member &member, unsigned rank) {
-                 if (rank == 1) {
-                   EXPECT_EQ(scclCommAbort(member.comm), scclSuccess);
-                 }
-                 return launchFloats(member, 1000);
-               });
-}
-
-TEST(MessageTest, LateRankHasANote) {
-  LoopNetwork network;
-  EXPECT_EQ(
-      runRanks(
-          2, RanksAs::Threads,
-          [&](const RankEnd &end) {
-            Member member;
-            EXPECT_EQ(join(member, network, end, pairReduce, 0.3), scclSuccess);
-            if (end.rank == 0) {
-              EXPECT_EQ(launchFloats(member, 1000), scclErrorTimeout);
-              std::string message = scclGetLastErrorMessage();
-              EXPECT_NE(
-                  message.find("rank 1, whose last call failed: send is null"),
-                  std::string::npos)
-                  << message;
-            } else {
-              std::vector<float> result(1000);
-              EXPECT_EQ(member.launch(nullptr, result.data(), 1000),
-                        scclErrorInvalidArgument);
-            }
-            std::vector<int> all;
-            EXPECT_TRUE(end.gather(0, all));
-            return 0;
-          }),
-      0);
-}
-
-TEST(MessageTest, FailuresToJoin) {
-  LoopNetwork network, fewTags;
-  fewTags.numTags = 4;
-  EXPECT_EQ(
-      runRanks(
-          2, RanksAs::Threads,
-          [&](const RankEnd &end) {
-            Member other, none, tags;
-            EXPECT_EQ(
-                join(other, network, end, end.rank ? pairReduce : pairExchange),
-                scclErrorMismatch);
-            EXPECT_NE(
-                std::string(scclGetLastErrorMessage()).find("another plan"),
-                std::string::npos);
-            EXPECT_EQ(join(none, network, end, allReduce),
-                      scclErrorUnsupported);
-            EXPECT_EQ(join(tags, fewTags, end, pairReduce),
-                      scclErrorUnsupported);
-            EXPECT_NE(
-                std::string(scclGetLastErrorMessage()).find("tags of messages"),
-                std::string::npos);
-            return 0;
-          }),
-      0);
-  scclComm comm = nullptr;
-  EXPECT_EQ(scclCommInitTransport(nullptr, nullptr, &comm),
-            scclErrorInvalidArgument);
-  scclTransport empty = {};
-  EXPECT_EQ(scclCommInitTransport(&empty, nullptr, &comm),
-            scclErrorInvalidArgument);
+  network.buffers = true;
+  EXPECT_EQ(runRanks(8, RanksAs::Threads,
+                     [&](const RankEnd &end) {
+                       Member member;
+                       std::vector<int> all;
+                       EXPECT_EQ(join(member, network, end, cubeBroadcast, 0.3),
+                                 scclSuccess);
+                       if (end.rank == cubeRoot) {
+                         EXPECT_EQ(broadcastAhead(member, 1000),
+                                   scclErrorTimeout);
+                         EXPECT_NE(std::string(scclGetLastErrorMessage())
+                                       .find("for a message to be taken by"),
+                                   std::string::npos)
+                             << scclGetLastErrorMessage();
+                       }
+                       EXPECT_TRUE(end.gather(0, all));
+                       return 0;
+                     }),
+            0);
 }

@@ -17,7 +17,9 @@
 using namespace sccl;
 
 MessageCommunicator::~MessageCommunicator() {
-  // Those of a failed launch may still be under way.
+  // Whoever has sent much leaves when it has come.
+  (void)engine.settle();
+  // Messages of a failed launch may still be under way.
   if (group->poison().ok())
     for (void *block : blocks)
       std::free(block);

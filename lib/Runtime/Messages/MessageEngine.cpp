@@ -13,26 +13,22 @@
 
 using namespace sccl;
 
-/// What is under way to one peer: so many messages, and more up to so many
-/// bytes. Less leaves the way idle until the peer has said that it has them; of
-/// more, the most urgent one comes last.
-static constexpr unsigned leastUnderWay = 2;
-static constexpr uint64_t bytesUnderWay = 128 << 10;
 /// How urgent an earlier piece is, in chunks that are behind a row.
 static constexpr unsigned chunksOfPiece = 3;
 
 Status MessageEngine::reserve(unsigned rows, unsigned tags, unsigned window) {
   size_t count = std::max<size_t>(needs.size(), size_t(rows) * window);
-  if (Status status = group.reserve(count, tags * window); !status.ok())
+  if (Status status = sender.reserve(count, tags * window); !status.ok())
     return status;
   needs.resize(count);
   slots.resize(std::max<size_t>(slots.size(), window));
   pending.reserve(count);
   ways.resize(group.numRanks());
   awaited.resize(group.numRanks());
+  untaken.resize(group.numRanks());
   for (Way &way : ways)
-    way.ready.reserve(count);
-  ended.resize(group.reserved() + group.numRanks() + 1);
+    way.reserve(count);
+  ended.resize(group.mostEnded());
   return {};
 }
 
@@ -95,13 +91,14 @@ void MessageEngine::makeReady(unsigned slot, unsigned number) {
   uint64_t behind = launch->program->mostHeight() - row.height;
   uint64_t rank = slots[slot].number * chunksOfPiece + behind;
   Way &way = ways[row.peer];
-  way.ready.push_back({rank, slot, number});
-  std::push_heap(way.ready.begin(), way.ready.end());
+  way.push_back({rank, slot, number});
+  std::push_heap(way.begin(), way.end());
 }
 
 /// A row is done: those that need it may begin.
 void MessageEngine::finish(unsigned slot, unsigned number) {
   const MessageRow &row = launch->program->rows()[number];
+  hasMoved = true;
   for (uint32_t next : launch->program->next(row))
     if (--left(slot, next) == 0)
       makeReady(slot, next);
@@ -132,9 +129,9 @@ Status MessageEngine::startRow(unsigned slotNumber, unsigned number) {
   uint64_t bytes = bytesOf(slot, row);
   if (bytes != 0 && row.kind == MessageRow::Receive) {
     ++awaited[row.peer];
-    return group.receive(slotNumber * rowsOf() + number,
+    return group.receive(numberOf(slotNumber, number),
                          address(slot, slotNumber, row.dst), bytes, row.peer,
-                         slotNumber * launch->program->header().tags + row.tag);
+                         tagOf(slotNumber, row));
   }
   if (bytes != 0 && row.kind == MessageRow::Copy) {
     char *to = address(slot, slotNumber, row.dst);
@@ -159,31 +156,35 @@ Status MessageEngine::startReady() {
   return {};
 }
 
-bool MessageEngine::Way::hasRoom() const {
-  return underWay < leastUnderWay || bytes < bytesUnderWay;
+/// Starts the most urgent send to `peer`.
+Status MessageEngine::startSend(unsigned peer) {
+  Way &way = ways[peer];
+  std::pop_heap(way.begin(), way.end());
+  Ready next = way.back();
+  way.pop_back();
+  const Slot &slot = slots[next.slot];
+  const MessageRow &row = launch->program->rows()[next.row];
+  bool isDone = false;
+  if (Status status = sender.send(
+          numberOf(next.slot, next.row), address(slot, next.slot, row.src),
+          bytesOf(slot, row), peer, tagOf(next.slot, row), isDone);
+      !status.ok())
+    return status;
+  if (isDone)
+    finish(next.slot, next.row);
+  else
+    ++untaken[peer];
+  return {};
 }
 
 /// Starts sends as far as there is room on the ways to their peers; one more to
 /// each if it `insists`.
 Status MessageEngine::startSends(bool insists) {
   for (unsigned peer = 0; peer < ways.size(); ++peer) {
-    Way &way = ways[peer];
     bool isExtra = insists;
-    while (!way.ready.empty() && (way.hasRoom() || isExtra)) {
+    while (!ways[peer].empty() && (sender.hasRoom(peer) || isExtra)) {
       isExtra = false;
-      std::pop_heap(way.ready.begin(), way.ready.end());
-      Ready next = way.ready.back();
-      way.ready.pop_back();
-      const Slot &slot = slots[next.slot];
-      const MessageRow &row = launch->program->rows()[next.row];
-      uint64_t bytes = bytesOf(slot, row);
-      way.bytes += bytes;
-      ++way.underWay;
-      if (Status status =
-              group.send(next.slot * rowsOf() + next.row,
-                         address(slot, next.slot, row.src), bytes, peer,
-                         next.slot * launch->program->header().tags + row.tag);
-          !status.ok())
+      if (Status status = startSend(peer); !status.ok())
         return status;
     }
   }
@@ -191,14 +192,18 @@ Status MessageEngine::startSends(bool insists) {
 }
 
 Status MessageEngine::end(const scclCompletion &message) {
-  unsigned slot = message.request / rowsOf(),
-           number = message.request % rowsOf();
+  if (unsigned(message.request) < sender.firstNumber()) {
+    unsigned peer = sender.endOwn(message.request);
+    return group.errorOf(message, peer);
+  }
+  unsigned at = message.request - sender.firstNumber();
+  unsigned slot = at / rowsOf(), number = at % rowsOf();
   const MessageRow &row = launch->program->rows()[number];
   if (Status status = group.errorOf(message, row.peer); !status.ok())
     return status;
   if (row.kind == MessageRow::Send) {
-    --ways[row.peer].underWay;
-    ways[row.peer].bytes -= bytesOf(slots[slot], row);
+    --untaken[row.peer];
+    sender.end(message.request, row.peer);
   } else {
     --awaited[row.peer];
     uint64_t expected = bytesOf(slots[slot], row);
@@ -214,37 +219,61 @@ Status MessageEngine::end(const scclCompletion &message) {
   return {};
 }
 
-Status MessageEngine::takeEnded(bool &moved) {
+Status MessageEngine::takeEnded() {
   unsigned count = 0;
   if (Status status = group.poll(ended.data(), count); !status.ok())
     return status;
-  moved = count != 0;
+  hasMoved |= count != 0;
   for (unsigned i = 0; i < count; ++i)
     if (Status status = end(ended[i]); !status.ok())
       return status;
   return {};
 }
 
+/// The first rank that this one waits for; `isReceive` if it is for a message
+/// from it, else it has to take one.
+unsigned MessageEngine::firstAwaited(bool &isReceive) const {
+  auto first = [](const std::vector<unsigned> &counts) {
+    unsigned peer = 0;
+    while (peer < counts.size() && counts[peer] == 0)
+      ++peer;
+    return peer;
+  };
+  unsigned peer = first(awaited);
+  isReceive = peer < awaited.size();
+  if (!isReceive)
+    peer = first(untaken);
+  return peer < awaited.size() ? peer : sender.lateRank();
+}
+
+/// Asks those that this rank waits for whether they are there.
+void MessageEngine::askAround() {
+  constexpr double first = 0.5, interval = 0.125;
+  if (limit.share() < std::max(nextQuestion, first))
+    return;
+  nextQuestion = limit.share() + interval;
+  bool isReceive;
+  unsigned mainPeer = firstAwaited(isReceive);
+  for (unsigned peer = 0; peer < awaited.size(); ++peer)
+    if (awaited[peer] != 0 || untaken[peer] != 0 || peer == mainPeer)
+      group.ask(peer, mainPeer);
+}
+
 /// Nothing has come or gone for the time limit. Who is to blame?
 Status MessageEngine::giveUp() {
-  unsigned peer = 0;
-  while (peer < awaited.size() && awaited[peer] == 0)
-    ++peer;
-  bool isReceive = peer < awaited.size();
-  for (unsigned other = 0; !isReceive && other < ways.size(); ++other)
-    if (ways[other].underWay != 0)
-      peer = other;
-  char limit[32];
-  std::snprintf(limit, sizeof(limit), "%g s", group.config.timeoutSeconds);
-  std::string note = group.noteOf(peer);
-  std::string text = "rank " + std::to_string(group.rank()) + " has waited " +
-                     limit +
-                     (isReceive ? " for a message from rank "
-                                : " for a message to be taken by rank ") +
-                     std::to_string(peer) +
-                     (note.empty() ? ", which has not begun the launch, has "
-                                     "ended or cannot be reached"
-                                   : ", whose last call failed: " + note);
+  bool isReceive;
+  unsigned peer = firstAwaited(isReceive);
+  if (unsigned suspect = group.inquiry().suspect();
+      suspect != Inquiry::nobody) {
+    peer = suspect;
+    isReceive = awaited[peer] != 0;
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%g s", group.config.timeoutSeconds);
+  std::string text =
+      group.nameOf(group.rank()) + " has waited " + seconds +
+      (isReceive ? " for a message from " : " for a message to be taken by ") +
+      group.nameOf(peer) + ", " + group.explainSilence(peer);
   group.raise({scclErrorTimeout, peer, group.rank()}, text);
   return group.poison();
 }
@@ -252,9 +281,12 @@ Status MessageEngine::giveUp() {
 /// Nothing was to be done.
 Status MessageEngine::wait() {
   Clock::time_point now = Clock::now();
-  std::chrono::duration<double> waited = now - lastMove;
-  if (waited.count() > group.config.timeoutSeconds)
+  // Whoever only waits for others that wait leaves it to them to say for whom.
+  constexpr double grace = 1.25;
+  if (limit.isOver() &&
+      (group.inquiry().suspect() != Inquiry::nobody || limit.share() > grace))
     return giveUp();
+  askAround();
   // Two ranks may each have the ways to the other full of what the other cannot
   // receive yet. What it needs before gets through then.
   constexpr std::chrono::milliseconds patience{100};
@@ -264,6 +296,20 @@ Status MessageEngine::wait() {
       return status;
   }
   Patience::rest(now - lastMove);
+  return {};
+}
+
+/// Takes what has ended, or waits.
+Status MessageEngine::awaitMore() {
+  if (Status status = takeEnded(); !status.ok())
+    return status;
+  if (!hasMoved)
+    return wait();
+  hasMoved = false;
+  lastMove = Clock::now();
+  limit.restart();
+  nextQuestion = 0;
+  group.restartInquiry();
   return {};
 }
 
@@ -278,32 +324,39 @@ void MessageEngine::beginPieces() {
   }
 }
 
-Status MessageEngine::run(const MessageLaunch &what) {
-  launch = &what;
-  pieces = (what.segment + what.piece - 1) / what.piece;
-  nextPiece = piecesDone = 0;
-  pending.clear();
-  for (unsigned peer = 0; peer < ways.size(); ++peer) {
-    ways[peer].ready.clear();
-    ways[peer].bytes = ways[peer].underWay = awaited[peer] = 0;
-  }
-  for (unsigned i = 0; i < what.window; ++i)
-    slots[i].rowsLeft = 0;
-  lastMove = Clock::now();
+Status MessageEngine::runPieces() {
   while (piecesDone < pieces) {
     beginPieces();
     if (Status status = startReady(); !status.ok())
       return status;
     if (Status status = startSends(/*insists=*/false); !status.ok())
       return status;
-    bool moved = false;
-    if (Status status = takeEnded(moved); !status.ok())
+    if (!pending.empty() || piecesDone == pieces)
+      continue;
+    if (Status status = awaitMore(); !status.ok())
       return status;
-    if (moved)
-      lastMove = Clock::now();
-    else if (pending.empty() && piecesDone < pieces)
-      if (Status status = wait(); !status.ok())
-        return status;
   }
+  return {};
+}
+
+Status MessageEngine::run(const MessageLaunch &what) {
+  launch = &what;
+  pieces = (what.segment + what.piece - 1) / what.piece;
+  nextPiece = piecesDone = 0;
+  pending.clear();
+  for (unsigned peer = 0; peer < ways.size(); ++peer) {
+    ways[peer].clear();
+    awaited[peer] = untaken[peer] = 0;
+  }
+  for (unsigned i = 0; i < what.window; ++i)
+    slots[i].rowsLeft = 0;
+  hasMoved = true;
+  return runPieces();
+}
+
+Status MessageEngine::settle() {
+  while (!sender.hasEndedOwn())
+    if (Status status = awaitMore(); !status.ok())
+      return status;
   return {};
 }

@@ -18,10 +18,10 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGEENGINE_H
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGEENGINE_H
 
-#include "MessageGroup.h"
 #include "MessageProgram.h"
+#include "MessageSender.h"
 
-#include <chrono>
+#include "Runtime/TimeLimit.h"
 
 namespace sccl {
 
@@ -46,13 +46,16 @@ struct MessageLaunch {
 /// Executes launches, one after the other. Launches allocate nothing.
 class MessageEngine {
 public:
-  explicit MessageEngine(MessageGroup &group) : group(group) {}
+  explicit MessageEngine(MessageGroup &group)
+      : group(group), sender(group), limit(group.config.timeoutSeconds) {}
 
   /// Makes room for launches of `rows` rows in `window` pieces, each with tags
   /// below `tags`.
   Status reserve(unsigned rows, unsigned tags, unsigned window);
 
   Status run(const MessageLaunch &launch);
+  /// Waits until all that earlier launches have sent is taken. The last call.
+  Status settle();
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -69,13 +72,10 @@ private:
     uint32_t slot, row;
     bool operator<(const Ready &other) const { return rank > other.rank; }
   };
-  struct Way {
-    std::vector<Ready> ready; ///< a heap
-    unsigned underWay = 0;
-    uint64_t bytes = 0; ///< of those under way
-    bool hasRoom() const;
-  };
+  /// Sends to a peer that can begin, a heap.
+  using Way = std::vector<Ready>;
 
+  Status runPieces();
   void beginPieces();
   void begin(unsigned slot, uint64_t piece);
   void makeReady(unsigned slot, unsigned row);
@@ -83,9 +83,13 @@ private:
   Status startReady();
   Status startRow(unsigned slot, unsigned row);
   Status startSends(bool insists);
-  Status takeEnded(bool &moved);
+  Status startSend(unsigned peer);
+  Status takeEnded();
   Status end(const scclCompletion &ended);
+  Status awaitMore();
   Status wait();
+  unsigned firstAwaited(bool &isReceive) const;
+  void askAround();
   Status giveUp();
   void reduce(const Slot &slot, unsigned slotNumber, unsigned row);
 
@@ -96,18 +100,29 @@ private:
     return needs[slot * rowsOf() + row];
   }
   unsigned rowsOf() const { return launch->program->header().rows; }
+  unsigned numberOf(unsigned slot, unsigned row) const {
+    return sender.firstNumber() + slot * rowsOf() + row;
+  }
+  unsigned tagOf(unsigned slot, const MessageRow &row) const {
+    return slot * launch->program->header().tags + row.tag;
+  }
 
   MessageGroup &group;
+  MessageSender sender;
   const MessageLaunch *launch = nullptr;
   std::vector<Slot> slots;
   std::vector<uint32_t> needs;   ///< by slot and row
   std::vector<uint64_t> pending; ///< rows that can begin, but for sends
   std::vector<Way> ways;         ///< by peer
   std::vector<unsigned> awaited; ///< by peer: receives under way
+  std::vector<unsigned> untaken; ///< by peer: sends of this launch under way
   std::vector<scclCompletion> ended;
   uint64_t control[ControlLayout{1, 0, 1}.controlBytes() / 8] = {};
   uint64_t nextPiece = 0, pieces = 0, piecesDone = 0;
-  Clock::time_point lastMove, lastExtra;
+  bool hasMoved = false;                 ///< something has come or gone
+  Clock::time_point lastMove, lastExtra; ///< for how long to rest
+  TimeLimit limit;                       ///< without a move
+  double nextQuestion = 0;               ///< part of the limit
 };
 
 } // namespace sccl

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <new>
 
+#include <unistd.h>
+
 using namespace sccl;
 
 namespace {
@@ -25,6 +27,7 @@ struct MessageHello {
   int32_t host;
   uint32_t numTags;
   double timeoutSeconds;
+  char hostName[64];
   Outcome outcome;
 };
 } // namespace
@@ -35,7 +38,8 @@ MessageGroup::MessageGroup(const scclTransport &transport,
                            const scclConfig &config)
     : config(config), bootstrap(transport.allGather, transport.context,
                                 transport.rank, transport.numRanks),
-      origin(forkCount()), transport(transport) {}
+      origin(forkCount()), transport(transport),
+      theInquiry(transport.numRanks) {}
 
 Status MessageGroup::create(const scclTransport &transport,
                             const scclConfig &config, const Status &arguments,
@@ -73,7 +77,9 @@ static Status compareHellos(const std::vector<MessageHello> &hellos,
   return {};
 }
 
-Status MessageGroup::connect(const Status &arguments) {
+/// Finds out who the others are, and which of them share memory with this rank.
+Status MessageGroup::meet(const Status &arguments,
+                          std::vector<unsigned> &here) {
   MessageHello hello = {};
   Status status = arguments;
   if (status.ok())
@@ -86,13 +92,14 @@ Status MessageGroup::connect(const Status &arguments) {
   hello.numRanks = numRanks();
   hello.host = transport.host;
   hello.numTags = transport.numTags;
+  // Cut off if it is too long, and empty if there is none.
+  (void)gethostname(hello.hostName, sizeof(hello.hostName) - 1);
   hello.outcome = Outcome(status);
   std::vector<MessageHello> hellos;
   if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
   if (Status same = compareHellos(hellos, rank()); !same.ok())
     return same;
-  std::vector<unsigned> here;
   neighbours = 0;
   for (const MessageHello &other : hellos) {
     neighbours += other.machine == hello.machine;
@@ -100,17 +107,40 @@ Status MessageGroup::connect(const Status &arguments) {
                                  other.host >= 0 && other.host == hello.host))
       here.push_back(other.rank);
     transport.numTags = std::min(transport.numTags, int(other.numTags));
+    hosts.push_back(other.hostName);
   }
-  if (status = bootstrap.agree(status, hellos); !status.ok())
+  return bootstrap.agree(status, hellos);
+}
+
+Status MessageGroup::connect(const Status &arguments) {
+  std::vector<unsigned> here;
+  if (Status status = meet(arguments, here); !status.ok())
     return status;
   device = createMessageDevice();
-  said.resize(numRanks());
-  isTelling.resize(numRanks());
+  outboxes.resize(2 * numRanks());
+  isOwed.resize(numRanks());
+  owed.resize(numRanks());
   notes.resize(numRanks());
   causeText.reserve(sizeof(Control));
   // Where there is no such memory, the transport will do.
   (void)SharedMessages::create(bootstrap, rank(), here, shared);
   return bootstrap.agree(listen());
+}
+
+unsigned MessageGroup::numRemote() const {
+  unsigned count = 0;
+  for (unsigned peer = 0; peer < numRanks(); ++peer)
+    count += peer != rank() && !sharesMemory(peer);
+  return count;
+}
+
+std::string MessageGroup::nameOf(unsigned rank) const {
+  std::string name = "rank " + std::to_string(rank);
+  bool areSeveral =
+      std::any_of(hosts.begin(), hosts.end(), [&](const std::string &host) {
+        return host != hosts.front();
+      });
+  return areSeveral ? name + " on host " + hosts[rank] : name;
 }
 
 /// Is ready for what others have to say.
@@ -148,13 +178,14 @@ Status MessageGroup::reserve(unsigned count, unsigned tags) {
 }
 
 Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
-                          unsigned peer, unsigned tag) {
-  if (shared && shared->reaches(peer)) {
+                          unsigned peer, unsigned tag, bool asks) {
+  if (sharesMemory(peer)) {
     shared->send(number, data, bytes, peer, tag);
     return {};
   }
-  int error = transport.send(transport.context, firstMessage() + int(number),
-                             data, bytes, int(peer), int(tag) + firstTag);
+  auto *send = asks ? transport.sendAsking : transport.send;
+  int error = send(transport.context, firstMessage() + int(number), data, bytes,
+                   int(peer), int(tag) + firstTag);
   // Text only where it is needed: launches do not allocate.
   return error == 0
              ? Status()
@@ -163,7 +194,7 @@ Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
 
 Status MessageGroup::receive(unsigned number, void *data, uint64_t bytes,
                              unsigned peer, unsigned tag) {
-  if (shared && shared->reaches(peer)) {
+  if (sharesMemory(peer)) {
     shared->receive(number, data, bytes, peer, tag);
     return {};
   }
@@ -183,24 +214,37 @@ Status MessageGroup::errorOf(const scclCompletion &ended, unsigned peer) const {
               transport.errorText(transport.context, ended.error)};
 }
 
-Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
+/// Adds those of the transport's messages that have ended to the `count` there
+/// are. True if some rank has said something: then there may be more.
+bool MessageGroup::pollTransport(scclCompletion *ended, unsigned &count) {
   int found = 0;
-  int error = transport.poll(transport.context, ended,
-                             firstMessage() + int(room), &found);
-  count = 0;
+  bool hasHeard = false;
+  scclCompletion *next = ended + count;
+  int error =
+      transport.poll(transport.context, next, int(mostEnded() - count), &found);
   if (error != 0)
     raise(fail(error, "cannot wait for messages"));
   for (int i = 0; i < found; ++i) {
-    if (ended[i].request < firstMessage()) {
-      if (ended[i].request == 0)
-        hear(heard, ended[i].peer);
-      else
-        isTelling[ended[i].request - 1] = false;
-      continue;
+    if (next[i].request >= firstMessage()) {
+      ended[count] = next[i];
+      ended[count++].request -= firstMessage();
+    } else if (next[i].request == 0) {
+      hear(heard, next[i].peer);
+      hasHeard = true;
+    } else {
+      outboxes[next[i].request - 1].isUnderWay = false;
     }
-    ended[count] = ended[i];
-    ended[count++].request -= firstMessage();
   }
+  return hasHeard;
+}
+
+Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
+  count = 0;
+  // All may have something to say at once.
+  unsigned turns = 2 * numRanks();
+  while (pollTransport(ended, count) && turns-- != 0)
+    ;
+  answer();
   if (shared)
     shared->poll(ended, count);
   if (wantsAbort.load(std::memory_order_relaxed))
@@ -212,26 +256,101 @@ Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
 void MessageGroup::hear(const Control &message, unsigned from) {
   Control copy = message;
   copy.text[sizeof(copy.text) - 1] = '\0';
-  if (copy.cause == 0 && from < notes.size()) {
-    notes[from] = copy.text;
-  } else if (cause.load() == 0) {
-    causeText = copy.text;
-    cause = copy.cause;
-  }
+  if (from < numRanks())
+    switch (copy.kind) {
+    case Control::Note:
+      notes[from] = copy.text;
+      break;
+    case Control::Question:
+      isOwed[from] = true;
+      owed[from] = copy.cause;
+      break;
+    case Control::Answer:
+      theInquiry.hear(from, copy.cause, copy.rank);
+      break;
+    default:
+      take(copy);
+    }
   if (Status status = listen(); !status.ok() && cause.load() == 0)
     cause = AbortCause{scclErrorSystem, rank(), rank()}.encode();
 }
 
-/// Sends to all others, as far as nothing is on its way to them.
-void MessageGroup::tell(const Control &message) {
+/// The first cause counts.
+void MessageGroup::take(const Control &message) {
+  if (cause.load() != 0)
+    return;
+  causeText = message.text;
+  cause = message.cause;
+}
+
+/// Sends to `peer`, unless something like it is on its way there.
+void MessageGroup::tell(unsigned peer, const Control &message) {
+  unsigned number = outboxOf(peer, message);
+  Outbox &outbox = outboxes[number];
+  if (peer == rank() || outbox.isUnderWay)
+    return;
+  outbox.message = message;
+  outbox.isUnderWay =
+      transport.send(transport.context, 1 + int(number), &outbox.message,
+                     sizeof(outbox.message), int(peer), controlTag) == 0;
+}
+
+void MessageGroup::tellAll(const Control &message) {
+  for (unsigned peer = 0; peer < numRanks(); ++peer)
+    tell(peer, message);
+}
+
+void MessageGroup::ask(unsigned peer, unsigned mainPeer) {
+  if (peer == rank())
+    return;
+  waitsFor = mainPeer;
+  theInquiry.ask(peer);
+  Control message = {};
+  message.kind = Control::Question;
+  message.cause = theInquiry.number();
+  tell(peer, message);
+}
+
+/// Answers those who have asked, as soon as they can be told something.
+void MessageGroup::answer() {
   for (unsigned peer = 0; peer < numRanks(); ++peer) {
-    if (peer == rank() || isTelling[peer])
+    Control message = {};
+    message.kind = Control::Answer;
+    if (!isOwed[peer] || outboxes[outboxOf(peer, message)].isUnderWay)
       continue;
-    said[peer] = message;
-    isTelling[peer] =
-        transport.send(transport.context, controlSend(peer), &said[peer],
-                       sizeof(said[peer]), int(peer), controlTag) == 0;
+    isOwed[peer] = false;
+    message.rank = waitsFor;
+    message.cause = owed[peer];
+    tell(peer, message);
   }
+}
+
+void MessageGroup::restartInquiry() {
+  theInquiry.restart();
+  waitsFor = Inquiry::nobody;
+}
+
+std::string MessageGroup::explainSilence(unsigned peer) const {
+  if (!notes[peer].empty())
+    return "whose last call failed: " + notes[peer];
+  unsigned next = theInquiry.waitsFor(peer);
+  if (theInquiry.hasAnswered(peer))
+    return "which waits itself" +
+           (next < numRanks() ? ", for " + nameOf(next) : "") +
+           ": no rank is known to be lost; have all launched the same?";
+  std::string text = "which has not begun the launch, has ended or cannot be "
+                     "reached";
+  std::string others;
+  for (unsigned other : theInquiry.suspects())
+    if (other != peer)
+      others += (others.empty() ? "" : ", ") + std::to_string(other);
+  if (others.empty())
+    return text;
+  text += "; no answer came from " + others + " either";
+  return theInquiry.hasAnyAnswered()
+             ? text
+             : text + ", so the host of rank " + std::to_string(rank()) +
+                   " may be cut off itself";
 }
 
 void MessageGroup::raise(const AbortCause &why, const std::string &text) {
@@ -240,9 +359,8 @@ void MessageGroup::raise(const AbortCause &why, const std::string &text) {
   Control message = {};
   message.cause = why.encode();
   std::strncpy(message.text, text.c_str(), sizeof(message.text) - 1);
-  causeText = message.text;
-  cause = message.cause;
-  tell(message);
+  take(message);
+  tellAll(message);
 }
 
 void MessageGroup::raise(const Status &status) {
@@ -259,12 +377,9 @@ void MessageGroup::abort() {
 
 void MessageGroup::leaveNote(const std::string &text) {
   Control message = {};
+  message.kind = Control::Note;
   std::strncpy(message.text, text.c_str(), sizeof(message.text) - 1);
-  tell(message);
-}
-
-std::string MessageGroup::noteOf(unsigned rank) const {
-  return rank < notes.size() ? notes[rank] : "";
+  tellAll(message);
 }
 
 Status MessageGroup::poison() const {

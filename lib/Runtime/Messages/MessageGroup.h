@@ -8,6 +8,7 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGEGROUP_H
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGEGROUP_H
 
+#include "Inquiry.h"
 #include "SharedMessages.h"
 
 #include "Runtime/Bootstrap.h"
@@ -35,16 +36,25 @@ public:
   unsigned numRanks() const { return transport.numRanks; }
   /// Ranks that share the processor of this one.
   unsigned ranksHere() const { return neighbours; }
+  /// Ranks that do not share memory with this one.
+  unsigned numRemote() const;
+  bool sharesMemory(unsigned peer) const {
+    return shared && shared->reaches(peer);
+  }
+  /// "rank 3", or with the name of its host if there are several.
+  std::string nameOf(unsigned rank) const;
   /// Tags for the messages of programs.
   unsigned numTags() const { return transport.numTags - firstTag; }
 
   /// Makes room for `count` messages under way, with tags below `tags`; they
   /// have the numbers from 0 on. Fails if the transport has none.
   Status reserve(unsigned count, unsigned tags);
-  unsigned reserved() const { return room; }
+  /// The most messages that `poll` needs room for.
+  unsigned mostEnded() const { return firstMessage() + room; }
   // Fail with what the transport says, and with who is at the other end.
+  /// A message that `asks` ends when it is taken, others maybe earlier.
   Status send(unsigned number, const void *data, uint64_t bytes, unsigned peer,
-              unsigned tag);
+              unsigned tag, bool asks);
   Status receive(unsigned number, void *data, uint64_t bytes, unsigned peer,
                  unsigned tag);
   /// Fills in those of the messages that have ended, of which there is room for
@@ -63,8 +73,14 @@ public:
   /// Has others read why a call of this rank has failed, which they may be
   /// waiting for.
   void leaveNote(const std::string &text);
-  /// What `rank` has told by such a note; empty if nothing.
-  std::string noteOf(unsigned rank) const;
+  /// Asks `peer` whether it is there, and whom it waits for, and tells that
+  /// this rank waits for `mainPeer`.
+  void ask(unsigned peer, unsigned mainPeer);
+  const Inquiry &inquiry() const { return theInquiry; }
+  /// Something has come or gone.
+  void restartInquiry();
+  /// Why nothing comes from `peer`, after "rank 3, ".
+  std::string explainSilence(unsigned peer) const;
   /// Why the group is out of use; success if it is not.
   Status poison() const;
 
@@ -78,10 +94,18 @@ public:
   std::unique_ptr<Device> device;
 
 private:
-  /// What ranks tell each other beside programs. The cause is 0 for a note.
+  /// What ranks tell each other beside programs.
   struct Control {
-    uint64_t cause;
-    char text[248];
+    enum Kind : uint32_t {
+      Cause, ///< the group is out of use
+      Note,
+      Question, ///< whether somebody is there
+      Answer    ///< to that
+    };
+    uint32_t kind;
+    uint32_t rank;  ///< whom an answering rank waits for
+    uint64_t cause; ///< or the number of an inquiry
+    char text[496];
   };
   /// The tag of such messages; those of programs have the next ones.
   static constexpr int controlTag = 0, firstTag = 1;
@@ -89,21 +113,38 @@ private:
   MessageGroup(const scclTransport &transport, const scclConfig &config);
   Status connect(const Status &arguments);
   Status listen();
-  void tell(const Control &message);
+  Status meet(const Status &arguments, std::vector<unsigned> &here);
+  void tell(unsigned peer, const Control &message);
+  void tellAll(const Control &message);
+  bool pollTransport(scclCompletion *ended, unsigned &count);
   void hear(const Control &message, unsigned from);
+  void answer();
+  void take(const Control &cause);
   bool handle(const scclCompletion &ended, Status &status);
-  int controlSend(unsigned peer) const { return 1 + int(peer); }
-  int firstMessage() const { return 1 + transport.numRanks; }
+  /// The numbers of messages: what is heard, what is told, and those of
+  /// programs. A question on its way stops no cause.
+  unsigned outboxOf(unsigned peer, const Control &message) const {
+    return message.kind >= Control::Question ? numRanks() + peer : peer;
+  }
+  int firstMessage() const { return 1 + int(outboxes.size()); }
   Status fail(int error, const std::string &what) const;
 
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
   std::unique_ptr<SharedMessages> shared; ///< null: all goes through transport
   bool isConnected = false;
-  Control heard = {};              ///< where the next one arrives
-  std::vector<Control> said;       ///< to each rank
-  std::vector<char> isTelling;     ///< by rank: `said` is under way
-  std::vector<std::string> notes;  ///< by rank
+  Control heard = {}; ///< where the next one arrives
+  struct Outbox {
+    Control message;
+    bool isUnderWay = false;
+  };
+  std::vector<Outbox> outboxes;   ///< two for each rank
+  std::vector<char> isOwed;       ///< by rank: an answer
+  std::vector<uint64_t> owed;     ///< to the inquiry of that number
+  std::vector<std::string> notes; ///< by rank
+  std::vector<std::string> hosts; ///< by rank
+  Inquiry theInquiry;
+  unsigned waitsFor = Inquiry::nobody;
   std::atomic<uint64_t> cause = 0; ///< an encoded AbortCause
   std::string causeText;           ///< written before `cause`
   std::atomic<bool> isBusy = false, wantsAbort = false;

@@ -1,0 +1,223 @@
+//===- MessageFaultTest.cpp - What goes wrong with messages ---------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MessageTesting.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+using namespace sccl;
+
+/// What each rank says when rank 2 is lost.
+static std::vector<std::string> loseRank(unsigned numRanks, const char *path) {
+  LoopNetwork network;
+  network.lostRank = 2;
+  network.cutAfter = 50;
+  std::vector<std::string> messages(numRanks);
+  EXPECT_EQ(
+      runRanks(numRanks, RanksAs::Threads,
+               [&](const RankEnd &end) {
+                 Member member;
+                 std::vector<int> all;
+                 EXPECT_EQ(join(member, network, end, path, 2), scclSuccess);
+                 std::vector<float> send(300000), result(numRanks * 300000);
+                 EXPECT_EQ(member.launch(send.data(), result.data(), 300000),
+                           scclErrorTimeout);
+                 messages[end.rank] = scclGetLastErrorMessage();
+                 EXPECT_TRUE(end.gather(0, all));
+                 return 0;
+               }),
+      0);
+  return messages;
+}
+
+TEST(MessageFaultTest, LostRankIsNamed) {
+  // Rank 0 does not wait for rank 2, but for some that do.
+  std::vector<std::string> messages = loseRank(4, ringGather);
+  for (unsigned rank : {0, 1, 3})
+    EXPECT_NE(
+        messages[rank].find(" rank 2, which has not begun the launch, has "
+                            "ended or cannot be reached"),
+        std::string::npos)
+        << messages[rank];
+  EXPECT_EQ(messages[2].rfind("rank 2 has waited 2 s for a message", 0), 0u)
+      << messages[2];
+}
+
+TEST(MessageFaultTest, LostRankSaysThatItIs) {
+  std::vector<std::string> messages = loseRank(8, meshReduce);
+  EXPECT_EQ(messages[2],
+            "rank 2 has waited 2 s for a message from rank 0, which has not "
+            "begun the launch, has ended or cannot be reached; no answer came "
+            "from 1, 3, 4, 5, 6, 7 either, so the host of rank 2 may be cut "
+            "off itself");
+}
+
+/// What a launch of each of two ranks returns, and says; `launch` gets the
+/// rank.
+static void
+expectOnPair(LoopNetwork &network, double timeoutSeconds, scclResult expected,
+             const std::string &text,
+             llvm::function_ref<scclResult(Member &, unsigned)> launch) {
+  EXPECT_EQ(
+      runRanks(2, RanksAs::Threads,
+               [&](const RankEnd &end) {
+                 Member member;
+                 EXPECT_EQ(
+                     join(member, network, end, pairReduce, timeoutSeconds),
+                     scclSuccess);
+                 EXPECT_EQ(launch(member, end.rank), expected);
+                 EXPECT_NE(std::string(scclGetLastErrorMessage()).find(text),
+                           std::string::npos)
+                     << scclGetLastErrorMessage();
+                 EXPECT_EQ(scclCommGetError(member.comm), expected);
+                 // Whoever leaves early takes what it has to say along.
+                 std::vector<int> all;
+                 EXPECT_TRUE(end.gather(0, all));
+                 return 0;
+               }),
+      0);
+}
+
+static scclResult launchFloats(Member &member, size_t count) {
+  std::vector<float> send(count), result(count);
+  return member.launch(send.data(), result.data(), count);
+}
+
+TEST(MessageFaultTest, CutWireTimesOut) {
+  LoopNetwork network;
+  network.cutAfter = 5;
+  Stopwatch watch;
+  expectOnPair(
+      network, 0.3, scclErrorTimeout, "has waited 0.3 s for a message",
+      [](Member &member, unsigned) { return launchFloats(member, 1000000); });
+  EXPECT_LT(watch.seconds(), 10);
+}
+
+TEST(MessageFaultTest, FailedMessageNamesRanks) {
+  LoopNetwork network;
+  network.failsAfter = 5;
+  expectOnPair(
+      network, 20, scclErrorRankLost, "failed: the wire is cut",
+      [](Member &member, unsigned) { return launchFloats(member, 1000000); });
+}
+
+static void expectMismatchOn(LoopNetwork &network) {
+  expectOnPair(network, 20, scclErrorMismatch,
+               "they launched with another count, type or plan",
+               [](Member &member, unsigned rank) {
+                 return launchFloats(member, 1000 + rank * 64);
+               });
+}
+
+TEST(MessageFaultTest, OtherCounts) {
+  LoopNetwork network;
+  expectMismatchOn(network);
+}
+
+TEST(MessageFaultTest, OtherCountsInSharedMemory) {
+  LoopNetwork network;
+  network.ranksOfHost = 2;
+  expectMismatchOn(network);
+}
+
+TEST(MessageFaultTest, NobodyComesToSharedMemory) {
+  LoopNetwork network;
+  network.ranksOfHost = 2;
+  EXPECT_EQ(
+      runRanks(
+          2, RanksAs::Threads,
+          [&](const RankEnd &end) {
+            Member member;
+            EXPECT_EQ(join(member, network, end, pairReduce, 0.3), scclSuccess);
+            std::vector<int> all;
+            // Rank 1 comes when rank 0 has given up.
+            for (unsigned turn = 0; turn < 2; ++turn) {
+              if (turn == end.rank) {
+                EXPECT_EQ(launchFloats(member, 1000), scclErrorTimeout);
+                std::string message = scclGetLastErrorMessage();
+                EXPECT_NE(message.find("rank 0 has waited 0.3 s for a message "
+                                       "from rank 1"),
+                          std::string::npos)
+                    << message;
+              }
+              EXPECT_TRUE(end.gather(0, all));
+            }
+            return 0;
+          }),
+      0);
+}
+
+TEST(MessageFaultTest, AbortReachesOthers) {
+  LoopNetwork network;
+  expectOnPair(network, 20, scclErrorAborted,
+               "rank 1 has aborted the communicator",
+               [](Member &member, unsigned rank) {
+                 if (rank == 1) {
+                   EXPECT_EQ(scclCommAbort(member.comm), scclSuccess);
+                 }
+                 return launchFloats(member, 1000);
+               });
+}
+
+TEST(MessageFaultTest, LateRankHasANote) {
+  LoopNetwork network;
+  EXPECT_EQ(
+      runRanks(
+          2, RanksAs::Threads,
+          [&](const RankEnd &end) {
+            Member member;
+            EXPECT_EQ(join(member, network, end, pairReduce, 0.3), scclSuccess);
+            if (end.rank == 0) {
+              EXPECT_EQ(launchFloats(member, 1000), scclErrorTimeout);
+              std::string message = scclGetLastErrorMessage();
+              EXPECT_NE(
+                  message.find("rank 1, whose last call failed: send is null"),
+                  std::string::npos)
+                  << message;
+            } else {
+              std::vector<float> result(1000);
+              EXPECT_EQ(member.launch(nullptr, result.data(), 1000),
+                        scclErrorInvalidArgument);
+            }
+            std::vector<int> all;
+            EXPECT_TRUE(end.gather(0, all));
+            return 0;
+          }),
+      0);
+}
+
+TEST(MessageFaultTest, FailuresToJoin) {
+  LoopNetwork network, fewTags;
+  fewTags.numTags = 4;
+  EXPECT_EQ(
+      runRanks(
+          2, RanksAs::Threads,
+          [&](const RankEnd &end) {
+            Member other, none, tags;
+            EXPECT_EQ(
+                join(other, network, end, end.rank ? pairReduce : pairExchange),
+                scclErrorMismatch);
+            EXPECT_NE(
+                std::string(scclGetLastErrorMessage()).find("another plan"),
+                std::string::npos);
+            EXPECT_EQ(join(none, network, end, allReduce),
+                      scclErrorUnsupported);
+            EXPECT_EQ(join(tags, fewTags, end, pairReduce),
+                      scclErrorUnsupported);
+            EXPECT_NE(
+                std::string(scclGetLastErrorMessage()).find("tags of messages"),
+                std::string::npos);
+            return 0;
+          }),
+      0);
+  scclComm comm = nullptr;
+  EXPECT_EQ(scclCommInitTransport(nullptr, nullptr, &comm),
+            scclErrorInvalidArgument);
+  scclTransport empty = {};
+  EXPECT_EQ(scclCommInitTransport(&empty, nullptr, &comm),
+            scclErrorInvalidArgument);
+}
