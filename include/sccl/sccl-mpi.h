@@ -28,7 +28,8 @@ extern "C" {
  * as far as the library reports them. Destroy it before MPI_Finalize.
  *
  * MPI is called by threads that call functions for the communicator, and by no
- * others: MPI_THREAD_FUNNELED or less will do for one thread. Returns
+ * others: MPI_THREAD_FUNNELED or less will do for one thread. With
+ * MPI_THREAD_MULTIPLE scclLaunchAsync starts one that calls MPI, too. Returns
  * scclErrorInvalidArgument if MPI is not initialized.
  */
 SCCL_API scclResult scclCommInitMPI(MPI_Comm comm, const scclConfig *config,

@@ -173,6 +173,15 @@ typedef struct scclTransport {
    * `failed` peers may be gone. */
   void (*close)(void *context, int failed);
   const char *(*errorText)(void *context, int error);
+  /** Collective. Makes one of the ranks with the same `color`, numbered by `key`,
+   * and by their present number where keys are equal; none for those with a
+   * negative colour. It may outlive this one. Null: scclCommSplit is not
+   * supported. */
+  int (*split)(void *context, int color, int key,
+               struct scclTransport *result);
+  /** Not 0: any one thread may call these functions at a time, whatever others
+   * do. Then scclLaunchAsync has a thread of its own. */
+  int anyThread;
 } scclTransport;
 
 /** What a plan is for. Strings live as long as the plan. */

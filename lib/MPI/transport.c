@@ -191,8 +191,23 @@ static int hostOf(MPI_Comm comm, int rank) {
   return first;
 }
 
+static int splitMessages(void *context, int color, int key,
+                         scclTransport *result) {
+  struct Messages *messages = context;
+  MPI_Comm part;
+  scclResult made;
+  int error = MPI_Comm_split(messages->comm, color < 0 ? MPI_UNDEFINED : color,
+                             key, &part);
+  if (error != MPI_SUCCESS || color < 0)
+    return error;
+  made = scclMpiTransport(part, result);
+  MPI_Comm_free(&part);
+  return made == scclSuccess ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
 scclResult scclMpiTransport(MPI_Comm comm, scclTransport *transport) {
   int isReady = 0, isFinished = 0, hasLimit = 0, *limit = NULL;
+  int threads = MPI_THREAD_SINGLE;
   struct Messages *messages;
   memset(transport, 0, sizeof(*transport));
   if (MPI_Initialized(&isReady) != MPI_SUCCESS || !isReady ||
@@ -221,5 +236,8 @@ scclResult scclMpiTransport(MPI_Comm comm, scclTransport *transport) {
   transport->poll = pollMessages;
   transport->close = closeMessages;
   transport->errorText = errorText;
+  transport->split = splitMessages;
+  MPI_Query_thread(&threads);
+  transport->anyThread = threads == MPI_THREAD_MULTIPLE;
   return scclSuccess;
 }

@@ -78,14 +78,14 @@ Status Communicator::launchLater(JoinedPlan &plan, const LaunchRequest &request,
             "launches on GPUs are enqueued in their streams anyway"};
   if (!queue) {
     auto made = std::make_unique<LaunchQueue>(
-        [this](CommPlan &of, const LaunchRequest &what) {
-          return launchNow(of, what);
+        [this](JoinedPlan &of, const LaunchRequest &what) {
+          return launchNow(own(of), what);
         });
     if (Status status = made->start(); !status.ok())
       return status;
     queue = std::move(made);
   }
-  ticket = queue->push(own(plan), request);
+  ticket = queue->push(plan, request);
   return {};
 }
 

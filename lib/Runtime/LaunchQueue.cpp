@@ -16,8 +16,10 @@ Status LaunchQueue::start() {
 }
 
 LaunchQueue::~LaunchQueue() {
-  if (!thread.joinable())
+  if (!thread.joinable()) {
+    awaitAll();
     return;
+  }
   {
     std::lock_guard lock(mutex);
     stopping = true;
@@ -32,29 +34,47 @@ void LaunchQueue::run() {
     changed.wait(lock, [this] { return stopping || done < pushed; });
     if (done == pushed)
       return;
-    Item item = items[done % items.size()];
-    if (failure.ok()) {
-      lock.unlock();
-      Status status;
-      try {
-        status = body(*item.plan, item.request);
-      } catch (const std::bad_alloc &) {
-        status = {scclErrorOutOfMemory, "out of memory"};
-      }
-      lock.lock();
-      if (!status.ok()) {
-        failure = std::move(status);
-        failedAt = done + 1;
-      }
-    }
-    ++done;
-    changed.notify_all();
+    runNext(lock);
   }
 }
 
-uint64_t LaunchQueue::push(CommPlan &plan, const LaunchRequest &request) {
+/// Executes the first launch that is left; there is one.
+void LaunchQueue::runNext(std::unique_lock<std::mutex> &lock) {
+  Item item = items[done % items.size()];
+  if (failure.ok()) {
+    isRunning = true;
+    lock.unlock();
+    Status status;
+    try {
+      status = body(*item.plan, item.request);
+    } catch (const std::bad_alloc &) {
+      status = {scclErrorOutOfMemory, "out of memory"};
+    }
+    lock.lock();
+    isRunning = false;
+    if (!status.ok()) {
+      failure = std::move(status);
+      failedAt = done + 1;
+    }
+  }
+  ++done;
+  changed.notify_all();
+}
+
+/// Returns when launch `number` is done.
+void LaunchQueue::awaitDone(std::unique_lock<std::mutex> &lock,
+                            uint64_t number) {
+  while (done < number)
+    if (thread.joinable() || isRunning)
+      changed.wait(lock);
+    else
+      runNext(lock);
+}
+
+uint64_t LaunchQueue::push(JoinedPlan &plan, const LaunchRequest &request) {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [this] { return pushed - done < items.size(); });
+  while (pushed - done == items.size())
+    awaitDone(lock, done + 1);
   items[pushed % items.size()] = {&plan, request};
   ++pushed;
   changed.notify_all();
@@ -66,11 +86,11 @@ Status LaunchQueue::await(uint64_t number) {
   if (number > pushed)
     return invalid("ticket is " + std::to_string(number) + ", and there are " +
                    std::to_string(pushed));
-  changed.wait(lock, [&] { return done >= number; });
+  awaitDone(lock, number);
   return number >= failedAt ? failure : Status();
 }
 
 void LaunchQueue::awaitAll() {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [this] { return done == pushed; });
+  awaitDone(lock, pushed);
 }

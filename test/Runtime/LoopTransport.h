@@ -69,10 +69,12 @@ public:
       delete rank;
     };
     made.errorText = [](void *, int) { return "the wire is cut"; };
+    made.anyThread = hasThreads;
     return made;
   }
 
   int numTags = 32768;
+  bool hasThreads = false;  ///< any thread may send and receive
   unsigned ranksOfHost = 0; ///< that share memory; 0: none do
   /// Messages that are taken before all others fail, or are never taken; -1:
   /// there are none such.

@@ -250,3 +250,57 @@ TEST(MessageTest, RootWaitsForOthers) {
                      }),
             0);
 }
+
+/// Launches more than the queue holds, and waits for the last one.
+static void launchLater(bool hasThreads) {
+  LoopNetwork network;
+  network.hasThreads = hasThreads;
+  EXPECT_EQ(
+      runRanks(2, RanksAs::Threads,
+               [&](const RankEnd &end) {
+                 Member member;
+                 EXPECT_EQ(join(member, network, end, pairReduce), scclSuccess);
+                 constexpr unsigned count = 100, launches = 80;
+                 std::vector<std::vector<float>> send(launches), recv(launches);
+                 uint64_t ticket = 0;
+                 for (unsigned i = 0; i < launches; ++i) {
+                   send[i] = valuesOf(end.rank + i, count);
+                   recv[i].resize(count);
+                   EXPECT_EQ(scclLaunchAsync(member.comm, member.plan,
+                                             send[i].data(), recv[i].data(),
+                                             count, scclFloat32, scclSum,
+                                             &ticket),
+                             scclSuccess)
+                       << scclGetLastErrorMessage();
+                 }
+                 EXPECT_EQ(ticket, launches);
+                 EXPECT_EQ(scclWait(member.comm, ticket), scclSuccess);
+                 for (unsigned i = 0; i < launches; ++i)
+                   EXPECT_EQ(recv[i][7],
+                             valuesOf(i, count)[7] + valuesOf(1 + i, count)[7]);
+                 EXPECT_EQ(scclWait(member.comm, ticket + 1),
+                           scclErrorInvalidArgument);
+                 return 0;
+               }),
+      0);
+}
+
+TEST(MessageTest, LaunchesLater) {
+  launchLater(/*hasThreads=*/true);
+  launchLater(/*hasThreads=*/false);
+}
+
+TEST(MessageTest, SplitNeedsTheTransport) {
+  LoopNetwork network;
+  EXPECT_EQ(
+      runRanks(2, RanksAs::Threads,
+               [&](const RankEnd &end) {
+                 Member member;
+                 scclComm part = nullptr;
+                 EXPECT_EQ(join(member, network, end, pairReduce), scclSuccess);
+                 EXPECT_EQ(scclCommSplit(member.comm, 0, 0, nullptr, &part),
+                           scclErrorUnsupported);
+                 return 0;
+               }),
+      0);
+}

@@ -17,6 +17,7 @@
 using namespace sccl;
 
 MessageCommunicator::~MessageCommunicator() {
+  queue.reset();
   // Whoever has sent much leaves when it has come.
   (void)engine.settle();
   // Messages of a failed launch may still be under way.
@@ -38,21 +39,39 @@ Status MessageCommunicator::checkProcess() const {
           "only destroy it"};
 }
 
-Status MessageCommunicator::split(int, int, const scclConfig &, const Status &,
-                                  std::unique_ptr<Membership> &) const {
-  return {scclErrorUnsupported,
-          "ranks that exchange messages are not split here; make another "
-          "communicator, as of MPI_Comm_split"};
+Status MessageCommunicator::split(int color, int key, const scclConfig &config,
+                                  const Status &arguments,
+                                  std::unique_ptr<Membership> &result) const {
+  if (queue)
+    queue->awaitAll();
+  std::unique_ptr<MessageGroup> part;
+  if (Status status = group->split(color, key, config, arguments, part);
+      !status.ok())
+    return status;
+  if (part)
+    result = std::make_unique<MessageCommunicator>(std::move(part));
+  return {};
 }
 
 Status MessageCommunicator::join(const std::shared_ptr<const LoadedPlan> &plan,
                                  unsigned number,
                                  std::unique_ptr<JoinedPlan> &result) {
+  // Launches use what the plan needs more of.
+  if (queue)
+    queue->awaitAll();
   return MessagePlan::load(*group, engine, plan, number, result);
 }
 
 Status MessageCommunicator::launch(JoinedPlan &plan,
                                    const LaunchRequest &request) {
+  // What was pushed comes before.
+  if (queue)
+    queue->awaitAll();
+  return launchNow(plan, request);
+}
+
+Status MessageCommunicator::launchNow(JoinedPlan &plan,
+                                      const LaunchRequest &request) {
   JoinedPlan::Flight flight;
   if (Status status = plan.check(request, flight); !status.ok()) {
     // Nothing has happened here, but others may be waiting.
@@ -76,15 +95,27 @@ Status MessageCommunicator::launch(JoinedPlan &plan,
   return status;
 }
 
-Status MessageCommunicator::launchLater(JoinedPlan &, const LaunchRequest &,
-                                        uint64_t &) {
-  return {scclErrorUnsupported,
-          "ranks that exchange messages launch on the thread that calls: MPI "
-          "may know no other"};
+Status MessageCommunicator::launchLater(JoinedPlan &plan,
+                                        const LaunchRequest &request,
+                                        uint64_t &ticket) {
+  if (!queue) {
+    auto made = std::make_unique<LaunchQueue>(
+        [this](JoinedPlan &of, const LaunchRequest &what) {
+          return launchNow(of, what);
+        });
+    if (group->mayUseThreads())
+      if (Status status = made->start(); !status.ok())
+        return status;
+    queue = std::move(made);
+  }
+  ticket = queue->push(plan, request);
+  return {};
 }
 
-Status MessageCommunicator::await(uint64_t) {
-  return invalid("nothing was launched by scclLaunchAsync");
+Status MessageCommunicator::await(uint64_t ticket) {
+  if (!queue)
+    return invalid("nothing was launched by scclLaunchAsync");
+  return queue->await(ticket);
 }
 
 Status MessageCommunicator::allocate(size_t bytes, void **memory) {

@@ -10,6 +10,7 @@
 
 #include "MessageEngine.h"
 
+#include "Runtime/LaunchQueue.h"
 #include "Runtime/Membership.h"
 
 namespace sccl {
@@ -45,10 +46,12 @@ public:
 private:
   Status join(const std::shared_ptr<const LoadedPlan> &plan, unsigned number,
               std::unique_ptr<JoinedPlan> &result) override;
+  Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
 
   std::unique_ptr<MessageGroup> group;
   MessageEngine engine;
-  std::vector<void *> blocks; ///< of scclMemAlloc
+  std::unique_ptr<LaunchQueue> queue; ///< null until it is needed
+  std::vector<void *> blocks;         ///< of scclMemAlloc
 };
 
 } // namespace sccl

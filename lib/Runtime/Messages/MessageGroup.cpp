@@ -56,6 +56,26 @@ MessageGroup::~MessageGroup() {
     transport.close(transport.context, !poison().ok());
 }
 
+Status MessageGroup::split(int color, int key, const scclConfig &config,
+                           const Status &arguments,
+                           std::unique_ptr<MessageGroup> &result) const {
+  Status status = arguments;
+  if (status.ok() && !transport.split)
+    status = {scclErrorUnsupported, "the transport cannot be split"};
+  if (status.ok())
+    status = poison();
+  if (status = bootstrap.agree(status); !status.ok())
+    return status;
+  scclTransport part = {};
+  Status made = fail(transport.split(transport.context, color, key, &part),
+                     "cannot split the transport");
+  if (status = bootstrap.agree(made); !status.ok() && made.ok() && color >= 0)
+    part.close(part.context, /*failed=*/0);
+  if (!status.ok() || color < 0)
+    return status;
+  return create(part, config, {}, result);
+}
+
 /// Fails on every rank in the same way if the ranks do not fit together (check
 /// M1).
 static Status compareHellos(const std::vector<MessageHello> &hellos,

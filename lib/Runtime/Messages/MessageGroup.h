@@ -32,6 +32,13 @@ public:
                        std::unique_ptr<MessageGroup> &group);
   ~MessageGroup();
 
+  /// Collective; see scclCommSplit. An error in `arguments` is one for all.
+  Status split(int color, int key, const scclConfig &config,
+               const Status &arguments,
+               std::unique_ptr<MessageGroup> &result) const;
+  /// Launches may be executed by a thread that is not the caller's.
+  bool mayUseThreads() const { return transport.anyThread != 0; }
+
   unsigned rank() const { return transport.rank; }
   unsigned numRanks() const { return transport.numRanks; }
   /// Ranks that share the processor of this one.
