@@ -1,0 +1,55 @@
+//===- PlanRun.h - Programs of plans, executed as PTX -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lays out the buffers of a program's ranks as libsccl does, a virtual GPU for
+// each rank, and launches its kernels on them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_EMULATE_PLANRUN_H
+#define SCCL_EMULATE_PLANRUN_H
+
+#include "sccl/Emulate/Machine.h"
+#include "sccl/Plan/Plan.h"
+
+namespace sccl::emulate {
+
+struct RunRequest {
+  uint64_t segmentBytes = 0;
+  /// Launches one after the other; no rank waits for others in between.
+  unsigned launches = 3;
+  bool inPlace = false; ///< where ProgramInfo::inPlace says that it works
+  /// So many GPUs share the ranks, one after the other, by the kernel for
+  /// virtual ranks; 0: each rank has its own GPU and kernel.
+  unsigned sharedGPUs = 0;
+  uint64_t reduction = 0;    ///< reductionNumber()
+  unsigned misalignment = 0; ///< bytes that user buffers are off 16
+  Settings settings;
+};
+
+/// What goes into the buffers of users, and what is done with the results.
+struct RunData {
+  std::function<void(unsigned rank, unsigned launch, void *input)> fill;
+  std::function<void(unsigned rank, unsigned launch, const void *output)>
+      compare;
+};
+
+struct RunReport {
+  Findings findings;
+  uint64_t instructions = 0;
+  std::vector<uint64_t> executed; ///< of Code::opcodes(), how often
+};
+
+/// Runs kernel `kernel` of `plan`, whose code is `code`. Programs in which
+/// hosts copy are refused.
+Result<RunReport> runPlan(const Code &code, const plan::Plan &plan,
+                          const plan::KernelInfo &kernel,
+                          const RunRequest &request, const RunData &data);
+
+} // namespace sccl::emulate
+
+#endif // SCCL_EMULATE_PLANRUN_H

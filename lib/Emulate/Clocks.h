@@ -1,0 +1,90 @@
+//===- Clocks.h - What a thread knows of the others -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Causality order as vector clocks. A team is a thread block, or a host thread
+// of its own. What a team does is cut into intervals by its barriers: after one
+// each thread knows all former intervals of all threads. Within an interval
+// threads are known one by one, as far as they have released what they did.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_EMULATE_CLOCKS_H
+#define SCCL_LIB_EMULATE_CLOCKS_H
+
+#include "Code.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+
+namespace sccl::emulate {
+
+/// A point in the life of a thread.
+struct Moment {
+  uint32_t team = 0, thread = 0;
+  uint32_t interval = 0; ///< of the team, from 1
+  uint32_t position = 0; ///< among the thread's accesses
+};
+
+/// What is known to have happened.
+class Clock {
+public:
+  explicit Clock(size_t teams = 0) : complete(teams) {}
+
+  bool knows(const Moment &moment) const;
+  void join(const Clock &other);
+  /// Adds what the thread did up to `moment` in its interval.
+  void add(const Moment &moment);
+  /// Adds all intervals of a team before `interval`.
+  void addBefore(uint32_t team, uint32_t interval);
+
+private:
+  /// By team: all intervals before this one are known.
+  std::vector<uint32_t> complete;
+  /// Of intervals that are not: threads up to a position.
+  llvm::SmallVector<Moment, 2> partial;
+};
+
+/// A block of threads, or a host thread.
+struct Team {
+  uint32_t number = 0;
+  uint32_t device = 0;
+  uint32_t interval = 1;
+  Clock clock; ///< what all of its threads know
+};
+
+/// A thread as memory sees it.
+struct Actor {
+  Team *team = nullptr;
+  uint32_t thread = 0; ///< of all
+  uint32_t position = 0;
+  /// What this thread alone has acquired since the last barrier.
+  std::unique_ptr<Clock> own;
+  /// Of its last fence: what it covers, and among whom.
+  std::unique_ptr<Clock> fenced;
+  Scope fenceScope = Scope::Block;
+  /// Writes that relaxed loads have read since: a fence acquires them.
+  llvm::SmallVector<uint32_t, 2> pending;
+  /// By address: the last write that an ordered load has read, or an ordered
+  /// store made.
+  llvm::DenseMap<uint64_t, uint32_t> seen;
+
+  Moment now() const {
+    return {team->number, thread, team->interval, position};
+  }
+  const Clock &clock() const { return own ? *own : team->clock; }
+  bool knows(const Moment &moment) const {
+    return moment.thread == thread || clock().knows(moment);
+  }
+  void acquire(const Clock &clock);
+  /// What a release of this thread passes on.
+  Clock released() const;
+};
+
+} // namespace sccl::emulate
+
+#endif // SCCL_LIB_EMULATE_CLOCKS_H

@@ -1,0 +1,107 @@
+//===- Code.h - PTX, decoded ------------------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every function has a frame of slots of 64 bits: the special registers, then
+// registers, predicates and parameters as they come up in its text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_EMULATE_CODE_H
+#define SCCL_LIB_EMULATE_CODE_H
+
+#include "Opcodes.h"
+
+#include "sccl/Emulate/Code.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+#include <vector>
+
+namespace sccl::emulate {
+
+enum class Form : uint8_t {
+  Compute,
+  Load,
+  Store,
+  Move,   ///< to or from a parameter
+  Pack,   ///< registers into a wider one
+  Unpack, ///< and out of it
+  Branch,
+  Call,
+  Barrier,
+  Fence,
+  Return,
+  Exit,
+};
+
+/// How an access is ordered, and a fence is both acquire and release.
+enum class Order : uint8_t { Weak, Relaxed, Acquire, Release };
+/// The threads among which it is so.
+enum class Scope : uint8_t { Block, Device, System };
+
+/// A slot of the frame, or a number.
+struct Operand {
+  bool isSlot = false;
+  uint32_t slot = 0;
+  uint64_t value = 0;
+};
+
+/// The special registers, by slot.
+enum SpecialSlot : uint32_t {
+  ThreadSlot,
+  BlockSlot,
+  ThreadsSlot,
+  BlocksSlot,
+  SpecialSlots
+};
+
+struct Op {
+  Form form = Form::Compute;
+  Order order = Order::Weak;
+  Scope scope = Scope::System;
+  uint8_t bytes = 0; ///< of an element of an access, or of what is moved
+  bool isSigned = false;
+  bool isGuarded = false, isGuardNegated = false;
+  uint32_t guard = 0; ///< the slot of the predicate
+  const Opcode *opcode = nullptr;
+  uint64_t offset = 0; ///< of the address in `sources[0]`
+  uint32_t target = 0; ///< of a branch; the function of a call
+  unsigned line = 0;   ///< of the text, from 1
+  uint32_t name = 0;   ///< of the opcode, in Code::Parts::opcodes
+  llvm::SmallVector<uint32_t, 4> results;
+  llvm::SmallVector<Operand, 4> sources;
+};
+
+struct Function {
+  std::string name;
+  bool isKernel = false;
+  uint32_t slots = 0;
+  std::vector<uint32_t> parameters; ///< slots, in order
+  std::vector<uint32_t> results;    ///< slots, in order
+  std::vector<Op> ops;
+};
+
+/// A constant of the module.
+struct Constant {
+  std::string name;
+  uint64_t address;
+  std::string bytes;
+};
+
+struct Code::Parts {
+  std::vector<Function> functions;
+  std::vector<Constant> constants;
+  std::vector<std::string> opcodes;
+};
+
+/// Where constants are; other memory is elsewhere.
+inline constexpr uint64_t constantBase = uint64_t(1) << 32;
+
+} // namespace sccl::emulate
+
+#endif // SCCL_LIB_EMULATE_CODE_H

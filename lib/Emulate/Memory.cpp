@@ -1,0 +1,320 @@
+//===- Memory.cpp - Memory of several GPUs, weakly ordered ----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Memory.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sccl::emulate;
+
+const char *sccl::emulate::toString(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::Race:
+    return "race";
+  case FindingKind::Fault:
+    return "fault";
+  case FindingKind::Divergence:
+    return "divergence";
+  case FindingKind::NoProgress:
+    return "no progress";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Regions begin at multiples of this, so that none is next to another one.
+static constexpr uint64_t regionDistance = uint64_t(1) << 33;
+
+uint64_t Memory::allocate(uint64_t bytes, std::string name, bool constant) {
+  uint64_t base = (regions.size() + 1) * regionDistance;
+  regions.push_back({base, bytes, std::move(name), constant, {}, {}});
+  if (constant)
+    regions.back().constants.resize(bytes);
+  else
+    regions.back().shadow.resize(bytes);
+  return base;
+}
+
+void Memory::map(const Constant &constant) {
+  constants.push_back(
+      {constant.address,
+       constant.bytes.size(),
+       constant.name,
+       true,
+       std::vector<uint8_t>(constant.bytes.begin(), constant.bytes.end()),
+       {}});
+}
+
+void Memory::initialize(uint64_t address, const void *data, uint64_t bytes) {
+  if (Region *region = find(address, bytes, 0))
+    std::memcpy(region->constants.data() + (address - region->base), data,
+                bytes);
+}
+
+Memory::Region *Memory::find(uint64_t address, unsigned bytes, unsigned line) {
+  auto holds = [&](const Region &region) {
+    return address >= region.base && address - region.base < region.bytes &&
+           region.bytes - (address - region.base) >= bytes;
+  };
+  uint64_t number = address / regionDistance;
+  if (number > 0 && number <= regions.size() && holds(regions[number - 1]))
+    return &regions[number - 1];
+  if (number == 0)
+    for (Region &region : constants)
+      if (holds(region))
+        return &region;
+  report(FindingKind::Fault, "line " + std::to_string(line) + ": " +
+                                 std::to_string(bytes) + " bytes at " +
+                                 placeOf(address) + " are nobody's");
+  return nullptr;
+}
+
+std::string Memory::placeOf(uint64_t address) const {
+  const Region *nearest = nullptr;
+  for (const Region &region : regions)
+    if (region.base <= address && (!nearest || nearest->base < region.base))
+      nearest = &region;
+  if (!nearest)
+    return std::to_string(address);
+  return nearest->name + "+" + std::to_string(address - nearest->base);
+}
+
+//===----------------------------------------------------------------------===//
+// Findings
+//===----------------------------------------------------------------------===//
+
+void Memory::report(FindingKind kind, const std::string &message) {
+  constexpr size_t most = 20;
+  if (theFindings.size() < most)
+    theFindings.push_back({kind, message});
+}
+
+std::string Memory::describe(const Access &access, bool isStore) const {
+  std::string text = isStore ? "the store" : "the load";
+  if (access.line == 0)
+    return text + " of the host of GPU " + std::to_string(access.device);
+  return text + " in line " + std::to_string(access.line) + " (GPU " +
+         std::to_string(access.device) + ", block " +
+         std::to_string(access.moment.team) + ", thread " +
+         std::to_string(access.moment.thread) + ")";
+}
+
+void Memory::reportRace(const Access &first, bool isStore, const Access &second,
+                        bool secondIsStore) {
+  if (!reported.insert({first.line, second.line}).second)
+    return;
+  report(FindingKind::Race, describe(first, isStore) + " and " +
+                                describe(second, secondIsStore) + " of " +
+                                placeOf(second.address) + " are not ordered");
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+bool Memory::includes(Scope scope, const Access &a, const Access &b) {
+  switch (scope) {
+  case Scope::Block:
+    return a.moment.team == b.moment.team;
+  case Scope::Device:
+    return a.device == b.device;
+  case Scope::System:
+    return true;
+  }
+  return false;
+}
+
+bool Memory::morallyStrong(const Access &a, const Access &b) {
+  return a.order != Order::Weak && b.order != Order::Weak &&
+         includes(a.scope, a, b) && includes(b.scope, a, b) &&
+         a.address == b.address && a.bytes == b.bytes;
+}
+
+/// Writes up to this one are seen for sure. Polls see the newest every other
+/// time, so that no thread waits for ever for what has happened.
+uint32_t Memory::horizonOf(Order order) {
+  uint32_t now = writes.size() - 1;
+  if (!weak)
+    return now;
+  uint64_t chance = random();
+  if (order != Order::Weak && (chance & 1))
+    return now;
+  uint32_t span = uint32_t(1) << (chance >> 1 & 15);
+  uint32_t late = (chance >> 8) % span;
+  return late < now ? now - late : 0;
+}
+
+uint32_t Memory::choose(const Actor &actor, uint32_t last, uint64_t address,
+                        uint32_t horizon) const {
+  while (last > horizon) {
+    const Write &write = writes[last];
+    if (actor.knows(write.access.moment))
+      break;
+    last = write.before[address - write.access.address];
+  }
+  return last;
+}
+
+/// Takes over what the release that `access` reads has made known.
+void Memory::acquire(Actor &actor, const Access &access, uint32_t index) {
+  const Write &write = writes[index];
+  if (write.clock == 0)
+    return;
+  Access release = write.access;
+  release.scope = write.clockScope;
+  if (morallyStrong(release, access) && morallyStrong(write.access, access))
+    actor.acquire(clocks[write.clock]);
+}
+
+void Memory::fence(Actor &actor, Scope scope) {
+  Access fence{actor.now(), actor.team->device, 0, 0, 0, Order::Acquire, scope};
+  for (uint32_t index : actor.pending) {
+    fence.address = writes[index].access.address;
+    fence.bytes = writes[index].access.bytes;
+    acquire(actor, fence, index);
+  }
+  actor.pending.clear();
+  actor.fenced = std::make_unique<Clock>(actor.released());
+  actor.fenceScope = scope;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+void Memory::noteRead(const Actor &actor, Byte &byte, const Access &access) {
+  if (byte.reads == 0) {
+    byte.reads = reads.size();
+    reads.emplace_back();
+  }
+  for (Read &read : reads[byte.reads]) {
+    if (read.access.moment.team != access.moment.team ||
+        (read.access.order == Order::Weak) != (access.order == Order::Weak))
+      continue;
+    read.isOfSeveral =
+        read.access.moment.interval == access.moment.interval &&
+        (read.isOfSeveral || read.access.moment.thread != access.moment.thread);
+    read.access = access;
+    return;
+  }
+  reads[byte.reads].push_back({access});
+}
+
+uint64_t Memory::load(Actor &actor, uint64_t address, unsigned bytes,
+                      Order order, Scope scope, unsigned line) {
+  Region *region = find(address, bytes, line);
+  if (!region)
+    return 0;
+  uint64_t at = address - region->base, value = 0;
+  if (region->isConstant) {
+    std::memcpy(&value, region->constants.data() + at, bytes);
+    return value;
+  }
+  ++actor.position;
+  Access access{actor.now(), actor.team->device, line,
+                address,     uint8_t(bytes),     order,
+                scope};
+  bool isStrong = order != Order::Weak;
+  uint32_t horizon = horizonOf(order);
+  if (isStrong)
+    if (auto seen = actor.seen.find(address); seen != actor.seen.end())
+      horizon = std::max(horizon, seen->second);
+  uint32_t chosen = 0;
+  for (unsigned i = 0; i < bytes; ++i) {
+    Byte &byte = region->shadow[at + i];
+    const Write &last = writes[byte.last];
+    if (byte.last != 0 && !actor.knows(last.access.moment) &&
+        !morallyStrong(last.access, access))
+      reportRace(last.access, true, access, false);
+    chosen = choose(actor, byte.last, address + i, horizon);
+    const Write &write = writes[chosen];
+    if (chosen != 0)
+      value |=
+          (write.value >> (8 * (address + i - write.access.address)) & 0xff)
+          << (8 * i);
+    noteRead(actor, byte, access);
+  }
+  if (!isStrong || chosen == 0)
+    return value;
+  actor.seen[address] = chosen;
+  if (order == Order::Acquire)
+    acquire(actor, access, chosen);
+  else if (writes[chosen].clock != 0)
+    actor.pending.push_back(chosen);
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+void Memory::checkReads(const Actor &actor, Byte &byte, const Access &access) {
+  if (byte.reads == 0)
+    return;
+  llvm::erase_if(reads[byte.reads], [&](const Read &read) {
+    const Moment &moment = read.access.moment;
+    bool isOwn = moment.thread == access.moment.thread && !read.isOfSeveral;
+    Moment any = moment;
+    if (read.isOfSeveral) {
+      any.thread = ~0u;
+      any.position = ~0u;
+    }
+    if (isOwn || actor.knows(any))
+      return true;
+    if (morallyStrong(read.access, access))
+      return false;
+    reportRace(read.access, false, access, true);
+    return true;
+  });
+}
+
+void Memory::store(Actor &actor, uint64_t address, unsigned bytes,
+                   uint64_t value, Order order, Scope scope, unsigned line) {
+  Region *region = find(address, bytes, line);
+  if (!region)
+    return;
+  if (region->isConstant)
+    return report(FindingKind::Fault, "line " + std::to_string(line) +
+                                          ": a store to " + placeOf(address) +
+                                          ", which nobody may write");
+  ++actor.position;
+  uint32_t index = writes.size();
+  Write write;
+  write.access = {actor.now(), actor.team->device, line,
+                  address,     uint8_t(bytes),     order,
+                  scope};
+  write.value = value;
+  if (order == Order::Release) {
+    write.clock = clocks.size();
+    write.clockScope = scope;
+    clocks.push_back(actor.released());
+  } else if (order == Order::Relaxed && actor.fenced) {
+    write.clock = clocks.size();
+    write.clockScope = actor.fenceScope;
+    clocks.push_back(*actor.fenced);
+  }
+  uint64_t at = address - region->base;
+  for (unsigned i = 0; i < bytes; ++i) {
+    Byte &byte = region->shadow[at + i];
+    const Access &last = writes[byte.last].access;
+    if (byte.last != 0 && !actor.knows(last.moment) &&
+        !morallyStrong(last, write.access))
+      reportRace(last, true, write.access, true);
+    checkReads(actor, byte, write.access);
+    write.before[i] = byte.last;
+    byte.last = index;
+  }
+  if (order != Order::Weak)
+    actor.seen[address] = index;
+  writes.push_back(std::move(write));
+}

@@ -1,0 +1,125 @@
+//===- Memory.h - Memory of several GPUs, weakly ordered --------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each byte remembers what was written to it. A load gets the last write, or an
+// older one, by chance: any that is not older than the last one which happened
+// before it. So stores are seen late, and in another order than they were made,
+// by each thread in its own way, until a release and an acquire of sufficient
+// scope, or a barrier, put them before the load. Ordered accesses of one word
+// are coherent: who has seen a write sees none before it any more.
+//
+// Two accesses of a byte, one of them a store, race unless one happens before
+// the other, or both are ordered at scopes that include each other's thread and
+// access the same bytes ("morally strong" in the PTX ISA).
+//
+// What is not modelled: loads that see stores which are executed later. Of the
+// outcomes of load buffering, none shows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_EMULATE_MEMORY_H
+#define SCCL_LIB_EMULATE_MEMORY_H
+
+#include "Clocks.h"
+
+#include "sccl/Emulate/Findings.h"
+
+#include <random>
+#include <set>
+
+namespace sccl::emulate {
+
+struct Access {
+  Moment moment;
+  uint32_t device = 0;
+  unsigned line = 0; ///< of the text; 0 for a host
+  uint64_t address = 0;
+  uint8_t bytes = 0;
+  Order order = Order::Weak;
+  Scope scope = Scope::System;
+};
+
+class Memory {
+public:
+  /// `weak` false has every load get the last write. Races are reported anyway.
+  Memory(uint64_t seed, bool weak) : weak(weak), random(seed) {
+    writes.emplace_back(); // what memory held at first
+  }
+
+  /// New memory, zeroed. What is `constant` may not be written by an access.
+  uint64_t allocate(uint64_t bytes, std::string name, bool constant = false);
+  /// A constant of the code.
+  void map(const Constant &constant);
+  /// Sets bytes of constant memory.
+  void initialize(uint64_t address, const void *data, uint64_t bytes);
+
+  uint64_t load(Actor &actor, uint64_t address, unsigned bytes, Order order,
+                Scope scope, unsigned line);
+  void store(Actor &actor, uint64_t address, unsigned bytes, uint64_t value,
+             Order order, Scope scope, unsigned line);
+  void fence(Actor &actor, Scope scope);
+
+  const Findings &findings() const { return theFindings; }
+  void report(FindingKind kind, const std::string &message);
+  /// How often something was stored; tells whether anything happens.
+  uint64_t stores() const { return writes.size(); }
+
+private:
+  struct Write {
+    Access access;
+    uint64_t value = 0;
+    uint32_t before[8] = {}; ///< by byte: the write that this one replaced
+    /// Who acquires this write knows this; an index into `clocks`, 0 for none.
+    uint32_t clock = 0;
+    Scope clockScope = Scope::Block;
+  };
+  /// Loads of a byte; of several threads of a team in an interval, one entry.
+  struct Read {
+    Access access;
+    bool isOfSeveral = false;
+  };
+  struct Byte {
+    uint32_t last = 0;  ///< the newest write
+    uint32_t reads = 0; ///< an index into `reads`, 0 for none
+  };
+  struct Region {
+    uint64_t base = 0, bytes = 0;
+    std::string name;
+    bool isConstant = false;
+    std::vector<uint8_t> constants;
+    std::vector<Byte> shadow;
+  };
+
+  Region *find(uint64_t address, unsigned bytes, unsigned line);
+  std::string placeOf(uint64_t address) const;
+  std::string describe(const Access &access, bool isStore) const;
+  void reportRace(const Access &first, bool isStore, const Access &second,
+                  bool secondIsStore);
+  static bool includes(Scope scope, const Access &a, const Access &b);
+  static bool morallyStrong(const Access &a, const Access &b);
+  /// The newest write of a byte, or an older one that `actor` may see.
+  uint32_t choose(const Actor &actor, uint32_t last, uint64_t address,
+                  uint32_t horizon) const;
+  uint32_t horizonOf(Order order);
+  void acquire(Actor &actor, const Access &access, uint32_t write);
+  void noteRead(const Actor &actor, Byte &byte, const Access &access);
+  void checkReads(const Actor &actor, Byte &byte, const Access &access);
+
+  bool weak;
+  std::mt19937_64 random;
+  std::vector<Region> regions;   ///< by their number
+  std::vector<Region> constants; ///< of the code
+  std::vector<Write> writes;
+  std::vector<std::vector<Read>> reads{1};
+  std::vector<Clock> clocks{Clock()};
+  std::set<std::pair<unsigned, unsigned>> reported; ///< lines that race
+  Findings theFindings;
+};
+
+} // namespace sccl::emulate
+
+#endif // SCCL_LIB_EMULATE_MEMORY_H

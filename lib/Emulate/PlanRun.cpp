@@ -1,0 +1,211 @@
+//===- PlanRun.cpp - Programs of plans, executed as PTX -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Emulate/PlanRun.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sccl;
+using namespace sccl::emulate;
+using plan::KernelInfo;
+using plan::ProgramEntry;
+
+namespace {
+/// The addresses of one rank's memory.
+struct RankMemory {
+  uint64_t input = 0, output = 0, scratch = 0, control = 0, table = 0;
+  uint64_t inputBytes = 0, outputBytes = 0;
+};
+
+class PlanRun {
+public:
+  PlanRun(const Code &code, const plan::Plan &plan, const KernelInfo &kernel,
+          const RunRequest &request, const RunData &data)
+      : plan(plan), kernel(kernel),
+        program(plan.manifest.programs[kernel.program]), request(request),
+        data(data),
+        machine(code,
+                request.sharedGPUs ? request.sharedGPUs : plan.manifest.ranks,
+                mostBlocks(), kernel.blockSize, request.settings) {}
+
+  RunReport run() {
+    allocate();
+    for (unsigned launch = 0; launch < request.launches; ++launch) {
+      for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank)
+        fill(rank, launch);
+      if (request.sharedGPUs != 0)
+        launchShared();
+      else
+        for (unsigned step = 0; step < std::max(program.steps, 1u); ++step)
+          launchEach(step);
+      for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank)
+        compare(rank, launch);
+    }
+    machine.run();
+    return {machine.findings(), machine.instructions(), machine.executed()};
+  }
+
+private:
+  unsigned blocksOf(unsigned rank) const {
+    return program.ranks[rank].channels * program.blocks;
+  }
+  /// Of the largest grid. A kernel for virtual ranks has the blocks of all.
+  unsigned mostBlocks() const {
+    unsigned most = 0, sum = 0;
+    for (unsigned rank = 0; rank < program.ranks.size(); ++rank) {
+      most = std::max(most, blocksOf(rank));
+      sum += blocksOf(rank);
+    }
+    return request.sharedGPUs ? sum : most;
+  }
+
+  uint64_t buffer(uint64_t bytes, const std::string &name) {
+    return machine.allocate(bytes + request.misalignment, name) +
+           request.misalignment;
+  }
+
+  void allocateRank(unsigned rank) {
+    RankMemory &memory = ranks.emplace_back();
+    const plan::RankLayout &layout = plan.manifest.layout[rank];
+    const RankNeeds &needs = program.ranks[rank];
+    std::string of = " of rank " + std::to_string(rank);
+    memory.inputBytes = layout.inputSegments * request.segmentBytes;
+    memory.outputBytes = layout.outputSegments * request.segmentBytes;
+    if (request.inPlace && layout.inPlaceOffset) {
+      int64_t offset = *layout.inPlaceOffset * int64_t(request.segmentBytes);
+      int64_t begin = std::min<int64_t>(0, offset);
+      int64_t end = std::max<int64_t>(memory.outputBytes,
+                                      offset + int64_t(memory.inputBytes));
+      memory.output = buffer(end - begin, "the buffer" + of) - begin;
+      memory.input = memory.output + offset;
+    } else {
+      memory.input = buffer(memory.inputBytes, "the send buffer" + of);
+      memory.output = buffer(memory.outputBytes, "the receive buffer" + of);
+    }
+    uint64_t stride =
+        chunkStride(request.segmentBytes,
+                    plan.manifest.schedules[program.schedule].chunksPerSegment);
+    memory.scratch =
+        machine.allocate(needs.scratchSlots * stride, "the scratch" + of);
+    memory.control = machine.allocate(needs.controlBytes, "the control" + of);
+    if (kernel.rankTables) {
+      const std::string &table = plan.rankTables[*kernel.rankTables][rank];
+      memory.table = machine.allocateConstant(table.data(), table.size(),
+                                              "the table" + of);
+    }
+  }
+
+  void allocate() {
+    std::vector<uint64_t> entries;
+    for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank) {
+      allocateRank(rank);
+      const RankMemory &memory = ranks.back();
+      entries.insert(entries.end(), {memory.input, memory.output,
+                                     memory.scratch, memory.control});
+    }
+    peers = machine.allocateConstant(entries.data(), 8 * entries.size(),
+                                     "the table of peers");
+    abort = machine.allocate(8, "the abort word");
+    for (unsigned gpu = 0; gpu < request.sharedGPUs; ++gpu)
+      shared.push_back(recordsOf(gpu));
+  }
+
+  /// The arguments of all ranks, as the kernel of one GPU reads them: ranks
+  /// that are elsewhere have no control memory, and any table.
+  uint64_t recordsOf(unsigned gpu) {
+    std::vector<uint64_t> records;
+    for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank) {
+      std::vector<uint64_t> arguments = argumentsOf(rank);
+      if (streamOf(rank) != gpu)
+        arguments[unsigned(Argument::Control)] = 0;
+      records.insert(records.end(), arguments.begin(), arguments.end());
+    }
+    return machine.allocateConstant(records.data(), 8 * records.size(),
+                                    "the arguments of all ranks");
+  }
+
+  /// As in KernelABI.h.
+  std::vector<uint64_t> argumentsOf(unsigned rank) const {
+    const RankMemory &memory = ranks[rank];
+    return {memory.input,
+            memory.output,
+            memory.scratch,
+            memory.control,
+            peers,
+            abort,
+            request.segmentBytes,
+            request.segmentBytes,
+            memory.table,
+            request.reduction};
+  }
+
+  unsigned streamOf(unsigned rank) const {
+    return request.sharedGPUs != 0
+               ? rank * request.sharedGPUs / plan.manifest.ranks
+               : rank;
+  }
+
+  void fill(unsigned rank, unsigned launch) {
+    std::string bytes(ranks[rank].inputBytes, 0);
+    data.fill(rank, launch, bytes.data());
+    machine.write(streamOf(rank), ranks[rank].input, std::move(bytes));
+  }
+
+  void compare(unsigned rank, unsigned launch) {
+    machine.read(streamOf(rank), ranks[rank].output, ranks[rank].outputBytes,
+                 [this, rank, launch](const std::string &bytes) {
+                   data.compare(rank, launch, bytes.data());
+                 });
+  }
+
+  /// Hosts meet before and after every step of a program with steps.
+  void launchEach(unsigned step) {
+    if (program.steps != 0)
+      machine.meet();
+    for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank) {
+      std::string symbol = kernel.symbolOf(rank);
+      if (program.steps != 0)
+        symbol += "_step" + std::to_string(step);
+      if (blocksOf(rank) != 0)
+        machine.launch(rank, symbol, blocksOf(rank), argumentsOf(rank));
+    }
+    if (program.steps != 0)
+      machine.meet();
+  }
+
+  void launchShared() {
+    for (unsigned gpu = 0; gpu < request.sharedGPUs; ++gpu)
+      machine.launch(gpu, kernel.virtualSymbol, mostBlocks(), {shared[gpu]});
+  }
+
+  const plan::Plan &plan;
+  const KernelInfo &kernel;
+  const ProgramEntry &program;
+  const RunRequest &request;
+  const RunData &data;
+  Machine machine;
+  std::vector<RankMemory> ranks;
+  uint64_t peers = 0, abort = 0;
+  std::vector<uint64_t> shared; ///< records, by GPU
+};
+} // namespace
+
+Result<RunReport> emulate::runPlan(const Code &code, const plan::Plan &plan,
+                                   const KernelInfo &kernel,
+                                   const RunRequest &request,
+                                   const RunData &data) {
+  const ProgramEntry &program = plan.manifest.programs[kernel.program];
+  for (const std::vector<EngineCopy> &copies : program.copies)
+    if (!copies.empty())
+      return Error{"hosts copy in this program"};
+  if (request.sharedGPUs != 0 && kernel.virtualSymbol.empty())
+    return Error{"no kernel for ranks that share a GPU"};
+  return PlanRun(code, plan, kernel, request, data).run();
+}

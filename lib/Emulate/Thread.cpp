@@ -1,0 +1,159 @@
+//===- Thread.cpp - A thread that executes PTX ----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Thread.h"
+
+#include <algorithm>
+
+using namespace sccl::emulate;
+
+void Thread::push(const Function &function) {
+  size_t base = slots.size();
+  slots.resize(base + function.slots);
+  std::copy(std::begin(special), std::end(special), slots.begin() + base);
+  frames.push_back({&function, base, 0});
+}
+
+void Thread::begin(const Function &kernel, uint32_t number, const Place &place,
+                   const std::vector<uint64_t> &arguments) {
+  special[ThreadSlot] = number;
+  special[BlockSlot] = place.block;
+  special[ThreadsSlot] = place.threads;
+  special[BlocksSlot] = place.blocks;
+  slots.clear();
+  frames.clear();
+  push(kernel);
+  size_t count = std::min(arguments.size(), kernel.parameters.size());
+  for (size_t i = 0; i < count; ++i)
+    slot(kernel.parameters[i]) = arguments[i];
+}
+
+void Thread::compute(const Op &op) {
+  uint64_t operands[3];
+  for (size_t i = 0; i < op.sources.size(); ++i)
+    operands[i] = get(op.sources[i]);
+  slot(op.results.front()) = op.opcode->evaluate(operands);
+}
+
+/// The low bytes of a number, extended by zeros or the sign.
+static uint64_t narrow(uint64_t value, unsigned bytes, bool isSigned) {
+  unsigned unused = 64 - 8 * bytes;
+  return isSigned ? uint64_t(int64_t(value << unused) >> unused)
+                  : value << unused >> unused;
+}
+
+/// Elements of a vector are accesses of their own, in any order.
+void Thread::access(const Op &op, Memory &memory) {
+  bool isLoad = op.form == Form::Load;
+  uint64_t address = get(op.sources.front()) + op.offset;
+  size_t elements = isLoad ? op.results.size() : op.sources.size() - 1;
+  if (address % (elements * op.bytes) != 0)
+    return memory.report(FindingKind::Fault,
+                         "line " + std::to_string(op.line) +
+                             ": the address is not aligned");
+  for (size_t i = 0; i < elements; ++i) {
+    uint64_t at = address + i * op.bytes;
+    if (isLoad)
+      slot(op.results[i]) =
+          narrow(memory.load(actor, at, op.bytes, op.order, op.scope, op.line),
+                 op.bytes, op.isSigned);
+    else
+      memory.store(actor, at, op.bytes,
+                   narrow(get(op.sources[i + 1]), op.bytes, false), op.order,
+                   op.scope, op.line);
+  }
+}
+
+void Thread::move(const Op &op) {
+  slot(op.results.front()) =
+      narrow(get(op.sources.front()), op.bytes, op.isSigned);
+}
+
+void Thread::pack(const Op &op) {
+  uint64_t value = 0;
+  if (op.form == Form::Pack) {
+    for (size_t i = 0; i < op.sources.size(); ++i)
+      value |= narrow(get(op.sources[i]), op.bytes, false)
+               << (8 * op.bytes * i);
+    slot(op.results.front()) = value;
+    return;
+  }
+  value = get(op.sources.front());
+  for (size_t i = 0; i < op.results.size(); ++i)
+    slot(op.results[i]) = narrow(value >> (8 * op.bytes * i), op.bytes, false);
+}
+
+void Thread::call(const Op &op, const Code::Parts &code) {
+  const Function &callee = code.functions[op.target];
+  llvm::SmallVector<uint64_t, 16> arguments;
+  for (const Operand &source : op.sources)
+    arguments.push_back(get(source));
+  push(callee);
+  size_t count = std::min(arguments.size(), callee.parameters.size());
+  for (size_t i = 0; i < count; ++i)
+    slot(callee.parameters[i]) = arguments[i];
+}
+
+void Thread::leave() {
+  uint64_t result = slot(frames.back().function->results.front());
+  slots.resize(frames.back().base);
+  frames.pop_back();
+  if (frames.empty())
+    return;
+  const Frame &frame = frames.back();
+  const Op &call = frame.function->ops[frame.next - 1];
+  if (!call.results.empty())
+    slot(call.results.front()) = result;
+}
+
+Thread::Stop Thread::run(const Code::Parts &code, Memory &memory, uint64_t turn,
+                         std::vector<uint64_t> &executed) {
+  for (; turn != 0; --turn) {
+    Frame &frame = frames.back();
+    const Op &op = frame.function->ops[frame.next++];
+    ++executed[op.name];
+    if (op.isGuarded && (slot(op.guard) & 1) == op.isGuardNegated)
+      continue;
+    switch (op.form) {
+    case Form::Compute:
+      compute(op);
+      break;
+    case Form::Load:
+    case Form::Store:
+      access(op, memory);
+      if (op.form == Form::Load && op.order != Order::Weak)
+        return Stop::Turn;
+      break;
+    case Form::Move:
+      move(op);
+      break;
+    case Form::Pack:
+    case Form::Unpack:
+      pack(op);
+      break;
+    case Form::Branch:
+      frame.next = op.target;
+      break;
+    case Form::Call:
+      call(op, code);
+      break;
+    case Form::Barrier:
+      return Stop::Barrier;
+    case Form::Fence:
+      memory.fence(actor, op.scope);
+      break;
+    case Form::Return:
+      leave();
+      if (frames.empty())
+        return Stop::Done;
+      break;
+    case Form::Exit:
+      return Stop::Done;
+    }
+  }
+  return Stop::Turn;
+}

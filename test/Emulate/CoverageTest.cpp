@@ -1,0 +1,91 @@
+//===- CoverageTest.cpp - Which opcodes are emitted, and executed ---------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All element types and reductions in one text, by each of the ways that copy
+// or reduce differently: every opcode that is emitted must be executed. One
+// that the interpreter does not know fails before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulated.h"
+#include "OpcodeTests.h"
+#include "Ways.h"
+
+#include <map>
+
+using namespace sccl;
+using namespace sccl::test;
+
+namespace {
+/// By opcode, how often it was executed.
+using Coverage = std::map<std::string, uint64_t>;
+
+bool isRight(const Compiled &compiled, const emulate::Code &code,
+             Execution execution, Coverage &coverage) {
+  Executed executed = execute(compiled, code, execution);
+  EXPECT_TRUE(executed.isRight()) << executed.str();
+  EXPECT_NE(executed.elements, 0u);
+  for (size_t i = 0; i < code.opcodes().size(); ++i)
+    coverage[code.opcodes()[i]] += executed.report.executed[i];
+  return executed.isRight();
+}
+
+/// Executes all kernels of `compiled`, whose code is one text.
+void runAll(Compiled &compiled, Coverage &coverage) {
+  Result<emulate::Code> code = emulate::Code::parse(compiled.text());
+  ASSERT_TRUE(code) << code.error();
+  for (const plan::KernelInfo &kernel : compiled.plan.manifest.kernels) {
+    Execution execution;
+    if (!kernel.element.empty()) {
+      execution.element = *findElementType(kernel.element);
+      execution.reduction = *findReduction(kernel.reduction);
+    }
+    SCOPED_TRACE(kernel.element + " " + kernel.reduction);
+    execution.request.launches = 1;
+    execution.request.sharedGPUs = kernel.virtualSymbol.empty() ? 0 : 2;
+    // Copies and reductions have loops for other alignments, and for much.
+    bool isFirst = &kernel == &compiled.plan.manifest.kernels.front();
+    for (unsigned i = 0; i < (isFirst ? 3 : 2); ++i) {
+      execution.elements = i < 2 ? 83 + 40 * i : 9000;
+      execution.request.misalignment = i == 1 ? execution.element.bytes : 0;
+      if (!isRight(compiled, *code, execution, coverage))
+        return;
+    }
+  }
+}
+} // namespace
+
+TEST(Coverage, everyEmittedOpcodeIsExecuted) {
+  Coverage coverage;
+  std::optional<Subject> reduce =
+      synthesized("ring:4", CollectiveKind::AllReduce, 4, 6, 6);
+  std::optional<Subject> many =
+      synthesized("ring:9", CollectiveKind::AllGather, 1, 4, 4);
+  ASSERT_TRUE(reduce && many);
+  for (const Way &way : ways()) {
+    SCOPED_TRACE(way.name);
+    bool isEach = way.name == "push" || way.name == "ll table";
+    std::optional<Compiled> compiled = isEach ? compileAll(*reduce, way.options)
+                                              : compile(*reduce, way.options);
+    ASSERT_TRUE(compiled);
+    runAll(*compiled, coverage);
+  }
+  // More than 8 ranks are looked for by another loop.
+  LoweringOptions shared;
+  shared.virtualRanks = true;
+  std::optional<Compiled> compiled = compile(*many, shared);
+  ASSERT_TRUE(compiled);
+  runAll(*compiled, coverage);
+  // Stands where a grid has more blocks than ranks need.
+  EXPECT_EQ(coverage.count("exit"), 1u);
+  coverage.erase("exit");
+  for (const auto &[opcode, count] : coverage)
+    EXPECT_NE(count, 0u) << opcode << " is emitted, and never executed";
+  for (const auto &[opcode, count] : coverage)
+    EXPECT_EQ(testedOpcodes().count(opcode), 1u) << opcode << " has no test";
+  RecordProperty("opcodes", int(coverage.size()));
+}

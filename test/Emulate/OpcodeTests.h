@@ -1,0 +1,22 @@
+//===- OpcodeTests.h - Which opcodes have tests of their own ----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TEST_EMULATE_OPCODETESTS_H
+#define SCCL_TEST_EMULATE_OPCODETESTS_H
+
+#include <set>
+#include <string>
+
+namespace sccl::test {
+
+/// Those in opcodes.txt, and those of memory and control that OpcodesTest.cpp
+/// executes.
+const std::set<std::string> &testedOpcodes();
+
+} // namespace sccl::test
+
+#endif // SCCL_TEST_EMULATE_OPCODETESTS_H

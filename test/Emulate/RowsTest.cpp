@@ -1,0 +1,109 @@
+//===- RowsTest.cpp - All rows of the paper's tables, as PTX --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every row, and the inverse of every row that has one. The text is what plans
+// hold. Rows take turns with the shapes that code has, with element types and
+// with reductions; with SCCL_EMULATE_ALL in the environment each row has all
+// shapes. The sizes are those at which chunks get short or empty.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Data/PaperTables.h"
+#include "Emulated.h"
+#include "Ways.h"
+
+#include <cstdlib>
+
+using namespace sccl;
+using namespace sccl::test;
+
+namespace {
+/// A row, and which number it has.
+using NumberedRow = std::pair<unsigned, PaperRow>;
+
+std::vector<NumberedRow> numberedRows() {
+  std::vector<NumberedRow> rows;
+  Result<std::vector<PaperRow>> table = readPaperTables();
+  for (const PaperRow &row : *table)
+    rows.emplace_back(rows.size(), row);
+  return rows;
+}
+
+class EmulatedRows : public testing::TestWithParam<NumberedRow> {
+protected:
+  /// Number `turn` of what rows take turns with.
+  static LoweringOptions optionsOf(const Way &way, unsigned turn) {
+    LoweringOptions options = way.options;
+    std::span<const ElementType> types = elementTypes();
+    ElementType type = types[turn % types.size()];
+    if (!options.ll || type.bytes <= 4)
+      options.element = type.id;
+    options.reduction = reductions()[turn % reductions().size()];
+    return options;
+  }
+
+  static void run(const Subject &subject, const Way &way, unsigned turn) {
+    LoweringOptions options = optionsOf(way, turn);
+    ElementType type = elementType(options.element);
+    SCOPED_TRACE(way.name + (" " + optionText(options.element)) + " " +
+                 optionText(options.reduction));
+    std::optional<Compiled> compiled = compile(subject, options);
+    if (!compiled && options.steps)
+      return; // hosts do everything
+    ASSERT_TRUE(compiled);
+    Result<emulate::Code> code = emulate::Code::parse(compiled->text());
+    ASSERT_TRUE(code) << code.error();
+    uint64_t chunks = compiled->collective.chunksPerSegment();
+    for (uint64_t elements : {uint64_t(1), 5 * chunks - 1}) {
+      Execution execution;
+      execution.elements = elements;
+      execution.element = type;
+      execution.reduction = options.reduction;
+      execution.request.inPlace = compiled->isInPlace() && turn % 2 == 0;
+      execution.request.misalignment = turn % 3 == 0 ? type.bytes : 0;
+      execution.request.sharedGPUs =
+          options.virtualRanks ? 1 + turn / 2 % 2 : 0;
+      execution.request.settings.seed = turn;
+      Executed executed = execute(*compiled, *code, execution);
+      EXPECT_TRUE(executed.isRight()) << executed.str();
+      EXPECT_NE(executed.elements, 0u);
+    }
+  }
+
+  /// Runs `subject` in `count` ways, if there is no time for all.
+  static void runSome(const Subject &subject, unsigned turn, unsigned count) {
+    std::vector<Way> all = ways();
+    bool isWhole = std::getenv("SCCL_EMULATE_ALL");
+    for (unsigned i = 0; i < (isWhole ? all.size() : count); ++i)
+      run(subject, all[(turn * 2 + i) % all.size()], turn * 2 + i);
+  }
+
+  void SetUp() override {
+    Result<Instance> instance = GetParam().second.instance();
+    ASSERT_TRUE(instance) << instance.error();
+    subject = synthesized(*instance);
+    ASSERT_TRUE(subject);
+  }
+
+  std::optional<Subject> subject;
+};
+} // namespace
+
+TEST_P(EmulatedRows, run) { runSome(*subject, GetParam().first, 2); }
+
+TEST_P(EmulatedRows, inverseRuns) {
+  Result<Implementation> inverse = invert(subject->implementation);
+  if (inverse)
+    runSome({subject->topology.reversed(), *inverse}, GetParam().first + 3, 1);
+  else
+    EXPECT_EQ(GetParam().second.kind, CollectiveKind::AllReduce);
+}
+
+INSTANTIATE_TEST_SUITE_P(Paper, EmulatedRows, testing::ValuesIn(numberedRows()),
+                         [](const auto &info) {
+                           return info.param.second.name();
+                         });
