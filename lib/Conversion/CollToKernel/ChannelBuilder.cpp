@@ -7,6 +7,8 @@
 
 #include "ChannelBuilder.h"
 
+#include "../Common/Contributors.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -176,7 +178,7 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
   Value divisor;
   if (transfer.isFinal)
     divisor =
-        constant(loc, context.collective.pre().ranksOf(transfer.chunk).size());
+        constant(loc, countContributors(context.collective, transfer.chunk));
   collk::ReduceOp::create(builder, loc, first, second, dst, count, position,
                           times, divisor, part, launch);
 }
@@ -197,8 +199,13 @@ void ChannelBuilder::add(Operation *op) {
   if (!transfer || isDMA(op))
     return;
   flushFlags();
-  if (repeatsApart(*transfer))
-    return addTransfer(op->getLoc(), *transfer);
-  for (unsigned i = 0; i < transfer->times; ++i)
-    addTransfer(op->getLoc(), transfer->repetition(i));
+  for (const Transfer &part :
+       splitByContributors(*transfer, context.collective)) {
+    if (repeatsApart(part)) {
+      addTransfer(op->getLoc(), part);
+      continue;
+    }
+    for (unsigned i = 0; i < part.times; ++i)
+      addTransfer(op->getLoc(), part.repetition(i));
+  }
 }

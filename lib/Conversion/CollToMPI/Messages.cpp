@@ -7,6 +7,8 @@
 
 #include "sccl/Conversion/Messages.h"
 
+#include "../Common/Contributors.h"
+
 #include "sccl/Analysis/Program.h"
 #include "sccl/Model/Collective.h"
 
@@ -173,9 +175,8 @@ void MessageMaker::send(const Transfer &transfer, unsigned from, Slots src,
 void MessageMaker::reduce(const Transfer &transfer, unsigned rank, Slots lhs,
                           Slots rhs, Slots dst) {
   MessageRow row = describe(transfer, MessageRow::Reduce);
-  row.divisor = transfer.isFinal
-                    ? uint32_t(collective.pre().ranksOf(transfer.chunk).size())
-                    : 0;
+  row.divisor =
+      transfer.isFinal ? countContributors(collective, transfer.chunk) : 0;
   row.src = encode(lhs);
   row.rhs = encode(rhs);
   row.dst = encode(dst);
@@ -240,13 +241,16 @@ std::vector<RankMessages> MessageMaker::finish() {
 FailureOr<std::vector<RankMessages>>
 sccl::makeMessages(ProgramOp program, const Collective &collective) {
   MessageMaker maker(program, collective);
-  if (failed(
-          walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
-            std::optional<Transfer> transfer = getTransfer(op);
-            for (unsigned i = 0; transfer && i < transfer->times; ++i)
-              maker.add(transfer->repetition(i), getRank(channel));
-            return WalkResult::advance();
-          })))
+  if (failed(walkInExecutionOrder(program, [&](ChannelOp channel,
+                                               Operation *op) {
+        std::optional<Transfer> transfer = getTransfer(op);
+        if (!transfer)
+          return WalkResult::advance();
+        for (const Transfer &part : splitByContributors(*transfer, collective))
+          for (unsigned i = 0; i < part.times; ++i)
+            maker.add(part.repetition(i), getRank(channel));
+        return WalkResult::advance();
+      })))
     return failure();
   return maker.finish();
 }
