@@ -8,7 +8,7 @@
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
-# dot and pkg-config (in PATH), clang (of LLVM's version), no-gpu (neither a GPU nor a driver for one).
+# tsan (sccl-execute is built), dot and pkg-config (in PATH), clang (of LLVM's version), no-gpu (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
@@ -53,6 +53,8 @@ if "AMDGPU" in config.llvm_targets and (find("ld.lld-22") or find("ld.lld")):
 
 if find("clang++-22") or os.path.exists(os.path.join(config.llvm_tools_dir, "clang++")):
     config.available_features.add("clang")
+if find("sccl-execute"):
+    config.available_features.add("tsan")
 
 for tool in ["dot", "pkg-config"]:
     if find(tool):

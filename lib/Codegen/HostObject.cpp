@@ -7,6 +7,7 @@
 
 #include "HostObject.h"
 
+#include "HostInstrument.h"
 #include "Linker.h"
 
 #include "sccl/ABI/KernelABI.h"
@@ -54,7 +55,8 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(ModuleOp module,
   return machine;
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     bool instrumented) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -65,8 +67,11 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
+  llvm::ModulePassManager passes =
+      builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  if (instrumented)
+    addRaceChecks(passes);
+  passes.run(module, modules);
 }
 
 /// Lets whoever loads the object decide what waiting threads do between polls:
@@ -86,7 +91,8 @@ static void makeYieldReplaceable(llvm::Module &module) {
                                               call->getIterator()));
 }
 
-FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu) {
+FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu,
+                                               bool instrumented) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module, cpu);
   if (!machine)
     return failure();
@@ -100,7 +106,9 @@ FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu) {
   translated->setDataLayout(machine->createDataLayout());
   translated->setTargetTriple(machine->getTargetTriple());
   makeYieldReplaceable(*translated);
-  optimize(*translated, *machine);
+  if (instrumented)
+    addStepCalls(*translated);
+  optimize(*translated, *machine, instrumented);
 
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);

@@ -21,9 +21,11 @@ namespace sccl {
 /// Compiles `module`, in the LLVM dialect, for the CPU `cpu` ("x86-64-v3") of
 /// the architecture that sccl runs on, and links an ELF shared object. Emits an
 /// error and fails if LLVM lacks the CPU or ld.lld is missing. Equal modules
-/// give equal bytes.
+/// give equal bytes. What is `instrumented` runs only in tests, see
+/// HostSteps.h.
 mlir::FailureOr<std::string> compileHostObject(mlir::ModuleOp module,
-                                               llvm::StringRef cpu);
+                                               llvm::StringRef cpu,
+                                               bool instrumented = false);
 
 } // namespace sccl
 

@@ -79,6 +79,13 @@ static std::string describeOptions(const LoweringOptions &options,
   return text;
 }
 
+FailureOr<Kernels *>
+KernelCompiler::kernelsFor(LoweredProgram &program,
+                           const plan::KernelInfo &kernel) const {
+  return program.kernels(cpuOf(kernel.target).has_value() &&
+                         instrument != Instrument::Channels);
+}
+
 FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
                                                const LoweringOptions &options,
                                                const ReductionSet &set,
@@ -94,7 +101,7 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
       return failure();
     kernel.format = !chip->isNVIDIA() ? "hsaco" : assemble ? "cubin" : "ptx";
   }
-  FailureOr<Kernels *> made = program.kernels(isHost);
+  FailureOr<Kernels *> made = kernelsFor(program, kernel);
   if (failed(made))
     return failure();
   std::string kernels =
@@ -114,14 +121,14 @@ FailureOr<std::string> KernelCompiler::compileNew(
     LoweredProgram &program, const LoweringOptions &options,
     const ReductionSet &set, const plan::KernelInfo &kernel) {
   std::optional<std::string> cpu = cpuOf(kernel.target);
-  FailureOr<Kernels *> made = program.kernels(cpu.has_value());
+  FailureOr<Kernels *> made = kernelsFor(program, kernel);
   OwningOpRef<ModuleOp> copy = (*made)->module->clone();
   if (cpu) {
     if (failed(runPasses(*copy, [&](OpPassManager &manager) {
           addKernelToHost(manager, options, set);
         })))
       return failure();
-    return compileHostObject(*copy, *cpu);
+    return compileHostObject(*copy, *cpu, instrument != Instrument::No);
   }
   OutputKind kind = kernel.format == "hsaco"   ? OutputKind::HSACO
                     : kernel.format == "cubin" ? OutputKind::Cubin

@@ -11,6 +11,7 @@
 #include "sccl/Codegen/Target.h"
 #include "sccl/Conversion/Kernels.h"
 #include "sccl/Plan/Plan.h"
+#include "sccl/Plan/PlanBuilder.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -49,7 +50,8 @@ private:
 class KernelCompiler {
 public:
   /// With `assemble`, NVIDIA code is machine code and not PTX.
-  explicit KernelCompiler(bool assemble) : assemble(assemble) {}
+  KernelCompiler(bool assemble, Instrument instrument)
+      : assemble(assemble), instrument(instrument) {}
 
   /// The code for `kernel`, whose format it sets, and all reductions of `set`.
   /// Emits an error and fails if there can be none.
@@ -59,12 +61,15 @@ public:
                                        plan::KernelInfo &kernel);
 
 private:
+  mlir::FailureOr<Kernels *> kernelsFor(LoweredProgram &program,
+                                        const plan::KernelInfo &kernel) const;
   mlir::FailureOr<std::string> compileNew(LoweredProgram &program,
                                           const LoweringOptions &options,
                                           const ReductionSet &set,
                                           const plan::KernelInfo &kernel);
 
   bool assemble;
+  Instrument instrument;
   std::map<std::string, std::string> known; ///< by what the code depends on
 };
 

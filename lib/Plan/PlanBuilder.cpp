@@ -32,7 +32,8 @@ using namespace sccl;
 
 PlanBuilder::PlanBuilder(PlanRequest request)
     : request(std::move(request)),
-      compiler(std::make_unique<KernelCompiler>(this->request.assemble)) {}
+      compiler(std::make_unique<KernelCompiler>(this->request.assemble,
+                                                this->request.instrument)) {}
 
 PlanBuilder::~PlanBuilder() = default;
 
@@ -317,7 +318,8 @@ LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
                                       plan::KernelInfo &kernel) {
   plan::Manifest &manifest = result.manifest;
   bool isHost = findHostTarget(kernel.target).has_value();
-  FailureOr<Kernels *> kernels = program.kernels(isHost);
+  FailureOr<Kernels *> kernels =
+      program.kernels(isHost && request.instrument != Instrument::Channels);
   if (failed(kernels))
     return failure();
   const plan::RankTableSet &tables = (*kernels)->tables;

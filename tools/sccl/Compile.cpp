@@ -64,6 +64,13 @@ static cl::opt<bool> assemble(
     "assemble",
     cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),
     cl::sub(command));
+static cl::opt<Instrument> instrument(
+    "instrument",
+    cl::desc("For plans: code for CPUs that sccl-execute looks for races in"),
+    cl::values(clEnumValN(Instrument::Ranks, "ranks", "A thread for each rank"),
+               clEnumValN(Instrument::Channels, "channels",
+                          "A thread for each channel")),
+    cl::init(Instrument::No), cl::Hidden, cl::sub(command));
 
 static cl::opt<unsigned> ranksPerBox(
     "ranks-per-box",
@@ -118,7 +125,7 @@ static std::optional<CostModel> readCostModel() {
 /// nothing.
 static std::optional<std::string> findIdleOption() {
   if (std::string option = LoweringFlags::findGiven(
-          {std::addressof(variants), &rangeBudget, &assemble});
+          {std::addressof(variants), &rangeBudget, &assemble, &instrument});
       !option.empty())
     return option + " needs a plan; '" + output + "' should end in .sccl";
   if (lowering.get().transport == TransportChoice::Auto)
@@ -131,13 +138,17 @@ static std::optional<std::string> findIdleOption() {
   return std::nullopt;
 }
 
-/// True if there is no option for GPUs, or a GPU. Prints an error if not.
-static bool checkOptionsForGPUs() {
+/// True if there is no option for other targets than there are. Prints an error
+/// if not.
+static bool checkOptionsForTargets() {
   auto isCPU = [](const std::string &name) {
     return findHostTarget(name) || isMessageTarget(name);
   };
-  if (!llvm::all_of(targets, isCPU))
-    return true;
+  if (!llvm::all_of(targets, isCPU)) {
+    if (instrument.getNumOccurrences())
+      fail("--instrument is for CPUs, and not all targets are");
+    return !instrument.getNumOccurrences();
+  }
   std::string option = lowering.findGiven(OptionGroup::GPU);
   if (option.empty())
     option = lowering.findGiven(OptionGroup::Code);
@@ -153,7 +164,7 @@ static int compilePlan() {
     return fail("plans have variants in place of " + option);
   if (bytes.getNumOccurrences() > 0)
     return fail("--bytes needs --transport=auto; plans choose for each size");
-  if (!checkOptionsForGPUs())
+  if (!checkOptionsForTargets())
     return BadInput;
   PlanCompileRequest request;
   request.paths = {inputs.begin(), inputs.end()};
@@ -168,6 +179,7 @@ static int compilePlan() {
   request.plan.shapes = lowering.values(&LoweringOptions::codeShape);
   request.plan.blocks = lowering.values(&LoweringOptions::blocksPerLink);
   request.plan.assemble = assemble;
+  request.plan.instrument = instrument;
   request.plan.pieces = lowering.values(&LoweringOptions::pieces);
   request.plan.lowering = lowering.get();
   request.plan.lowering.pieces = 1;

@@ -212,7 +212,9 @@ def ConvertKernelToHost : Pass<"convert-kernel-to-host", "::mlir::ModuleOp"> {
     Element types and reductions are those of `convert-kernel-to-gpu`. f16 and
     bf16 are converted with integers, so that the code needs no run-time library.
 
-    Expects kernels for a host.
+    Expects kernels for a host. Kernels for thread blocks, with one block in a
+    channel, become a function for each channel, NAME_channelC: tests execute them
+    by a thread each.
 
     Example: test/Conversion/KernelToHost/convert-kernel-to-host.mlir.
   }];

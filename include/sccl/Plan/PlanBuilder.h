@@ -40,6 +40,9 @@ struct VariantChoice {
   std::vector<std::string> leftOut; ///< as they would take too long
 };
 
+/// Whether code for CPUs is for tests, and what executes it there.
+enum class Instrument { No, Ranks, Channels };
+
 /// What to put into a plan.
 struct PlanRequest {
   std::vector<std::string> targets;   ///< "host", "mpi", "sm_90", "gfx942", ...
@@ -59,6 +62,8 @@ struct PlanRequest {
   /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips
   /// of the same major version only. Needs ptxas.
   bool assemble = false;
+  /// Code for CPUs that runs in tests only, see HostSteps.h.
+  Instrument instrument = Instrument::No;
   CostModel model = {
       5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
   std::string generator; ///< goes into the plan

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/ABI/HostSteps.h"
 #include "sccl/Conversion/Passes.h"
 #include "sccl/Conversion/ProgramInfo.h"
 
@@ -40,7 +41,7 @@ struct ConvertKernelToHostPass
                      /*convertsHalves=*/false);
     SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
     for (ProgramOp program : programs) {
-      if (!program.getHost()) {
+      if (!program.getHost() && !hasChannelsOfOneBlock(program)) {
         program.emitOpError("is for the threads of thread blocks");
         return signalPassFailure();
       }
@@ -51,6 +52,14 @@ struct ConvertKernelToHostPass
       if (failed(convert(program, options)))
         return signalPassFailure();
     coll::insertHelpers(*module.getBody(), options);
+  }
+
+  /// Kernels for thread blocks become a function for each channel, if these
+  /// have one block.
+  static bool hasChannelsOfOneBlock(ProgramOp program) {
+    return program.getBlocks() == 1 &&
+           llvm::all_of(program.getBody().getOps<KernelOp>(),
+                        [](KernelOp kernel) { return kernel.getRank(); });
   }
 
   LogicalResult convert(ProgramOp program, const coll::HelperOptions &options) {
@@ -66,7 +75,7 @@ struct ConvertKernelToHostPass
       hasTables |= !kernel.getRank();
       // The function of tables is the same in all programs.
       if (kernel.getRank() || !getOperation().lookupSymbol(kernel.getSymName()))
-        if (failed(createFunction(builder, kernel, lowering)))
+        if (failed(createFunctions(builder, kernel, lowering)))
           return failure();
     }
     if (!hasTables)
@@ -75,14 +84,33 @@ struct ConvertKernelToHostPass
     return success();
   }
 
+  LogicalResult createFunctions(OpBuilder &builder, KernelOp kernel,
+                                KernelLowering &lowering) {
+    Block *body = &kernel.getBody().front();
+    if (!kernel.getRank())
+      return createFunction(builder, kernel, kernel.getSymName(), body,
+                            lowering);
+    auto program = kernel->getParentOfType<ProgramOp>();
+    for (auto [index, channel] : llvm::enumerate(body->getOps<ChannelOp>())) {
+      // One thread executes all that the rank does, or that a channel does.
+      std::string name = kernel.getSymName().str();
+      if (!program.getHost())
+        name += channelSuffix + std::to_string(index);
+      if (failed(createFunction(builder, kernel, name,
+                                &channel.getBody().front(), lowering)))
+        return failure();
+    }
+    return success();
+  }
+
   LogicalResult createFunction(OpBuilder &builder, KernelOp kernel,
+                               StringRef name, Block *body,
                                KernelLowering &lowering) {
     Location loc = kernel.getLoc();
     auto type =
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
                                     argumentTypes(lowering.pointer));
-    auto function =
-        LLVM::LLVMFuncOp::create(builder, loc, kernel.getSymName(), type);
+    auto function = LLVM::LLVMFuncOp::create(builder, loc, name, type);
     OpBuilder::InsertionGuard guard(builder);
     Block *entry = function.addEntryBlock(builder);
     builder.setInsertionPointToStart(entry);
@@ -90,14 +118,10 @@ struct ConvertKernelToHostPass
                         {llvm::to_vector_of<Value>(entry->getArguments()),
                          /*record=*/Value(), /*blockIndex=*/Value()});
     IRMapping mapping;
-    Block *body = &kernel.getBody().front();
     lowering.slots = std::nullopt;
     if (kernel.getRank()) {
       uint64_t slots = kernel->getParentOfType<ProgramOp>().getSlots();
       lowering.slots = std::min<uint64_t>(slots, ~uint32_t(0));
-      // One thread executes all that the rank does.
-      auto channel = cast<ChannelOp>(body->front());
-      body = &channel.getBody().front();
       mapping.map(body->getArgument(0),
                   arith::ConstantIntOp::create(builder, loc, 0, 32));
     }
