@@ -417,6 +417,8 @@ Result<Code> Code::parse(StringRef text) {
     Result<Function> decoded = FunctionDecoder(function, names).decode();
     if (!decoded)
       return Error{decoded.error()};
+    for (Op &op : decoded->ops)
+      op.number = parts->ops++;
     parts->functions.push_back(std::move(*decoded));
   }
   parts->opcodes.resize(names.opcodes.size());

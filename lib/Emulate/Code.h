@@ -73,6 +73,7 @@ struct Op {
   uint32_t target = 0; ///< of a branch; the function of a call
   unsigned line = 0;   ///< of the text, from 1
   uint32_t name = 0;   ///< of the opcode, in Code::Parts::opcodes
+  uint32_t number = 0; ///< among all ops of the module
   llvm::SmallVector<uint32_t, 4> results;
   llvm::SmallVector<Operand, 4> sources;
 };
@@ -97,6 +98,7 @@ struct Code::Parts {
   std::vector<Function> functions;
   std::vector<Constant> constants;
   std::vector<std::string> opcodes;
+  uint32_t ops = 0; ///< of all functions
 };
 
 /// Where constants are; other memory is elsewhere.

@@ -45,7 +45,7 @@ struct Machine::State {
         memory(settings.seed * 2 + 1, settings.weak), random(settings.seed),
         streams(numStreams), teams(numStreams * (blocks + 1)),
         blocksPerStream(blocks), blockSize(blockSize),
-        executed(code.opcodes().size()) {
+        executed(this->code.ops) {
     for (uint32_t number = 0; number < teams.size(); ++number) {
       Team &team = teams[number];
       team.number = number;
@@ -322,12 +322,16 @@ void Machine::meet() {
 
 void Machine::run() { state->run(); }
 const Findings &Machine::findings() const { return state->memory.findings(); }
-uint64_t Machine::instructions() const {
-  uint64_t sum = 0;
-  for (uint64_t count : state->executed)
-    sum += count;
-  return sum;
-}
-const std::vector<uint64_t> &Machine::executed() const {
-  return state->executed;
+Execution Machine::execution() const {
+  Execution result;
+  result.byOpcode.resize(state->code.opcodes.size());
+  for (const Function &function : state->code.functions)
+    for (const Op &op : function.ops) {
+      uint64_t count = state->executed[op.number];
+      result.instructions += count;
+      result.byOpcode[op.name] += count;
+      if (count != 0)
+        result.lines.insert(op.line);
+    }
+  return result;
 }

@@ -21,7 +21,7 @@ namespace {
 /// The addresses of one rank's memory.
 struct RankMemory {
   uint64_t input = 0, output = 0, scratch = 0, control = 0, table = 0;
-  uint64_t inputBytes = 0, outputBytes = 0;
+  uint64_t inputBytes = 0, outputBytes = 0; ///< of the largest launch
 };
 
 class PlanRun {
@@ -38,6 +38,9 @@ public:
   RunReport run() {
     allocate();
     for (unsigned launch = 0; launch < request.launches; ++launch) {
+      if (bytes != bytesOf(launch) && !program.announcesReady)
+        machine.meet();
+      bytes = bytesOf(launch);
       for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank)
         fill(rank, launch);
       if (request.sharedGPUs != 0)
@@ -49,10 +52,19 @@ public:
         compare(rank, launch);
     }
     machine.run();
-    return {machine.findings(), machine.instructions(), machine.executed()};
+    return {machine.findings(), machine.execution()};
   }
 
 private:
+  /// Of a segment.
+  uint64_t bytesOf(unsigned launch) const {
+    return request.segmentBytes[launch % request.segmentBytes.size()];
+  }
+  uint64_t mostBytes() const {
+    return *std::max_element(request.segmentBytes.begin(),
+                             request.segmentBytes.end());
+  }
+
   unsigned blocksOf(unsigned rank) const {
     return program.ranks[rank].channels * program.blocks;
   }
@@ -76,10 +88,10 @@ private:
     const plan::RankLayout &layout = plan.manifest.layout[rank];
     const RankNeeds &needs = program.ranks[rank];
     std::string of = " of rank " + std::to_string(rank);
-    memory.inputBytes = layout.inputSegments * request.segmentBytes;
-    memory.outputBytes = layout.outputSegments * request.segmentBytes;
+    memory.inputBytes = layout.inputSegments * mostBytes();
+    memory.outputBytes = layout.outputSegments * mostBytes();
     if (request.inPlace && layout.inPlaceOffset) {
-      int64_t offset = *layout.inPlaceOffset * int64_t(request.segmentBytes);
+      int64_t offset = *layout.inPlaceOffset * int64_t(mostBytes());
       int64_t begin = std::min<int64_t>(0, offset);
       int64_t end = std::max<int64_t>(memory.outputBytes,
                                       offset + int64_t(memory.inputBytes));
@@ -90,7 +102,7 @@ private:
       memory.output = buffer(memory.outputBytes, "the receive buffer" + of);
     }
     uint64_t stride =
-        chunkStride(request.segmentBytes,
+        chunkStride(mostBytes(),
                     plan.manifest.schedules[program.schedule].chunksPerSegment);
     memory.scratch =
         machine.allocate(needs.scratchSlots * stride, "the scratch" + of);
@@ -113,8 +125,6 @@ private:
     peers = machine.allocateConstant(entries.data(), 8 * entries.size(),
                                      "the table of peers");
     abort = machine.allocate(8, "the abort word");
-    for (unsigned gpu = 0; gpu < request.sharedGPUs; ++gpu)
-      shared.push_back(recordsOf(gpu));
   }
 
   /// The arguments of all ranks, as the kernel of one GPU reads them: ranks
@@ -134,16 +144,11 @@ private:
   /// As in KernelABI.h.
   std::vector<uint64_t> argumentsOf(unsigned rank) const {
     const RankMemory &memory = ranks[rank];
-    return {memory.input,
-            memory.output,
-            memory.scratch,
-            memory.control,
-            peers,
-            abort,
-            request.segmentBytes,
-            request.segmentBytes,
-            memory.table,
-            request.reduction};
+    return {memory.input,   memory.output,
+            memory.scratch, memory.control,
+            peers,          abort,
+            bytes,          bytes,
+            memory.table,   request.reduction};
   }
 
   unsigned streamOf(unsigned rank) const {
@@ -153,15 +158,16 @@ private:
   }
 
   void fill(unsigned rank, unsigned launch) {
-    std::string bytes(ranks[rank].inputBytes, 0);
-    data.fill(rank, launch, bytes.data());
-    machine.write(streamOf(rank), ranks[rank].input, std::move(bytes));
+    std::string input(plan.manifest.layout[rank].inputSegments * bytes, 0);
+    data.fill(rank, launch, input.data());
+    machine.write(streamOf(rank), ranks[rank].input, std::move(input));
   }
 
   void compare(unsigned rank, unsigned launch) {
-    machine.read(streamOf(rank), ranks[rank].output, ranks[rank].outputBytes,
-                 [this, rank, launch](const std::string &bytes) {
-                   data.compare(rank, launch, bytes.data());
+    machine.read(streamOf(rank), ranks[rank].output,
+                 plan.manifest.layout[rank].outputSegments * bytes,
+                 [this, rank, launch](const std::string &output) {
+                   data.compare(rank, launch, output.data());
                  });
   }
 
@@ -182,7 +188,7 @@ private:
 
   void launchShared() {
     for (unsigned gpu = 0; gpu < request.sharedGPUs; ++gpu)
-      machine.launch(gpu, kernel.virtualSymbol, mostBlocks(), {shared[gpu]});
+      machine.launch(gpu, kernel.virtualSymbol, mostBlocks(), {recordsOf(gpu)});
   }
 
   const plan::Plan &plan;
@@ -193,7 +199,7 @@ private:
   Machine machine;
   std::vector<RankMemory> ranks;
   uint64_t peers = 0, abort = 0;
-  std::vector<uint64_t> shared; ///< records, by GPU
+  uint64_t bytes = 0; ///< of a segment, in the launch that is laid out
 };
 } // namespace
 
@@ -205,6 +211,9 @@ Result<RunReport> emulate::runPlan(const Code &code, const plan::Plan &plan,
   for (const std::vector<EngineCopy> &copies : program.copies)
     if (!copies.empty())
       return Error{"hosts copy in this program"};
+  if (request.segmentBytes.empty() ||
+      (request.inPlace && request.segmentBytes.size() > 1))
+    return Error{"in place, launches have one size"};
   if (request.sharedGPUs != 0 && kernel.virtualSymbol.empty())
     return Error{"no kernel for ranks that share a GPU"};
   return PlanRun(code, plan, kernel, request, data).run();

@@ -115,7 +115,7 @@ Thread::Stop Thread::run(const Code::Parts &code, Memory &memory, uint64_t turn,
   for (; turn != 0; --turn) {
     Frame &frame = frames.back();
     const Op &op = frame.function->ops[frame.next++];
-    ++executed[op.name];
+    ++executed[op.number];
     if (op.isGuarded && (slot(op.guard) & 1) == op.isGuardNegated)
       continue;
     switch (op.form) {

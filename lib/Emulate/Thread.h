@@ -30,7 +30,8 @@ public:
     Barrier, ///< it has come to one
     Done,
   };
-  /// Executes up to `turn` instructions, and counts them in `executed` by name.
+  /// Executes up to `turn` instructions, and counts them in `executed` by
+  /// number.
   Stop run(const Code::Parts &code, Memory &memory, uint64_t turn,
            std::vector<uint64_t> &executed);
 

@@ -25,12 +25,12 @@ namespace {
 using Coverage = std::map<std::string, uint64_t>;
 
 bool isRight(const Compiled &compiled, const emulate::Code &code,
-             Execution execution, Coverage &coverage) {
+             Request execution, Coverage &coverage) {
   Executed executed = execute(compiled, code, execution);
   EXPECT_TRUE(executed.isRight()) << executed.str();
   EXPECT_NE(executed.elements, 0u);
   for (size_t i = 0; i < code.opcodes().size(); ++i)
-    coverage[code.opcodes()[i]] += executed.report.executed[i];
+    coverage[code.opcodes()[i]] += executed.report.execution.byOpcode[i];
   return executed.isRight();
 }
 
@@ -39,7 +39,7 @@ void runAll(Compiled &compiled, Coverage &coverage) {
   Result<emulate::Code> code = emulate::Code::parse(compiled.text());
   ASSERT_TRUE(code) << code.error();
   for (const plan::KernelInfo &kernel : compiled.plan.manifest.kernels) {
-    Execution execution;
+    Request execution;
     if (!kernel.element.empty()) {
       execution.element = *findElementType(kernel.element);
       execution.reduction = *findReduction(kernel.reduction);
@@ -50,7 +50,7 @@ void runAll(Compiled &compiled, Coverage &coverage) {
     // Copies and reductions have loops for other alignments, and for much.
     bool isFirst = &kernel == &compiled.plan.manifest.kernels.front();
     for (unsigned i = 0; i < (isFirst ? 3 : 2); ++i) {
-      execution.elements = i < 2 ? 83 + 40 * i : 9000;
+      execution.elements = {i < 2 ? 83 + 40 * uint64_t(i) : 9000};
       execution.request.misalignment = i == 1 ? execution.element.bytes : 0;
       if (!isRight(compiled, *code, execution, coverage))
         return;

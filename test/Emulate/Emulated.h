@@ -138,8 +138,8 @@ struct Executed {
 };
 
 /// How a program is executed.
-struct Execution {
-  uint64_t elements = 1; ///< of a segment
+struct Request {
+  std::vector<uint64_t> elements; ///< of a segment, by launches in turns
   ElementType element = *findElementType("f32");
   Reduction reduction = Reduction::Sum;
   emulate::RunRequest request;
@@ -148,20 +148,25 @@ struct Execution {
 /// Executes `code`, which is the text of `compiled` or a mutant of it; the
 /// kernel for the type and reduction that `execution` names.
 inline Executed execute(const Compiled &compiled, const emulate::Code &code,
-                        Execution execution) {
+                        Request execution) {
   Executed outcome;
   emulate::RunRequest &request = execution.request;
-  request.segmentBytes = execution.elements * execution.element.bytes;
+  std::vector<TestData> data;
+  for (uint64_t elements : execution.elements) {
+    uint64_t bytes = elements * execution.element.bytes;
+    request.segmentBytes.push_back(bytes);
+    data.emplace_back(compiled.collective, execution.element,
+                      execution.reduction, bytes);
+  }
   request.reduction =
       reductionNumber(execution.element.number, unsigned(execution.reduction));
-  TestData data(compiled.collective, execution.element, execution.reduction,
-                request.segmentBytes);
   emulate::RunData callbacks;
   callbacks.fill = [&](unsigned rank, unsigned launch, void *input) {
-    data.fillInput(rank, launch, input);
+    data[launch % data.size()].fillInput(rank, launch, input);
   };
   callbacks.compare = [&](unsigned rank, unsigned launch, const void *output) {
-    OutputComparison comparison = data.compareOutput(rank, launch, output);
+    OutputComparison comparison =
+        data[launch % data.size()].compareOutput(rank, launch, output);
     outcome.elements += comparison.elements;
     outcome.wrong += comparison.wrong;
     if (outcome.firstWrong.empty() && comparison.wrong != 0)

@@ -58,12 +58,16 @@ protected:
     Result<emulate::Code> code = emulate::Code::parse(compiled->text());
     ASSERT_TRUE(code) << code.error();
     uint64_t chunks = compiled->collective.chunksPerSegment();
-    for (uint64_t elements : {uint64_t(1), 5 * chunks - 1}) {
-      Execution execution;
+    bool inPlace = compiled->isInPlace() && turn % 2 == 0;
+    std::vector<std::vector<uint64_t>> sizes = {{1}, {5 * chunks - 1}};
+    if (!inPlace)
+      sizes = {{5 * chunks - 1, 1, 2 * chunks}};
+    for (const std::vector<uint64_t> &elements : sizes) {
+      Request execution;
       execution.elements = elements;
       execution.element = type;
       execution.reduction = options.reduction;
-      execution.request.inPlace = compiled->isInPlace() && turn % 2 == 0;
+      execution.request.inPlace = inPlace;
       execution.request.misalignment = turn % 3 == 0 ? type.bytes : 0;
       execution.request.sharedGPUs =
           options.virtualRanks ? 1 + turn / 2 % 2 : 0;

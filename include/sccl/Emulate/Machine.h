@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 
 namespace sccl::emulate {
 
@@ -29,6 +30,13 @@ struct Settings {
   bool weak = true;
   /// Ends with FindingKind::NoProgress after so many instructions.
   uint64_t instructions = uint64_t(1) << 32;
+};
+
+/// What was executed of a text.
+struct Execution {
+  uint64_t instructions = 0;
+  std::vector<uint64_t> byOpcode; ///< how often each of Code::opcodes()
+  std::set<unsigned> lines;       ///< of the text, from 1
 };
 
 class Machine {
@@ -57,9 +65,7 @@ public:
   void run();
 
   const Findings &findings() const;
-  uint64_t instructions() const;
-  /// How often each of Code::opcodes() was executed.
-  const std::vector<uint64_t> &executed() const;
+  Execution execution() const;
 
 private:
   struct State;

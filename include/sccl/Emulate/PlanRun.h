@@ -19,7 +19,9 @@
 namespace sccl::emulate {
 
 struct RunRequest {
-  uint64_t segmentBytes = 0;
+  /// Of the launches, in turns. Who launches programs whose ranks do not
+  /// announce that they are ready waits for all before the size changes.
+  std::vector<uint64_t> segmentBytes;
   /// Launches one after the other; no rank waits for others in between.
   unsigned launches = 3;
   bool inPlace = false; ///< where ProgramInfo::inPlace says that it works
@@ -40,8 +42,7 @@ struct RunData {
 
 struct RunReport {
   Findings findings;
-  uint64_t instructions = 0;
-  std::vector<uint64_t> executed; ///< of Code::opcodes(), how often
+  Execution execution;
 };
 
 /// Runs kernel `kernel` of `plan`, whose code is `code`. Programs in which
