@@ -6,6 +6,7 @@ usage: check-house.py SOURCE-DIR EXCEPTIONS
 - A folder of lib/ and include/sccl includes, and links in its CMakeLists.txt, only
   what the table "Who may use whom" of docs/Pipeline.md allows. The table has no
   cycles, and a row for each folder.
+- Nothing lies at the top that a tool wrote: a schedule, a plan, a proof.
 - No function is longer than 60 lines, no class longer than 250, no file longer than
   500. EXCEPTIONS lists those that are, one per line as PATH or PATH:NAME, with the
   length that they may have at most. A line that is no longer needed is an error:
@@ -63,6 +64,16 @@ def used_by(file, names):
             room = path.removeprefix("sccl/").split("/")[0]
             if "/" in path and room in names:
                 yield room
+
+
+def check_top(root):
+    """Sources and texts only: what belongs to a folder is in it."""
+    kinds = {"", ".json", ".md", ".txt"}
+    return [
+        f"{file.name} does not belong at the top"
+        for file in sorted(root.iterdir())
+        if file.is_file() and file.suffix not in kinds
+    ]
 
 
 def check_rooms(root):
@@ -177,6 +188,7 @@ def main():
     root, exceptions = map(pathlib.Path, sys.argv[1:])
     rooms_checked, problems = check_rooms(root)
     permitted, too_long = check_sizes(root, exceptions)
+    problems += check_top(root)
     for problem in sorted(problems) + sorted(too_long):
         print(problem)
     print(f"{rooms_checked} folders, {permitted} exceptions, {len(problems) + len(too_long)} problems")

@@ -9,7 +9,7 @@
 //                   [-o FILE.mlir]
 //
 // Each case has a seed of its own, so that one can be run alone. The first that
-// goes wrong is made smaller, written to FILE.mlir, and said.
+// goes wrong is made smaller, and printed, or written to FILE.mlir.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +34,10 @@ static cl::opt<bool>
     damage("damage", cl::desc("Leave out the last send of each schedule, "
                               "to see what happens"));
 static cl::opt<std::string> output("o", cl::desc("Where a failure is written"),
-                                   cl::value_desc("FILE.mlir"),
-                                   cl::init("failure.mlir"));
+                                   cl::value_desc("FILE.mlir"), cl::init("-"));
 
-/// Says what is wrong with the case of `number`, and writes a smaller one.
+/// Says what is wrong with the case of `number`, and prints or writes a smaller
+/// one.
 static int report(unsigned number, const RandomCase &given,
                   const std::string &fault) {
   llvm::errs() << "seed " << number << ": " << fault << '\n'
