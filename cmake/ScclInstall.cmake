@@ -2,6 +2,7 @@
 #   libsccl   the library that programs run plans with, its headers, CMake package
 #             and pkg-config file. Programs need nothing else.
 #   sccl      the driver
+#   python    the Python package, for Debian's Python
 #   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
 #             .td files, to build passes and tools against
 include(GNUInstallDirs)
@@ -49,6 +50,12 @@ foreach(mpi IN LISTS SCCL_MPIS)
   install(TARGETS sccl-${mpi} DESTINATION ${CMAKE_INSTALL_LIBDIR}
     COMPONENT sccl)
 endforeach()
+
+set(SCCL_PYTHON_DIR lib/python3/dist-packages CACHE STRING
+  "Where the Python package is installed, below the prefix")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sccl
+  DESTINATION ${SCCL_PYTHON_DIR} COMPONENT python
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 
 # The compiler, for those who add to it.
 set_target_properties(sccl-opt sccl-translate sccl-lsp-server PROPERTIES

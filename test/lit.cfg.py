@@ -8,13 +8,15 @@
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
-# tsan (sccl-execute is built), dot and pkg-config (in PATH), clang (of LLVM's version), no-gpu (neither a GPU nor a driver for one).
+# tsan (sccl-execute is built), dot and pkg-config (in PATH), pip and torch (some Python has
+# it), clang (of LLVM's version), no-gpu (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
 import ctypes
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -83,7 +85,28 @@ config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
 config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 config.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
 
+
+
+def python_with(module):
+    """The Python of the tests if it has `module`, else Debian's if that has."""
+    for python in [sys.executable, "/usr/bin/python3"]:
+        try:
+            probe = f"import importlib.util as u; assert u.find_spec('{module}')"
+            subprocess.run([python, "-c", probe], check=True, capture_output=True)
+            return python
+        except (OSError, subprocess.CalledProcessError):
+            continue
+    return None
+
+
+for module in ["pip", "torch"]:
+    if python_with(module):
+        config.available_features.add(module)
+
 config.substitutions += [
+    ("%torch_python", python_with("torch") or "no-torch"),
+    ("%numpy_python", python_with("numpy") or sys.executable),
+    ("%pip_python", python_with("pip") or "no-pip"),
     ("%sccl_src", config.sccl_source_dir),
     ("%sccl_build", config.sccl_binary_dir),
     ("%llvm_include", os.path.join(config.llvm_tools_dir, "..", "include")),

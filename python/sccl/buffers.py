@@ -1,0 +1,134 @@
+# ===- buffers.py - Addresses of arrays and tensors -------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Where the elements of arrays and tensors are; nothing is copied."""
+from __future__ import annotations
+
+import ctypes as c
+import dataclasses
+from typing import Any, Optional
+
+from ._library import SIZES, InvalidArgument
+
+#: Of array interfaces: kind and bytes.
+_KINDS = {"i1": "i8", "u1": "u8", "b1": "u8", "i4": "i32", "u4": "u32", "i8": "i64"}
+_KINDS.update({"u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64"})
+#: Of the buffer protocol.
+_FORMATS = {"b": "i", "h": "i", "i": "i", "l": "i", "q": "i", "e": "f", "f": "f"}
+_FORMATS.update({"B": "u", "c": "u", "?": "u", "H": "u", "I": "u", "L": "u", "Q": "u"})
+_FORMATS["d"] = "f"
+#: Names of dtypes, of torch and ml_dtypes, that are called otherwise here.
+_NAMES = {
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e5m2": "f8e5m2",
+    "int8": "i8",
+    "uint8": "u8",
+    "int32": "i32",
+    "int64": "i64",
+    "uint32": "u32",
+    "uint64": "u64",
+    "bool": "u8",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Buffer:
+    """Elements in memory. ``owner`` keeps it alive."""
+
+    address: Optional[int]
+    count: int
+    type: Optional[str]  #: None if the object does not say
+    item_bytes: int
+    read_only: bool
+    owner: Any = None
+
+
+NONE = Buffer(None, 0, None, 1, False)
+
+
+def _of_interface(value: Any) -> Buffer:
+    interface = value.__array_interface__
+    if interface.get("strides") is not None:
+        raise InvalidArgument("the array is not contiguous")
+    count = 1
+    for extent in interface["shape"]:
+        count *= extent
+    kind = interface["typestr"]
+    if kind.startswith(">"):
+        raise InvalidArgument(f"the array has the byte order of {kind!r}")
+    name = _NAMES.get(str(getattr(value, "dtype", "")), _KINDS.get(kind[1:]))
+    address, read_only = interface["data"]
+    return Buffer(address, count, name, int(kind[2:]), read_only, value)
+
+
+def _of_tensor(value: Any) -> Buffer:
+    if not value.is_contiguous():
+        raise InvalidArgument("the tensor is not contiguous")
+    name = _NAMES.get(str(value.dtype).rpartition(".")[2])
+    size = value.element_size()
+    return Buffer(value.data_ptr(), value.numel(), name, size, False, value)
+
+
+def _of_view(value: Any) -> Buffer:
+    try:
+        view = memoryview(value)
+    except TypeError:
+        name = type(value).__name__
+        raise InvalidArgument(f"{name} is no array, tensor or buffer") from None
+    if not view.contiguous:
+        raise InvalidArgument("the buffer is not contiguous")
+    kind = _FORMATS.get(view.format.lstrip("@=<"))
+    name = kind and _KINDS.get(f"{kind}{view.itemsize}")
+    count = view.nbytes // view.itemsize
+    if count == 0:
+        return Buffer(None, 0, name, view.itemsize, view.readonly, value)
+    if not view.readonly:
+        memory = (c.c_char * view.nbytes).from_buffer(view)
+        return Buffer(c.addressof(memory), count, name, view.itemsize, False, memory)
+    if isinstance(value, bytes):
+        address = c.cast(c.c_char_p(value), c.c_void_p).value
+        return Buffer(address, count, name, view.itemsize, True, value)
+    raise InvalidArgument("a read-only buffer must be bytes or an array")
+
+
+def buffer_of(value: Any, type: Optional[str] = None) -> Buffer:
+    """Where the elements of `value` are: of a NumPy array, a tensor of torch, or any
+    object with the buffer protocol. `type` says what they are, where the object does
+    not, as for bf16 in an array of bytes.
+
+    >>> import array
+    >>> found = buffer_of(array.array("d", [1, 2, 3]))
+    >>> found.count, found.type
+    (3, 'f64')
+    >>> buffer_of(bytearray(8), "bf16").count
+    4
+    >>> buffer_of([1, 2])
+    Traceback (most recent call last):
+    ...
+    sccl.InvalidArgument: list is no array, tensor or buffer
+    """
+    if value is None:
+        return NONE
+    if hasattr(value, "__array_interface__"):
+        found = _of_interface(value)
+    elif hasattr(value, "data_ptr"):
+        found = _of_tensor(value)
+    else:
+        found = _of_view(value)
+    if type is None or type == found.type:
+        return found
+    if type not in SIZES:
+        raise InvalidArgument(f"type is {type!r}, expected {', '.join(SIZES)}")
+    size = found.count * found.item_bytes
+    if size % SIZES[type]:
+        raise InvalidArgument(f"{size} bytes are no whole number of {type}")
+    return dataclasses.replace(
+        found, count=size // SIZES[type], type=type, item_bytes=SIZES[type]
+    )

@@ -1,0 +1,294 @@
+# ===- communicator.py - A rank among others --------------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Communicators: one rank's membership in a group of ranks."""
+from __future__ import annotations
+
+import ctypes as c
+from typing import Any, Dict, List, Optional
+
+from . import _library
+from ._library import DATA_TYPES, REDUCTIONS, InvalidArgument, check, index
+from .buffers import Buffer, buffer_of
+from .plans import Plan
+from .ranks import Gather
+
+#: Segments of the send and of the receive buffer; 0 stands for one per rank.
+_SEGMENTS = {
+    "all_gather": (1, 0),
+    "all_reduce": (1, 1),
+    "all_to_all": (0, 0),
+    "broadcast": (1, 1),
+    "gather": (1, 0),
+    "reduce": (1, 1),
+    "reduce_scatter": (0, 1),
+    "scatter": (0, 1),
+}
+_FUNCTIONS = {
+    name: "sccl" + "".join(word.capitalize() for word in name.split("_"))
+    for name in _SEGMENTS
+}
+
+
+class Pending:
+    """A launch that another thread executes."""
+
+    def __init__(self, comm: "Communicator", ticket: int, buffers: Any):
+        self._comm, self._ticket, self._buffers = comm, ticket, buffers
+
+    def wait(self) -> None:
+        """Returns when it is done; raises Error if it, or one before it, failed."""
+        check(_library.library().scclWait(self._comm.handle, self._ticket))
+        self._buffers = None
+
+
+class Communicator:
+    """One rank of a group. All ranks make it together, with a `gather` that brings
+    them in touch, and call its collectives in the same order.
+
+    `device` is "cpu", "cuda" or "hip", `timeout` the seconds that a launch may stand
+    still. A communicator belongs to one thread at a time. With ``with`` it is
+    destroyed at the end.
+
+    Buffers are NumPy arrays, tensors, or whatever has the buffer protocol. They are
+    not copied. With one buffer, a collective works in place.
+    """
+
+    def __init__(
+        self,
+        gather: Gather,
+        device: str = "cpu",
+        device_index: int = 0,
+        timeout: float = 30.0,
+        scratch_bytes: int = 0,
+    ):
+        lib = _library.library()
+        self.rank, self.size = gather.rank, gather.size
+        self.handle = c.c_void_p()
+        self.plans: List[Plan] = []
+        self._failures: List[BaseException] = []
+        self._callback = _library.all_gather_callback(gather, self._failures)
+        kind = index(_library.DEVICES, device, "device")
+        self._config = _library.Config(
+            c.sizeof(_library.Config), kind, device_index, timeout, scratch_bytes
+        )
+        self._memory: Dict[int, Any] = {}
+        self._check(
+            lib.scclCommInit(
+                self.rank,
+                self.size,
+                self._callback,
+                None,
+                c.byref(self._config),
+                c.byref(self.handle),
+            )
+        )
+
+    def _check(self, code: int) -> None:
+        """For collective functions: what the gather has raised comes first."""
+        if code and self._failures:
+            raise self._failures.pop()
+        check(code)
+
+    def __enter__(self) -> "Communicator":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.destroy()
+
+    def destroy(self) -> None:
+        """Ends the membership. Memory of `empty` is gone then."""
+        handle, self.handle = self.handle, c.c_void_p()
+        self._memory.clear()
+        if handle:
+            check(_library.library().scclCommDestroy(handle))
+
+    def load(self, plan: Plan) -> None:
+        """Collective. Makes the collective of `plan` available."""
+        self._check(_library.library().scclCommLoad(self.handle, plan._handle))
+        if all(plan.hash != other.hash for other in self.plans):
+            self.plans.append(plan)
+
+    def split(self, color: int, key: int = 0) -> Optional["Communicator"]:
+        """Collective. A communicator of the ranks with the same `color`, in the order
+        of `key`; None for ranks with a negative colour. It has no plans."""
+        result = Communicator.__new__(Communicator)
+        result.__dict__.update(self.__dict__, handle=c.c_void_p(), plans=[], _memory={})
+        lib = _library.library()
+        self._check(
+            lib.scclCommSplit(self.handle, color, key, None, c.byref(result.handle))
+        )
+        if not result.handle:
+            return None
+        rank, size = c.c_int(), c.c_int()
+        check(lib.scclCommRank(result.handle, c.byref(rank)))
+        check(lib.scclCommCount(result.handle, c.byref(size)))
+        result.rank, result.size = rank.value, size.value
+        return result
+
+    def abort(self) -> None:
+        """Gives up the launch in flight and all later ones, on all ranks."""
+        check(_library.library().scclCommAbort(self.handle))
+
+    def get_error(self) -> None:
+        """Raises why the communicator can no longer be used, if so."""
+        check(_library.library().scclCommGetError(self.handle))
+
+    @property
+    def target(self) -> str:
+        """What the device runs code for: "x86-64-v3" or "sm_90"."""
+        name = c.c_char_p()
+        check(_library.library().scclQueryTarget(self.handle, c.byref(name)))
+        return (name.value or b"").decode()
+
+    def empty(self, count: int, type: str = "f32") -> Any:
+        """Collective. Memory that peers access, the fastest there is between processes:
+        a NumPy array if NumPy is here and has the type, else a memoryview of bytes.
+        All ranks pass the same count."""
+        index(DATA_TYPES, type, "type")
+        size = count * _library.SIZES[type]
+        address = c.c_void_p()
+        lib = _library.library()
+        self._check(lib.scclMemAlloc(self.handle, size, c.byref(address)))
+        memory = (c.c_char * size).from_address(address.value or 0)
+        try:
+            import numpy
+        except ImportError:
+            return memoryview(memory).cast("B")
+        names = {"f": "float", "i": "int", "u": "uint"}
+        name = names.get(type[0], "") + type[1:]
+        return numpy.frombuffer(memory, name if hasattr(numpy, name) else "uint8")
+
+    def _segment(self, collective: str, send: Buffer, recv: Buffer) -> int:
+        """Elements of a segment; raises InvalidArgument if lengths do not fit."""
+        send_segments, recv_segments = _SEGMENTS[collective]
+        counts = []
+        for buffer, segments in (send, send_segments), (recv, recv_segments):
+            if buffer.type is not None or buffer.count:
+                count, rest = divmod(buffer.count, segments or self.size)
+                if rest:
+                    raise InvalidArgument(
+                        f"{buffer.count} elements cannot be divided among "
+                        f"{self.size} ranks"
+                    )
+                counts.append(count)
+        if len(set(counts)) != 1:
+            raise InvalidArgument(
+                f"{collective} among {self.size} ranks: the send buffer has "
+                f"{send.count} elements, and the receive buffer {recv.count}"
+            )
+        return counts[0]
+
+    def _call(
+        self,
+        collective: str,
+        send: Any,
+        recv: Any,
+        type: Optional[str],
+        op: Optional[str] = None,
+        root: Optional[int] = None,
+        stream: Optional[int] = None,
+    ) -> None:
+        source = buffer_of(send, type)
+        target = source if recv is send else buffer_of(recv, type)
+        if target.read_only:
+            raise InvalidArgument("the receive buffer is read-only")
+        if source.type and target.type and source.type != target.type:
+            raise InvalidArgument(f"{source.type} is sent, {target.type} received")
+        count = self._segment(collective, source, target)
+        words: List[Any] = [source.address, target.address, count]
+        words.append(index(DATA_TYPES, source.type or target.type or "?", "type"))
+        if op is not None:
+            words.append(index(REDUCTIONS, op, "op"))
+        if root is not None:
+            words.append(root)
+        function = getattr(_library.library(), _FUNCTIONS[collective])
+        check(function(*words, self.handle, stream))
+
+    def all_reduce(self, send, recv=None, op="sum", type=None, stream=None) -> None:
+        """Reduces the buffers of all ranks; all get the result."""
+        self._call("all_reduce", send, _or(recv, send), type, op, stream=stream)
+
+    def reduce_scatter(self, send, recv, op="sum", type=None, stream=None) -> None:
+        """Reduces the buffers of all ranks; rank r gets segment r."""
+        self._call("reduce_scatter", send, recv, type, op, stream=stream)
+
+    def all_gather(self, send, recv, type=None, stream=None) -> None:
+        """Gives all ranks the segments of all ranks."""
+        self._call("all_gather", send, recv, type, stream=stream)
+
+    def all_to_all(self, send, recv=None, type=None, stream=None) -> None:
+        """Gives rank r segment r of each rank."""
+        self._call("all_to_all", send, _or(recv, send), type, stream=stream)
+
+    def broadcast(self, send, recv=None, root=0, type=None, stream=None) -> None:
+        """Gives all ranks the buffer of the root."""
+        self._call(
+            "broadcast", send, _or(recv, send), type, root=root, stream=stream
+        )
+
+    def reduce(self, send, recv=None, op="sum", root=0, type=None, stream=None) -> None:
+        """Reduces the buffers of all ranks on the root. Others may pass no `recv`."""
+        if recv is None and self.rank == root:
+            recv = send
+        self._call("reduce", send, recv, type, op, root, stream)
+
+    def gather(self, send, recv=None, root=0, type=None, stream=None) -> None:
+        """Gives the root the segments of all ranks. Others pass no `recv`."""
+        self._call("gather", send, recv, type, root=root, stream=stream)
+
+    def scatter(self, send, recv, root=0, type=None, stream=None) -> None:
+        """Gives rank r segment r of the root. Others pass None for `send`."""
+        self._call("scatter", send, recv, type, root=root, stream=stream)
+
+    def launch(self, plan: Plan, send, recv, count, type, op="sum", stream=None) -> None:
+        """Executes `plan`, also one of a collective of your own; `count` is the number
+        of elements of a segment, or of a chunk of such a collective."""
+        words = self._launch_words(plan, send, recv, count, type, op)
+        check(_library.library().scclLaunch(self.handle, *words, stream))
+
+    def launch_async(self, plan: Plan, send, recv, count, type, op="sum") -> Pending:
+        """The same on a CPU by another thread. Buffers must stay until the end."""
+        ticket = c.c_uint64()
+        words = self._launch_words(plan, send, recv, count, type, op)
+        lib = _library.library()
+        check(lib.scclLaunchAsync(self.handle, *words, c.byref(ticket)))
+        return Pending(self, ticket.value, (send, recv))
+
+    def _launch_words(self, plan, send, recv, count, type, op) -> List[Any]:
+        return [
+            plan._handle,
+            buffer_of(send, type).address,
+            buffer_of(recv, type).address,
+            count,
+            index(DATA_TYPES, type, "type"),
+            index(REDUCTIONS, op, "op"),
+        ]
+
+    def choice(self, plan: Plan, count: int, type: str, op: str = "sum") -> dict:
+        """What a launch of `plan` would execute, and why."""
+        found = _library.ChoiceInfo(c.sizeof(_library.ChoiceInfo))
+        number, reduction = index(DATA_TYPES, type, "type"), index(REDUCTIONS, op, "op")
+        lib = _library.library()
+        check(
+            lib.scclQueryChoice(
+                self.handle, plan._handle, count, number, reduction, c.byref(found)
+            )
+        )
+        return {
+            "program": found.program,
+            "path": _library.PATHS[found.path],
+            "piece_bytes": found.pieceBytes,
+            "schedule": found.schedule.decode(),
+            "reason": found.reason.decode(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Communicator: rank {self.rank} of {self.size}>"
+
+
+def _or(recv: Any, send: Any) -> Any:
+    return send if recv is None else recv

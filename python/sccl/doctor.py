@@ -1,0 +1,155 @@
+# ===- doctor.py - What this host has ---------------------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""``python -m sccl.doctor``: what this host has for sccl, and what is missing.
+
+One line for each thing, with OK, "--" for what is optional and not there, and MISSING.
+The exit code is 1 if something is missing.
+"""
+from __future__ import annotations
+
+import array
+import ctypes
+import os
+import pathlib
+import shutil
+import sys
+from typing import Callable, List, Tuple
+
+from . import _library, shelf, tool
+from .ranks import run_threads
+
+Finding = Tuple[str, str, str]  #: state, name, and what there is to say
+
+
+def _library_there() -> Finding:
+    return "OK", "libsccl", f"{_library.library()._name}, {_library.version()}"
+
+
+def _tool_there() -> Finding:
+    path = _library.tool()
+    if path is None:
+        return "--", "tool", "no sccl in PATH: only plans of SCCL_PLAN_PATH can be used"
+    return "OK", "tool", f"{path}, {tool.run('--version')[1].strip()}"
+
+
+def _cores() -> Finding:
+    cores = len(os.sched_getaffinity(0))
+    return "OK", "cores", f"{cores}; more ranks than that take turns"
+
+
+def _copies() -> Finding:
+    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+    value = scope.read_text().strip() if scope.exists() else "0"
+    if value == "0" or os.geteuid() == 0:
+        return "OK", "copies", "the system copies between processes (process_vm_readv)"
+    return (
+        "--",
+        "copies",
+        f"kernel.yama.ptrace_scope is {value}: processes copy through memory of their own",
+    )
+
+
+def _module(name: str, use: str) -> Finding:
+    try:
+        module = __import__(name)
+    except ImportError:
+        return "--", name, f"not installed: {use}"
+    return "OK", name, str(module.__version__)
+
+
+def _numpy() -> Finding:
+    return _module("numpy", "Communicator.empty returns bytes; other buffers work")
+
+
+def _torch() -> Finding:
+    found = _module("torch", "no backend for torch.distributed")
+    if found[0] != "OK":
+        return found
+    import torch
+
+    if not torch.distributed.is_available():
+        return "--", "torch", f"{found[2]}, without torch.distributed"
+    return "OK", "torch", f"{found[2]}; import sccl.torch, then backend='sccl'"
+
+
+def _gpus() -> Finding:
+    for name in ("libcuda.so.1", "libamdhip64.so"):
+        try:
+            ctypes.CDLL(name)
+            return "OK", "GPU driver", name
+        except OSError:
+            continue
+    return "--", "GPU driver", "neither libcuda.so.1 nor libamdhip64.so"
+
+
+def _mpi() -> Finding:
+    found = [name for name in ("openmpi", "mpich") if shutil.which(f"mpirun.{name}")]
+    return ("OK" if found else "--"), "MPI", ", ".join(found) or "no mpirun"
+
+
+def _plans() -> Finding:
+    path = os.environ.get("SCCL_PLAN_PATH")
+    if not path:
+        why = shelf.can_make()
+        if why:
+            return "--", "plans", f"SCCL_PLAN_PATH is not set, and {why}"
+        return "OK", "plans", f"made when they are needed, in {shelf.cache_folder()}"
+    names = [f"{plan.collective} of {plan.ranks}" for plan in shelf.read_plans(path)]
+    return "OK", "plans", f"SCCL_PLAN_PATH has {', '.join(names)}"
+
+
+def _all_reduce() -> Finding:
+    plan = shelf.Plan(shelf.host_plan("all_reduce", 2))
+
+    def main(comm):
+        comm.load(plan)
+        mine = array.array("f", [comm.rank, 1.0])
+        comm.all_reduce(mine)
+        return mine.tolist()
+
+    sums = run_threads(2, main)
+    if sums != [[1.0, 2.0]] * 2:
+        return "MISSING", "all_reduce", f"the sums are {sums}"
+    return "OK", "all_reduce", "two ranks have the right sums"
+
+
+CHECKS: List[Callable[[], Finding]] = [
+    _library_there,
+    _tool_there,
+    _plans,
+    _cores,
+    _copies,
+    _numpy,
+    _torch,
+    _gpus,
+    _mpi,
+]
+
+
+def findings() -> List[Finding]:
+    """What each check has found."""
+    found = []
+    checks = list(CHECKS)
+    if shelf.can_make() is None:
+        checks.append(_all_reduce)
+    for check in checks:
+        try:
+            found.append(check())
+        except Exception as error:
+            found.append(("MISSING", check.__name__.strip("_").split("_")[0], str(error)))
+    return found
+
+
+def main() -> int:
+    found = findings()
+    for state, name, text in found:
+        print(f"{state:8}{name:12}{text}")
+    return int(any(state == "MISSING" for state, _, _ in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

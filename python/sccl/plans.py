@@ -1,0 +1,121 @@
+# ===- plans.py - Compiled collectives --------------------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Plans: files with code for collectives, which communicators execute."""
+from __future__ import annotations
+
+import ctypes as c
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING, List, Optional, Sequence, Union
+
+from . import _library, tool
+
+if TYPE_CHECKING:
+    from .schedules import Schedule
+
+
+class Plan:
+    """A plan in memory. Its code is trusted as a shared library is.
+
+    >>> Plan(b"nothing of the kind")
+    Traceback (most recent call last):
+    ...
+    sccl.InvalidPlan: ...this is no sccl plan...
+    """
+
+    def __init__(self, source: Union[str, pathlib.Path, bytes]):
+        lib = _library.library()
+        self._handle = c.c_void_p()
+        self._info = _library.PlanInfo(c.sizeof(_library.PlanInfo))
+        if isinstance(source, bytes):
+            self.data = source
+            self.path: Optional[str] = None
+            code = lib.scclPlanLoadMemory(source, len(source), c.byref(self._handle))
+        else:
+            self.path = str(source)
+            code = lib.scclPlanLoad(self.path.encode(), c.byref(self._handle))
+        _library.check(code)
+        _library.check(lib.scclPlanGetInfo(self._handle, c.byref(self._info)))
+
+    @staticmethod
+    def compile(
+        schedules: Sequence["Schedule"],
+        targets: Sequence[str] = ("host",),
+        elements: Sequence[str] = (),
+        reductions: Sequence[str] = (),
+        **options: tool.Option,
+    ) -> "Plan":
+        """A plan of several schedules of one collective on one topology.
+
+        It holds code for each of `elements` and `reductions` together, if the
+        collective reduces; without them for f32 and sum. Other options are those of
+        ``sccl compile``.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for number, schedule in enumerate(schedules):
+                files.append(str(pathlib.Path(folder) / f"{number}.mlir"))
+                schedule.save(files[-1])
+            path = pathlib.Path(folder) / "plan.sccl"
+            lists = {"target": targets, "element": elements, "reduction": reductions}
+            words = tool.arguments(lists) + tool.arguments(options)
+            tool.run("compile", *files, f"-o={path}", *words)
+            return Plan(path.read_bytes())
+
+    def save(self, path: Union[str, pathlib.Path]) -> None:
+        """Writes the plan to a file."""
+        data = pathlib.Path(self.path).read_bytes() if self.path else self.data
+        pathlib.Path(path).write_bytes(data)
+
+    @property
+    def collective(self) -> str:
+        return self._info.collective.decode()
+
+    @property
+    def ranks(self) -> int:
+        return self._info.ranks
+
+    @property
+    def root(self) -> int:
+        """The root, 0 if the collective has none."""
+        return self._info.root
+
+    @property
+    def reduces(self) -> bool:
+        """True if values are reduced: then it has code for some types only."""
+        return bool(self._info.combining)
+
+    @property
+    def topology(self) -> str:
+        return self._info.topology.decode()
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the contents."""
+        return self._info.hash.decode()
+
+    def inspect(self) -> dict:
+        """The manifest, as ``sccl inspect --json`` prints it."""
+        if self.path:
+            return tool.run_json("inspect", self.path)[0]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "plan.sccl"
+            self.save(path)
+            return tool.run_json("inspect", str(path))[0]
+
+    @property
+    def targets(self) -> List[str]:
+        """What it has code for."""
+        return sorted({kernel["target"] for kernel in self.inspect()["kernels"]})
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            _library.library().scclPlanDestroy(self._handle)
+            self._handle = None
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.collective} on {self.topology}: {self.ranks} ranks>"

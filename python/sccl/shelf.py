@@ -1,0 +1,149 @@
+# ===- shelf.py - Where plans come from -------------------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Finds plans: in the folders of ``SCCL_PLAN_PATH``, or made for ranks of one host.
+
+A host's ranks share its memory, which is a link between every two of them. For them
+the tool makes plans of one and two steps on ``mesh:N``, once for each collective,
+number of ranks, root and element type, and keeps them in ``$SCCL_CACHE_HOME``, or
+``$XDG_CACHE_HOME/sccl``, or ``~/.cache/sccl``.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+from typing import Dict, List, Optional, Tuple
+
+from . import _library, tool
+from ._library import InvalidArgument, InvalidPlan
+from .machines import Machine
+from .plans import Plan
+
+#: Collective to chunks, steps and rounds of its schedules; 0 stands for the ranks.
+SHAPES: Dict[str, List[Tuple[int, int, int]]] = {
+    "all_gather": [(1, 1, 1)],
+    "all_reduce": [(1, 1, 1), (0, 2, 2)],
+    "all_to_all": [(0, 1, 1)],
+    "broadcast": [(1, 1, 1)],
+    "gather": [(1, 1, 1)],
+    "reduce": [(1, 1, 1), (0, 2, 2)],
+    "reduce_scatter": [(0, 1, 1)],
+    "scatter": [(0, 1, 1)],
+}
+ROOTED = ("broadcast", "gather", "reduce", "scatter")
+REDUCING = ("all_reduce", "reduce", "reduce_scatter")
+#: Microseconds of a step and GB/s between two ranks, by which sizes get a schedule.
+ALPHA, BANDWIDTH = 5, 3
+
+
+def plan_files(path: str) -> List[pathlib.Path]:
+    """The files in `path`, which names plans and folders of plans with ':' between
+    them, as ``SCCL_PLAN_PATH`` does.
+
+    >>> plan_files("/nowhere")
+    Traceback (most recent call last):
+    ...
+    sccl.InvalidArgument: SCCL_PLAN_PATH: there is no /nowhere
+    """
+    files: List[pathlib.Path] = []
+    for name in filter(None, path.split(os.pathsep)):
+        entry = pathlib.Path(name)
+        if not entry.exists():
+            raise InvalidArgument(f"SCCL_PLAN_PATH: there is no {name}")
+        found = sorted(entry.glob("*.sccl")) if entry.is_dir() else [entry]
+        if not found:
+            raise InvalidArgument(f"SCCL_PLAN_PATH: no .sccl file is in {name}")
+        files += found
+    return files
+
+
+def read_plans(path: str) -> List[Plan]:
+    """The plans in `path`; raises InvalidPlan for the first that is none."""
+    plans = []
+    for file in plan_files(path):
+        try:
+            plans.append(Plan(file))
+        except InvalidPlan as error:
+            cause = str(error).replace(f"{file}: ", "")
+            raise InvalidPlan(f"SCCL_PLAN_PATH: {file}: {cause}", error.code) from None
+    return plans
+
+
+def cache_folder() -> pathlib.Path:
+    """Where plans that were made here are kept."""
+    if os.environ.get("SCCL_CACHE_HOME"):
+        return pathlib.Path(os.environ["SCCL_CACHE_HOME"])
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "sccl"
+
+
+def can_make() -> Optional[str]:
+    """None if plans can be made, else why not."""
+    if os.environ.get("SCCL_MAKE_PLANS", "1") == "0":
+        return "SCCL_MAKE_PLANS is 0"
+    return None if _library.tool() else "there is no tool sccl in PATH"
+
+
+def host_target() -> str:
+    """The best target of ``sccl compile`` that this CPU has."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    has_v3 = all(name in flags for name in ("avx2", "bmi2", "f16c", "fma"))
+    return "host" if has_v3 else "x86-64"
+
+
+def host_plan(
+    collective: str, ranks: int, root: int = 0, element: str = "f32"
+) -> pathlib.Path:
+    """The file of a plan for ranks of this host, which is made if it is not there.
+
+    Where values are reduced it is for one element type, and all reductions.
+
+    >>> host_plan("barrier", 2)
+    Traceback (most recent call last):
+    ...
+    sccl.InvalidArgument: collective is 'barrier', expected all_gather, ...
+    """
+    _library.index(list(SHAPES), collective, "collective")
+    name = f"{collective}-{ranks}"
+    name += f"-root{root}" if collective in ROOTED else ""
+    name += f"-{element}" if collective in REDUCING else ""
+    # Another version of the tool may write another format.
+    build = tool.run("--version")[1].split()[1].rstrip(",")
+    folder = cache_folder() / f"plans-{build}-{host_target()}"
+    path = folder / f"{name}.sccl"
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = _make(collective, ranks, root, element)
+    # Several groups may make it at once: the last one that is whole stays.
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        file.write(plan.data)
+    os.replace(file.name, path)
+    return path
+
+
+def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
+    machine = Machine(f"mesh:{ranks}")
+    schedules = [
+        machine.synthesize(
+            collective,
+            chunks or ranks,
+            steps,
+            rounds,
+            root=root if collective in ROOTED else None,
+        )
+        for chunks, steps, rounds in SHAPES[collective]
+    ]
+    reducing = collective in REDUCING
+    return Plan.compile(
+        schedules,
+        [host_target()],
+        [element] if reducing else [],
+        _library.REDUCTIONS if reducing else [],
+        alpha=ALPHA,
+        bandwidth=BANDWIDTH,
+    )

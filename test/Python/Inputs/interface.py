@@ -1,0 +1,29 @@
+"""Compares the package's tables with sccl.h: interface.py HEADER."""
+import re
+import sys
+
+from sccl import _library
+
+text = open(sys.argv[1]).read()
+
+
+types = re.search(r"typedef enum scclDataType.*?\{(.*?)\}", text, re.S)[1]
+numbers = dict(re.findall(r"scclF?([A-Za-z0-9]+) = (\d+)", types))
+letters = {"Int": "i", "Uint": "u", "loat": "f", "Bfloat": "bf"}
+found = [""] * len(numbers)
+for name, number in numbers.items():
+    word, bits = re.match(r"(Int|Uint|loat|Bfloat)(.*)", name).groups()
+    found[int(number)] = letters[word] + bits
+assert found == _library.DATA_TYPES, found
+reductions = re.search(r"typedef enum scclRedOp.*?\{(.*?)\}", text, re.S)[1]
+found = [name.lower() for name in re.findall(r"sccl(\w+) =", reductions)]
+assert found == _library.REDUCTIONS, found
+functions = re.findall(r"SCCL_API scclResult (\w+)\(([^;]*)\);", text, re.S)
+for name, parameters in functions:
+    if name in _library._SIGNATURES:
+        count = len(parameters.split(","))
+        assert count == len(_library._SIGNATURES[name]), name
+missing = set(_library._SIGNATURES) - {name for name, _ in functions}
+assert not missing, missing
+count = len(_library._SIGNATURES)
+print(f"{count} functions, {len(numbers)} types, {len(reductions.split(','))} reductions: as in sccl.h")

@@ -1,0 +1,79 @@
+"""What the package refuses, one line each: NAME: CLASS: CAUSE."""
+import array
+
+import sccl
+from sccl import shelf
+
+
+def tell(name, call):
+    try:
+        call()
+    except Exception as error:
+        cause = str(error).splitlines()[0]
+        print(f"{name}: {type(error).__name__}: {cause}", flush=True)
+    else:
+        print(f"{name}: nothing is wrong")
+
+
+def with_ranks(call, ranks=2, **config):
+    """Calls it on rank 0, which then gives up, if it has not."""
+
+    def main(comm):
+        comm.load(reducing)
+        comm.load(gathering)
+        return call(comm) if comm.rank == 0 else None
+
+    return lambda: sccl.run_threads(ranks, main, **config)
+
+
+def floats(count):
+    return array.array("f", [1.0] * count)
+
+
+reducing = sccl.Plan(shelf.host_plan("all_reduce", 2))
+gathering = sccl.Plan(shelf.host_plan("all_gather", 2))
+strided = memoryview(floats(8))[::2]
+tell("list", with_ranks(lambda comm: comm.all_reduce([1.0])))
+tell("read-only", with_ranks(lambda comm: comm.all_reduce(b"1234", type="f32")))
+tell("stride", with_ranks(lambda comm: comm.all_reduce(strided)))
+tell("lengths", with_ranks(lambda comm: comm.all_gather(floats(2), floats(6))))
+tell("odd", with_ranks(lambda comm: comm.all_gather(floats(2), floats(5))))
+doubles = array.array("d", [1.0])
+tell("types", with_ranks(lambda comm: comm.all_reduce(floats(1), doubles)))
+tell("op", with_ranks(lambda comm: comm.all_reduce(floats(1), op="xor")))
+tell("unplanned", with_ranks(lambda comm: comm.broadcast(floats(1))))
+tell("element", with_ranks(lambda comm: comm.all_reduce(doubles)))
+tell("ranks", with_ranks(lambda comm: None, ranks=3))
+tell("garbage", lambda: sccl.Plan(b"garbage" * 100))
+
+
+class Broken:
+    rank, size = 0, 2
+
+    def __call__(self, mine):
+        return 1 / 0
+
+
+tell("gather", lambda: sccl.Communicator(Broken()))
+
+
+def abandon(comm):
+    comm.load(reducing)
+    if comm.rank == 1:
+        comm.abort()
+    comm.all_reduce(floats(1))
+
+
+tell("lost", lambda: sccl.run_threads(2, abandon))
+
+
+def wait(comm):
+    comm.load(reducing)
+    if comm.rank == 0:
+        comm.all_reduce(floats(1))
+
+
+tell("late", lambda: sccl.run_threads(2, wait, timeout=0.2))
+tell("machine", lambda: sccl.Machine("dgx7"))
+ring = sccl.Machine("ring:8")
+tell("refuted", lambda: ring.synthesize("all_gather", chunks=1, steps=1, rounds=1))
