@@ -217,7 +217,8 @@ TEST_F(SatTest, Timeout) {
   EXPECT_EQ(describe(outcome), "unknown: timeout after 0.3 s");
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
-  EXPECT_LT(seconds.count(), 3);
+  // The search takes minutes; a busy machine may take seconds to stop it.
+  EXPECT_LT(seconds.count(), 30);
 }
 
 TEST_F(SatTest, MemoryLimit) {

