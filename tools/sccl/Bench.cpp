@@ -139,7 +139,10 @@ public:
         manifest.combining ? optionText(reduction.getValue()) : "none";
     if (json) {
       llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"collective", manifest.collective},
                           {"size", bytes},
+                          {"send_bytes", count * elementBytes() *
+                                             manifest.sendSegments},
                           {"count", count},
                           {"type", elementType(element).name},
                           {"redop", op},

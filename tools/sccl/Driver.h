@@ -187,6 +187,8 @@ bool profileChosen();
 int profileMain();
 bool simulateChosen();
 int simulateMain();
+bool explainChosen();
+int explainMain();
 bool demoChosen();
 int demoMain();
 

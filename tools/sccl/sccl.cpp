@@ -69,6 +69,7 @@ int main(int argc, char **argv) {
         Subcommand{convertChosen, convertMain},
         Subcommand{costChosen, costMain},
         Subcommand{simulateChosen, simulateMain},
+        Subcommand{explainChosen, explainMain},
         Subcommand{demoChosen, demoMain}})
     if (chosen())
       return sccl::afterFlush(run());

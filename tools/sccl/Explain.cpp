@@ -1,0 +1,340 @@
+//===- Explain.cpp - sccl explain -----------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Interrupt.h"
+#include "Plans.h"
+#include "Progress.h"
+#include "Subjects.h"
+
+#include "sccl/Advice/TimeBound.h"
+#include "sccl/Report/Explanation.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+using namespace sccl::report;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    command("explain", "Say what limits a schedule, plan or measurement, and "
+                       "why it was chosen");
+static cl::list<std::string> inputs(cl::Positional,
+                                    cl::desc("FILE.mlir|FILE.sccl|DIR..."),
+                                    cl::OneOrMore, cl::sub(command));
+static cl::opt<std::string>
+    bytesText("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
+              cl::init("1MiB"), cl::sub(command));
+static cl::opt<std::string>
+    measuredPath("measured",
+                 cl::desc("What sccl bench or sccl run printed with --json"),
+                 cl::value_desc("FILE"), cl::sub(command));
+static ModelFlags modelFlags(command);
+static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
+                          cl::sub(command));
+
+bool driver::explainChosen() { return bool(command); }
+
+namespace {
+using Sentences = std::vector<std::string>;
+
+/// All that is said of one thing: sentences by heading.
+struct Chapter {
+  const char *heading; ///< also the name of the field of JSON
+  Sentences sentences;
+};
+} // namespace
+
+static void printChapters(const std::vector<Chapter> &chapters) {
+  for (const Chapter &chapter : chapters)
+    for (auto [number, sentence] : llvm::enumerate(chapter.sentences))
+      llvm::outs() << llvm::formatv(
+          "  {0,-13}{1}\n", number == 0 ? chapter.heading : "", sentence);
+}
+
+static void addChapters(const std::vector<Chapter> &chapters,
+                        llvm::json::Object &object) {
+  for (const Chapter &chapter : chapters)
+    object[chapter.heading] = llvm::json::Array(chapter.sentences);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// What the machine of the model needs at least for `bytes`, however it is
+/// done.
+static double leastMicroseconds(const Subject &subject,
+                                const Explanation &explanation,
+                                const CostModel &model, double bytes) {
+  Timing timing = Timing::uniform(subject.topology, model.alphaMicroseconds,
+                                  1 / model.betaMicrosecondsPerByte);
+  return timeBound(subject.topology, subject.collective, timing,
+                   explanation.anySteps, model.betaMicrosecondsPerByte)
+      .microseconds(bytes);
+}
+
+/// How far from the bound `measured` ran.
+static std::string distanceSentence(const Subject &subject,
+                                    const Explanation &explanation,
+                                    const CostModel &model,
+                                    const MeasuredTime &measured) {
+  double bytes = double(measured.bytes);
+  double least = leastMicroseconds(subject, explanation, model, bytes);
+  double predicted = model.microseconds(subject.cost(), bytes);
+  return llvm::formatv(
+      "{0} took {1} ({2}): {3:f2} times the bound of {4}, {5:f2} times the "
+      "{6} of the model",
+      sizeText(bytes), timeText(measured.microseconds), measured.source,
+      measured.microseconds / least, timeText(least),
+      measured.microseconds / predicted, timeText(predicted));
+}
+
+/// "all_gather_c6_s3" of "ag.mlir:@all_gather_c6_s3".
+static llvm::StringRef symbolOf(const Subject &subject) {
+  return llvm::StringRef(subject.name).rsplit(":@").second;
+}
+
+static Sentences distancesOf(const Subject &subject,
+                             const Explanation &explanation,
+                             const CostModel &model,
+                             const std::vector<MeasuredTime> &measured) {
+  Sentences sentences;
+  for (const MeasuredTime &time : measured)
+    if (time.schedule.empty() || symbolOf(subject) == time.schedule)
+      sentences.push_back(distanceSentence(subject, explanation, model, time));
+  return sentences;
+}
+
+static llvm::json::Object factsOf(const Subject &subject,
+                                  const Explanation &explanation,
+                                  const CostModel &model, double bytes) {
+  llvm::json::Array fullest, priced;
+  for (size_t i = 0; i < explanation.numFullest; ++i) {
+    const LimitLoad &load = explanation.loads[i];
+    fullest.push_back(llvm::json::Object{
+        {"limit", load.limit},
+        {"links",
+         nameOf(subject.topology, subject.topology.limits()[load.limit])},
+        {"chunks", load.chunks},
+        {"rounds", load.rounds.str()}});
+  }
+  for (const PricedLimit &limit : explanation.priced)
+    priced.push_back(llvm::json::Object{
+        {"limit", limit.limit},
+        {"links",
+         nameOf(subject.topology, subject.topology.limits()[limit.limit])},
+        {"share", limit.share}});
+  Cost cost = subject.cost();
+  llvm::json::Object object{
+      {"name", subject.name},
+      {"collective", subject.collective.name()},
+      {"topology", subject.topology.name()},
+      {"ranks", subject.topology.numRanks()},
+      {"chunks", subject.collective.chunks()},
+      {"steps", cost.steps},
+      {"rounds", subject.schedule.rounds()},
+      {"cost", cost.bandwidth.str()},
+      {"optimal", explanation.isOptimal},
+      {"bytes", int64_t(bytes)},
+      {"model_microseconds", model.microseconds(cost, bytes)},
+      {"bound_microseconds",
+       leastMicroseconds(subject, explanation, model, bytes)},
+      {"fullest_limits", std::move(fullest)},
+      {"limits_of_bound", std::move(priced)}};
+  if (explanation.certificate)
+    object["bound"] = explanation.certificate->bound->str();
+  if (explanation.anySteps)
+    object["bound_any_steps"] = explanation.anySteps->str();
+  return object;
+}
+
+/// Explains each of `subjects`. False after an error.
+static bool explainSchedules(const std::vector<Subject> &subjects,
+                             const CostModel &model, double bytes,
+                             const std::vector<MeasuredTime> &measured) {
+  InterruptScope interrupt;
+  // Seconds for what files do not say.
+  SearchLimits limits{0, 10'000'000, interrupt.flag()};
+  std::vector<Cost> costs;
+  std::vector<std::string> names;
+  for (const Subject &subject : subjects) {
+    costs.push_back(subject.cost());
+    names.push_back(subject.name);
+  }
+  ChoiceReason choice = chooseFor(costs, model, bytes);
+  std::string chosen =
+      "at " + sizeText(bytes) + " " + choiceSentence(choice, names);
+  for (auto [number, subject] : llvm::enumerate(subjects)) {
+    Result<Explanation> explanation = [&] {
+      Progress progress("bounds for " + subject.name);
+      return explain(subject, limits);
+    }();
+    if (!explanation) {
+      fail(explanation.error());
+      return false;
+    }
+    std::vector<Chapter> chapters{
+        {"limits", limitSentences(subject, *explanation, model, bytes)},
+        {"faster", remedySentences(subject, *explanation, model, bytes)},
+        {"certificate", certificateSentences(subject, *explanation)},
+        {"ran", distancesOf(subject, *explanation, model, measured)}};
+    if (subjects.size() > 1)
+      chapters.push_back(
+          {"choice",
+           {(number == choice.best ? "chosen: " : "not chosen: ") + chosen}});
+    if (json) {
+      llvm::json::Object object = factsOf(subject, *explanation, model, bytes);
+      object["chosen"] = number == choice.best;
+      addChapters(chapters, object);
+      llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+      continue;
+    }
+    llvm::outs() << llvm::formatv(
+        "{0}: {1} on {2}, {3}, R/C = {4}\n", subject.name,
+        describe(subject.collective), subject.topology.name(),
+        describeSize(subject), subject.cost().bandwidth.str());
+    printChapters(chapters);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Microseconds for `bytes`, on straight lines between the sizes that the table
+/// has; nothing beyond them.
+static std::optional<double> timeOf(const plan::SizeTable &table,
+                                    double bytes) {
+  const std::vector<plan::SizedTime> &times = table.times;
+  auto above = llvm::find_if(times, [&](const plan::SizedTime &entry) {
+    return double(entry.bytes) >= bytes;
+  });
+  if (above == times.end() ||
+      (above == times.begin() && double(above->bytes) > bytes))
+    return std::nullopt;
+  double after = double(above->nanoseconds) * 1e-3;
+  if (double(above->bytes) == bytes)
+    return after;
+  const plan::SizedTime &below = *std::prev(above);
+  double before = double(below.nanoseconds) * 1e-3;
+  double part = (bytes - double(below.bytes)) /
+                (double(above->bytes) - double(below.bytes));
+  return before + part * (after - before);
+}
+
+/// What a table of a plan takes for `bytes`.
+static std::string choiceSentence(const plan::Manifest &manifest,
+                                  const plan::SizeTable &table,
+                                  uint64_t bytes) {
+  auto next = llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
+    return choice.firstByte > bytes;
+  });
+  const plan::SizeChoice &choice = *std::prev(next);
+  const plan::ProgramEntry &program = manifest.programs[choice.program];
+  const plan::ScheduleInfo &schedule = manifest.schedules[program.schedule];
+  std::string text = llvm::formatv(
+      "{0}: {1} takes {2} (S = {3}, R/C = {4}) as {5}, from {6}{7}",
+      table.target.empty()
+          ? "by the model"
+          : "measured on " + table.target + ", ranks as " + table.ranksAs,
+      sizeText(double(bytes)), schedule.name, schedule.steps, schedule.cost,
+      program.variant, sizeText(double(choice.firstByte)),
+      next == table.choices.end() ? " on"
+                                  : " to " + sizeText(double(next->firstByte)));
+  if (std::optional<double> time = timeOf(table, double(bytes)))
+    text += ", " + timeText(*time) + " for " + sizeText(double(bytes));
+  return text;
+}
+
+static int explainPlan(llvm::StringRef path, uint64_t bytes,
+                       const CostModel &model) {
+  std::optional<driver::LoadedPlan> plan = loadPlan(path);
+  if (!plan)
+    return BadInput;
+  const plan::Manifest &manifest = plan->view.manifest;
+  std::vector<Chapter> chapters{
+      {"choice", {}},
+      {"model", {}},
+      {"links",
+       {"a plan does not say which link carries what: explain the files that "
+        "it was compiled of for that"}}};
+  for (const plan::SizeTable &table : manifest.tables)
+    chapters[0].sentences.push_back(choiceSentence(manifest, table, bytes));
+  std::vector<Cost> costs;
+  std::vector<std::string> names;
+  for (const plan::ScheduleInfo &schedule : manifest.schedules) {
+    costs.push_back(
+        {schedule.steps, Rational(schedule.rounds, schedule.chunks)});
+    names.push_back(schedule.name);
+  }
+  chapters[1].sentences.push_back(
+      "at " + sizeText(double(bytes)) + " " +
+      choiceSentence(chooseFor(costs, model, double(bytes)), names));
+  if (json) {
+    llvm::json::Object object{{"name", path},
+                              {"collective", manifest.collective},
+                              {"topology", manifest.topology},
+                              {"ranks", manifest.ranks},
+                              {"bytes", bytes}};
+    addChapters(chapters, object);
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+    return Done;
+  }
+  llvm::outs() << path << ": " << manifest.collective << " on "
+               << manifest.topology << ", " << manifest.ranks << " ranks\n";
+  printChapters(chapters);
+  return Done;
+}
+
+/// Prints an error and returns false if a measurement is of something else.
+static bool areOf(const Subject &subject,
+                  const std::vector<MeasuredTime> &measured) {
+  for (const MeasuredTime &time : measured)
+    if (time.collective != subject.collective.name() ||
+        time.ranks != subject.topology.numRanks()) {
+      fail(measuredPath + " is of " + time.collective + " on " +
+           llvm::Twine(time.ranks) + " ranks, but " + subject.name + " of " +
+           subject.collective.name() + " on " +
+           llvm::Twine(subject.topology.numRanks()));
+      return false;
+    }
+  return true;
+}
+
+int driver::explainMain() {
+  std::optional<uint64_t> bytes = parseBytes(bytesText);
+  if (!bytes || *bytes == 0)
+    return fail("cannot read '" + bytesText + "' as a number of bytes");
+  std::optional<CostModel> model = modelFlags.get();
+  if (!model)
+    return BadInput;
+  std::vector<std::string> schedules;
+  for (const std::string &path : inputs)
+    if (!llvm::StringRef(path).ends_with(".sccl"))
+      schedules.push_back(path);
+    else if (int code = explainPlan(path, *bytes, *model))
+      return code;
+  if (schedules.empty())
+    return measuredPath.empty()
+               ? Done
+               : fail("--measured needs the schedules, to know the bound");
+  std::optional<std::vector<Subject>> subjects = loadComparable(schedules);
+  std::vector<MeasuredTime> measured;
+  if (!subjects)
+    return BadInput;
+  if (!measuredPath.empty()) {
+    std::optional<std::vector<MeasuredTime>> times = loadMeasured(measuredPath);
+    if (!times || !areOf(subjects->front(), *times))
+      return BadInput;
+    measured = std::move(*times);
+  }
+  return explainSchedules(*subjects, *model, double(*bytes), measured)
+             ? Done
+             : BadInput;
+}

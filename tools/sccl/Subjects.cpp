@@ -1,0 +1,214 @@
+//===- Subjects.cpp - What explanations and pictures are about ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Subjects.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/InputFile.h"
+#include "sccl/Transforms/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace fs = llvm::sys::fs;
+
+/// The .mlir files of a folder, in the order of names. Prints an error and
+/// returns nothing if there are none.
+static std::optional<std::vector<std::string>>
+filesIn(llvm::StringRef directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; it != end && !error;
+       it.increment(error))
+    if (llvm::StringRef(it->path()).ends_with(".mlir"))
+      files.push_back(it->path());
+  if (error)
+    fail("cannot read " + directory + ": " + error.message());
+  else if (files.empty())
+    fail(directory + " holds no .mlir file");
+  if (error || files.empty())
+    return std::nullopt;
+  llvm::sort(files);
+  return files;
+}
+
+/// Emits an error and fails if what the file says of its optimality is no
+/// certificate.
+static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
+                                                  llvm::StringRef path) {
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+  if (failed(problem))
+    return mlir::failure();
+  report::Subject subject{
+      (llvm::sys::path::filename(path) + ":@" + op.getSymName()).str(),
+      std::move(problem->topology), std::move(problem->collective),
+      coll::importSchedule(op), std::nullopt};
+  std::optional<llvm::StringRef> text = op.getCertificate();
+  if (!text)
+    return subject;
+  Result<Certificate> certificate =
+      parseCertificate({text->data(), text->size()});
+  if (!certificate) {
+    op.emitOpError("has no certificate that can be read: ")
+        << certificate.error();
+    return mlir::failure();
+  }
+  subject.certificate = std::move(*certificate);
+  return subject;
+}
+
+/// Adds the schedules of one file. Prints an error and returns false on
+/// failure.
+static bool addFile(llvm::StringRef path,
+                    std::vector<report::Subject> &subjects) {
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+  if (!module || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
+        manager.addPass(coll::createCheckSchedule());
+      })))
+    return false;
+  size_t before = subjects.size();
+  for (auto op : module->getOps<coll::ScheduleOp>()) {
+    mlir::FailureOr<report::Subject> subject = subjectOf(op, path);
+    if (failed(subject))
+      return false;
+    subjects.push_back(std::move(*subject));
+  }
+  if (subjects.size() == before)
+    fail(path + " holds no schedule");
+  return subjects.size() > before;
+}
+
+std::optional<std::vector<report::Subject>>
+driver::loadSubjects(llvm::StringRef path) {
+  std::optional<std::vector<std::string>> files =
+      fs::is_directory(path)
+          ? filesIn(path)
+          : std::optional(std::vector<std::string>{path.str()});
+  std::vector<report::Subject> subjects;
+  if (!files)
+    return std::nullopt;
+  for (const std::string &file : *files)
+    if (!addFile(file, subjects))
+      return std::nullopt;
+  return subjects;
+}
+
+std::optional<std::vector<report::Subject>>
+driver::loadComparable(llvm::ArrayRef<std::string> paths) {
+  std::vector<report::Subject> subjects;
+  for (const std::string &path : paths) {
+    std::optional<std::vector<report::Subject>> more = loadSubjects(path);
+    if (!more)
+      return std::nullopt;
+    std::ranges::move(*more, std::back_inserter(subjects));
+  }
+  auto claimOf = [](const report::Subject &subject) {
+    return makeClaim(subject.topology, subject.collective, std::nullopt);
+  };
+  const report::Subject &first = subjects.front();
+  for (const report::Subject &other : subjects)
+    if (!(claimOf(other) == claimOf(first))) {
+      fail(other.name + " and " + first.name +
+           " are of two collectives or two topologies");
+      return std::nullopt;
+    }
+  return subjects;
+}
+
+//===----------------------------------------------------------------------===//
+// Measurements
+//===----------------------------------------------------------------------===//
+
+/// A line of sccl bench or sccl run; nothing if it is neither.
+static std::optional<MeasuredTime> readMeasured(const llvm::json::Object &line,
+                                                llvm::StringRef path) {
+  MeasuredTime time;
+  time.source = llvm::sys::path::filename(path);
+  time.collective = line.getString("collective").value_or("").str();
+  time.ranks = unsigned(line.getInteger("ranks").value_or(0));
+  if (const llvm::json::Object *apart = line.getObject("out_of_place")) {
+    std::optional<double> microseconds = apart->getNumber("time_us");
+    std::optional<int64_t> bytes = line.getInteger("send_bytes");
+    if (!microseconds || !bytes || *bytes <= 0)
+      return std::nullopt;
+    time.schedule = line.getString("schedule").value_or("").str();
+    time.bytes = uint64_t(*bytes);
+    time.microseconds = *microseconds;
+    if (std::optional<llvm::StringRef> kind = line.getString("ranks_as"))
+      time.source += (", ranks as " + *kind).str();
+    return time;
+  }
+  std::optional<double> seconds = line.getNumber("seconds");
+  std::optional<int64_t> bytes = line.getInteger("bytes");
+  if (!seconds || !bytes || *bytes <= 0 || !line.get("gigabytes_per_second"))
+    return std::nullopt;
+  time.bytes = uint64_t(*bytes);
+  time.microseconds = *seconds * 1e6;
+  return time;
+}
+
+std::optional<std::vector<MeasuredTime>>
+driver::loadMeasured(llvm::StringRef path) {
+  auto buffer = readInput(path);
+  if (!buffer) {
+    fail(buffer.error());
+    return std::nullopt;
+  }
+  std::vector<MeasuredTime> times;
+  llvm::SmallVector<llvm::StringRef> lines;
+  (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/true);
+  for (auto [number, line] : llvm::enumerate(lines)) {
+    if (line.trim().empty())
+      continue;
+    auto complain = [&, number = number](const llvm::Twine &message) {
+      fail(path + ":" + llvm::Twine(number + 1) + ": " + message);
+      return std::nullopt;
+    };
+    llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
+    if (!value)
+      return complain(llvm::toString(value.takeError()));
+    const llvm::json::Object *object = value->getAsObject();
+    std::optional<MeasuredTime> time =
+        object ? readMeasured(*object, path) : std::nullopt;
+    if (!time)
+      return complain("no line of sccl bench or sccl run with --json");
+    times.push_back(std::move(*time));
+  }
+  if (!times.empty())
+    return times;
+  fail(path + " holds no measurements");
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
+    : alpha("alpha", llvm::cl::desc("Microseconds per step"),
+            llvm::cl::init(0.7), llvm::cl::sub(command)),
+      bandwidth("bandwidth",
+                llvm::cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
+                llvm::cl::init(25), llvm::cl::sub(command)) {}
+
+std::optional<CostModel> ModelFlags::get() const {
+  if (alpha >= 0 && bandwidth > 0 && std::isfinite(double(alpha)) &&
+      std::isfinite(double(bandwidth)))
+    return CostModel{alpha, 1 / (bandwidth * 1e3)};
+  fail("--alpha must be at least 0 and --bandwidth more than 0, and both "
+       "finite");
+  return std::nullopt;
+}

@@ -1,0 +1,58 @@
+//===- Subjects.h - What explanations and pictures are about ----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_SUBJECTS_H
+#define SCCL_TOOLS_SCCL_SUBJECTS_H
+
+#include "Driver.h"
+
+#include "sccl/Model/CostModel.h"
+#include "sccl/Report/Subject.h"
+
+#include <vector>
+
+namespace sccl::driver {
+
+/// The schedules in `path`, an .mlir file or a folder of such, in the order of
+/// names; all of them checked. Prints an error and returns nothing if there are
+/// none, or one is wrong.
+std::optional<std::vector<report::Subject>> loadSubjects(llvm::StringRef path);
+
+/// Those of several files and folders; they must be of one collective on one
+/// topology. Prints an error and returns nothing if they are not.
+std::optional<std::vector<report::Subject>>
+loadComparable(llvm::ArrayRef<std::string> paths);
+
+/// A launch that was measured: a line of what sccl bench and run print with
+/// --json.
+struct MeasuredTime {
+  std::string schedule; ///< its name in the plan; empty if the line has none
+  std::string collective;
+  unsigned ranks = 0;
+  uint64_t bytes = 0;      ///< of a send buffer
+  double microseconds = 0; ///< of a launch
+  std::string source;      ///< as "bench.json, ranks as threads"
+};
+
+/// Reads such lines. Prints an error and returns nothing if there are none, or
+/// one is something else.
+std::optional<std::vector<MeasuredTime>> loadMeasured(llvm::StringRef path);
+
+/// --alpha and --bandwidth of a subcommand.
+class ModelFlags {
+public:
+  explicit ModelFlags(llvm::cl::SubCommand &command);
+  /// Prints an error and returns nothing if the numbers make no sense.
+  std::optional<CostModel> get() const;
+
+private:
+  llvm::cl::opt<double> alpha, bandwidth;
+};
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_SUBJECTS_H
