@@ -189,6 +189,8 @@ bool simulateChosen();
 int simulateMain();
 bool explainChosen();
 int explainMain();
+bool plotChosen();
+int plotMain();
 bool demoChosen();
 int demoMain();
 

@@ -5,13 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Interrupt.h"
+#include "Pictures.h"
 #include "Plans.h"
-#include "Progress.h"
-#include "Subjects.h"
-
-#include "sccl/Advice/TimeBound.h"
-#include "sccl/Report/Explanation.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -66,25 +61,13 @@ static void addChapters(const std::vector<Chapter> &chapters,
 // Schedules
 //===----------------------------------------------------------------------===//
 
-/// What the machine of the model needs at least for `bytes`, however it is
-/// done.
-static double leastMicroseconds(const Subject &subject,
-                                const Explanation &explanation,
-                                const CostModel &model, double bytes) {
-  Timing timing = Timing::uniform(subject.topology, model.alphaMicroseconds,
-                                  1 / model.betaMicrosecondsPerByte);
-  return timeBound(subject.topology, subject.collective, timing,
-                   explanation.anySteps, model.betaMicrosecondsPerByte)
-      .microseconds(bytes);
-}
-
 /// How far from the bound `measured` ran.
 static std::string distanceSentence(const Subject &subject,
                                     const Explanation &explanation,
                                     const CostModel &model,
                                     const MeasuredTime &measured) {
   double bytes = double(measured.bytes);
-  double least = leastMicroseconds(subject, explanation, model, bytes);
+  double least = leastMicroseconds(subject, explanation.anySteps, model, bytes);
   double predicted = model.microseconds(subject.cost(), bytes);
   return llvm::formatv(
       "{0} took {1} ({2}): {3:f2} times the bound of {4}, {5:f2} times the "
@@ -110,25 +93,28 @@ static Sentences distancesOf(const Subject &subject,
   return sentences;
 }
 
+static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
+  return {
+      {"limit", limit},
+      {"links", nameOf(subject.topology, subject.topology.limits()[limit])}};
+}
+
 static llvm::json::Object factsOf(const Subject &subject,
                                   const Explanation &explanation,
                                   const CostModel &model, double bytes) {
   llvm::json::Array fullest, priced;
   for (size_t i = 0; i < explanation.numFullest; ++i) {
     const LimitLoad &load = explanation.loads[i];
-    fullest.push_back(llvm::json::Object{
-        {"limit", load.limit},
-        {"links",
-         nameOf(subject.topology, subject.topology.limits()[load.limit])},
-        {"chunks", load.chunks},
-        {"rounds", load.rounds.str()}});
+    llvm::json::Object object = limitObject(subject, load.limit);
+    object["chunks"] = load.chunks;
+    object["rounds"] = load.rounds.str();
+    fullest.push_back(std::move(object));
   }
-  for (const PricedLimit &limit : explanation.priced)
-    priced.push_back(llvm::json::Object{
-        {"limit", limit.limit},
-        {"links",
-         nameOf(subject.topology, subject.topology.limits()[limit.limit])},
-        {"share", limit.share}});
+  for (const PricedLimit &limit : explanation.priced) {
+    llvm::json::Object object = limitObject(subject, limit.limit);
+    object["share"] = limit.share;
+    priced.push_back(std::move(object));
+  }
   Cost cost = subject.cost();
   llvm::json::Object object{
       {"name", subject.name},
@@ -143,7 +129,7 @@ static llvm::json::Object factsOf(const Subject &subject,
       {"bytes", int64_t(bytes)},
       {"model_microseconds", model.microseconds(cost, bytes)},
       {"bound_microseconds",
-       leastMicroseconds(subject, explanation, model, bytes)},
+       leastMicroseconds(subject, explanation.anySteps, model, bytes)},
       {"fullest_limits", std::move(fullest)},
       {"limits_of_bound", std::move(priced)}};
   if (explanation.certificate)
@@ -153,43 +139,33 @@ static llvm::json::Object factsOf(const Subject &subject,
   return object;
 }
 
-/// Explains each of `subjects`. False after an error.
-static bool explainSchedules(const std::vector<Subject> &subjects,
-                             const CostModel &model, double bytes,
-                             const std::vector<MeasuredTime> &measured) {
-  InterruptScope interrupt;
-  // Seconds for what files do not say.
-  SearchLimits limits{0, 10'000'000, interrupt.flag()};
+/// Explains each of the schedules.
+static void explainSchedules(const Findings &findings, double bytes) {
+  const CostModel &model = findings.model;
   std::vector<Cost> costs;
   std::vector<std::string> names;
-  for (const Subject &subject : subjects) {
+  for (const Subject &subject : findings.subjects) {
     costs.push_back(subject.cost());
     names.push_back(subject.name);
   }
   ChoiceReason choice = chooseFor(costs, model, bytes);
   std::string chosen =
       "at " + sizeText(bytes) + " " + choiceSentence(choice, names);
-  for (auto [number, subject] : llvm::enumerate(subjects)) {
-    Result<Explanation> explanation = [&] {
-      Progress progress("bounds for " + subject.name);
-      return explain(subject, limits);
-    }();
-    if (!explanation) {
-      fail(explanation.error());
-      return false;
-    }
+  for (size_t number = 0; number < costs.size(); ++number) {
+    const Subject &subject = findings.subjects[number];
+    const Explanation &explanation = findings.explanations[number];
     std::vector<Chapter> chapters{
-        {"limits", limitSentences(subject, *explanation, model, bytes)},
-        {"faster", remedySentences(subject, *explanation, model, bytes)},
-        {"certificate", certificateSentences(subject, *explanation)},
-        {"ran", distancesOf(subject, *explanation, model, measured)}};
-    if (subjects.size() > 1)
+        {"limits", limitSentences(subject, explanation, model, bytes)},
+        {"faster", remedySentences(subject, explanation, model, bytes)},
+        {"certificate", certificateSentences(subject, explanation)},
+        {"ran", distancesOf(subject, explanation, model, findings.measured)}};
+    bool isChosen = number == choice.best;
+    if (costs.size() > 1)
       chapters.push_back(
-          {"choice",
-           {(number == choice.best ? "chosen: " : "not chosen: ") + chosen}});
+          {"choice", {(isChosen ? "chosen: " : "not chosen: ") + chosen}});
     if (json) {
-      llvm::json::Object object = factsOf(subject, *explanation, model, bytes);
-      object["chosen"] = number == choice.best;
+      llvm::json::Object object = factsOf(subject, explanation, model, bytes);
+      object["chosen"] = isChosen;
       addChapters(chapters, object);
       llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
       continue;
@@ -200,7 +176,6 @@ static bool explainSchedules(const std::vector<Subject> &subjects,
         describeSize(subject), subject.cost().bandwidth.str());
     printChapters(chapters);
   }
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,21 +267,6 @@ static int explainPlan(llvm::StringRef path, uint64_t bytes,
   return Done;
 }
 
-/// Prints an error and returns false if a measurement is of something else.
-static bool areOf(const Subject &subject,
-                  const std::vector<MeasuredTime> &measured) {
-  for (const MeasuredTime &time : measured)
-    if (time.collective != subject.collective.name() ||
-        time.ranks != subject.topology.numRanks()) {
-      fail(measuredPath + " is of " + time.collective + " on " +
-           llvm::Twine(time.ranks) + " ranks, but " + subject.name + " of " +
-           subject.collective.name() + " on " +
-           llvm::Twine(subject.topology.numRanks()));
-      return false;
-    }
-  return true;
-}
-
 int driver::explainMain() {
   std::optional<uint64_t> bytes = parseBytes(bytesText);
   if (!bytes || *bytes == 0)
@@ -329,12 +289,16 @@ int driver::explainMain() {
   if (!subjects)
     return BadInput;
   if (!measuredPath.empty()) {
-    std::optional<std::vector<MeasuredTime>> times = loadMeasured(measuredPath);
-    if (!times || !areOf(subjects->front(), *times))
+    std::optional<std::vector<MeasuredTime>> times =
+        loadMeasuredOf(subjects->front(), measuredPath);
+    if (!times)
       return BadInput;
     measured = std::move(*times);
   }
-  return explainSchedules(*subjects, *model, double(*bytes), measured)
-             ? Done
-             : BadInput;
+  std::optional<Findings> findings = findOut(std::move(*subjects), *model);
+  if (!findings)
+    return BadInput;
+  findings->measured = std::move(measured);
+  explainSchedules(*findings, double(*bytes));
+  return Done;
 }

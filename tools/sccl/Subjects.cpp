@@ -160,8 +160,8 @@ static std::optional<MeasuredTime> readMeasured(const llvm::json::Object &line,
   return time;
 }
 
-std::optional<std::vector<MeasuredTime>>
-driver::loadMeasured(llvm::StringRef path) {
+static std::optional<std::vector<MeasuredTime>>
+loadMeasured(llvm::StringRef path) {
   auto buffer = readInput(path);
   if (!buffer) {
     fail(buffer.error());
@@ -191,6 +191,23 @@ driver::loadMeasured(llvm::StringRef path) {
     return times;
   fail(path + " holds no measurements");
   return std::nullopt;
+}
+
+std::optional<std::vector<MeasuredTime>>
+driver::loadMeasuredOf(const report::Subject &subject, llvm::StringRef path) {
+  std::optional<std::vector<MeasuredTime>> times = loadMeasured(path);
+  if (!times)
+    return std::nullopt;
+  for (const MeasuredTime &time : *times)
+    if (time.collective != subject.collective.name() ||
+        time.ranks != subject.topology.numRanks()) {
+      fail(path + " is of " + time.collective + " on " +
+           llvm::Twine(time.ranks) + " ranks, but " + subject.name + " of " +
+           subject.collective.name() + " on " +
+           llvm::Twine(subject.topology.numRanks()));
+      return std::nullopt;
+    }
+  return times;
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,8 +39,9 @@ struct MeasuredTime {
 };
 
 /// Reads such lines. Prints an error and returns nothing if there are none, or
-/// one is something else.
-std::optional<std::vector<MeasuredTime>> loadMeasured(llvm::StringRef path);
+/// one is something else, or is not of the collective and ranks of `subject`.
+std::optional<std::vector<MeasuredTime>>
+loadMeasuredOf(const report::Subject &subject, llvm::StringRef path);
 
 /// --alpha and --bandwidth of a subcommand.
 class ModelFlags {

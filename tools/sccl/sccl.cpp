@@ -70,6 +70,7 @@ int main(int argc, char **argv) {
         Subcommand{costChosen, costMain},
         Subcommand{simulateChosen, simulateMain},
         Subcommand{explainChosen, explainMain},
+        Subcommand{plotChosen, plotMain},
         Subcommand{demoChosen, demoMain}})
     if (chosen())
       return sccl::afterFlush(run());

@@ -1,0 +1,121 @@
+//===- PicturesTest.cpp - Machines, frontiers and schedules as SVG --------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReportTesting.h"
+
+#include "sccl/Report/Pictures.h"
+
+#include <pugixml.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sccl;
+using namespace sccl::report;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+namespace {
+
+/// The titles of the elements of `picture` that have `kind` among their
+/// classes.
+std::vector<std::string> titlesOf(const std::string &picture,
+                                  const std::string &kind) {
+  pugi::xml_document document;
+  EXPECT_TRUE(document.load_string(picture.c_str()));
+  std::vector<std::string> titles;
+  std::string path =
+      "//*[contains(concat(' ', @class, ' '), ' " + kind + " ')]/title";
+  for (pugi::xpath_node node : document.select_nodes(path.c_str()))
+    titles.push_back(node.node().text().get());
+  return titles;
+}
+
+TEST(Pictures, ShowHowBusyLinksAre) {
+  Subject subject = pairsWithBridge();
+  std::string picture =
+      machinePicture(subject.topology, guessBoxes(subject.topology), &subject,
+                     PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "rank"),
+              ElementsAre("rank 0", "rank 1", "rank 2", "rank 3"));
+  EXPECT_THAT(titlesOf(picture, "link"), SizeIs(6));
+  EXPECT_THAT(titlesOf(picture, "load2"), SizeIs(2));
+  EXPECT_THAT(titlesOf(picture, "load1"),
+              Contains("0 -> 1, bandwidth 4, 3 chunks, busy 19 %"));
+  EXPECT_EQ(picture,
+            machinePicture(subject.topology, guessBoxes(subject.topology),
+                           &subject, PictureFor::File));
+}
+
+TEST(Pictures, GuessBoxesByTheWidestLinks) {
+  EXPECT_THAT(guessBoxes(pairsWithBridge().topology),
+              ElementsAre(ElementsAre(0u, 1u), ElementsAre(2u, 3u)));
+  EXPECT_THAT(guessBoxes(*makeBuiltinTopology("ring:5")), SizeIs(1));
+}
+
+TEST(Pictures, DrawManyRanksAsOne) {
+  Topology ring = *makeBuiltinTopology("ring:1000");
+  RankGroups groups = groupsToDraw(ring, guessBoxes(ring));
+  EXPECT_LE(groups.size(), 64u);
+  EXPECT_THAT(groups.front(), SizeIs(32));
+  std::string picture =
+      machinePicture(ring, guessBoxes(ring), nullptr, PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "rank"), Contains("ranks 0-31"));
+  EXPECT_LT(picture.size(), 100'000u);
+}
+
+TEST(Pictures, HaveAMarkForEachPointOfAFrontier) {
+  std::string picture =
+      frontierPicture({{"certified bounds", "the bound", 2, 1.5},
+                       {"schedules", "mine & <yours>", 2, 1.75}},
+                      Rational(7, 6), PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "open"), ElementsAre("the bound"));
+  EXPECT_THAT(titlesOf(picture, "mark"), ElementsAre("mine & <yours>"));
+  EXPECT_THAT(titlesOf(picture, "bound"),
+              ElementsAre(HasSubstr("any number of steps has R/C below 7/6")));
+}
+
+TEST(Pictures, DrawTimesAsLinesAndMarks) {
+  std::string picture = timePicture({{"model", true, {{1024, 1}, {4096, 3}}},
+                                     {"measured", false, {{2048, 5}}}},
+                                    PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "curve"), Contains("model"));
+  EXPECT_THAT(titlesOf(picture, "mark"),
+              ElementsAre("measured: 2 KiB, 5.00 us"));
+}
+
+TEST(Pictures, HaveALineForEachPairOfRanksInAStep) {
+  Subject subject = pairsWithBridge();
+  std::string picture = stepsPicture(
+      subject, groupsToDraw(subject.topology, {}), PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "send"), SizeIs(4 + 2 + 2));
+  EXPECT_THAT(titlesOf(picture, "send"),
+              Contains("step 1: 0 -> 2, chunks 0, 1"));
+}
+
+TEST(Pictures, DrawTheWayOfAChunk) {
+  Subject subject = pairsWithBridge();
+  std::string picture = treesPicture(subject, 1, PictureFor::File);
+  EXPECT_THAT(
+      titlesOf(picture, "send"),
+      ElementsAre("step 0: 0 -> 1", "step 1: 0 -> 2", "step 2: 2 -> 3"));
+  Subject sum = ringOn("ring:4", CollectiveKind::AllReduce);
+  EXPECT_THAT(titlesOf(treesPicture(sum, 1, PictureFor::File), "send"),
+              SizeIs(6));
+}
+
+TEST(Pictures, HaveColoursOfTheirOwnOnlyInFiles) {
+  Topology ring = *makeBuiltinTopology("ring:4");
+  EXPECT_THAT(machinePicture(ring, guessBoxes(ring), nullptr, PictureFor::File),
+              HasSubstr("<style>"));
+  EXPECT_THAT(machinePicture(ring, guessBoxes(ring), nullptr, PictureFor::Page),
+              testing::Not(HasSubstr("<style>")));
+}
+
+} // namespace

@@ -1,0 +1,180 @@
+//===- Pictures.cpp - What plots and reports show -------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pictures.h"
+
+#include "CsvTable.h"
+#include "Interrupt.h"
+#include "Progress.h"
+
+#include "sccl/Advice/TimeBound.h"
+#include "sccl/Model/Baselines.h"
+#include "sccl/Pipelines/InputFile.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+using namespace sccl::report;
+
+double driver::leastMicroseconds(const Subject &subject,
+                                 const std::optional<Rational> &anySteps,
+                                 const CostModel &model, double bytes) {
+  Timing timing = Timing::uniform(subject.topology, model.alphaMicroseconds,
+                                  1 / model.betaMicrosecondsPerByte);
+  return timeBound(subject.topology, subject.collective, timing, anySteps,
+                   model.betaMicrosecondsPerByte)
+      .microseconds(bytes);
+}
+
+std::optional<Rational> Findings::anySteps() const {
+  std::optional<Rational> best;
+  for (const Explanation &explanation : explanations)
+    if (explanation.anySteps && (!best || *explanation.anySteps > *best))
+      best = explanation.anySteps;
+  return best;
+}
+
+std::optional<Findings> driver::findOut(std::vector<Subject> subjects,
+                                        const CostModel &model) {
+  InterruptScope interrupt;
+  // Seconds for what files do not say.
+  SearchLimits limits{0, 10'000'000, interrupt.flag()};
+  Findings findings;
+  findings.subjects = std::move(subjects);
+  findings.model = model;
+  for (const Subject &subject : findings.subjects) {
+    Progress progress("bounds for " + subject.name);
+    Result<Explanation> explanation = explain(subject, limits);
+    if (!explanation) {
+      fail(explanation.error());
+      return std::nullopt;
+    }
+    findings.explanations.push_back(std::move(*explanation));
+  }
+  findings.boxes = guessBoxes(findings.subjects.front().topology);
+  return findings;
+}
+
+/// A whole number of at least 1 in a field of a table, or nothing.
+static std::optional<unsigned> numberIn(const CsvRow &row,
+                                        const std::string &column) {
+  unsigned number = 0;
+  llvm::StringRef text = row.fields.at(column);
+  return text.getAsInteger(10, number) || number == 0 ? std::nullopt
+                                                      : std::optional(number);
+}
+
+/// Adds the rows that are of the same topology and collective.
+static bool addTable(const Subject &subject, llvm::StringRef path,
+                     std::vector<FrontierMark> &marks) {
+  auto buffer = readInput(path);
+  if (!buffer) {
+    fail(buffer.error());
+    return false;
+  }
+  auto rows =
+      readCsvTable(path, (*buffer)->getBuffer(),
+                   {"topology", "collective", "chunks", "steps", "rounds"});
+  if (!rows)
+    return false;
+  std::string series = llvm::sys::path::stem(path).str();
+  for (const CsvRow &row : *rows) {
+    if (row.fields.at("topology") != subject.topology.name() ||
+        row.fields.at("collective") != subject.collective.name())
+      continue;
+    auto chunks = numberIn(row, "chunks"), steps = numberIn(row, "steps"),
+         rounds = numberIn(row, "rounds");
+    if (!chunks || !steps || !rounds) {
+      fail(path + ":" + llvm::Twine(row.line) +
+           ": chunks, steps and rounds must be numbers, and at least 1");
+      return false;
+    }
+    Rational cost(*rounds, *chunks);
+    marks.push_back({series,
+                     series + ": C = " + std::to_string(*chunks) +
+                         ", S = " + std::to_string(*steps) +
+                         ", R = " + std::to_string(*rounds),
+                     double(*steps), cost.toDouble()});
+  }
+  return true;
+}
+
+/// NCCL's ring for the same, if there is one.
+static void addRing(const Subject &subject, std::vector<FrontierMark> &marks) {
+  const Collective &collective = subject.collective;
+  if (collective.kind() == CollectiveKind::Custom)
+    return;
+  Result<std::vector<Ring>> rings = findRings(subject.topology);
+  if (!rings)
+    return;
+  Result<Implementation> ring =
+      makeRingBaseline(subject.topology, *rings, collective.kind(),
+                       /*chunksPerRing=*/1, collective.root());
+  if (!ring)
+    return;
+  Cost cost = costOf(ring->schedule, ring->collective);
+  marks.push_back({"NCCL's ring",
+                   "NCCL's ring: S = " + std::to_string(cost.steps) +
+                       ", R/C = " + cost.bandwidth.str(),
+                   double(cost.steps), cost.bandwidth.toDouble()});
+}
+
+std::optional<std::vector<FrontierMark>>
+driver::frontierMarks(const Findings &findings, llvm::StringRef path) {
+  std::vector<FrontierMark> bounds, found;
+  for (auto [subject, explanation] :
+       llvm::zip(findings.subjects, findings.explanations)) {
+    Cost cost = subject.cost();
+    found.push_back({"schedules",
+                     subject.name + ": " + describeSize(subject) +
+                         (explanation.isOptimal ? ", optimal" : ""),
+                     double(cost.steps), cost.bandwidth.toDouble()});
+    if (!explanation.certificate || explanation.certificate->pipelined)
+      continue;
+    Rational bound = *explanation.certificate->bound;
+    bounds.push_back(
+        {"certified bounds",
+         claimText(*explanation.certificate, subject.collective.name()),
+         double(cost.steps), bound.toDouble()});
+  }
+  std::vector<FrontierMark> marks = std::move(bounds);
+  llvm::append_range(marks, found);
+  addRing(findings.subjects.front(), marks);
+  if (!path.empty() && !addTable(findings.subjects.front(), path, marks))
+    return std::nullopt;
+  return marks;
+}
+
+std::vector<TimeCurve> driver::timeCurves(const Findings &findings) {
+  const Subject &first = findings.subjects.front();
+  std::vector<TimeCurve> curves(1);
+  curves[0].name = "bound for any program";
+  for (uint64_t size : findings.sizes)
+    curves[0].points.emplace_back(
+        size, leastMicroseconds(first, findings.anySteps(), findings.model,
+                                double(size)));
+  for (const Subject &subject : findings.subjects) {
+    curves.push_back({"model, " + describeSize(subject), true, {}});
+    for (uint64_t size : findings.sizes)
+      curves.back().points.emplace_back(
+          size, findings.model.microseconds(subject.cost(), double(size)));
+  }
+  std::map<std::string, TimeCurve> measured;
+  for (const MeasuredTime &time : findings.measured) {
+    std::string name =
+        "measured" + (time.schedule.empty() ? "" : ", " + time.schedule);
+    TimeCurve &curve = measured[name];
+    curve.name = name;
+    curve.isLine = false;
+    curve.points.emplace_back(time.bytes, time.microseconds);
+  }
+  for (auto &[name, curve] : measured)
+    curves.push_back(std::move(curve));
+  return curves;
+}

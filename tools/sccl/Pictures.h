@@ -1,0 +1,52 @@
+//===- Pictures.h - What plots and reports show -----------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_PICTURES_H
+#define SCCL_TOOLS_SCCL_PICTURES_H
+
+#include "Subjects.h"
+
+#include "sccl/Report/Explanation.h"
+#include "sccl/Report/Pictures.h"
+
+namespace sccl::driver {
+
+/// Schedules of one collective on one topology, and what is known of them.
+struct Findings {
+  std::vector<report::Subject> subjects;
+  std::vector<report::Explanation> explanations; ///< of each
+  RankGroups boxes;
+  CostModel model;
+  std::vector<MeasuredTime> measured;
+  std::vector<uint64_t> sizes;
+
+  std::optional<Rational> anySteps() const;
+};
+
+/// Explains `subjects` for pictures. Prints an error and returns nothing if a
+/// certificate does not hold.
+std::optional<Findings> findOut(std::vector<report::Subject> subjects,
+                                const CostModel &model);
+
+/// The points of the schedules, their bounds, NCCL's ring, and those of `path`
+/// if that is not empty: a table of topology, collective, chunks, steps and
+/// rounds. Prints an error and returns nothing if that cannot be read.
+std::optional<std::vector<report::FrontierMark>>
+frontierMarks(const Findings &findings, llvm::StringRef path);
+
+/// The bound, each schedule in the model, and what was measured.
+std::vector<report::TimeCurve> timeCurves(const Findings &findings);
+
+/// What the machine of the model needs at least for `bytes`, however it is
+/// done. Microseconds.
+double leastMicroseconds(const report::Subject &subject,
+                         const std::optional<Rational> &anySteps,
+                         const CostModel &model, double bytes);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_PICTURES_H
