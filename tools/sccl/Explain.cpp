@@ -94,9 +94,9 @@ static Sentences distancesOf(const Subject &subject,
 }
 
 static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
-  return {
-      {"limit", limit},
-      {"links", nameOf(subject.topology, subject.topology.limits()[limit])}};
+  const BandwidthLimit &of = subject.topology.limits()[limit];
+  return llvm::json::Object{{"limit", limit},
+                            {"links", nameOf(subject.topology, of)}};
 }
 
 static llvm::json::Object factsOf(const Subject &subject,
