@@ -23,10 +23,12 @@ from ._library import InvalidArgument, InvalidPlan
 from .machines import Machine
 from .plans import Plan
 
-#: Collective to chunks, steps and rounds of its schedules; 0 stands for the ranks.
+#: Collective to chunks, steps and rounds of its schedules; 0 stands for the ranks. An
+#: all_reduce of one step adds in another order on each rank, and training wants the
+#: same bits on all.
 SHAPES: Dict[str, List[Tuple[int, int, int]]] = {
     "all_gather": [(1, 1, 1)],
-    "all_reduce": [(1, 1, 1), (0, 2, 2)],
+    "all_reduce": [(0, 2, 2)],
     "all_to_all": [(0, 1, 1)],
     "broadcast": [(1, 1, 1)],
     "gather": [(1, 1, 1)],
@@ -144,6 +146,9 @@ def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
         [host_target()],
         [element] if reducing else [],
         _library.REDUCTIONS if reducing else [],
+        # What peers do with memory that they reach, and with any other.
+        variant=["pull" if reducing else "push", "scratch", "dma"],
+        identical=collective == "all_reduce",
         alpha=ALPHA,
         bandwidth=BANDWIDTH,
     )

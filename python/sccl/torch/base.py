@@ -1,0 +1,231 @@
+# ===- base.py - What all collectives of a group need -----------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""The engines of a group, what is behind them, and how a plan is executed."""
+from __future__ import annotations
+
+import datetime
+import logging
+import sys
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+from .._library import REDUCTIONS, Error
+from .engine import Engine, Key
+from .tensors import REDUCE_OPS, element_of
+from .work import BackendError, Completer, DoneWork, PendingWork
+
+log = logging.getLogger("sccl")
+CALLERS = distributed_c10d.__dict__
+
+
+#: Who calls a method of the group: torch's function, which waits at once, or hands the
+#: work to its caller; or C++, as DistributedDataParallel does.
+AWAITS, PYTHON, NATIVE = range(3)
+
+
+def caller_kind() -> int:
+    """Who calls the method that calls this. torch passes async_op to its own function
+    only. If that waits at once, no other thread need execute the collective."""
+    try:
+        frame = sys._getframe(2)
+    except ValueError:  # a thread of C++
+        return NATIVE
+    if frame.f_globals is not CALLERS:
+        return NATIVE
+    return PYTHON if frame.f_locals.get("async_op", True) else AWAITS
+
+
+def handed(work: Any, caller: int) -> Any:
+    return work.native() if caller == NATIVE else work
+
+
+def with_op(what: str, tensor: torch.Tensor, op: Any = None) -> str:
+    kind = str(tensor.dtype).rpartition(".")[2]
+    if op is None:
+        return f"{what} of {kind}"
+    name = REDUCE_OPS.get(getattr(op, "op", op))
+    named = REDUCTIONS[name] if name is not None else str(getattr(op, "op", op))
+    return f"{what} ({named.rpartition('.')[2].lower()}) of {kind}"
+
+
+class GroupBase(dist.ProcessGroup):
+    """What all collectives of a group need."""
+
+    def __init__(
+        self, store: Any, rank: int, size: int, timeout: datetime.timedelta
+    ):
+        super().__init__(rank, size)
+        self._rank, self._size, self._timeout = rank, size, timeout
+        self._store = store
+        self._engines: Dict[str, Engine] = {}
+        self._behind: Dict[str, Any] = {}
+        self._completer = Completer()
+        self._told: Set[str] = set()
+        self._done = DoneWork([])
+        self._barrier_bytes = torch.zeros(size + 1, dtype=torch.uint8)
+        # Sends pair two ranks, who could not make it alone.
+        self._behind["cpu"] = dist.ProcessGroupGloo(
+            dist.PrefixStore("gloo", store), rank, size, timeout=timeout
+        )
+        try:
+            self._cpu = self._engine(torch.device("cpu"))
+        except Error as error:
+            raise BackendError(f"sccl: {error}") from None
+
+    def _engine(self, device: torch.device) -> Engine:
+        """The engine for tensors of this device; all ranks ask together."""
+        kind = device.type
+        if kind not in self._engines:
+            name = "hip" if kind == "cuda" and torch.version.hip else kind
+            self._engines[kind] = Engine(
+                self._rank,
+                self._size,
+                dist.PrefixStore("sccl", self._store),
+                self._timeout.total_seconds(),
+                name,
+                device.index or 0,
+                must_fit=not dist.is_initialized(),
+            )
+        return self._engines[kind]
+
+    def _fall_back(self, device: torch.device, what: str, reason: str) -> Any:
+        """The backend for what no plan covers; says so once."""
+        kind = device.type
+        if kind not in self._behind:
+            if kind != "cuda" or not dist.is_nccl_available():
+                raise BackendError(
+                    f"sccl: {what} of a tensor on {kind!r}: {reason}, and no other "
+                    "backend takes it"
+                )
+            self._behind[kind] = dist.ProcessGroupNCCL(
+                dist.PrefixStore("nccl", self._store),
+                self._rank,
+                self._size,
+                timeout=self._timeout,
+            )
+        if self._rank == 0 and what not in self._told:
+            self._told.add(what)
+            name = "nccl" if kind == "cuda" else "gloo"
+            log.warning("sccl: %s by %s: %s", what, name, reason)
+        return self._behind[kind]
+
+    def _try(
+        self,
+        collective: str,
+        tensor: torch.Tensor,
+        send: Optional[torch.Tensor],
+        recv: Optional[torch.Tensor],
+        count: int,
+        results: List[torch.Tensor],
+        caller: int,
+        op: Any = None,
+        root: int = -1,
+        finish: Optional[Callable[[], None]] = None,
+    ) -> Any:
+        """Executes a plan for `count` elements of the type of `tensor` per segment, and
+        returns the work; or why no plan does, as text."""
+        if tensor.layout is not torch.strided:
+            return "tensors are not dense"
+        found = element_of(tensor, op)
+        if isinstance(found, str):
+            return found
+        element, width, reduction = found
+        key: Key = (collective, root, element, reduction)
+        if self._size == 1 or count == 0:
+            return handed(self._alone(send, recv, results, finish), caller)
+        kind = tensor.device.type
+        if kind not in ("cpu", "cuda"):
+            return f"plans are for tensors on 'cpu' and 'cuda', not {kind!r}"
+        engine = self._cpu if kind == "cpu" else self._engine(tensor.device)
+        try:
+            if key not in engine.covered:
+                reason = engine.why_not(key)
+                if reason is not None:
+                    return reason
+            source = None if send is None else send.data_ptr()
+            target = None if recv is None else recv.data_ptr()
+            if caller == AWAITS or kind == "cuda":
+                stream = None
+                if kind == "cuda":
+                    stream = torch.cuda.current_stream(tensor.device).cuda_stream
+                engine.launch(key, source, target, count * width, stream)
+                if finish:
+                    finish()
+                device = tensor.device if kind == "cuda" else None
+                if caller == AWAITS:
+                    return self._done
+                return handed(DoneWork(results, device), caller)
+            ticket = engine.launch_async(
+                key, source, target, count * width, (send, recv, results)
+            )
+        except Error as error:
+            raise self._failure(collective, tensor, error) from None
+        work = PendingWork(
+            lambda: self._await(engine, ticket, collective, tensor),
+            results,
+            self._completer,
+            finish,
+        )
+        if finish:
+            self._completer.add(work)
+        return handed(work, caller)
+
+    def _await(self, engine, ticket, collective, tensor) -> None:
+        try:
+            engine.wait(ticket)
+        except Error as error:
+            raise self._failure(collective, tensor, error) from None
+
+    def _failure(self, collective: str, tensor: Any, error: Error) -> Exception:
+        kind = f"{tensor.numel()} {str(tensor.dtype).rpartition('.')[2]}"
+        return BackendError(f"sccl: {collective} of {kind} on rank {self._rank}: {error}")
+
+    def _alone(self, send, recv, results, finish) -> DoneWork:
+        """Of one rank, or of nothing: what is sent is what is received."""
+        if send is not None and recv is not None and send is not recv and send.numel():
+            recv.view(-1).copy_(send.reshape(-1))
+        if finish:
+            finish()
+        return DoneWork(results)
+
+    def _all(self, works: Sequence[Any], tensors: List[torch.Tensor]) -> Any:
+        """One work for several."""
+
+        def await_end() -> None:
+            for work in works:
+                work.wait()
+
+        work = PendingWork(await_end, tensors, self._completer)
+        return work if sys._getframe(2).f_globals is CALLERS else work.native()
+
+    def _check_multiple(self, what: str, whole: Any, part: Any) -> None:
+        if whole.numel() != part.numel() * self._size:
+            raise BackendError(
+                f"sccl: {what} among {self._size} ranks: the large tensor has "
+                f"{whole.numel()} elements, and the small one {part.numel()}"
+            )
+        if whole.dtype != part.dtype:
+            raise BackendError(f"sccl: {what}: {whole.dtype} and {part.dtype}")
+
+    def shutdown(self) -> None:
+        """Ends the group; torch 2 calls it."""
+        self._completer.stop()
+        engines, self._engines = self._engines, {}
+        for engine in engines.values():
+            engine.destroy()
+
+    def abort(self) -> None:
+        """Has collectives that are under way fail, on all ranks."""
+        for engine in self._engines.values():
+            engine.abort()
+
+    def __del__(self) -> None:
+        if getattr(self, "_engines", None):
+            self.shutdown()

@@ -1,0 +1,235 @@
+# ===- engine.py - A communicator and its plans -----------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""The communicator of a group on a device, and which plan a call takes.
+
+All ranks must decide alike, so rank 0 does: it reads ``SCCL_PLAN_PATH`` when the group
+is made, has plans made when a call asks for one, and hands them to the others through
+the group's store.
+"""
+from __future__ import annotations
+
+import collections
+import ctypes as c
+import os
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+from .. import _library, shelf
+from .._library import DATA_TYPES, Error, Unsupported
+from ..communicator import Communicator
+from ..plans import Plan
+from ..ranks import StoreGather
+
+#: More ranks than this on one host have no plans made.
+MOST_RANKS = 64
+#: A collective, its root, element type and reduction; -1 for none.
+Key = Tuple[str, int, int, int]
+
+
+def _bytes(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+class Engine:
+    """Executes what plans cover.
+
+    `timeout` is in seconds, `device` "cpu", "cuda" or "hip". Raises Error if a plan of
+    ``SCCL_PLAN_PATH`` is none, on all ranks. `problem` tells why there is no
+    communicator, for ranks of several hosts, or None.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        store: Any,
+        timeout: float,
+        device: str = "cpu",
+        device_index: int = 0,
+        must_fit: bool = False,
+    ):
+        self.rank, self.size, self.device = rank, size, device
+        self._store = store
+        self._missing: Dict[Key, str] = {}
+        self.covered: Dict[Key, bool] = {}
+        self._launched: Deque[Tuple[int, Any]] = collections.deque()
+        self.problem: Optional[str] = None
+        self.comm: Optional[Communicator] = None
+        plans = self._given_plans(must_fit)
+        if size == 1:
+            self.problem = "the group has one rank"
+            return
+        try:
+            self.comm = Communicator(
+                StoreGather(rank, size, store, f"{device}/ranks"),
+                device,
+                device_index,
+                timeout,
+            )
+        except Unsupported as error:
+            self.problem = str(error)
+            return
+        self.handle = self.comm.handle
+        self.library = _library.library()
+        for plan in plans:
+            self.comm.load(plan)
+
+    def _share(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """What rank 0 makes; an Error of it is raised on all ranks."""
+        key = f"{self.device}/{key}"
+        if self.rank == 0:
+            try:
+                data = b"+" + make()
+            except Error as error:
+                data = b"-%d " % error.code + str(error).encode()
+            self._store.set(key, data)
+        data = _bytes(self._store.get(key))
+        if data[:1] == b"-":
+            code, _, text = data[1:].partition(b" ")
+            raise _library._ERRORS.get(int(code), Error)(text.decode(), int(code))
+        return data[1:]
+
+    def _given_plans(self, must_fit: bool) -> List[Plan]:
+        """The plans of rank 0's ``SCCL_PLAN_PATH`` for this number of ranks."""
+        path = os.environ.get("SCCL_PLAN_PATH")
+
+        def make() -> bytes:
+            plans = shelf.read_plans(path) if path else []
+            fit = [plan for plan in plans if plan.ranks == self.size]
+            if must_fit and plans and not fit:
+                others = sorted({plan.ranks for plan in plans})
+                raise _library.InvalidArgument(
+                    f"SCCL_PLAN_PATH has plans for {', '.join(map(str, others))} ranks "
+                    f"only, and the group has {self.size}"
+                )
+            for number, plan in enumerate(fit):
+                with open(plan.path, "rb") as file:
+                    self._store.set(f"{self.device}/plan/{number}", file.read())
+            return b"%d" % len(fit)
+
+        count = int(self._share("plans", make))
+        get = self._store.get
+        return [
+            Plan(_bytes(get(f"{self.device}/plan/{number}"))) for number in range(count)
+        ]
+
+    def why_not(self, key: Key) -> Optional[str]:
+        """None if a plan covers it, which may be made now, else why there is none.
+        All ranks of the group must ask."""
+        if key in self.covered:
+            return None
+        if key not in self._missing:
+            reason = self._find(key)
+            if reason is None:
+                self.covered[key] = True
+                return None
+            self._missing[key] = reason
+        return self._missing[key]
+
+    def _find(self, key: Key) -> Optional[str]:
+        if self.problem:
+            return self.problem
+        if self._plan_number(key, 1, True) is not None:
+            return None
+        if self.device != "cpu":
+            return f"no plan of SCCL_PLAN_PATH has it for {self.comm.target}"
+        if self.size > MOST_RANKS:
+            return f"the group has more than {MOST_RANKS} ranks"
+        collective, root, element, _ = key
+        element = element if collective in shelf.REDUCING else DATA_TYPES.index("u8")
+
+        def make() -> bytes:
+            problem = shelf.can_make()
+            if problem:
+                raise Unsupported(problem)
+            where = max(root, 0)
+            name = DATA_TYPES[element]
+            return shelf.host_plan(collective, self.size, where, name).read_bytes()
+
+        try:
+            data = self._share(f"made/{collective}/{root}/{element}", make)
+        except Error as error:
+            return str(error)
+        self.comm.load(Plan(data))
+        if self._plan_number(key, 1, True) is None:
+            return "the plan that was made does not have it"
+        return None
+
+    def _plan_number(self, key: Key, count: int, in_place: bool) -> Optional[int]:
+        number = c.c_int()
+        collective, root, element, op = key
+        code = self.library.scclQueryPlan(
+            self.handle,
+            collective.encode(),
+            root,
+            in_place,
+            count,
+            element,
+            max(op, 0),
+            c.byref(number),
+        )
+        return None if code else number.value
+
+    def launch(self, key: Key, send: Any, recv: Any, count: int, stream: Any) -> None:
+        """Executes a plan that covers `key`; on a GPU it is enqueued in `stream`."""
+        collective, root, element, op = key
+        words = [send, recv, count, element]
+        if op >= 0:
+            words.append(op)
+        if root >= 0:
+            words.append(root)
+        function = getattr(self.library, _FUNCTIONS[collective])
+        _library.check(function(*words, self.handle, stream))
+
+    def launch_async(
+        self, key: Key, send: Any, recv: Any, count: int, owners: Any
+    ) -> int:
+        """The same on a CPU by another thread; `owners` keep the buffers until the end.
+        Returns the number to wait for."""
+        number = self._plan_number(key, count, send == recv)
+        if number is None:
+            _library.check(4)
+        plan, ticket = self.comm.plans[number], c.c_uint64()
+        _library.check(
+            self.library.scclLaunchAsync(
+                self.handle,
+                plan._handle,
+                send,
+                recv,
+                count,
+                key[2],
+                max(key[3], 0),
+                c.byref(ticket),
+            )
+        )
+        launched = self._launched
+        launched.append((ticket.value, owners))
+        # No more than 64 wait; what is older has ended.
+        while launched[0][0] + 64 < ticket.value:
+            launched.popleft()
+        return ticket.value
+
+    def wait(self, ticket: int) -> None:
+        """Returns when the launch has ended; raises Error if it has failed."""
+        _library.check(self.library.scclWait(self.handle, ticket))
+
+    def destroy(self) -> None:
+        if self.comm is not None:
+            comm, self.comm = self.comm, None
+            self._launched.clear()
+            self.problem = "the group was destroyed"
+            self.covered.clear()
+            comm.destroy()
+
+    def abort(self) -> None:
+        if self.comm is not None:
+            self.comm.abort()
+
+
+_FUNCTIONS = {
+    name: "sccl" + "".join(word.capitalize() for word in name.split("_"))
+    for name in shelf.SHAPES
+}

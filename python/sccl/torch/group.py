@@ -1,0 +1,172 @@
+# ===- group.py - The process group -----------------------------------------===#
+#
+# Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""The process group: what reduces, and what is left."""
+from __future__ import annotations
+
+from typing import Any, List
+
+import torch
+import torch.distributed as dist
+
+from .._library import Error
+from .base import AWAITS, caller_kind, with_op
+from .moves import MovingCollectives
+from .tensors import ELEMENTS, REDUCE_OPS, check_tensor, flat_view, same_kind
+
+
+class ProcessGroupSccl(MovingCollectives):
+    """A group of ranks whose collectives execute plans.
+
+    Raises torch's kind of error if ``SCCL_PLAN_PATH`` holds what is no plan.
+    """
+
+    def allreduce(self, tensors: Any, opts: Any = None) -> Any:
+        if not isinstance(tensors, (list, tuple)):
+            tensors = [tensors]
+        opts = opts or dist.AllreduceOptions()
+        tensor = tensors[0]
+        element = ELEMENTS.get(tensor.dtype)
+        op = opts.reduceOp
+        # The shortest way, for what training calls most.
+        if element is not None and tensor.is_cpu and len(tensors) == 1:
+            reduction = REDUCE_OPS.get(getattr(op, "op", op))
+            key = ("all_reduce", -1, element, reduction)
+            engine = self._cpu
+            if key in engine.covered and tensor.is_contiguous() and caller_kind() == AWAITS:
+                address = tensor.data_ptr()
+                code = engine.library.scclAllReduce(
+                    address,
+                    address,
+                    tensor.numel(),
+                    element,
+                    reduction,
+                    engine.handle,
+                    None,
+                )
+                if code == 0:
+                    return self._done
+                return self._failed_now(tensor)
+        check_tensor("all_reduce", tensors, 1)
+        found = self._try(
+            "all_reduce",
+            tensor,
+            tensor,
+            tensor,
+            tensor.numel(),
+            list(tensors),
+            caller_kind(),
+            op,
+        )
+        if isinstance(found, str):
+            what = with_op("all_reduce", tensor, op)
+            return self._fall_back(tensor.device, what, found).allreduce(tensors, opts)
+        return found
+
+    def _failed_now(self, tensor: torch.Tensor) -> None:
+        message = self._cpu.library.scclGetLastErrorMessage().decode()
+        raise self._failure("all_reduce", tensor, Error(message))
+
+    def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Any:
+        plain = dist.AllreduceOptions()
+        if opts is not None:
+            plain.reduceOp = opts.reduceOp
+        works = [self.allreduce([tensor], plain) for tensor in tensors]
+        return self._all(works, list(tensors))
+
+    def reduce(self, tensors: Any, opts: Any) -> Any:
+        check_tensor("reduce", tensors, 1)
+        tensor, is_root = tensors[0], opts.rootRank == self._rank
+        found = self._try(
+            "reduce",
+            tensor,
+            tensor,
+            tensor if is_root else None,
+            tensor.numel(),
+            list(tensors),
+            caller_kind(),
+            opts.reduceOp,
+            opts.rootRank,
+        )
+        if isinstance(found, str):
+            what = with_op("reduce", tensor, opts.reduceOp)
+            return self._fall_back(tensor.device, what, found).reduce(tensors, opts)
+        return found
+
+    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
+        check_tensor("reduce_scatter", outputs, 1)
+        check_tensor("reduce_scatter", inputs[0], self._size)
+        tensor, parts = outputs[0], inputs[0]
+        problem = same_kind(tensor, parts)
+        if problem is None:
+            flat, _ = flat_view(parts, fill=True)
+            problem = self._reduce_scatter(tensor, flat, opts.reduceOp, caller_kind())
+        if isinstance(problem, str):
+            what = with_op("reduce_scatter", tensor, opts.reduceOp)
+            behind = self._fall_back(tensor.device, what, problem)
+            return behind.reduce_scatter(outputs, inputs, opts)
+        return problem
+
+    def _reduce_scatter(self, output, flat, op, caller: int) -> Any:
+        return self._try(
+            "reduce_scatter",
+            output,
+            flat,
+            output,
+            output.numel(),
+            [output],
+            caller,
+            op,
+        )
+
+    def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = None) -> Any:
+        opts = opts or dist.ReduceScatterOptions()
+        check_tensor("reduce_scatter_tensor", [input, output], 2)
+        self._check_multiple("reduce_scatter_tensor", input, output)
+        found = self._reduce_scatter(output, input, opts.reduceOp, caller_kind())
+        if isinstance(found, str):
+            what = with_op("reduce_scatter_tensor", input, opts.reduceOp)
+            behind = self._fall_back(input.device, what, found)
+            parts = list(input.view(self._size, -1))
+            return behind.reduce_scatter([output.view(-1)], [parts], opts)
+        return found
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None) -> Any:
+        pairs = zip(outputs, inputs)
+        works = [self._reduce_scatter_base(o, i, opts) for o, i in pairs]
+        return self._all(works, list(outputs))
+
+    def barrier(self, opts: Any = None) -> Any:
+        bytes_ = self._barrier_bytes
+        found = self._try(
+            "all_gather", bytes_, bytes_[-1:], bytes_[:-1], 1, [], caller_kind()
+        )
+        if isinstance(found, str):
+            return self._fall_back(torch.device("cpu"), "barrier", found).barrier()
+        return found
+
+    def send(self, tensors: Any, dst: int, tag: int = 0) -> Any:
+        return self._pair(tensors).send(tensors, dst, tag)
+
+    def recv(self, tensors: Any, src: int, tag: int = 0) -> Any:
+        return self._pair(tensors).recv(tensors, src, tag)
+
+    def recv_anysource(self, tensors: Any, tag: int = 0) -> Any:
+        return self._pair(tensors).recv_anysource(tensors, tag)
+
+    def _pair(self, tensors: Any) -> Any:
+        check_tensor("send and recv", tensors, 1)
+        reason = "plans are for collectives"
+        return self._fall_back(tensors[0].device, "send and recv", reason)
+
+    def getBackendName(self) -> str:  # noqa: N802: torch 1.13 and 2 ask for this
+        return "sccl"
+
+    _get_backend_name = getBackendName
+
+    @property
+    def _device_types(self) -> List[torch.device]:
+        return [torch.device("cpu")]

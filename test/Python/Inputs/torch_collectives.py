@@ -1,0 +1,189 @@
+"""Every collective of torch.distributed on the backend sccl, beside the definition."""
+import logging
+import sys
+
+import torch
+import torch.distributed as dist
+from torch_ranks import start
+
+OP = dist.ReduceOp
+TYPES = [torch.int8, torch.uint8, torch.int32, torch.int64]
+TYPES += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+MOVED = [torch.int16, torch.bool, torch.complex64]
+
+
+def values(rank, count, kind, part=0):
+    """Small whole numbers, so that sums are exact in all types."""
+    numbers = torch.arange(count) % 3 + rank + part
+    return numbers.to(kind) if kind != torch.bool else numbers % 2 == 0
+
+
+def equal(got, expected, what):
+    assert got.dtype == expected.dtype, (what, got.dtype)
+    assert torch.equal(got, expected), f"{what}: {got} is not {expected}"
+
+
+def reductions(rank, size, kind):
+    everyone = torch.stack([values(r, 7, kind).to(torch.float64) for r in range(size)])
+    for op, expected in [
+        (OP.SUM, everyone.sum(0)),
+        (OP.PRODUCT, everyone.prod(0)),
+        (OP.MIN, everyone.min(0)[0]),
+        (OP.MAX, everyone.max(0)[0]),
+        (OP.AVG, everyone.mean(0)),
+    ]:
+        if op == OP.AVG and not kind.is_floating_point:
+            continue
+        mine = values(rank, 7, kind)
+        dist.all_reduce(mine, op)
+        if op == OP.AVG:  # what is divided is rounded in the type
+            assert torch.allclose(mine.to(torch.float64), expected, 1e-2), (kind, op)
+        else:
+            equal(mine, expected.to(kind), f"all_reduce {op}")
+    mine = values(rank, 7, kind)
+    dist.reduce(mine, 1)
+    before = values(rank, 7, kind)
+    equal(mine, everyone.sum(0).to(kind) if rank == 1 else before, "reduce")
+    parts = [values(rank, 3, kind, part) for part in range(size)]
+    result = torch.empty(3, dtype=kind)
+    dist.reduce_scatter(result, parts)
+    total = torch.stack([values(r, 3, kind, rank).to(torch.float64) for r in range(size)])
+    equal(result, total.sum(0).to(kind), "reduce_scatter")
+    dist.reduce_scatter_tensor(result, torch.cat(parts), OP.MAX)
+    equal(result, total.max(0)[0].to(kind), "reduce_scatter_tensor")
+
+
+def moves(rank, size, kind):
+    everyone = [values(r, 5, kind) for r in range(size)]
+    mine = values(rank, 5, kind)
+    for outputs in [
+        [torch.empty_like(mine) for _ in range(size)],  # apart from each other
+        list(torch.empty(size, 5, dtype=kind).unbind()),  # in a row
+    ]:
+        dist.all_gather(outputs, mine)
+        for r in range(size):
+            equal(outputs[r], everyone[r], "all_gather")
+    whole = torch.empty(5 * size, dtype=kind)
+    dist.all_gather_into_tensor(whole, mine)
+    equal(whole, torch.cat(everyone), "all_gather_into_tensor")
+    for root in range(size):
+        copy = mine.clone()
+        dist.broadcast(copy, root)
+        equal(copy, everyone[root], "broadcast")
+    outputs = [torch.empty_like(mine) for _ in range(size)] if rank == 0 else None
+    dist.gather(mine, outputs, 0)
+    for r, output in enumerate(outputs or []):
+        equal(output, everyone[r], "gather")
+    inputs = [values(1, 5, kind, r) for r in range(size)] if rank == 1 else None
+    result = torch.empty_like(mine)
+    dist.scatter(result, inputs, 1)
+    equal(result, values(1, 5, kind, rank), "scatter")
+    send = torch.cat([values(rank, 2, kind, part) for part in range(size)])
+    recv = torch.empty_like(send)
+    expected = torch.cat([values(r, 2, kind, rank) for r in range(size)])
+    dist.all_to_all_single(recv, send)
+    equal(recv, expected, "all_to_all_single")
+    outputs = [torch.empty(2, dtype=kind) for _ in range(size)]
+    dist.all_to_all(outputs, list(send.split(2)))
+    equal(torch.cat(outputs), expected, "all_to_all")
+
+
+def asynchronous(rank, size):
+    tensors = [torch.full((1000,), float(rank + i)) for i in range(200)]
+    works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
+    seen = []
+    works[150].get_future().then(lambda done: seen.append(done.value()[0][0].item()))
+    works[-1].wait()
+    works[150].wait()
+    triangle = size * (size - 1) / 2
+    for i, (work, tensor) in enumerate(zip(works, tensors)):
+        work.wait()
+        assert work.is_completed() and work.exception() is None
+        assert tensor[0] == tensor[-1] == triangle + size * i
+    dist.barrier()
+    works[150].get_future().wait()
+    works[0].get_future().wait()
+    outputs = [torch.empty(3) for _ in range(size)]
+    work = dist.all_gather(outputs, torch.full((3,), float(rank)), async_op=True)
+    assert work.get_future().wait() is not None
+    assert [output[2].item() for output in outputs] == list(range(size))
+
+
+def others(rank, size):
+    odd = torch.tensor([rank == 1, True])
+    dist.all_reduce(odd)
+    assert odd.tolist() == [True, True]
+    odd = torch.tensor([rank == 1, True])
+    dist.all_reduce(odd, OP.PRODUCT)
+    assert odd.tolist() == [False, True]
+    complexes = torch.tensor([complex(rank, 1)])
+    dist.all_reduce(complexes)
+    assert complexes.item() == complex(size * (size - 1) / 2, size)
+    objects = [None] * size
+    dist.all_gather_object(objects, {"rank": rank})
+    assert [entry["rank"] for entry in objects] == list(range(size))
+    one = [("from", rank)]
+    dist.broadcast_object_list(one, 1)
+    assert one == [("from", 1)]
+    dist.all_reduce(torch.empty(0))
+    tensor = torch.tensor([float(rank)])
+    if rank == 0:
+        dist.send(tensor, 1)
+    elif rank == 1:
+        dist.recv(tensor, 0)
+        assert tensor.item() == 0
+    # What no plan has: gloo does it, and one line says so.
+    for _ in range(3):
+        mask = torch.tensor([1 << rank])
+        dist.all_reduce(mask, OP.BOR)
+        assert mask.item() == (1 << size) - 1
+    counts = [rank + 1] * size
+    send = torch.full((sum(counts),), float(rank))
+    recv = torch.empty(sum(range(1, size + 1)))
+    dist.all_to_all_single(recv, send, list(range(1, size + 1)), counts)
+    assert recv.tolist() == sum(([float(r)] * (r + 1) for r in range(size)), [])
+
+
+def groups(rank, size):
+    pair = dist.new_group([0, size - 1], backend="sccl")
+    if rank in (0, size - 1):
+        mine = torch.tensor([float(rank)])
+        dist.all_reduce(mine, group=pair)
+        assert mine.item() == size - 1
+        dist.broadcast(mine.fill_(rank), size - 1, group=pair)
+        assert mine.item() == size - 1
+    alone = [dist.new_group([r], backend="sccl") for r in range(size)][rank]
+    mine = torch.tensor([float(rank)])
+    dist.all_reduce(mine, group=alone)
+    outputs = [torch.empty(1)]
+    dist.all_gather(outputs, mine, group=alone)
+    assert outputs[0].item() == rank
+    # Two groups of all ranks, whose calls do not wait for each other.
+    two = [dist.new_group(backend="sccl") for _ in range(2)]
+    for group in two:
+        dist.all_reduce(mine.clone(), group=group)
+    order = two if rank % 2 else two[::-1]
+    tensors = {group: torch.full((100,), float(rank)) for group in two}
+    works = [dist.all_reduce(tensors[g], group=g, async_op=True) for g in order]
+    for work in works:
+        work.wait()
+    assert all(t[0] == size * (size - 1) / 2 for t in tensors.values())
+
+
+def main(rank, size):
+    logging.basicConfig(stream=sys.stdout, format="%(message)s")
+    for kind in TYPES:
+        reductions(rank, size, kind)
+    for kind in [*TYPES, *MOVED]:
+        moves(rank, size, kind)
+    asynchronous(rank, size)
+    others(rank, size)
+    groups(rank, size)
+    dist.barrier()
+    if rank == 0:
+        kinds = len(TYPES) + len(MOVED)
+        print(f"{size} ranks: collectives of {kinds} types are right")
+
+
+if __name__ == "__main__":
+    sys.exit(any(start(main, int(sys.argv[1]))))

@@ -1,0 +1,77 @@
+"""What the backend refuses, and how ranks that are left behind end."""
+import datetime
+import os
+import signal
+import sys
+
+import torch
+import torch.distributed as dist
+from torch_ranks import start
+
+
+def tell(rank, name, call, ranks=(0,)):
+    try:
+        call()
+        text = "nothing is wrong"
+    except Exception as error:
+        text = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    if rank in ranks:
+        print(f"{name}: {text}", flush=True)
+
+
+def bad_tensors(rank, size):
+    even = torch.ones(4, 4)[:, ::2]
+    tell(rank, "strides", lambda: dist.all_reduce(even))
+    tell(rank, "list", lambda: dist.all_gather([torch.ones(2)], torch.ones(2)))
+    small = torch.ones(3)
+    tell(rank, "multiple", lambda: dist.all_gather_into_tensor(torch.ones(4), small))
+    mixed = torch.ones(2, dtype=torch.float64), torch.ones(1)
+    tell(rank, "mixed", lambda: dist.all_gather_into_tensor(*mixed))
+    odd = torch.ones(3)
+    tell(rank, "odd", lambda: dist.all_to_all_single(torch.ones(3), odd))
+    meta = torch.ones(2, device="meta")
+    tell(rank, "device", lambda: dist.all_reduce(meta))
+    tell(rank, "int16", lambda: dist.all_reduce(torch.ones(2, dtype=torch.int16)))
+    after = torch.ones(1)
+    dist.all_reduce(after)
+    assert after.item() == size
+    long = torch.ones((1 << 20) * (rank + 1))
+    tell(rank, "lengths", lambda: dist.all_reduce(long), ranks=(0, 1))
+
+
+def death(rank, size):
+    """A process dies in the middle of a step."""
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1000, 1000))
+    net(torch.ones(1, 1000)).sum().backward()
+
+    def step():
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        net(torch.ones(1, 1000)).sum().backward()
+
+    tell(rank, "death", step)
+    os._exit(0)  # the group is out of use
+
+
+def lateness(rank, size):
+    """A rank does not come."""
+    seconds = datetime.timedelta(seconds=0.5)
+    group = dist.new_group(timeout=seconds, backend="sccl")
+    tensor = torch.ones(1)
+    dist.all_reduce(tensor, group=group)
+    if rank == 0:
+        tell(rank, "late", lambda: dist.all_reduce(tensor, group=group))
+    dist.barrier()
+    os._exit(0)
+
+
+def ranks(rank, size):
+    tensor = torch.ones(1)
+    dist.all_reduce(tensor)
+    if rank == 0:
+        print(f"the sum is {tensor.item()}")
+
+
+if __name__ == "__main__":
+    ends = start(globals()[sys.argv[1]], int(sys.argv[2]))
+    print(f"{sys.argv[1]}: ended with {ends}")
