@@ -113,7 +113,7 @@ void Choice::addCuts(size_t number, std::vector<Cut> &cuts) {
   constexpr unsigned maxPieces = 256, fewPieces = 8;
   constexpr double leastGain = 0.005, gainOfSend = 2e-7; // of the estimate
   const Candidate &candidate = candidates[number];
-  const uint64_t maxSends = fitsRounds(number) ? 16'000 : 120'000;
+  const uint64_t maxSends = fitsRounds(number) ? 60'000 : 120'000;
   unsigned most = candidate.isPipelined() ? maxPieces : 1;
   for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
     uint64_t sends = sendsOf({number, pieces, {}, 0});
@@ -284,7 +284,7 @@ std::optional<Error> Choice::climb(size_t candidate) {
 }
 
 std::optional<Error> Choice::rateRounds() {
-  constexpr double slack = 1.5, slackOfKnown = 1.05;
+  constexpr double slack = 1.3, slackOfKnown = 1.05;
   constexpr unsigned usualPieces = 8;
   std::vector<std::pair<double, size_t>> order;
   for (size_t number = 0; number < candidates.size(); ++number)
@@ -301,16 +301,17 @@ std::optional<Error> Choice::rateRounds() {
   return std::nullopt;
 }
 
+/// Long ones must promise to be better.
 std::optional<Error> Choice::rateCuts() {
   constexpr double slack = 1.25, slackOfKnown = 1.1;
-  constexpr uint64_t maxSends = 1'000'000, few = 8'000;
+  constexpr uint64_t maxSends = 1'000'000, few = 8'000, many = 40'000;
   ratedSends = 0;
   for (const Cut &cut : cutsFor()) {
     bool isKnown = ratios.contains({cut.candidate, false});
-    if (!rated.empty() &&
-        cut.expected > (isKnown ? slackOfKnown : slack) * best())
-      continue;
     uint64_t sends = sendsOf({cut.candidate, cut.pieces, {}, 0});
+    double most = sends > many ? 1 : isKnown ? slackOfKnown : slack;
+    if (!rated.empty() && cut.expected > most * best())
+      continue;
     if (!rated.empty() && sends > few &&
         ratedSends + sends * ways.size() > maxSends)
       continue;
