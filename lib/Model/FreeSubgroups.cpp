@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Permutations.h"
+#include "Twins.h"
 
 #include "sccl/Model/Symmetry.h"
 
@@ -357,12 +358,34 @@ Group LargeSubgroupSearch::run() {
   return best;
 }
 
+/// One that turns classes of twins, and moves these as a free group of classes
+/// does. Where there are classes of classes, random products hardly ever do.
+static Group fromTwins(const std::vector<Permutation> &generators,
+                       unsigned numRanks) {
+  TwinClasses twins(generators, numRanks);
+  if (!twins.any())
+    return {identity(numRanks)};
+  Group ofClasses =
+      largeFreeSubgroup(twins.onClasses(generators), twins.count());
+  Group group, turns = twins.turns();
+  for (const Permutation &images : ofClasses) {
+    Permutation lifted = twins.lifted(images);
+    for (const Permutation &turn : turns)
+      group.push_back(compose(turn, lifted));
+  }
+  return group;
+}
+
 std::vector<Permutation>
 sccl::largeFreeSubgroup(const std::vector<Permutation> &generators,
                         unsigned numRanks) {
   if (generators.empty())
     return {identity(numRanks)};
-  return LargeSubgroupSearch(generators, numRanks).run();
+  Group ofTwins = fromTwins(generators, numRanks);
+  if (ofTwins.size() == numRanks)
+    return ofTwins;
+  Group found = LargeSubgroupSearch(generators, numRanks).run();
+  return found.size() > ofTwins.size() ? found : ofTwins;
 }
 
 //===----------------------------------------------------------------------===//

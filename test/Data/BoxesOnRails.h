@@ -45,6 +45,31 @@ boxesOnRails(unsigned boxes, unsigned gpus, unsigned inBox,
   return topology;
 }
 
+/// Boxes like those, any two ranks of which a core joins: every `perCard` ranks
+/// of a box have a network card, which lets a chunk per round through in each
+/// direction.
+inline Topology boxesOnCore(unsigned boxes, unsigned gpus, unsigned inBox,
+                            unsigned perCard = 1) {
+  unsigned ranks = boxes * gpus;
+  Topology topology("core", ranks);
+  std::vector<std::vector<unsigned>> ports(4 * ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b) {
+      if (a == b)
+        continue;
+      bool sameBox = a / gpus == b / gpus;
+      unsigned out = sameBox ? a : a / perCard, in = sameBox ? b : b / perCard;
+      unsigned link = *topology.addLink(a, b);
+      ports[4 * out + (sameBox ? 0 : 2)].push_back(link);
+      ports[4 * in + (sameBox ? 1 : 3)].push_back(link);
+    }
+  for (unsigned i = 0; i < ports.size(); ++i)
+    if (!ports[i].empty()) {
+      EXPECT_TRUE(topology.addLimit(ports[i], i % 4 < 2 ? inBox : 1));
+    }
+  return topology;
+}
+
 } // namespace sccl::test
 
 #endif // SCCL_TEST_DATA_BOXESONRAILS_H

@@ -22,6 +22,7 @@
 #include <set>
 
 using namespace sccl;
+using sccl::test::boxesOnCore;
 using sccl::test::boxesOnRails;
 
 static Topology builtin(std::string_view spec) {
@@ -294,6 +295,44 @@ TEST(Symmetry, RegularSubgroupsOfBoxes) {
     checkFreeSubgroups(topology, {group, {group.front()}}, 2);
     EXPECT_EQ(freeSubgroups(topology, 4).front().size(), ranks);
   }
+}
+
+TEST(Symmetry, RegularSubgroupsOfTwinsOfTwins) {
+  // Pairs, of which any two of a box may be exchanged, as may any two boxes.
+  for (auto [boxes, pairs] :
+       std::initializer_list<std::pair<unsigned, unsigned>>{
+           {2, 4}, {5, 3}, {7, 4}}) {
+    Topology topology = boxesOnCore(boxes, 2 * pairs, 7, /*perCard=*/2);
+    unsigned ranks = topology.numRanks();
+    std::vector<Permutation> group =
+        largeFreeSubgroup(automorphismGenerators(topology), ranks);
+    EXPECT_EQ(group.size(), ranks) << boxes << " boxes of " << pairs;
+    checkFreeSubgroups(topology, {group, {group.front()}}, 2);
+  }
+}
+
+TEST(Symmetry, PositionsOfTwinsOfTwins) {
+  // Of a pair, and of the two pairs of a box; any two boxes are alike.
+  Topology topology = boxesOnCore(3, 4, 7, /*perCard=*/2);
+  EXPECT_EQ(twinPositions(automorphismGenerators(topology), 12),
+            (std::vector<std::vector<unsigned>>{
+                {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
+                {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1}}));
+  // A single class says nothing, and on rails nobody has a twin.
+  EXPECT_TRUE(
+      twinPositions(automorphismGenerators(builtin("mesh:5")), 5).empty());
+  Topology rails = boxesOnRails(3, 4, 9);
+  EXPECT_TRUE(twinPositions(automorphismGenerators(rails), 12).empty());
+}
+
+TEST(Symmetry, TwinsOfRanksThatStay) {
+  // Six leaves of one hub and three of another: no element moves the hubs.
+  Topology stars("stars", 11);
+  for (unsigned leaf = 2; leaf < 11; ++leaf) {
+    ASSERT_TRUE(stars.addLink(leaf < 8 ? 0 : 1, leaf, 1));
+    ASSERT_TRUE(stars.addLink(leaf, leaf < 8 ? 0 : 1, 1));
+  }
+  EXPECT_EQ(largeFreeSubgroup(automorphismGenerators(stars), 11).size(), 1u);
 }
 
 TEST(Symmetry, LargeFreeSubgroupWhereNoneIsRegular) {

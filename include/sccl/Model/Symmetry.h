@@ -70,6 +70,13 @@ std::vector<Permutation>
 largeFreeSubgroup(const std::vector<Permutation> &generators,
                   unsigned numRanks);
 
+/// Numbers ranks that the group of `generators` exchanges at will. First those
+/// of each class of twins, of which it exchanges any two and keeps all others;
+/// then, as if each class were a rank, these; and so on. By level, the number
+/// of each rank. A level of a single class is left out.
+std::vector<std::vector<unsigned>>
+twinPositions(const std::vector<Permutation> &generators, unsigned numRanks);
+
 } // namespace sccl
 
 #endif // SCCL_MODEL_SYMMETRY_H
