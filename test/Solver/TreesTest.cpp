@@ -70,6 +70,26 @@ TEST(Trees, MeetTheBoundOfBoxesOnRails) {
   }
 }
 
+TEST(Trees, MeetTheBoundOfBoxesOnACore) {
+  // All ranks of the other boxes look alike; still, one of each is the first to
+  // get a chunk, and passes it on.
+  for (auto [boxes, perCard, most] :
+       std::initializer_list<std::array<unsigned, 3>>{
+           {5, 1, 4}, {12, 1, 3}, {4, 2, 2}, {10, 4, 2}}) {
+    Topology topology = test::boxesOnCore(boxes, 8, 12, perCard);
+    TreeSynthesis trees(topology, Kind::AllGather);
+    for (unsigned steps = 2; steps <= most; ++steps) {
+      std::optional<TreeSchedule> schedule = trees.exact(steps, {});
+      ASSERT_TRUE(schedule);
+      auto failure = checkTreeSchedule(topology, *schedule);
+      EXPECT_FALSE(failure) << *failure;
+      EXPECT_EQ(schedule->bandwidth(), boundOf(topology, Kind::AllGather, steps,
+                                               schedule->bandwidth()))
+          << boxes << " boxes, " << perCard << " ranks a card, S = " << steps;
+    }
+  }
+}
+
 TEST(Trees, BoundsOfReduceScatterAreThoseOfItsInverse) {
   Topology topology = Boxes{4, 8, 9}.build();
   for (unsigned steps : {2u, 3u, 4u}) {

@@ -20,18 +20,46 @@ static std::optional<unsigned> smallestOfSeveral(const Classes &ranks) {
   return best;
 }
 
-/// Half of `cell` told apart from the rest.
-static Refinement halved(const Topology &topology, const Refinement &cells,
-                         unsigned cell) {
+/// Those ranks of `cell` for which isApart(rank), asked in order, told apart
+/// from the rest.
+template <typename Predicate>
+static Refinement split(const Topology &topology, const Refinement &cells,
+                        unsigned cell, Predicate isApart) {
   std::vector<uint64_t> ranks,
       limits(cells.limits.classOf.begin(), cells.limits.classOf.end());
-  unsigned left = cells.ranks.sizes[cell] / 2;
-  for (unsigned other : cells.ranks.classOf) {
-    bool isApart = other == cell && left > 0;
-    left -= isApart;
-    ranks.push_back(2 * uint64_t(other) + isApart);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
+    unsigned own = cells.ranks.classOf[rank];
+    ranks.push_back(2 * uint64_t(own) + (own == cell && isApart(rank)));
   }
   return refine(topology, ranks, limits);
+}
+
+static Refinement halved(const Topology &topology, const Refinement &cells,
+                         unsigned cell) {
+  unsigned left = cells.ranks.sizes[cell] / 2;
+  return split(topology, cells, cell, [&](unsigned) {
+    bool isApart = left > 0;
+    left -= isApart;
+    return isApart;
+  });
+}
+
+std::optional<Refinement>
+trees::cellsByPosition(const Topology &topology, const Refinement &cells,
+                       const std::vector<unsigned> &positions) {
+  std::optional<unsigned> largest;
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
+    unsigned cell = cells.ranks.classOf[rank];
+    bool isMixed = positions[rank] != positions[cells.ranks.firsts[cell]];
+    if (isMixed &&
+        (!largest || cells.ranks.sizes[cell] > cells.ranks.sizes[*largest]))
+      largest = cell;
+  }
+  if (!largest)
+    return std::nullopt;
+  unsigned position = positions[cells.ranks.firsts[*largest]];
+  return split(topology, cells, *largest,
+               [&](unsigned rank) { return positions[rank] == position; });
 }
 
 std::optional<Refinement> trees::finerCells(const Topology &topology,

@@ -14,6 +14,13 @@
 
 namespace sccl::trees {
 
+/// `cells` with those of one position told apart from the largest cell that has
+/// several; nothing if there is no such cell. A rank of each box is told apart
+/// so, where the ranks of a box are all alike.
+std::optional<Refinement>
+cellsByPosition(const Topology &topology, const Refinement &cells,
+                const std::vector<unsigned> &positions);
+
 /// `cells` with one more rank told apart, of the smallest cell of several;
 /// nothing if there is none. With `inHalves`, a large cell is halved in its
 /// place: of very many ranks few could be told apart one by one, but in halves,

@@ -62,6 +62,7 @@ void trees::chooseGroup(PackingProblem &problem) {
   if (problem.group.size() == 1 && ranks > many)
     problem.group = smallSubgroup(symmetries, ranks, mostElements);
   problem.generators = spanningElements(problem.group, ranks);
+  problem.positions = twinPositions(symmetries, ranks);
 }
 
 /// More cells than this are looked at only where each rank is one, or where
@@ -152,8 +153,12 @@ std::optional<Refinement> TreePacking::nextCells(Origin &origin) const {
     return refine(topology, ranks, limitKeys);
   }
   const Refinement &last = origin.outward.back()->refinement();
-  std::optional<Refinement> cells =
-      finerCells(topology, last, problem.inHalves);
+  std::optional<Refinement> cells;
+  for (const std::vector<unsigned> &positions : problem.positions)
+    if (!cells)
+      cells = cellsByPosition(topology, last, positions);
+  if (!cells)
+    cells = finerCells(topology, last, problem.inHalves);
   if (!cells ||
       cells->ranks.count() <= (problem.inHalves ? maxHalvedCells : maxCells))
     return cells;

@@ -35,6 +35,8 @@ struct PackingProblem {
   /// All elements of a group of symmetries, and elements that span it. It must
   /// keep the root of a broadcast.
   std::vector<Permutation> group = {}, generators = {};
+  /// Of `twinPositions`: where ranks are alike, one of each box is told apart.
+  std::vector<std::vector<unsigned>> positions = {};
   /// Cells are made finer by halves, for very many ranks; levels are left early
   /// where little is gained, and come back.
   bool inHalves = false;
