@@ -18,7 +18,8 @@
 // several links of one source, `out` is a node that they share and the first
 // arc has the bandwidth of the limit; likewise `in` for links of one
 // destination. So a cut pays for a port once, however many of its links are
-// cut.
+// cut. Ports that several ranks share, as network cards, are passed between
+// these two.
 //
 // Links from `out` to `in` nodes are replaced by hubs (Model/Hubs.h), which
 // also let a rank send to itself: that changes no flow. A thousand ranks would
@@ -35,6 +36,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 using namespace sccl;
 using namespace sccl::bounds;
@@ -117,6 +120,12 @@ private:
 
   void chooseLimits();
   void addLinks();
+  bool addShared(unsigned link, unsigned from, unsigned to,
+                 std::vector<unsigned> &entries, std::vector<unsigned> &nodes);
+  unsigned passLimit(unsigned limit, unsigned node, bool isOut,
+                     std::vector<unsigned> &entries,
+                     std::vector<unsigned> &nodes);
+  void addFreeArc(unsigned from, unsigned to);
   void addPorts(Ports ports, const std::vector<std::vector<unsigned>> &inNodes);
   void offer(unsigned &slot, unsigned limit) const;
   unsigned nodeOf(std::vector<unsigned> &nodes, unsigned limit, unsigned rank,
@@ -129,13 +138,15 @@ private:
   const Topology &topology;
   const CutQuestion &question;
   /// For each link the tightest limit on it alone, on links of its source, and
-  /// on links of its destination; `none` where there is none.
-  std::vector<unsigned> own, out, in;
+  /// on links of its destination, and of those on links of several of either;
+  /// `none` where there is none.
+  std::vector<unsigned> own, out, in, sharedOut, sharedIn;
   FlowNetwork network;
   unsigned source;
   std::vector<LimitArc> limitArcs;
   std::vector<unsigned> freeArcs;
-  std::vector<unsigned> sourceArcs; ///< one for each rank
+  std::set<std::pair<unsigned, unsigned>> joined; ///< by arcs of shared ports
+  std::vector<unsigned> sourceArcs;               ///< one for each rank
   std::vector<bool> isSource;
   /// Ranks that all better cuts hold.
   std::vector<bool> isSettled;
@@ -224,8 +235,8 @@ int64_t FlowNetwork::maximize(unsigned source, unsigned sink, int64_t enough) {
 
 CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
     : topology(topology), question(question),
-      own(topology.links().size(), none), out(own), in(own),
-      network(topology.numRanks()), source(network.addNode()),
+      own(topology.links().size(), none), out(own), in(own), sharedOut(own),
+      sharedIn(own), network(topology.numRanks()), source(network.addNode()),
       isSource(topology.numRanks()), isSettled(topology.numRanks()) {
   for (unsigned rank : question.sources)
     isSource[rank] = true;
@@ -247,18 +258,22 @@ void CutFinder::chooseLimits() {
   const std::vector<Link> &links = topology.links();
   for (unsigned limit = 0; limit < topology.limits().size(); ++limit) {
     const std::vector<unsigned> &set = topology.limits()[limit].links;
-    bool oneSource = true, oneDestination = true;
+    std::set<unsigned> sources, destinations;
     for (unsigned link : set) {
-      oneSource &= links[link].src == links[set[0]].src;
-      oneDestination &= links[link].dst == links[set[0]].dst;
+      sources.insert(links[link].src);
+      destinations.insert(links[link].dst);
     }
+    // A port of some ranks leads to more.
+    bool isOut = sources.size() <= destinations.size();
     for (unsigned link : set)
       if (set.size() == 1)
         offer(own[link], limit);
-      else if (oneSource)
+      else if (sources.size() == 1)
         offer(out[link], limit);
-      else if (oneDestination)
+      else if (destinations.size() == 1)
         offer(in[link], limit);
+      else
+        offer(isOut ? sharedOut[link] : sharedIn[link], limit);
   }
 }
 
@@ -275,25 +290,63 @@ unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
   return nodes[limit];
 }
 
+void CutFinder::addFreeArc(unsigned from, unsigned to) {
+  freeArcs.push_back(network.addArc(from, to));
+}
+
+/// The node behind (before) the arc of a limit that several ranks share, to
+/// (from) which `node` leads.
+unsigned CutFinder::passLimit(unsigned limit, unsigned node, bool isOut,
+                              std::vector<unsigned> &entries,
+                              std::vector<unsigned> &nodes) {
+  if (limit == none)
+    return node;
+  if (entries[limit] == none) {
+    entries[limit] = network.addNode();
+    nodeOf(nodes, limit, entries[limit], isOut);
+  }
+  auto [from, to] =
+      isOut ? std::pair(node, entries[limit]) : std::pair(entries[limit], node);
+  if (joined.emplace(from, to).second)
+    addFreeArc(from, to);
+  return nodes[limit];
+}
+
+/// Adds the arc of a link between its nodes, if it passes a shared limit.
+bool CutFinder::addShared(unsigned link, unsigned from, unsigned to,
+                          std::vector<unsigned> &entries,
+                          std::vector<unsigned> &nodes) {
+  if (sharedOut[link] == none && sharedIn[link] == none)
+    return false;
+  from = passLimit(sharedOut[link], from, /*isOut=*/true, entries, nodes);
+  to = passLimit(sharedIn[link], to, /*isOut=*/false, entries, nodes);
+  if (own[link] != none)
+    limitArcs.push_back({network.addArc(from, to), own[link], from, to});
+  else if (joined.emplace(from, to).second)
+    addFreeArc(from, to);
+  return true;
+}
+
 void CutFinder::addLinks() {
-  std::vector<unsigned> nodes(topology.limits().size(), none);
+  std::vector<unsigned> nodes(topology.limits().size(), none), entries = nodes;
   std::vector<std::vector<unsigned>> inNodes(topology.numRanks());
   Ports ports;
   for (unsigned link = 0; link < own.size(); ++link) {
     auto [src, dst] = topology.links()[link];
     unsigned from = nodeOf(nodes, out[link], src, /*isOut=*/true);
     unsigned to = nodeOf(nodes, in[link], dst, /*isOut=*/false);
+    if (addShared(link, from, to, entries, nodes))
+      continue;
     if (own[link] == none && from != src && to != dst) {
       ports.try_emplace(from, SendingPort{src, {}})
           .first->second.targets.push_back(to);
       inNodes[dst].push_back(to);
       continue;
     }
-    unsigned arc = network.addArc(from, to);
     if (own[link] == none)
-      freeArcs.push_back(arc);
+      addFreeArc(from, to);
     else
-      limitArcs.push_back({arc, own[link], from, to});
+      limitArcs.push_back({network.addArc(from, to), own[link], from, to});
   }
   for (std::vector<unsigned> &list : inNodes)
     sortAndDropCopies(list);
@@ -311,9 +364,6 @@ void CutFinder::addPorts(Ports ports,
     list.push_back(std::move(port));
   }
   std::map<std::vector<unsigned>, unsigned> hubs;
-  auto addFreeArc = [&](unsigned from, unsigned to) {
-    freeArcs.push_back(network.addArc(from, to));
-  };
   size_t next = 0;
   for (const std::vector<unsigned> &set : hubsOf(std::move(list), inNodes)) {
     auto [hub, isNew] = hubs.try_emplace(set, none);

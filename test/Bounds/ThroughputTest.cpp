@@ -15,6 +15,7 @@
 #include <random>
 
 using namespace sccl;
+using sccl::test::boxesOnCore;
 using sccl::test::boxesOnRails;
 
 using Kind = CollectiveKind;
@@ -145,6 +146,18 @@ TEST(Throughput, BoxesOfSwitches) {
   Topology large = boxesOnRails(128, 4, 20);
   EXPECT_GT(large.links().size(), 1u << 15);
   EXPECT_EQ(throughputOf(large, Kind::AllGather), Rational(127));
+}
+
+TEST(Throughput, CardsOfSeveralRanks) {
+  // Two cards let the chunks of three other boxes in.
+  Topology boxes = boxesOnCore(4, 4, 20, /*perCard=*/2);
+  EXPECT_EQ(throughputOf(boxes, Kind::AllGather), Rational(6));
+  EXPECT_EQ(throughputOf(boxes, Kind::ReduceScatter), Rational(6, 16));
+  EXPECT_EQ(throughputOf(boxes, Kind::Broadcast, 3), Rational(1, 2));
+  // Of more ranks nothing else sees them.
+  EXPECT_EQ(
+      throughputOf(boxesOnCore(16, 8, 40, /*perCard=*/4), Kind::AllGather),
+      Rational(60));
 }
 
 TEST(Throughput, BusThatNoCutSees) {
