@@ -36,7 +36,8 @@ bool Compositions::isComposed() const {
 void Compositions::findParts(uint64_t work) {
   hasParts = true;
   // Where searches for parts are in vain, trees are put together.
-  if (!isComposed() || problem.options.maxSteps < 2 || problem.isLeftToTrees())
+  if (!isComposed() || problem.options.maxSteps < 2 ||
+      problem.isLeftToTrees(/*hasSchedule=*/false))
     return;
   FrontierOptions options = problem.options;
   options.maxSteps -= 1;

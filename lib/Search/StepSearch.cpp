@@ -468,10 +468,10 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
     found = fromTrees();
   // Other engines may improve on that, when each S has a schedule.
   if (found || std::exchange(hasGlance, false)) {
-    isOpen = best != least && !problem().isLeftToTrees();
+    isOpen = best != least && !problem().isLeftToTrees(best.has_value());
     return found;
   }
-  if (problem().isLeftToTrees())
+  if (problem().isLeftToTrees(best.has_value()))
     return std::nullopt;
   if (Point point = searchInOrder(meeting, problem().options.engine))
     return point;

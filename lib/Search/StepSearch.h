@@ -53,10 +53,13 @@ struct FrontierProblem {
   /// More than where searches for one C and R are quick.
   bool hasManyRanks() const { return topology.numRanks() > 8; }
   /// Whether searches for one C and R are in vain, and take minutes: of sums,
-  /// and from one root, on more ranks than they were ever seen to end on.
-  bool isLeftToTrees() const {
+  /// and from one root, on more ranks than they were ever seen to end on; of
+  /// others, if there is some schedule, on so many that they find only the
+  /// smallest C.
+  bool isLeftToTrees(bool hasSchedule) const {
     bool isSum = family.kind == CollectiveKind::AllReduce;
-    return topology.numRanks() > 128 && (isSum || isOneToAll()) && wantsTrees();
+    unsigned most = isSum || isOneToAll() ? 128 : hasSchedule ? 64 : ~0u;
+    return topology.numRanks() > most && wantsTrees();
   }
   /// Whether trees answer long before such searches do: many ranks, or many
   /// chunks in a round, whose number is hard to guess.

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/BoxesOnRails.h"
+
 #include "sccl/Search/Frontier.h"
 
 #include "sccl/Bounds/LowerBound.h"
@@ -116,6 +118,22 @@ TEST(Exchange, BroadcastsToManyBoxesAtEachNumberOfSteps) {
         topology,
         *Collective::make(CollectiveKind::Broadcast, 96, point.chunks),
         point.schedule.get()));
+  }
+}
+
+TEST(Exchange, EndsOnBoxesOfCardsForTwo) {
+  // Where trees do not meet the bound, nothing else would within minutes.
+  Topology topology = test::boxesOnCore(10, 8, 7, /*perCard=*/2);
+  FrontierOptions options;
+  options.maxSteps = 4;
+  auto frontier =
+      searchFrontier(topology, {CollectiveKind::AllGather}, options);
+  ASSERT_TRUE(frontier) << frontier.error();
+  ASSERT_EQ(frontier->points.size(), 4u);
+  for (const FrontierPoint &point : frontier->points) {
+    ASSERT_TRUE(point.bound && point.bound->value);
+    EXPECT_LE(point.bandwidth().toDouble(),
+              point.bound->value->toDouble() * 1.3);
   }
 }
 
