@@ -11,6 +11,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sccl)
 
 install(TARGETS libsccl EXPORT scclTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsccl)
+set_target_properties(sccl-nccl PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS sccl-nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  COMPONENT libsccl)
 install(FILES ${PROJECT_SOURCE_DIR}/include/sccl/sccl.h
   ${PROJECT_SOURCE_DIR}/include/sccl/sccl-mpi.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl COMPONENT libsccl)

@@ -1,0 +1,419 @@
+//===- API.cpp - The functions of libsccl-nccl ----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Calls.h"
+#include "RealLibrary.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sccl::vendor;
+
+static Member *memberOf(ncclComm_t comm) { return static_cast<Member *>(comm); }
+
+/// The vendor's communicator in `comm`; null if there is none.
+static ncclComm_t realOf(ncclComm_t comm) {
+  return comm ? memberOf(comm)->real : nullptr;
+}
+
+/// Passes a call to the vendor's library, with its communicator.
+template <typename... Arguments>
+static ncclResult_t forward(const char *name, ncclComm_t comm,
+                            Arguments... arguments) {
+  if (!realOf(comm))
+    return failWith(comm ? ncclInvalidUsage : ncclInvalidArgument,
+                    comm ? name : "the communicator is null");
+  return callReal(name, arguments...);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclGetVersion(int *version) {
+  if (!version)
+    return ncclInvalidArgument;
+  *version = 21805;
+  return hasRealLibrary() ? callReal("ncclGetVersion", version) : ncclSuccess;
+}
+
+SCCL_VENDOR_API const char *ncclGetErrorString(ncclResult_t code) {
+  static const char *const texts[] = {
+      "no error",
+      "unhandled cuda error",
+      "unhandled system error",
+      "internal error",
+      "invalid argument",
+      "invalid usage",
+      "remote process exited or there was a network error",
+      "operation in progress"};
+  bool isKnown = code >= ncclSuccess && code <= ncclInProgress;
+  return isKnown ? texts[code] : "unknown result code";
+}
+
+SCCL_VENDOR_API const char *ncclGetLastError(ncclComm_t comm) {
+  if (*lastMessage() || !realOf(comm))
+    return lastMessage();
+  using Function = const char *(*)(ncclComm_t);
+  auto function = reinterpret_cast<Function>(realFunction("ncclGetLastError"));
+  return function ? function(realOf(comm)) : "";
+}
+
+SCCL_VENDOR_API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  static_assert(sizeof(Address) <= sizeof(ncclUniqueId));
+  if (!id)
+    return failWith(ncclInvalidArgument, "the unique id is null");
+  Address address;
+  std::string problem = listenForRanks(address);
+  if (!problem.empty())
+    return failWith(ncclSystemError, problem.c_str());
+  std::memset(id, 0, sizeof *id);
+  std::memcpy(id, &address, sizeof address);
+  return ncclSuccess;
+}
+
+static ncclResult_t initRank(ncclComm_t *comm, const Joining &joining) {
+  std::unique_ptr<Member> member;
+  ncclResult_t code = joinRanks(joining, member);
+  *comm = member.release();
+  return code;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm,
+                                                    int numRanks,
+                                                    ncclUniqueId id, int rank,
+                                                    ncclConfig_t *config) {
+  if (!comm || numRanks < 1 || rank < 0 || rank >= numRanks)
+    return failWith(ncclInvalidArgument, "no such rank, or comm is null");
+  *comm = nullptr;
+  Joining joining;
+  std::memcpy(&joining.address, &id, sizeof joining.address);
+  joining.rank = rank;
+  joining.numRanks = numRanks;
+  joining.config = config;
+  return runOrDefer([=] { return initRank(comm, joining); });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommInitRank(ncclComm_t *comm, int numRanks,
+                                              ncclUniqueId id, int rank) {
+  return ncclCommInitRankConfig(comm, numRanks, id, rank, nullptr);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numDevices,
+                                             const int *devices) {
+  if (!comms || numDevices < 1)
+    return failWith(ncclInvalidArgument, "no devices, or comms is null");
+  std::vector<ncclComm_t> real(numDevices);
+  if (hasRealLibrary())
+    if (ncclResult_t code =
+            callReal("ncclCommInitAll", real.data(), numDevices, devices))
+      return code;
+  Joining joining;
+  std::string problem = listenForRanks(joining.address);
+  if (!problem.empty())
+    return failWith(ncclSystemError, problem.c_str());
+  joining.numRanks = numDevices;
+  joining.makesReal = false;
+  std::vector<std::function<ncclResult_t()>> works;
+  for (int rank = 0; rank < numDevices; ++rank) {
+    joining.rank = rank;
+    joining.device = devices ? devices[rank] : rank;
+    joining.real = real[rank];
+    works.push_back(
+        [joining, comm = comms + rank] { return initRank(comm, joining); });
+  }
+  return runTogether(std::move(works));
+}
+
+namespace {
+/// What a rank says when a communicator is split.
+struct Part {
+  int color, key;
+  Address address; ///< of the part, if this rank is its first
+};
+} // namespace
+
+/// The ranks with the colour of `rank`, in the order of the part.
+static std::vector<int> ranksOfPart(const std::vector<Part> &parts, int rank) {
+  std::vector<int> ranks;
+  for (int other = 0; other < int(parts.size()); ++other)
+    if (parts[other].color == parts[rank].color)
+      ranks.push_back(other);
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [&](int a, int b) { return parts[a].key < parts[b].key; });
+  return ranks;
+}
+
+static ncclResult_t split(ncclComm_t comm, int color, int key,
+                          ncclComm_t *result, ncclConfig_t *config) {
+  Member &member = *memberOf(comm);
+  ncclComm_t real = nullptr;
+  if (member.real)
+    if (ncclResult_t code =
+            callReal("ncclCommSplit", member.real, color, key, &real, config))
+      return code;
+  Part mine = {color, key, {}};
+  std::vector<Part> parts(member.numRanks);
+  auto exchange = [&] {
+    return member.meeting->gather(&mine, parts.data(), sizeof mine);
+  };
+  if (!exchange())
+    return failWith(ncclRemoteError, "a rank has gone");
+  std::vector<int> ranks = ranksOfPart(parts, member.rank);
+  std::string problem;
+  if (color >= 0 && ranks[0] == member.rank)
+    problem = listenForRanks(mine.address);
+  if (!exchange())
+    return failWith(ncclRemoteError, "a rank has gone");
+  if (color < 0 || !problem.empty())
+    return problem.empty() ? ncclSuccess
+                           : failWith(ncclSystemError, problem.c_str());
+  Joining joining;
+  joining.address = parts[ranks[0]].address;
+  joining.rank =
+      std::find(ranks.begin(), ranks.end(), member.rank) - ranks.begin();
+  joining.numRanks = ranks.size();
+  joining.device = member.device;
+  joining.real = real;
+  joining.makesReal = false;
+  return initRank(result, joining);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
+                                           ncclComm_t *result,
+                                           ncclConfig_t *config) {
+  if (!comm || !result)
+    return failWith(ncclInvalidArgument, "a communicator is null");
+  *result = nullptr;
+  return runOrDefer([=] { return split(comm, color, key, result, config); });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return realOf(comm) ? callReal("ncclCommFinalize", realOf(comm))
+                      : ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  std::unique_ptr<Member> member(memberOf(comm));
+  return realOf(comm) ? callReal("ncclCommDestroy", realOf(comm)) : ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  std::unique_ptr<Member> member(memberOf(comm));
+  if (member && member->ours)
+    scclCommAbort(member->ours);
+  return realOf(comm) ? callReal("ncclCommAbort", realOf(comm)) : ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
+                                                   ncclResult_t *code) {
+  if (!comm || !code)
+    return failWith(ncclInvalidArgument, "comm or the result is null");
+  *code = ncclSuccess;
+  if (memberOf(comm)->ours)
+    *code = asVendor(scclCommGetError(memberOf(comm)->ours));
+  if (*code != ncclSuccess || !realOf(comm))
+    return ncclSuccess;
+  return callReal("ncclCommGetAsyncError", realOf(comm), code);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommCount(ncclComm_t comm, int *count) {
+  if (!comm || !count)
+    return failWith(ncclInvalidArgument, "comm or the result is null");
+  *count = memberOf(comm)->numRanks;
+  return ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) {
+  if (!comm || !rank)
+    return failWith(ncclInvalidArgument, "comm or the result is null");
+  *rank = memberOf(comm)->rank;
+  return ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device) {
+  if (!comm || !device)
+    return failWith(ncclInvalidArgument, "comm or the result is null");
+  *device = memberOf(comm)->device;
+  return ncclSuccess;
+}
+
+// Collectives.
+
+SCCL_VENDOR_API ncclResult_t ncclAllReduce(const void *send, void *recv,
+                                           size_t count, ncclDataType_t type,
+                                           ncclRedOp_t op, ncclComm_t comm,
+                                           ncclStream_t stream) {
+  return execute({Kind::AllReduce, memberOf(comm), send, recv, count, type, op,
+                  -1, stream},
+                 [&] {
+                   return forward("ncclAllReduce", comm, send, recv, count,
+                                  type, op, realOf(comm), stream);
+                 });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclReduceScatter(const void *send, void *recv,
+                                               size_t count,
+                                               ncclDataType_t type,
+                                               ncclRedOp_t op, ncclComm_t comm,
+                                               ncclStream_t stream) {
+  return execute({Kind::ReduceScatter, memberOf(comm), send, recv, count, type,
+                  op, -1, stream},
+                 [&] {
+                   return forward("ncclReduceScatter", comm, send, recv, count,
+                                  type, op, realOf(comm), stream);
+                 });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclReduce(const void *send, void *recv,
+                                        size_t count, ncclDataType_t type,
+                                        ncclRedOp_t op, int root,
+                                        ncclComm_t comm, ncclStream_t stream) {
+  return execute(
+      {Kind::Reduce, memberOf(comm), send, recv, count, type, op, root, stream},
+      [&] {
+        return forward("ncclReduce", comm, send, recv, count, type, op, root,
+                       realOf(comm), stream);
+      });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclAllGather(const void *send, void *recv,
+                                           size_t count, ncclDataType_t type,
+                                           ncclComm_t comm,
+                                           ncclStream_t stream) {
+  return execute({Kind::AllGather, memberOf(comm), send, recv, count, type,
+                  ncclSum, -1, stream},
+                 [&] {
+                   return forward("ncclAllGather", comm, send, recv, count,
+                                  type, realOf(comm), stream);
+                 });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclAlltoAll(const void *send, void *recv,
+                                          size_t count, ncclDataType_t type,
+                                          ncclComm_t comm,
+                                          ncclStream_t stream) {
+  return execute({Kind::AllToAll, memberOf(comm), send, recv, count, type,
+                  ncclSum, -1, stream},
+                 [&] {
+                   return forward("ncclAlltoAll", comm, send, recv, count, type,
+                                  realOf(comm), stream);
+                 });
+}
+
+/// Those with a root that only move data have the same arguments.
+static ncclResult_t move(Kind kind, const char *name, const void *send,
+                         void *recv, size_t count, ncclDataType_t type,
+                         int root, ncclComm_t comm, ncclStream_t stream) {
+  return execute(
+      {kind, memberOf(comm), send, recv, count, type, ncclSum, root, stream},
+      [&] {
+        return forward(name, comm, send, recv, count, type, root, realOf(comm),
+                       stream);
+      });
+}
+
+SCCL_VENDOR_API ncclResult_t ncclBroadcast(const void *send, void *recv,
+                                           size_t count, ncclDataType_t type,
+                                           int root, ncclComm_t comm,
+                                           ncclStream_t stream) {
+  return move(Kind::Broadcast, "ncclBroadcast", send, recv, count, type, root,
+              comm, stream);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclBcast(void *buffer, size_t count,
+                                       ncclDataType_t type, int root,
+                                       ncclComm_t comm, ncclStream_t stream) {
+  return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclGather(const void *send, void *recv,
+                                        size_t count, ncclDataType_t type,
+                                        int root, ncclComm_t comm,
+                                        ncclStream_t stream) {
+  return move(Kind::Gather, "ncclGather", send, recv, count, type, root, comm,
+              stream);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclScatter(const void *send, void *recv,
+                                         size_t count, ncclDataType_t type,
+                                         int root, ncclComm_t comm,
+                                         ncclStream_t stream) {
+  return move(Kind::Scatter, "ncclScatter", send, recv, count, type, root, comm,
+              stream);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclSend(const void *send, size_t count,
+                                      ncclDataType_t type, int peer,
+                                      ncclComm_t comm, ncclStream_t stream) {
+  return forward("ncclSend", comm, send, count, type, peer, realOf(comm),
+                 stream);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclRecv(void *recv, size_t count,
+                                      ncclDataType_t type, int peer,
+                                      ncclComm_t comm, ncclStream_t stream) {
+  return forward("ncclRecv", comm, recv, count, type, peer, realOf(comm),
+                 stream);
+}
+
+SCCL_VENDOR_API ncclResult_t ncclGroupStart() { return startGroup(); }
+SCCL_VENDOR_API ncclResult_t ncclGroupEnd() { return endGroup(); }
+
+// Memory. Plans access any memory of the device; what is registered makes the
+// vendor's library faster.
+
+SCCL_VENDOR_API ncclResult_t ncclMemAlloc(void **memory, size_t bytes) {
+  if (!memory)
+    return failWith(ncclInvalidArgument, "the result is null");
+  if (realFunction("ncclMemAlloc"))
+    return callReal("ncclMemAlloc", memory, bytes);
+  using Function = int (*)(void **, size_t);
+  auto function =
+      reinterpret_cast<Function>(driverFunction("cuMemAlloc_v2", "hipMalloc"));
+  if (!function || function(memory, bytes))
+    return failWith(ncclUnhandledCudaError, "the driver has no such memory");
+  return ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclMemFree(void *memory) {
+  if (realFunction("ncclMemFree"))
+    return callReal("ncclMemFree", memory);
+  using Function = int (*)(void *);
+  auto function =
+      reinterpret_cast<Function>(driverFunction("cuMemFree_v2", "hipFree"));
+  if (!function || (memory && function(memory)))
+    return failWith(ncclUnhandledCudaError, "the driver cannot free this");
+  return ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommRegister(const ncclComm_t comm,
+                                              void *buffer, size_t bytes,
+                                              void **handle) {
+  if (!comm || !handle)
+    return failWith(ncclInvalidArgument, "comm or the handle is null");
+  *handle = nullptr;
+  return realOf(comm)
+             ? callReal("ncclCommRegister", realOf(comm), buffer, bytes, handle)
+             : ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommDeregister(const ncclComm_t comm,
+                                                void *handle) {
+  return realOf(comm) && handle
+             ? callReal("ncclCommDeregister", realOf(comm), handle)
+             : ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op,
+                                                      void *scalar,
+                                                      ncclDataType_t type,
+                                                      int residence,
+                                                      ncclComm_t comm) {
+  return forward("ncclRedOpCreatePreMulSum", comm, op, scalar, type, residence,
+                 realOf(comm));
+}
+
+SCCL_VENDOR_API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  return forward("ncclRedOpDestroy", comm, op, realOf(comm));
+}

@@ -1,0 +1,56 @@
+//===- Calls.h - Collectives, at once or at the end of a group -*- C++ -* -===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_VENDOR_CALLS_H
+#define SCCL_LIB_VENDOR_CALLS_H
+
+#include "Member.h"
+
+#include <functional>
+
+namespace sccl::vendor {
+
+enum class Kind {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  AllToAll,
+  Broadcast,
+  Reduce,
+  Gather,
+  Scatter,
+};
+
+struct Call {
+  Kind kind;
+  Member *member;
+  const void *send;
+  void *recv;
+  size_t count;
+  ncclDataType_t type;
+  ncclRedOp_t op = ncclSum;
+  int root = -1;
+  ncclStream_t stream = nullptr;
+};
+
+/// Executes the call by a plan, at the end of the group if one is open, or has
+/// `forward` pass it to the vendor's library.
+ncclResult_t execute(const Call &call,
+                     const std::function<ncclResult_t()> &forward);
+/// Runs `work` now, or at the end of the group, where works of a group run in
+/// threads of their own.
+ncclResult_t runOrDefer(std::function<ncclResult_t()> work);
+
+ncclResult_t startGroup();
+ncclResult_t endGroup();
+
+/// Runs all of them at once, and returns how the first has failed.
+ncclResult_t runTogether(std::vector<std::function<ncclResult_t()>> works);
+
+} // namespace sccl::vendor
+
+#endif // SCCL_LIB_VENDOR_CALLS_H

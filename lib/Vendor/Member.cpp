@@ -1,0 +1,228 @@
+//===- Member.cpp - A communicator of two libraries -----------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Member.h"
+
+#include "RealLibrary.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+using namespace sccl::vendor;
+
+Member::~Member() {
+  if (ours)
+    scclCommDestroy(ours);
+}
+
+ncclResult_t sccl::vendor::asVendor(scclResult code) {
+  switch (code) {
+  case scclSuccess:
+    return ncclSuccess;
+  case scclErrorInvalidArgument:
+  case scclErrorInvalidPlan:
+  case scclErrorMismatch:
+    return failWith(ncclInvalidArgument, scclGetLastErrorMessage());
+  case scclErrorUnsupported:
+  case scclErrorBusy:
+  case scclErrorAborted:
+    return failWith(ncclInvalidUsage, scclGetLastErrorMessage());
+  case scclErrorTimeout:
+  case scclErrorRankLost:
+    return failWith(ncclRemoteError, scclGetLastErrorMessage());
+  case scclErrorDevice:
+    return failWith(ncclUnhandledCudaError, scclGetLastErrorMessage());
+  case scclErrorOutOfMemory:
+  case scclErrorSystem:
+    return failWith(ncclSystemError, scclGetLastErrorMessage());
+  default:
+    return failWith(ncclInternalError, scclGetLastErrorMessage());
+  }
+}
+
+namespace {
+/// The plans of SCCL_PLAN_PATH for a number of ranks.
+struct Plans {
+  std::vector<scclPlan> plans;
+  std::string problem; ///< of the first file that is no plan
+  std::string hashes;
+  ~Plans() {
+    for (scclPlan plan : plans)
+      scclPlanDestroy(plan);
+  }
+
+  explicit Plans(int numRanks) {
+    const char *path = std::getenv("SCCL_PLAN_PATH");
+    std::string rest = path ? path : "";
+    while (!rest.empty() && problem.empty()) {
+      size_t end = std::min(rest.find(':'), rest.size());
+      if (end > 0)
+        readEntry(rest.substr(0, end), numRanks);
+      rest.erase(0, end + 1);
+    }
+  }
+
+private:
+  void readEntry(const std::string &entry, int numRanks) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    std::vector<std::string> files;
+    if (fs::is_directory(entry, error)) {
+      for (const auto &file : fs::directory_iterator(entry, error))
+        if (file.path().extension() == ".sccl")
+          files.push_back(file.path().string());
+      std::sort(files.begin(), files.end());
+    } else {
+      files.push_back(entry);
+    }
+    for (const std::string &file : files)
+      if (problem.empty())
+        read(file, numRanks);
+  }
+
+  void read(const std::string &file, int numRanks) {
+    scclPlan plan = nullptr;
+    scclPlanInfo info = {};
+    info.size = sizeof info;
+    if (scclPlanLoad(file.c_str(), &plan) || scclPlanGetInfo(plan, &info)) {
+      problem = "SCCL_PLAN_PATH: " + std::string(scclGetLastErrorMessage());
+      return;
+    }
+    if (info.ranks != numRanks) {
+      scclPlanDestroy(plan);
+      return;
+    }
+    plans.push_back(plan);
+    hashes += std::string(info.hash).substr(0, 16);
+  }
+};
+} // namespace
+
+/// Bytes by way of the member's meeting, for libsccl.
+static int gatherBytes(void *context, const void *mine, void *all,
+                       size_t bytes) {
+  return !static_cast<Rendezvous *>(context)->gather(mine, all, bytes);
+}
+
+static scclConfig makeConfig(int device) {
+  scclConfig config = SCCL_CONFIG_INITIALIZER;
+  const char *kind = std::getenv("SCCL_NCCL_DEVICE");
+  if (kind && !std::strcmp(kind, "cpu"))
+    config.device = scclDeviceCPU;
+  else if (hasCUDA() && !(kind && !std::strcmp(kind, "hip")))
+    config.device = scclDeviceCUDA;
+  else
+    config.device = scclDeviceHIP;
+  config.deviceIndex = config.device == scclDeviceCPU ? 0 : device;
+  // NCCL waits forever.
+  const char *seconds = std::getenv("SCCL_NCCL_TIMEOUT");
+  config.timeoutSeconds = seconds ? std::atof(seconds) : 0;
+  if (!(config.timeoutSeconds > 0))
+    config.timeoutSeconds = 1800;
+  return config;
+}
+
+/// The device that is current on this thread.
+static std::optional<int> currentDevice() {
+  using Function = int (*)(int *);
+  auto function = reinterpret_cast<Function>(
+      driverFunction("cuCtxGetDevice", "hipGetDevice"));
+  int device = 0;
+  if (!function || function(&device))
+    return std::nullopt;
+  return device;
+}
+
+/// The communicator of the vendor's library; none if some rank has no library.
+static ncclResult_t joinReal(const Joining &joining, Member &member) {
+  std::vector<std::string> have =
+      member.meeting->gatherText(hasRealLibrary() ? "yes" : "no");
+  if (have.empty())
+    return failWith(ncclRemoteError, "a rank has gone");
+  if (std::count(have.begin(), have.end(), "yes") != member.numRanks)
+    return ncclSuccess;
+  ncclUniqueId mine = {};
+  if (member.rank == 0)
+    if (ncclResult_t code = callReal("ncclGetUniqueId", &mine))
+      return code;
+  std::vector<ncclUniqueId> ids(member.numRanks);
+  if (!member.meeting->gather(&mine, ids.data(), sizeof mine))
+    return failWith(ncclRemoteError, "a rank has gone");
+  if (joining.config)
+    return callReal("ncclCommInitRankConfig", &member.real, member.numRanks,
+                    ids[0], member.rank, joining.config);
+  return callReal("ncclCommInitRank", &member.real, member.numRanks, ids[0],
+                  member.rank);
+}
+
+/// Fails on all ranks if a file of one is no plan, or their plans differ.
+static ncclResult_t agreeOnPlans(const Plans &plans, Member &member) {
+  bool isFine = plans.problem.empty();
+  std::vector<std::string> words =
+      member.meeting->gatherText(isFine ? "+" + plans.hashes : plans.problem);
+  if (words.empty())
+    return failWith(ncclRemoteError, "a rank has gone");
+  for (const std::string &word : words)
+    if (word[0] != '+')
+      return failWith(ncclInvalidArgument, word.c_str());
+  for (const std::string &word : words)
+    if (word != words[0])
+      return failWith(ncclInvalidArgument,
+                      "SCCL_PLAN_PATH: ranks have different plans");
+  return ncclSuccess;
+}
+
+static scclResult joinOurs(const Plans &plans, Member &member) {
+  scclConfig config = makeConfig(member.device);
+  scclResult code = scclCommInit(member.rank, member.numRanks, gatherBytes,
+                                 member.meeting.get(), &config, &member.ours);
+  for (scclPlan plan : plans.plans)
+    if (code == scclSuccess)
+      code = scclCommLoad(member.ours, plan);
+  return code;
+}
+
+ncclResult_t sccl::vendor::joinRanks(const Joining &joining,
+                                     std::unique_ptr<Member> &result) {
+  auto member = std::make_unique<Member>();
+  member->rank = joining.rank;
+  member->numRanks = joining.numRanks;
+  member->real = joining.real;
+  std::optional<int> device = joining.device ? joining.device : currentDevice();
+  member->device = device.value_or(joining.rank);
+  std::string problem;
+  member->meeting = Rendezvous::join(joining.address, joining.rank,
+                                     joining.numRanks, problem);
+  if (!member->meeting)
+    return failWith(ncclSystemError, problem.c_str());
+  if (joining.makesReal)
+    if (ncclResult_t code = joinReal(joining, *member))
+      return code;
+  Plans plans(joining.numRanks);
+  if (ncclResult_t code = agreeOnPlans(plans, *member))
+    return code;
+  if (plans.plans.empty() && member->real) {
+    result = std::move(member);
+    return ncclSuccess;
+  }
+  if (scclResult code = joinOurs(plans, *member)) {
+    // All ranks fail if one does.
+    if (!member->real)
+      return asVendor(code);
+    if (joining.rank == 0)
+      std::fprintf(stderr, "sccl: no plans, all by the vendor's library: %s\n",
+                   scclGetLastErrorMessage());
+    if (member->ours)
+      scclCommDestroy(member->ours);
+    member->ours = nullptr;
+  }
+  result = std::move(member);
+  return ncclSuccess;
+}

@@ -1,0 +1,51 @@
+//===- Member.h - A communicator of two libraries -*- C++ -* --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_VENDOR_MEMBER_H
+#define SCCL_LIB_VENDOR_MEMBER_H
+
+#include "Interface.h"
+#include "Rendezvous.h"
+
+#include "sccl/sccl.h"
+
+#include <optional>
+
+namespace sccl::vendor {
+
+/// What a ncclComm_t of ours points to: one of libsccl, for what plans serve,
+/// and one of the vendor's library, for everything else. Either may be missing.
+struct Member {
+  int rank = 0, numRanks = 0, device = 0;
+  std::unique_ptr<Rendezvous> meeting;
+  scclComm ours = nullptr;
+  ncclComm_t real = nullptr;
+  ~Member();
+};
+
+/// How a member is made.
+struct Joining {
+  Address address;
+  int rank = 0, numRanks = 0;
+  /// The current device of the thread, or rank `rank` where there is none.
+  std::optional<int> device;
+  /// Of the vendor's library: one that is there already, or a configuration to
+  /// make one with.
+  ncclComm_t real = nullptr;
+  ncclConfig_t *config = nullptr;
+  bool makesReal = true;
+};
+
+/// Collective. On failure nothing is made, and ncclGetLastError tells why.
+ncclResult_t joinRanks(const Joining &joining, std::unique_ptr<Member> &result);
+
+/// A result code of libsccl's last call as one of NCCL's, with its message.
+ncclResult_t asVendor(scclResult code);
+
+} // namespace sccl::vendor
+
+#endif // SCCL_LIB_VENDOR_MEMBER_H

@@ -1,0 +1,83 @@
+//===- RealLibrary.cpp - The vendor's library -----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RealLibrary.h"
+
+#include <cstdlib>
+#include <initializer_list>
+#include <string>
+
+#include <dlfcn.h>
+
+using namespace sccl::vendor;
+
+static thread_local std::string message;
+
+/// The first of the libraries that is there, and is not this one.
+static void *openFirst(std::initializer_list<const char *> names) {
+  Dl_info own = {}, other = {};
+  dladdr(reinterpret_cast<void *>(&openFirst), &own);
+  for (const char *name : names) {
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *probe = library ? dlsym(library, "ncclGetVersion") : nullptr;
+    if (probe && dladdr(probe, &other) && own.dli_fbase == other.dli_fbase)
+      continue;
+    if (library)
+      return library;
+  }
+  return nullptr;
+}
+
+static void *openReal() {
+  if (const char *given = std::getenv("SCCL_NCCL_LIBRARY"))
+    return openFirst({given});
+  return openFirst({"libnccl.so.2", "librccl.so.1"});
+}
+
+static void *realLibrary() {
+  static void *library = openReal();
+  return library;
+}
+
+void *sccl::vendor::realFunction(const char *name) {
+  return realLibrary() ? dlsym(realLibrary(), name) : nullptr;
+}
+
+bool sccl::vendor::hasRealLibrary() { return realLibrary(); }
+
+static void *cudaDriver() {
+  static void *driver = openFirst({"libcuda.so.1"});
+  return driver;
+}
+
+bool sccl::vendor::hasCUDA() { return cudaDriver(); }
+
+void *sccl::vendor::driverFunction(const char *cuda, const char *hip) {
+  if (cudaDriver())
+    return dlsym(cudaDriver(), cuda);
+  static void *driver = openFirst({"libamdhip64.so", "libamdhip64.so.6"});
+  return driver ? dlsym(driver, hip) : nullptr;
+}
+
+ncclResult_t sccl::vendor::failWith(ncclResult_t code, const char *text) {
+  message = text;
+  if (code == ncclInvalidUsage && message.rfind("nccl", 0) == 0)
+    message = "no plan of SCCL_PLAN_PATH serves this call, and there is no "
+              "library of the vendor with " +
+              message;
+  return code;
+}
+
+ncclResult_t sccl::vendor::keepRealMessage(ncclResult_t code) {
+  using Function = const char *(*)(ncclComm_t);
+  auto function = reinterpret_cast<Function>(realFunction("ncclGetLastError"));
+  if (code != ncclSuccess && code != ncclInProgress)
+    message = function ? function(nullptr) : "";
+  return code;
+}
+
+const char *sccl::vendor::lastMessage() { return message.c_str(); }

@@ -1,0 +1,114 @@
+//===- stand-in.cpp - A library of NCCL's name that says what it is asked -===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Vendor/Interface.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+static std::atomic<int> live{0};
+
+namespace {
+struct StandIn {
+  int rank, numRanks;
+};
+} // namespace
+
+static ncclResult_t say(const char *name, ncclComm_t comm) {
+  auto *own = static_cast<StandIn *>(comm);
+  std::printf("vendor: %s by rank %d of %d\n", name, own->rank, own->numRanks);
+  return ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclGetVersion(int *version) {
+  *version = 22803;
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  std::strcpy(id->internal, "stand-in");
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommInitRank(ncclComm_t *comm, int numRanks,
+                                              ncclUniqueId id, int rank) {
+  if (std::strcmp(id.internal, "stand-in"))
+    return ncclInvalidArgument;
+  *comm = new StandIn{rank, numRanks};
+  ++live;
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numRanks,
+                                             const int *) {
+  for (int rank = 0; rank < numRanks; ++rank, ++live)
+    comms[rank] = new StandIn{rank, numRanks};
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t, int color, int,
+                                           ncclComm_t *result, void *) {
+  *result = color < 0 ? nullptr : new StandIn{-1, -1};
+  live += color >= 0;
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t) {
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  delete static_cast<StandIn *>(comm);
+  if (--live == 0)
+    std::printf("vendor: nothing is left\n");
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t,
+                                                   ncclResult_t *code) {
+  *code = ncclSuccess;
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclAllReduce(const void *, void *, size_t, int,
+                                           int, ncclComm_t comm, void *) {
+  return say("ncclAllReduce", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclBroadcast(const void *, void *, size_t, int,
+                                           int, ncclComm_t comm, void *) {
+  return say("ncclBroadcast", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclSend(const void *, size_t, int, int,
+                                      ncclComm_t comm, void *) {
+  return say("ncclSend", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t comm,
+                                      void *) {
+  return say("ncclRecv", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclGroupStart() { return ncclSuccess; }
+SCCL_VENDOR_API ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+SCCL_VENDOR_API ncclResult_t ncclMemAlloc(void **memory, size_t bytes) {
+  *memory = std::malloc(bytes);
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclMemFree(void *memory) {
+  std::free(memory);
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommRegister(ncclComm_t comm, void *, size_t,
+                                              void **handle) {
+  *handle = comm;
+  return say("ncclCommRegister", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclCommDeregister(ncclComm_t comm, void *) {
+  return say("ncclCommDeregister", comm);
+}
+
+// What is never forwarded; programs are linked to it all the same.
+#define UNUSED(name)                                                           \
+  SCCL_VENDOR_API ncclResult_t name() { return ncclInternalError; }
+UNUSED(ncclCommCount)
+UNUSED(ncclCommUserRank)
+UNUSED(ncclCommCuDevice)
+UNUSED(ncclAllGather)
+SCCL_VENDOR_API const char *ncclGetErrorString(ncclResult_t) { return "?"; }
+SCCL_VENDOR_API const char *ncclGetLastError(ncclComm_t) { return "vendor"; }

@@ -1,0 +1,239 @@
+//===- vendor-ranks.cpp - A program for NCCL, on three ranks --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// usage: vendor-ranks threads|processes|devices|refused
+//
+// Sums, maxima and more among three ranks, compared with the definition: ranks
+// as threads, as processes, or as devices of one thread.
+
+#include "Vendor/Interface.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+ncclResult_t ncclGetVersion(int *);
+ncclResult_t ncclGetUniqueId(ncclUniqueId *);
+ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
+ncclResult_t ncclCommInitAll(ncclComm_t *, int, const int *);
+ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *);
+ncclResult_t ncclCommFinalize(ncclComm_t);
+ncclResult_t ncclCommDestroy(ncclComm_t);
+ncclResult_t ncclCommAbort(ncclComm_t);
+ncclResult_t ncclCommCount(ncclComm_t, int *);
+ncclResult_t ncclCommUserRank(ncclComm_t, int *);
+ncclResult_t ncclCommCuDevice(ncclComm_t, int *);
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *);
+const char *ncclGetErrorString(ncclResult_t);
+const char *ncclGetLastError(ncclComm_t);
+ncclResult_t ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t,
+                           void *);
+ncclResult_t ncclAllGather(const void *, void *, size_t, int, ncclComm_t,
+                           void *);
+ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t,
+                           void *);
+ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, void *);
+ncclResult_t ncclGroupStart();
+ncclResult_t ncclGroupEnd();
+ncclResult_t ncclMemAlloc(void **, size_t);
+ncclResult_t ncclMemFree(void *);
+ncclResult_t ncclCommRegister(ncclComm_t, void *, size_t, void **);
+ncclResult_t ncclCommDeregister(ncclComm_t, void *);
+}
+
+static constexpr int numRanks = 3, floats = 7;
+static constexpr size_t count = 1000;
+static std::atomic<int> problems{0};
+
+static void check(bool isFine, const char *what, ncclComm_t comm = nullptr) {
+  if (isFine)
+    return;
+  ++problems;
+  std::printf("%s: %s\n", what, ncclGetLastError(comm));
+}
+
+/// The sum, largest and smallest value of all ranks, all ranks' own, and rank
+/// 1's.
+static void collect(ncclComm_t comm, int rank) {
+  std::vector<float> mine(count, rank + 2.0f), result(count);
+  auto reduced = [&](int op, float expected, const char *what) {
+    bool isFine = !ncclAllReduce(mine.data(), result.data(), count, floats, op,
+                                 comm, nullptr);
+    check(isFine && result[0] == expected && result[count - 1] == expected,
+          what, comm);
+  };
+  reduced(ncclSum, 9, "sum");
+  reduced(ncclMax, 4, "max");
+  reduced(ncclMin, 2, "min");
+  std::vector<float> all(numRanks * count);
+  check(!ncclAllGather(mine.data(), all.data(), count, floats, comm, nullptr) &&
+            all[0] == 2 && all.back() == 4,
+        "all_gather", comm);
+  int number = -1, size = -1, device = -1;
+  ncclResult_t later = ncclInternalError;
+  check(!ncclCommUserRank(comm, &number) && number == rank &&
+            !ncclCommCount(comm, &size) && size == numRanks &&
+            !ncclCommCuDevice(comm, &device) && device >= 0 &&
+            !ncclCommGetAsyncError(comm, &later) && later == ncclSuccess,
+        "rank, count and device", comm);
+}
+
+/// Ranks 0 and 2 in the opposite order.
+static void splitRanks(ncclComm_t comm, int rank) {
+  ncclComm_t part = nullptr;
+  check(!ncclCommSplit(comm, rank == 1 ? -1 : 0, -rank, &part, nullptr),
+        "split", comm);
+  check((part == nullptr) == (rank == 1), "a part for who asked", comm);
+  int number = -1;
+  if (part)
+    check(!ncclCommUserRank(part, &number) && number == (rank == 0), "order");
+  if (part)
+    check(!ncclCommDestroy(part), "destroy a part");
+}
+
+/// What no plan serves: the vendor's, or an error.
+static void callUnserved(ncclComm_t comm, int rank) {
+  std::vector<float> data(count);
+  ncclResult_t code =
+      ncclBroadcast(data.data(), data.data(), count, floats, 1, comm, nullptr);
+  if (code && rank == 0)
+    std::printf("broadcast: %s: %s\n", ncclGetErrorString(code),
+                ncclGetLastError(comm));
+  code = ncclSend(data.data(), count, floats, 1, comm, nullptr);
+  if (code && rank == 0)
+    std::printf("send: %s: %s\n", ncclGetErrorString(code),
+                ncclGetLastError(comm));
+  void *handle = nullptr, *memory = nullptr;
+  check(!ncclCommRegister(comm, data.data(), count * 4, &handle) &&
+            !ncclCommDeregister(comm, handle),
+        "register", comm);
+  if (handle)
+    check(!ncclMemAlloc(&memory, 100) && memory && !ncclMemFree(memory),
+          "memory", comm);
+}
+
+static void rankMain(ncclUniqueId id, int rank) {
+  ncclComm_t comm = nullptr;
+  // A group of its own, as programs with several devices have.
+  check(!ncclGroupStart() && !ncclCommInitRank(&comm, numRanks, id, rank),
+        "begin to join");
+  ncclResult_t code = ncclGroupEnd();
+  if (code) {
+    ++problems;
+    std::printf("join: %s: %s\n", ncclGetErrorString(code),
+                ncclGetLastError(nullptr));
+    return;
+  }
+  collect(comm, rank);
+  splitRanks(comm, rank);
+  callUnserved(comm, rank);
+  check(!ncclCommFinalize(comm) && !ncclCommDestroy(comm), "destroy");
+}
+
+static void asThreads() {
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < numRanks; ++rank)
+    threads.emplace_back(rankMain, id, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+static void asProcesses() {
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  for (int rank = 0; rank < numRanks; ++rank)
+    if (fork() == 0) {
+      rankMain(id, rank);
+      std::fflush(stdout);
+      _exit(problems != 0);
+    }
+  int status = 0;
+  while (wait(&status) > 0)
+    problems += status != 0;
+}
+
+/// Makes a device current, as programs do with the runtime of the vendor.
+static void makeCurrent() {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  using Retain = int (*)(void **, int);
+  using Push = int (*)(void *);
+  auto retain =
+      driver ? Retain(dlsym(driver, "cuDevicePrimaryCtxRetain")) : nullptr;
+  void *context = nullptr;
+  if (retain && !retain(&context, 0))
+    Push(dlsym(driver, "cuCtxPushCurrent_v2"))(context);
+}
+
+static void asDevices() {
+  ncclComm_t comms[numRanks];
+  int devices[numRanks] = {0, 0, 0};
+  ncclResult_t code = ncclCommInitAll(comms, numRanks, devices);
+  check(!code, "init all");
+  if (code)
+    return;
+  makeCurrent();
+  float *send[numRanks], *recv[numRanks];
+  check(!ncclGroupStart(), "start");
+  for (int rank = 0; rank < numRanks; ++rank) {
+    check(!ncclMemAlloc((void **)&send[rank], count * 4) &&
+              !ncclMemAlloc((void **)&recv[rank], count * 4),
+          "memory");
+    for (size_t i = 0; i < count; ++i)
+      send[rank][i] = rank + 2;
+    check(!ncclAllReduce(send[rank], recv[rank], count, floats, ncclSum,
+                         comms[rank], nullptr),
+          "all_reduce");
+  }
+  check(!ncclGroupEnd(), "end");
+  for (int rank = 0; rank < numRanks; ++rank)
+    check(recv[rank][0] == 9 && recv[rank][count - 1] == 9, "the sum");
+  for (int rank = 0; rank < numRanks; ++rank)
+    check(!ncclMemFree(send[rank]) && !ncclMemFree(recv[rank]) &&
+              !ncclCommDestroy(comms[rank]),
+          "destroy");
+}
+
+static void refused() {
+  auto tell = [](const char *what, ncclResult_t code) {
+    std::printf("%s: %s: %s\n", what, ncclGetErrorString(code),
+                ncclGetLastError(nullptr));
+  };
+  ncclUniqueId id = {};
+  ncclComm_t comm = nullptr;
+  tell("rank", ncclCommInitRank(&comm, 2, id, 2));
+  tell("id", ncclCommInitRank(&comm, 2, id, 0));
+  tell("null", ncclAllReduce(nullptr, nullptr, 1, floats, 0, nullptr, nullptr));
+  tell("group", ncclGroupEnd());
+  tell("count", ncclCommCount(nullptr, nullptr));
+  tell("unknown", ncclResult_t(99));
+}
+
+int main(int argc, char **argv) {
+  std::string what = argc > 1 ? argv[1] : "";
+  int version = 0;
+  check(!ncclGetVersion(&version) && version > 20000, "version");
+  if (what == "threads")
+    asThreads();
+  else if (what == "processes")
+    asProcesses();
+  else if (what == "devices")
+    asDevices();
+  else
+    refused();
+  std::printf("%s: %d problems\n", what.c_str(), int(problems));
+  return problems != 0;
+}
