@@ -5,15 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Plan/Plan.h"
+#include "Json.h"
 
-#include "llvm/Support/JSON.h"
+#include "sccl/Plan/Plan.h"
 
 #include <algorithm>
 
 using namespace sccl;
 using namespace sccl::plan;
-namespace json = llvm::json;
 
 namespace {
 /// Reads fields of one JSON object after the other. The first thing that is not
@@ -315,8 +314,8 @@ private:
 };
 } // namespace
 
-/// What in `text` is more than the limits: LLVM's parser would run out of stack
-/// in nests, and takes kilobytes for each object, however small.
+/// What in `text` is more than the limits: parsers would run out of stack in
+/// nests, and each object takes memory, however small.
 static std::optional<Error> findExcess(llvm::StringRef text) {
   unsigned depth = 0, objects = 0;
   bool inString = false;
@@ -363,10 +362,9 @@ Result<Manifest> plan::parseManifest(llvm::StringRef text,
                                      std::vector<BlobRange> &blobs) {
   if (std::optional<Error> error = findExcess(text))
     return *error;
-  llvm::Expected<json::Value> value = json::parse(text);
+  Result<json::Value> value = json::parse(text);
   if (!value)
-    return Error{"the manifest is no JSON: " +
-                 llvm::toString(value.takeError())};
+    return Error{"the manifest is not the JSON of one: " + value.error()};
   const json::Object *root = value->getAsObject();
   if (!root)
     return Error{"the manifest is no JSON object"};

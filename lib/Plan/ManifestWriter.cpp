@@ -5,15 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Json.h"
+
 #include "sccl/Plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace sccl;
 using namespace sccl::plan;
-namespace json = llvm::json;
 
 llvm::StringRef plan::pathName(Path path) {
   switch (path) {
@@ -191,6 +190,6 @@ std::string plan::manifestText(const Manifest &manifest,
   if (detail == RankDetail::All)
     addRanks(object, manifest);
   std::string text;
-  llvm::raw_string_ostream(text) << json::Value(std::move(object));
+  json::Value(std::move(object)).print(text);
   return text;
 }

@@ -49,8 +49,18 @@ static Hash hashOf(llvm::StringRef bytes) {
   return llvm::SHA256::hash(llvm::arrayRefFromStringRef(bytes));
 }
 
+/// LLVM's would end the process where there is no memory.
+static std::string hexOf(llvm::ArrayRef<uint8_t> bytes) {
+  std::string text;
+  for (uint8_t byte : bytes) {
+    text += llvm::hexdigit(byte >> 4, /*LowerCase=*/true);
+    text += llvm::hexdigit(byte & 15, /*LowerCase=*/true);
+  }
+  return text;
+}
+
 static std::string blobHash(llvm::StringRef blob) {
-  return llvm::toHex(hashOf(blob), /*LowerCase=*/true);
+  return hexOf(hashOf(blob));
 }
 
 /// The hash that the header of a head has to have.
@@ -325,8 +335,8 @@ Result<PlanView> plan::parseHead(llvm::StringRef head, uint64_t fileBytes) {
   if (placed != layout)
     return Error{"the plan is broken: its blobs and parts do not follow each "
                  "other as they should"};
-  view.hash = llvm::toHex(head.slice(hashedHeaderBytes, headerBytes),
-                          /*LowerCase=*/true);
+  view.hash = hexOf(
+      llvm::arrayRefFromStringRef(head.slice(hashedHeaderBytes, headerBytes)));
   return view;
 }
 
