@@ -158,17 +158,22 @@ static Status checkInit(int rank, int numRanks, const scclConfig &config) {
   return checkConfig(config);
 }
 
-/// A communicator for a group that is made here, collectively.
-static Status makeComm(unsigned rank, unsigned numRanks,
-                       const Bootstrap &bootstrap, const scclConfig &config,
-                       const Status &arguments, scclComm *comm) {
-  std::unique_ptr<Group> group;
-  if (Status status =
-          Group::create(rank, numRanks, bootstrap, config, arguments, group);
-      !status.ok())
+/// What the caller gets is made before `join` tells the others how it went
+/// here, which is an error if `check` fails or there is no memory. Null if
+/// `join` has made nothing.
+template <typename Check, typename Join>
+static Status makeComm(scclComm *comm, Check check, Join join) {
+  std::unique_ptr<scclCommImpl> made;
+  std::unique_ptr<Membership> member;
+  Status status = attempt([&] {
+    made = std::make_unique<scclCommImpl>();
+    return check();
+  });
+  if (status = join(status, member); !status.ok())
     return status;
-  auto made = std::make_unique<Communicator>(std::move(group));
-  *comm = new scclCommImpl{std::move(made)};
+  if (member)
+    made->comm = std::move(member);
+  *comm = made->comm ? made.release() : nullptr;
   return {};
 }
 
@@ -184,8 +189,12 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
     scclConfig standard = SCCL_CONFIG_INITIALIZER;
     const scclConfig &chosen = config ? *config : standard;
     Bootstrap bootstrap(allGather, context, rank, numRanks);
-    return makeComm(rank, numRanks, bootstrap, chosen,
-                    checkInit(rank, numRanks, chosen), comm);
+    return makeComm(
+        comm, [&] { return checkInit(rank, numRanks, chosen); },
+        [&](const Status &arguments, std::unique_ptr<Membership> &made) {
+          return Communicator::create(bootstrap, rank, chosen, arguments,
+                                      nullptr, made);
+        });
   });
 }
 
@@ -220,18 +229,18 @@ scclResult scclCommInitTransport(const scclTransport *transport,
       return isNull("comm");
     scclConfig standard = SCCL_CONFIG_INITIALIZER;
     const scclConfig &chosen = config ? *config : standard;
-    Status arguments = checkConfig(chosen);
-    if (arguments.ok() && chosen.device != scclDeviceCPU)
-      arguments = {scclErrorUnsupported,
-                   "ranks that exchange messages have the CPU as a device"};
-    std::unique_ptr<MessageGroup> group;
-    if (Status status =
-            MessageGroup::create(*transport, chosen, arguments, group);
-        !status.ok())
-      return status;
-    auto made = std::make_unique<MessageCommunicator>(std::move(group));
-    *comm = new scclCommImpl{std::move(made)};
-    return {};
+    auto check = [&]() -> Status {
+      if (chosen.device == scclDeviceCPU)
+        return checkConfig(chosen);
+      return {scclErrorUnsupported,
+              "ranks that exchange messages have the CPU as a device"};
+    };
+    return makeComm(
+        comm, check,
+        [&](const Status &arguments, std::unique_ptr<Membership> &made) {
+          return MessageCommunicator::create(*transport, chosen, arguments,
+                                             made);
+        });
   });
 }
 
@@ -277,15 +286,13 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
       return isNull("result");
     const scclConfig &mine = comm->comm->config();
     scclConfig chosen = config ? *config : mine;
-    Status arguments = config ? checkConfig(*config) : Status();
     chosen.device = mine.device;
     chosen.deviceIndex = mine.deviceIndex;
-    std::unique_ptr<Membership> made;
-    if (Status status = comm->comm->split(color, key, chosen, arguments, made);
-        !status.ok())
-      return status;
-    *result = made ? new scclCommImpl{std::move(made)} : nullptr;
-    return {};
+    return makeComm(
+        result, [&] { return config ? checkConfig(*config) : Status(); },
+        [&](const Status &arguments, std::unique_ptr<Membership> &made) {
+          return comm->comm->split(color, key, chosen, arguments, made);
+        });
   });
 }
 

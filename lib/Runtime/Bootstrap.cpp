@@ -7,26 +7,42 @@
 
 #include "Bootstrap.h"
 
+#include <cstdlib>
+#include <sys/mman.h>
+
 using namespace sccl;
 
-Status Bootstrap::compare(const Status &status,
-                          const std::vector<Outcome> &all) {
-  if (!status.ok())
-    return status;
-  for (unsigned other = 0; other < all.size(); ++other)
-    if (all[other].code != scclSuccess) {
-      const Outcome &outcome = all[other];
-      std::string message(outcome.message,
-                          strnlen(outcome.message, sizeof(outcome.message)));
-      return {scclResult(outcome.code),
-              "rank " + std::to_string(other) + ": " + message};
-    }
-  return {};
+GatherRoom::GatherRoom(size_t bytes)
+    : bytes(bytes), memory(std::malloc(bytes)) {
+  if (memory)
+    return;
+  memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  isMapped = memory != MAP_FAILED;
+  if (!isMapped)
+    memory = nullptr;
+}
+
+GatherRoom::~GatherRoom() {
+  if (isMapped)
+    munmap(memory, bytes);
+  else
+    std::free(memory);
+}
+
+Status Bootstrap::describe(unsigned rank, const Outcome &outcome) {
+  std::string message(outcome.message,
+                      strnlen(outcome.message, sizeof(outcome.message)));
+  return {scclResult(outcome.code),
+          "rank " + std::to_string(rank) + ": " + message};
 }
 
 Status Bootstrap::agree(const Status &status) const {
-  std::vector<Outcome> all;
-  if (Status gathered = gather(Outcome(status), all); !gathered.ok())
+  struct Answer {
+    Outcome outcome;
+  };
+  Gathered<Answer> all(numRanks);
+  if (Status gathered = gather(Answer{Outcome(status)}, all); !gathered.ok())
     return gathered;
-  return compare(status, all);
+  return agree(status, all);
 }

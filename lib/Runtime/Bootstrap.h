@@ -12,7 +12,6 @@
 
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
 namespace sccl {
 
@@ -27,7 +26,43 @@ struct Outcome {
   }
 };
 
-/// The all-gather that the caller has supplied.
+/// Room for what all ranks say. Whoever has none keeps all others waiting, so
+/// it is taken from the system where the heap has no more.
+class GatherRoom {
+public:
+  explicit GatherRoom(size_t bytes);
+  GatherRoom(const GatherRoom &) = delete;
+  GatherRoom &operator=(const GatherRoom &) = delete;
+  ~GatherRoom();
+  /// Null if there is none at all.
+  void *data() const { return memory; }
+
+private:
+  size_t bytes;
+  void *memory;
+  bool isMapped = false;
+};
+
+/// What all ranks have said, by rank.
+template <typename T> class Gathered {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+  explicit Gathered(unsigned numRanks)
+      : room(numRanks * sizeof(T)), numRanks(numRanks) {}
+  T *data() const { return static_cast<T *>(room.data()); }
+  unsigned size() const { return numRanks; }
+  const T &operator[](unsigned rank) const { return data()[rank]; }
+  const T *begin() const { return data(); }
+  const T *end() const { return data() + numRanks; }
+
+private:
+  GatherRoom room;
+  unsigned numRanks;
+};
+
+/// The all-gather that the caller has supplied. Nothing here throws before it
+/// was called.
 class Bootstrap {
 public:
   Bootstrap() = default;
@@ -37,29 +72,29 @@ public:
   }
 
   /// Gathers `mine` from all ranks.
-  template <typename T>
-  Status gather(const T &mine, std::vector<T> &all) const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    all.resize(numRanks);
+  template <typename T> Status gather(const T &mine, Gathered<T> &all) const {
+    if (!all.data())
+      return {scclErrorOutOfMemory, "out of memory"};
     if (allGather(context, &mine, all.data(), sizeof(T)) != 0)
       return {scclErrorSystem, "the caller's all-gather failed"};
     return {};
   }
+  unsigned size() const { return numRanks; }
 
   /// Succeeds if `status` is a success on all ranks. Otherwise returns the own
   /// error, or that of the first rank that has one.
   Status agree(const Status &status) const;
   /// The same for what has been gathered already, each with its `outcome`.
   template <typename T>
-  Status agree(const Status &status, const std::vector<T> &all) const {
-    std::vector<Outcome> outcomes;
-    for (const T &other : all)
-      outcomes.push_back(other.outcome);
-    return compare(status, outcomes);
+  Status agree(const Status &status, const Gathered<T> &all) const {
+    for (unsigned other = 0; other < all.size() && status.ok(); ++other)
+      if (all[other].outcome.code != scclSuccess)
+        return describe(other, all[other].outcome);
+    return status;
   }
 
 private:
-  static Status compare(const Status &status, const std::vector<Outcome> &all);
+  static Status describe(unsigned rank, const Outcome &outcome);
 
   scclAllGatherFn allGather = nullptr;
   void *context = nullptr;

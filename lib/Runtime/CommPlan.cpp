@@ -33,10 +33,34 @@ CommPlan::CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
                  number),
       group(group), plane(group.plane) {}
 
+/// What a rank says of `plan` if `status` is all that there is to say.
+static PlanHello greet(const LoadedPlan &plan, const Status &status) {
+  PlanHello hello = {};
+  std::memcpy(hello.plan.text, plan.view.hash.data(), sizeof(hello.plan.text));
+  hello.outcome = Outcome(status);
+  return hello;
+}
+
+/// Collective: tells the others why the plan is not loaded here.
+static Status decline(const Group &group, const LoadedPlan &plan,
+                      const Status &why) {
+  Gathered<PlanHello> hellos(group.numRanks());
+  (void)group.bootstrap.gather(greet(plan, why), hellos);
+  return why;
+}
+
 Status CommPlan::load(Group &group, std::shared_ptr<const LoadedPlan> plan,
-                      unsigned number, std::unique_ptr<CommPlan> &result) {
-  std::unique_ptr<CommPlan> made(new CommPlan(group, std::move(plan), number));
-  if (Status status = made->connect(); !status.ok())
+                      unsigned number, const Status &before,
+                      std::unique_ptr<JoinedPlan> &result) {
+  std::unique_ptr<CommPlan> made;
+  Status status = attempt([&] {
+    if (before.ok())
+      made.reset(new CommPlan(group, plan, number));
+    return before;
+  });
+  if (!made)
+    return decline(group, *plan, status);
+  if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
   return {};
@@ -140,50 +164,30 @@ Status CommPlan::checkGaps() const {
                                  std::to_string(rank) + " has for it"};
 }
 
-/// Runs `body`; running out of memory is an error as others are, of which all
-/// ranks must learn.
-template <typename Body> static Status guarded(Body body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc &) {
-    return {scclErrorOutOfMemory, "out of memory"};
-  }
-}
-
-static std::vector<PlanHash> hashesOf(const std::vector<PlanHello> &hellos) {
-  std::vector<PlanHash> hashes;
-  for (const PlanHello &hello : hellos)
-    hashes.push_back(hello.plan);
-  return hashes;
-}
-
 Status CommPlan::loadAgain() const {
-  PlanHello hello = {};
-  std::memcpy(hello.plan.text, plan->view.hash.data(), sizeof(hello.plan.text));
-  std::vector<PlanHello> hellos;
-  if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
+  Gathered<PlanHello> hellos(numRanks);
+  if (Status gathered = group.bootstrap.gather(greet(*plan, {}), hellos);
+      !gathered.ok())
     return gathered;
-  return comparePlans(hashesOf(hellos), rank);
+  return comparePlans(hellos, rank);
 }
 
 Status CommPlan::connect() {
-  PlanHello hello = {};
-  Status status = guarded([&] { return prepare(); });
-  std::memcpy(hello.plan.text, plan->view.hash.data(), sizeof(hello.plan.text));
-  hello.outcome = Outcome(status);
+  Status status = attempt([&] { return prepare(); });
+  PlanHello hello = greet(*plan, status);
   if (status.ok()) {
     hello.maxPiece = maxPiece;
     hello.memory = memory[rank]->handle();
   }
-  std::vector<PlanHello> hellos;
+  Gathered<PlanHello> hellos(numRanks);
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
   // A difference in plans explains more than what it made fail.
-  if (Status same = comparePlans(hashesOf(hellos), rank); !same.ok())
+  if (Status same = comparePlans(hellos, rank); !same.ok())
     return same;
   if (status = group.bootstrap.agree(status, hellos); !status.ok())
     return status;
-  status = group.bootstrap.agree(guarded([&] { return join(hellos); }));
+  status = group.bootstrap.agree(attempt([&] { return join(hellos); }));
   memory[rank]->seal();
   if (!status.ok())
     return status;
@@ -197,7 +201,7 @@ bool CommPlan::hasCopies() const {
 }
 
 /// Maps the memory of the others.
-Status CommPlan::join(const std::vector<PlanHello> &hellos) {
+Status CommPlan::join(const Gathered<PlanHello> &hellos) {
   for (unsigned other = 0; other < numRanks; ++other) {
     if (hellos[other].maxPiece != maxPiece)
       return {scclErrorMismatch, "rank " + std::to_string(other) +

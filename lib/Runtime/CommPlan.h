@@ -23,9 +23,10 @@ namespace sccl {
 class CommPlan : public JoinedPlan {
 public:
   /// Collective. `number` tells the plans of a group apart; the same on all
-  /// ranks. Fails on all ranks if it fails on one.
+  /// ranks. Fails on all ranks if it fails on one, or if `before` is an error.
   static Status load(Group &group, std::shared_ptr<const LoadedPlan> plan,
-                     unsigned number, std::unique_ptr<CommPlan> &result);
+                     unsigned number, const Status &before,
+                     std::unique_ptr<JoinedPlan> &result);
 
   Status loadAgain() const override;
   uint64_t ownBytes() const override { return memory[rank]->size(); }
@@ -72,7 +73,7 @@ private:
   // Loading.
   Status prepare();
   Status connect();
-  Status join(const std::vector<struct PlanHello> &hellos);
+  Status join(const Gathered<struct PlanHello> &hellos);
   Status placeRankTables();
   uint64_t fitPiece() const;
   void fillGaps() const;

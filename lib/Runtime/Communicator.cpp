@@ -11,10 +11,32 @@
 
 using namespace sccl;
 
+Status Communicator::create(const Bootstrap &bootstrap, unsigned rank,
+                            const scclConfig &config, const Status &arguments,
+                            std::shared_ptr<GatherBoard> board,
+                            std::unique_ptr<Membership> &result) {
+  unsigned numRanks = bootstrap.size();
+  std::unique_ptr<Communicator> made;
+  // All that may fail here does so before the others are told.
+  Status status = attempt([&] {
+    made.reset(new Communicator);
+    made->board = std::move(board);
+    made->theGroup = std::make_unique<Group>(rank, numRanks, bootstrap, config);
+    return arguments;
+  });
+  if (!made || !made->theGroup)
+    return Group::decline(rank, numRanks, bootstrap, status);
+  if (status = made->theGroup->connect(status); !status.ok())
+    return status;
+  result = std::move(made);
+  return {};
+}
+
 Communicator::~Communicator() {
   queue.reset();
   // What was enqueued uses the memory of the plans, and they that of the group.
-  theGroup->drain();
+  if (theGroup)
+    theGroup->drain();
   plans.clear();
 }
 
@@ -31,12 +53,9 @@ void Communicator::unmap() {
 }
 
 Status Communicator::join(const std::shared_ptr<const LoadedPlan> &plan,
-                          unsigned number,
+                          unsigned number, const Status &before,
                           std::unique_ptr<JoinedPlan> &result) {
-  std::unique_ptr<CommPlan> loaded;
-  Status status = CommPlan::load(*theGroup, plan, number, loaded);
-  result = std::move(loaded);
-  return status;
+  return CommPlan::load(*theGroup, plan, number, before, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,20 +134,21 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   if (theGroup->isStreamOrdered())
     return enqueue(plan, flight);
   Patience::begin(theGroup->numRanks());
-  status = theGroup->device->begin(request.stream);
-  if (status.ok())
-    status = plan.execute(flight);
+  status = attempt([&] {
+    Status status = theGroup->device->begin(request.stream);
+    return status.ok() ? plan.execute(flight) : status;
+  });
   if (status.ok())
     return status;
-  if (theGroup->poison().ok()) {
+  if (!theGroup->isPoisoned()) {
     unsigned rank = theGroup->rank();
     plane.leaveNote(status.message());
     plane.raise({status.code(), rank, rank});
   }
   // What is enqueued may still access the caller's buffers, and own memory.
-  (void)theGroup->settle(request.stream);
+  (void)attempt([&] { return theGroup->settle(request.stream); });
   if (theGroup->together)
-    (void)theGroup->settle(/*stream=*/nullptr);
+    (void)attempt([&] { return theGroup->settle(/*stream=*/nullptr); });
   inFlight.leave();
   theGroup->leaveTogether();
   return status;
@@ -139,12 +159,13 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
 Status Communicator::enqueue(CommPlan &plan, CommPlan::Flight &flight) {
   Device &device = *theGroup->device;
   void *stream = flight.request.stream;
-  Status status = device.begin(stream);
-  if (status.ok())
-    status = plan.enqueue(flight);
-  if (status.ok())
-    status = device.end(stream);
-  if (status.ok() || !theGroup->poison().ok())
+  Status status = attempt([&] {
+    Status status = device.begin(stream);
+    if (status.ok())
+      status = plan.enqueue(flight);
+    return status.ok() ? device.end(stream) : status;
+  });
+  if (status.ok() || theGroup->isPoisoned())
     return status;
   unsigned rank = theGroup->rank();
   theGroup->plane.leaveNote(status.message());

@@ -20,11 +20,12 @@ namespace sccl {
 /// A group of ranks of one machine, and the plans it has loaded.
 class Communicator : public Membership {
 public:
-  /// `board` is what the group gathers by, if that is not the caller's.
-  explicit Communicator(std::unique_ptr<Group> group,
-                        std::shared_ptr<GatherBoard> board = nullptr)
-      : board(std::move(board)), theGroup(std::move(group)) {}
-
+  /// Collective, also if `arguments` is an error, which all ranks get then.
+  /// `board` is what `bootstrap` gathers by, if that is not the caller's.
+  static Status create(const Bootstrap &bootstrap, unsigned rank,
+                       const scclConfig &config, const Status &arguments,
+                       std::shared_ptr<GatherBoard> board,
+                       std::unique_ptr<Membership> &result);
   ~Communicator() override;
 
   unsigned rank() const override { return theGroup->rank(); }
@@ -49,8 +50,10 @@ public:
   Status copy(void *to, const void *from, size_t bytes) override;
 
 private:
+  Communicator() = default;
   static CommPlan &own(JoinedPlan &plan);
   Status join(const std::shared_ptr<const LoadedPlan> &plan, unsigned number,
+              const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(CommPlan &plan, const LaunchRequest &request);
   Status enqueue(CommPlan &plan, CommPlan::Flight &flight);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 using namespace sccl;
 
@@ -33,16 +32,6 @@ struct Hello {
 
 static constexpr uint32_t helloMagic = 0x4c434353; // "SCCL"
 Group::~Group() { watchdog.stop(); }
-
-Status Group::create(unsigned rank, unsigned numRanks,
-                     const Bootstrap &bootstrap, const scclConfig &config,
-                     const Status &arguments, std::unique_ptr<Group> &result) {
-  std::unique_ptr<Group> group(new Group(rank, numRanks, bootstrap, config));
-  if (Status status = group->connect(arguments); !status.ok())
-    return status;
-  result = std::move(group);
-  return {};
-}
 
 Status Group::checkProcess() const {
   if (!isInherited())
@@ -71,7 +60,7 @@ Status Group::prepare() {
 
 /// Fails on every rank in the same way if the ranks do not fit together (check
 /// M1).
-static Status compareHellos(const std::vector<Hello> &hellos, unsigned rank) {
+static Status compareHellos(const Gathered<Hello> &hellos, unsigned rank) {
   const Hello &own = hellos[rank];
   auto differs = [&](unsigned other, const std::string &what) {
     return Status(scclErrorMismatch, "rank " + std::to_string(other) + " " +
@@ -94,8 +83,7 @@ static Status compareHellos(const std::vector<Hello> &hellos, unsigned rank) {
 }
 
 /// The same for what is only known if all could prepare.
-static Status compareResources(const std::vector<Hello> &hellos,
-                               unsigned rank) {
+static Status compareResources(const Gathered<Hello> &hellos, unsigned rank) {
   const Hello &own = hellos[rank];
   for (unsigned other = 0; other < hellos.size(); ++other) {
     const Hello &hello = hellos[other];
@@ -113,24 +101,40 @@ static Status compareResources(const std::vector<Hello> &hellos,
   return {};
 }
 
-Status Group::connect(const Status &arguments) {
+/// What a rank says if `status` is all that there is to say.
+static Hello greet(unsigned rank, unsigned numRanks, const Status &status) {
   Hello hello = {};
-  Status status = arguments;
-  try {
+  hello.magic = helloMagic;
+  hello.version = SCCL_VERSION_CODE;
+  hello.rank = rank;
+  hello.numRanks = numRanks;
+  hello.outcome = Outcome(status);
+  return hello;
+}
+
+Status Group::decline(unsigned rank, unsigned numRanks,
+                      const Bootstrap &bootstrap, const Status &why) {
+  Gathered<Hello> hellos(numRanks);
+  (void)bootstrap.gather(greet(rank, numRanks, why), hellos);
+  return why;
+}
+
+Status Group::connect(const Status &arguments) {
+  uint64_t machine = 0;
+  ProcessId process;
+  Status status = attempt([&] {
+    Status status = arguments;
     if (status.ok())
       status = prepare();
     if (status.ok())
-      status = machineId(hello.machine);
+      status = machineId(machine);
     if (status.ok())
-      status = ProcessId::self(hello.process);
-  } catch (const std::bad_alloc &) {
-    status = {scclErrorOutOfMemory, "out of memory"};
-  }
-  hello.magic = helloMagic;
-  hello.version = SCCL_VERSION_CODE;
-  hello.rank = own;
-  hello.numRanks = count;
-  hello.outcome = Outcome(status);
+      status = ProcessId::self(process);
+    return status;
+  });
+  Hello hello = greet(own, count, status);
+  hello.machine = machine;
+  hello.process = process;
   if (status.ok()) {
     std::strncpy(hello.target, device->target().c_str(),
                  sizeof(hello.target) - 1);
@@ -139,7 +143,7 @@ Status Group::connect(const Status &arguments) {
     hello.probes = reinterpret_cast<uintptr_t>(probes.data());
     hello.control = plane.handle();
   }
-  std::vector<Hello> hellos;
+  Gathered<Hello> hellos(count);
   Status gathered = bootstrap.gather(hello, hellos);
   if (!arguments.ok())
     return arguments;
@@ -151,24 +155,14 @@ Status Group::connect(const Status &arguments) {
     return status;
   if (status = compareResources(hellos, own); !status.ok())
     return status;
-  status = bootstrap.agree(meet(hellos));
+  status = bootstrap.agree(attempt([&] { return mapPeers(hellos); }));
   plane.seal();
   return status;
 }
 
-/// `mapPeers`; running out of memory is an error as others are, of which all
-/// ranks must learn.
-Status Group::meet(const std::vector<Hello> &hellos) {
-  try {
-    return mapPeers(hellos);
-  } catch (const std::bad_alloc &) {
-    return {scclErrorOutOfMemory, "out of memory"};
-  }
-}
-
 /// Ranks wait for each other inside kernels, so those that share a device must
 /// run at the same time.
-Status Group::shareDevice(const std::vector<Hello> &hellos) {
+Status Group::shareDevice(const Gathered<Hello> &hellos) {
   if (device->id().empty())
     return {};
   std::vector<unsigned> members;
@@ -188,7 +182,7 @@ Status Group::shareDevice(const std::vector<Hello> &hellos) {
   return together->prepare();
 }
 
-Status Group::mapPeers(const std::vector<Hello> &hellos) {
+Status Group::mapPeers(const Gathered<Hello> &hellos) {
   if (Status status = shareDevice(hellos); !status.ok())
     return status;
   isOneProcess = true;
@@ -261,14 +255,14 @@ Status Group::probeProcesses() {
   uint64_t mark = own + 1;
   bool all = true;
   for (unsigned other = 0; other < count; ++other)
-    all &= device
-               ->writeTo(processes[other],
-                         probeAddresses[other] + own * sizeof(mark), &mark,
-                         sizeof(mark))
-               .ok();
+    all &= attempt([&] {
+             return device->writeTo(processes[other],
+                                    probeAddresses[other] + own * sizeof(mark),
+                                    &mark, sizeof(mark));
+           }).ok();
   // All have written, then all have looked.
   for (unsigned turn = 0; turn < 2; ++turn) {
-    std::vector<uint32_t> answers;
+    Gathered<uint32_t> answers(count);
     if (Status gathered = bootstrap.gather(uint32_t(all), answers);
         !gathered.ok())
       return gathered;

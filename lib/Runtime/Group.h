@@ -24,11 +24,19 @@ namespace sccl {
 /// memory of scclMemAlloc, and how ranks tell each other what goes wrong.
 class Group {
 public:
-  /// Collective, also if `arguments` is an error, which all ranks get then.
-  static Status create(unsigned rank, unsigned numRanks,
-                       const Bootstrap &bootstrap, const scclConfig &config,
-                       const Status &arguments, std::unique_ptr<Group> &group);
+  /// Of a rank that has not joined yet.
+  Group(unsigned rank, unsigned numRanks, const Bootstrap &bootstrap,
+        const scclConfig &config)
+      : config(config), bootstrap(bootstrap), regions(rank, numRanks),
+        own(rank), count(numRanks) {}
   ~Group();
+  /// Collective. Joins the others, also if `arguments` is an error, which all
+  /// ranks get then.
+  Status connect(const Status &arguments);
+  /// Collective: in place of `connect`, tells the others why there is no group
+  /// for this rank. Returns `why`.
+  static Status decline(unsigned rank, unsigned numRanks,
+                        const Bootstrap &bootstrap, const Status &why);
 
   /// True in a child of the process that made the group. There, threads are
   /// missing, and memory is still that of the parent: all that may be called
@@ -43,6 +51,9 @@ public:
   unsigned numRanks() const { return count; }
 
   void abort() { plane.raise({scclErrorAborted, own, own}); }
+  bool isPoisoned() const {
+    return plane.abortWord().load(std::memory_order_relaxed) != 0;
+  }
   /// Why the group is out of use; success if it is not.
   Status poison() const;
   /// Waits for what was enqueued. Once the launch is given up, kernels end by
@@ -79,15 +90,9 @@ public:
   void drain();
 
 private:
-  Group(unsigned rank, unsigned numRanks, const Bootstrap &bootstrap,
-        const scclConfig &config)
-      : config(config), bootstrap(bootstrap), regions(rank, numRanks),
-        own(rank), count(numRanks) {}
   Status prepare();
-  Status connect(const Status &arguments);
-  Status meet(const std::vector<struct Hello> &hellos);
-  Status shareDevice(const std::vector<struct Hello> &hellos);
-  Status mapPeers(const std::vector<struct Hello> &hellos);
+  Status shareDevice(const Gathered<struct Hello> &hellos);
+  Status mapPeers(const Gathered<struct Hello> &hellos);
   Status mapControl();
 
   unsigned own, count;

@@ -33,14 +33,10 @@ Status JoinedPlan::loadCode() {
   return plan->readPart(rank, part);
 }
 
-Status sccl::comparePlans(const std::vector<PlanHash> &hashes, unsigned rank) {
-  for (unsigned other = 0; other < hashes.size(); ++other)
-    if (std::memcmp(hashes[other].text, hashes[rank].text,
-                    sizeof(hashes[rank].text)) != 0)
-      return {scclErrorMismatch, "rank " + std::to_string(other) +
-                                     " has another plan than rank " +
-                                     std::to_string(rank) + " (M1)"};
-  return {};
+Status sccl::describeOtherPlan(unsigned other, unsigned rank) {
+  return {scclErrorMismatch, "rank " + std::to_string(other) +
+                                 " has another plan than rank " +
+                                 std::to_string(rank) + " (M1)"};
 }
 
 /// True if [a, a + aBytes) and [b, b + bBytes) have a byte in common.

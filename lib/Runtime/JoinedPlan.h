@@ -8,6 +8,7 @@
 #ifndef SCCL_LIB_RUNTIME_JOINEDPLAN_H
 #define SCCL_LIB_RUNTIME_JOINEDPLAN_H
 
+#include "Bootstrap.h"
 #include "Choice.h"
 #include "Programs.h"
 
@@ -101,9 +102,18 @@ struct PlanHash {
   char text[64];
 };
 
-/// Fails on every rank in the same way if plans differ (check M1). `hashes` are
-/// those of all ranks.
-Status comparePlans(const std::vector<PlanHash> &hashes, unsigned rank);
+Status describeOtherPlan(unsigned other, unsigned rank);
+
+/// Fails on every rank in the same way if the plans in what all ranks have said
+/// differ (check M1).
+template <typename T>
+Status comparePlans(const Gathered<T> &hellos, unsigned rank) {
+  for (unsigned other = 0; other < hellos.size(); ++other)
+    if (std::memcmp(hellos[other].plan.text, hellos[rank].plan.text,
+                    sizeof(PlanHash::text)) != 0)
+      return describeOtherPlan(other, rank);
+  return {};
+}
 
 } // namespace sccl
 

@@ -20,6 +20,20 @@ PlanSource::~PlanSource() {
     close(descriptor);
 }
 
+Status PlanSource::open(const char *path) {
+  // Without O_NONBLOCK, a pipe that nobody writes to would block.
+  descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0)
+    return systemError(std::string("cannot open ") + path);
+  struct stat info;
+  if (fstat(descriptor, &info) != 0)
+    return systemError(std::string("cannot read ") + path);
+  size = uint64_t(info.st_size);
+  if (!S_ISREG(info.st_mode))
+    return {scclErrorInvalidPlan, std::string(path) + " is no regular file"};
+  return {};
+}
+
 Status PlanSource::read(uint64_t offset, uint64_t count,
                         std::string &result) const {
   if (descriptor < 0) {
@@ -101,27 +115,10 @@ Status LoadedPlan::readPart(unsigned rank, LoadedPart &part) const {
   return {};
 }
 
-static Status openPlan(const char *path, std::unique_ptr<PlanSource> &source) {
-  // Without O_NONBLOCK, a pipe that nobody writes to would block.
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0)
-    return systemError(std::string("cannot open ") + path);
-  struct stat info;
-  if (fstat(fd, &info) != 0) {
-    Status status = systemError(std::string("cannot read ") + path);
-    close(fd);
-    return status;
-  }
-  source = std::make_unique<PlanSource>(fd, uint64_t(info.st_size));
-  if (!S_ISREG(info.st_mode))
-    return {scclErrorInvalidPlan, std::string(path) + " is no regular file"};
-  return {};
-}
-
 Status sccl::readPlan(const char *path,
                       std::shared_ptr<const LoadedPlan> &plan) {
-  std::unique_ptr<PlanSource> source;
-  if (Status status = openPlan(path, source); !status.ok())
+  auto source = std::make_unique<PlanSource>();
+  if (Status status = source->open(path); !status.ok())
     return status;
   Status status = loadPlan(std::move(source), plan);
   if (!status.ok())

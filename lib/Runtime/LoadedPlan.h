@@ -23,12 +23,13 @@ class PlanSource {
 public:
   explicit PlanSource(std::string bytes)
       : bytes(std::move(bytes)), size(this->bytes.size()) {}
-  /// Takes over the descriptor of a file of `size` bytes.
-  PlanSource(int descriptor, uint64_t size)
-      : descriptor(descriptor), size(size) {}
+  /// Of a file that is yet to be opened.
+  PlanSource() = default;
   PlanSource(const PlanSource &) = delete;
   ~PlanSource();
 
+  /// Fails if `path` is no regular file.
+  Status open(const char *path);
   uint64_t fileBytes() const { return size; }
   /// Reads `count` bytes; fewer if the file has become shorter, which hashes
   /// show.
@@ -37,7 +38,7 @@ public:
 private:
   std::string bytes;
   int descriptor = -1;
-  uint64_t size;
+  uint64_t size = 0;
 };
 
 /// The part of one rank, and the bytes that it has views of.

@@ -19,7 +19,11 @@ Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
     return {scclErrorUnsupported,
             "the communicator has " + std::to_string(mostPlans) + " plans"};
   std::unique_ptr<JoinedPlan> loaded;
-  if (Status status = join(plan, plans.size(), loaded); !status.ok())
+  Status status = attempt([&] {
+    plans.reserve(plans.size() + 1);
+    return Status();
+  });
+  if (status = join(plan, plans.size(), status, loaded); !status.ok())
     return status;
   plans.push_back(std::move(loaded));
   return {};

@@ -77,9 +77,11 @@ public:
   virtual Status copy(void *to, const void *from, size_t bytes) = 0;
 
 protected:
-  /// Collective. `number` tells the plans of a communicator apart.
+  /// Collective, also if `before` is an error, which all ranks get then.
+  /// `number` tells the plans of a communicator apart.
   virtual Status join(const std::shared_ptr<const LoadedPlan> &plan,
-                      unsigned number, std::unique_ptr<JoinedPlan> &result) = 0;
+                      unsigned number, const Status &before,
+                      std::unique_ptr<JoinedPlan> &result) = 0;
 
   std::vector<std::unique_ptr<JoinedPlan>> plans;
 

@@ -18,10 +18,13 @@ Status Regions::agreeOnBytes(const Bootstrap &bootstrap, const Device &device,
   struct Request {
     uint64_t bytes, available;
   };
-  std::vector<Request> requests;
-  if (Status gathered =
-          bootstrap.gather(Request{bytes, device.availableBytes()}, requests);
-      !gathered.ok())
+  Request own = {bytes, 0};
+  (void)attempt([&] {
+    own.available = device.availableBytes();
+    return Status();
+  });
+  Gathered<Request> requests(numRanks);
+  if (Status gathered = bootstrap.gather(own, requests); !gathered.ok())
     return gathered;
   uint64_t available = UINT64_MAX;
   for (unsigned other = 0; other < numRanks; ++other) {
@@ -57,21 +60,27 @@ Status Regions::allocate(const Bootstrap &bootstrap, Device &device,
   };
   if (Status status = agreeOnBytes(bootstrap, device, bytes); !status.ok())
     return status;
-  Parts parts(numRanks);
-  Status status = device.allocate(std::max<uint64_t>(bytes, 1), parts[rank]);
+  Parts parts;
+  Status status = attempt([&] {
+    parts.resize(numRanks);
+    freeSlot(); // which cannot fail later
+    return device.allocate(std::max<uint64_t>(bytes, 1), parts[rank]);
+  });
   Offer offer = {};
   offer.outcome = Outcome(status);
   if (status.ok())
     offer.handle = parts[rank]->handle();
-  std::vector<Offer> offers;
+  Gathered<Offer> offers(numRanks);
   if (Status gathered = bootstrap.gather(offer, offers); !gathered.ok())
     return gathered;
   if (status = bootstrap.agree(status, offers); !status.ok())
     return status;
-  for (unsigned other = 0; other < numRanks && status.ok(); ++other)
-    if (other != rank)
-      status = device.import(offers[other].handle, parts[other]);
-  status = bootstrap.agree(status);
+  status = bootstrap.agree(attempt([&] {
+    for (unsigned other = 0; other < numRanks && status.ok(); ++other)
+      if (other != rank)
+        status = device.import(offers[other].handle, parts[other]);
+    return status;
+  }));
   parts[rank]->seal();
   if (!status.ok())
     return status;

@@ -7,6 +7,8 @@
 
 #include "SharedMemory.h"
 
+#include "Descriptor.h"
+
 #include "sccl/Model/AvailableMemory.h"
 
 #include <cerrno>
@@ -50,12 +52,11 @@ struct ProcessStat {
 static int readStat(int64_t pid, ProcessStat &result) {
   char path[64], text[1024];
   std::snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  Descriptor fd(open(path, O_RDONLY | O_CLOEXEC));
   if (fd < 0)
     return errno;
   ssize_t length = read(fd, text, sizeof(text) - 1);
   int error = length < 0 ? errno : EIO;
-  close(fd);
   if (length <= 0)
     return error;
   text[length] = '\0';
@@ -97,17 +98,13 @@ bool ProcessId::isAlive() const {
 // /proc/self: hence /proc/thread-self here and elsewhere.
 Status sccl::machineId(uint64_t &id) {
   const char *path = "/proc/sys/kernel/random/boot_id";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  Descriptor fd(open(path, O_RDONLY | O_CLOEXEC));
   if (fd < 0)
     return systemError(std::string("cannot open ") + path);
   char text[64];
   ssize_t length = read(fd, text, sizeof(text));
-  Status status;
   if (length < 0)
-    status = systemError(std::string("cannot read ") + path);
-  close(fd);
-  if (!status.ok())
-    return status;
+    return systemError(std::string("cannot read ") + path);
   path = "/proc/thread-self/ns/pid";
   struct stat space;
   if (stat(path, &space) != 0)
@@ -218,7 +215,7 @@ Status SharedMemory::open(const SharedMemoryHandle &handle) {
   std::snprintf(path, sizeof(path), "/proc/%lld/task/%lld/fd/%lld",
                 (long long)handle.process, (long long)handle.thread,
                 (long long)handle.descriptor);
-  int fd = ::open(path, O_RDWR | O_CLOEXEC);
+  Descriptor fd(::open(path, O_RDWR | O_CLOEXEC));
   if (fd < 0)
     return systemError("cannot open the shared memory of process " +
                        std::to_string(handle.process) +
@@ -231,7 +228,6 @@ Status SharedMemory::open(const SharedMemoryHandle &handle) {
            : Status(scclErrorSystem, "the shared memory of process " +
                                          std::to_string(handle.process) +
                                          " does not have the size it should");
-  close(fd);
   if (!status.ok())
     return status;
   if (std::memcmp(address, &handle.nonce, sizeof(handle.nonce)) != 0)

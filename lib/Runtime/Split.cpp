@@ -8,6 +8,7 @@
 #include "Communicator.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace sccl;
 
@@ -22,25 +23,38 @@ struct SplitHello {
 };
 } // namespace
 
-/// Those of `color`, in the order of their new numbers.
-static std::vector<SplitHello> membersOf(const std::vector<SplitHello> &all,
-                                         int color) {
-  std::vector<SplitHello> members;
-  for (const SplitHello &hello : all)
-    if (hello.color == color)
-      members.push_back(hello);
-  std::stable_sort(members.begin(), members.end(),
-                   [](const auto &a, const auto &b) { return a.key < b.key; });
-  return members;
+/// A rank's number among those of its colour.
+static unsigned placeOf(const Gathered<SplitHello> &all,
+                        const SplitHello &member) {
+  return std::count_if(all.begin(), all.end(), [&](const SplitHello &other) {
+    return other.color == member.color &&
+           std::tie(other.key, other.rank) < std::tie(member.key, member.rank);
+  });
+}
+
+/// Maps the boards of all ranks of the colour of `own`.
+static Status openBoard(GatherBoard &board, const Gathered<SplitHello> &all,
+                        const SplitHello &own, unsigned numMembers,
+                        double limitSeconds) {
+  std::vector<SharedMemoryHandle> handles(numMembers);
+  std::vector<ProcessId> processes(numMembers);
+  for (const SplitHello &member : all)
+    if (member.color == own.color) {
+      unsigned place = placeOf(all, member);
+      handles[place] = member.board;
+      processes[place] = member.process;
+    }
+  return board.open(placeOf(all, own), handles, processes, limitSeconds);
 }
 
 Status Communicator::split(int color, int key, const scclConfig &config,
                            const Status &arguments,
                            std::unique_ptr<Membership> &result) const {
-  auto board = std::make_shared<GatherBoard>();
-  Status status = arguments;
-  if (status.ok())
-    status = board->create();
+  std::shared_ptr<GatherBoard> board;
+  Status status = attempt([&] {
+    board = std::make_shared<GatherBoard>();
+    return arguments.ok() ? board->create() : arguments;
+  });
   SplitHello hello = {};
   hello.color = color;
   hello.key = key;
@@ -49,31 +63,24 @@ Status Communicator::split(int color, int key, const scclConfig &config,
   hello.outcome = Outcome(status);
   if (status.ok())
     hello.board = board->handle();
-  std::vector<SplitHello> all;
+  Gathered<SplitHello> all(numRanks());
   if (Status gathered = theGroup->bootstrap.gather(hello, all); !gathered.ok())
     return gathered;
   if (status = theGroup->bootstrap.agree(status, all); !status.ok())
     return status;
   if (color < 0)
     return {};
-  std::vector<SharedMemoryHandle> handles;
-  std::vector<ProcessId> processes;
-  unsigned rank = 0;
-  for (const SplitHello &member : membersOf(all, color)) {
-    if (member.rank == theGroup->rank())
-      rank = handles.size();
-    handles.push_back(member.board);
-    processes.push_back(member.process);
-  }
+  unsigned rank = placeOf(all, hello);
+  unsigned numMembers =
+      std::count_if(all.begin(), all.end(), [&](const SplitHello &other) {
+        return other.color == color;
+      });
   // If this fails, the others learn of it when they join.
-  status = board->open(rank, handles, processes, config.timeoutSeconds);
-  Bootstrap bootstrap(GatherBoard::allGather, board.get(), rank,
-                      handles.size());
-  std::unique_ptr<Group> made;
-  status = Group::create(rank, handles.size(), bootstrap, config, status, made);
+  status = attempt([&] {
+    return openBoard(*board, all, hello, numMembers, config.timeoutSeconds);
+  });
+  Bootstrap bootstrap(GatherBoard::allGather, board.get(), rank, numMembers);
+  status = Communicator::create(bootstrap, rank, config, status, board, result);
   board->seal();
-  if (!status.ok())
-    return status;
-  result = std::make_unique<Communicator>(std::move(made), std::move(board));
-  return {};
+  return status;
 }

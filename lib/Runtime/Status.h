@@ -10,6 +10,7 @@
 
 #include "sccl/sccl.h"
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,16 @@ private:
 
 inline Status invalid(std::string message) {
   return {scclErrorInvalidArgument, std::move(message)};
+}
+
+/// Runs the part of a collective call that needs nobody else. Running out of
+/// memory is an error as others are, of which all ranks must learn.
+template <typename Body> Status attempt(Body body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return {scclErrorOutOfMemory, "out of memory"};
+  }
 }
 
 /// A system call failed; `what` says which, errno why.

@@ -7,6 +7,7 @@
 
 #include "Device.h"
 
+#include "Runtime/Descriptor.h"
 #include "Runtime/SharedMemory.h"
 #include "sccl/ABI/MessageTable.h"
 #include "sccl/Model/AvailableMemory.h"
@@ -239,28 +240,21 @@ static std::string uniquePath(int fd) {
 static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
   if (Status status = checkFileSize(image.size()); !status.ok())
     return status;
-  int fd = memfd_create("sccl-code", MFD_CLOEXEC);
+  Descriptor fd(memfd_create("sccl-code", MFD_CLOEXEC));
   if (fd < 0)
     return systemError("cannot create memory for code");
   while (!image.empty()) {
     ssize_t written = write(fd, image.data(), image.size());
     if (written < 0 && errno == EINTR)
       continue;
-    if (written <= 0) {
-      Status status = systemError("cannot write code to memory");
-      close(fd);
-      return status;
-    }
+    if (written <= 0)
+      return systemError("cannot write code to memory");
     image = image.drop_front(written);
   }
   void *handle = dlopen(uniquePath(fd).c_str(), RTLD_NOW | RTLD_LOCAL);
-  Status status;
   if (!handle)
-    status = {scclErrorInvalidPlan,
-              std::string("cannot load the plan's code: ") + dlerror()};
-  close(fd);
-  if (!status.ok())
-    return status;
+    return {scclErrorInvalidPlan,
+            std::string("cannot load the plan's code: ") + dlerror()};
   library = std::shared_ptr<void>(handle, dlclose);
   using Yield = int (*)();
   if (void *hook = dlsym(handle, hostYieldVariable))

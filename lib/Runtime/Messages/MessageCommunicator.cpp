@@ -16,12 +16,33 @@
 
 using namespace sccl;
 
+Status MessageCommunicator::create(const scclTransport &transport,
+                                   const scclConfig &config,
+                                   const Status &arguments,
+                                   std::unique_ptr<Membership> &result) {
+  std::unique_ptr<MessageGroup> group;
+  std::unique_ptr<MessageCommunicator> made;
+  // All that may fail here does so before the others are told.
+  Status status = attempt([&] {
+    group = std::make_unique<MessageGroup>(transport, config);
+    made.reset(new MessageCommunicator(std::move(group)));
+    return arguments;
+  });
+  if (!made)
+    return group ? group->connect(status)
+                 : MessageGroup::decline(transport, status);
+  if (status = made->group->connect(status); !status.ok())
+    return status;
+  result = std::move(made);
+  return {};
+}
+
 MessageCommunicator::~MessageCommunicator() {
   queue.reset();
   // Whoever has sent much leaves when it has come.
-  (void)engine.settle();
+  (void)attempt([&] { return engine.settle(); });
   // Messages of a failed launch may still be under way.
-  if (group->poison().ok())
+  if (!group->isPoisoned())
     for (void *block : blocks)
       std::free(block);
   plans.clear();
@@ -44,22 +65,20 @@ Status MessageCommunicator::split(int color, int key, const scclConfig &config,
                                   std::unique_ptr<Membership> &result) const {
   if (queue)
     queue->awaitAll();
-  std::unique_ptr<MessageGroup> part;
-  if (Status status = group->split(color, key, config, arguments, part);
-      !status.ok())
+  scclTransport part = {};
+  if (Status status = group->split(color, key, arguments, part);
+      !status.ok() || color < 0)
     return status;
-  if (part)
-    result = std::make_unique<MessageCommunicator>(std::move(part));
-  return {};
+  return create(part, config, {}, result);
 }
 
 Status MessageCommunicator::join(const std::shared_ptr<const LoadedPlan> &plan,
-                                 unsigned number,
+                                 unsigned number, const Status &before,
                                  std::unique_ptr<JoinedPlan> &result) {
   // Launches use what the plan needs more of.
   if (queue)
     queue->awaitAll();
-  return MessagePlan::load(*group, engine, plan, number, result);
+  return MessagePlan::load(*group, engine, plan, number, before, result);
 }
 
 Status MessageCommunicator::launch(JoinedPlan &plan,
@@ -86,10 +105,12 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
   if (!group->enter())
     return {scclErrorBusy, "another launch of this rank is in flight"};
   Patience::begin(group->ranksHere());
-  Status status = group->poison();
-  if (status.ok())
-    status = static_cast<MessagePlan &>(plan).execute(flight);
-  if (!status.ok() && group->poison().ok())
+  Status status = attempt([&] {
+    Status status = group->poison();
+    return status.ok() ? static_cast<MessagePlan &>(plan).execute(flight)
+                       : status;
+  });
+  if (!status.ok() && !group->isPoisoned())
     group->raise(status);
   group->leave();
   return status;
@@ -120,18 +141,18 @@ Status MessageCommunicator::await(uint64_t ticket) {
 
 Status MessageCommunicator::allocate(size_t bytes, void **memory) {
   constexpr size_t page = 4096;
-  Status status;
-  if (bytes > SIZE_MAX / 2)
-    status = {scclErrorOutOfMemory, "out of memory"};
   void *block = nullptr;
   size_t rounded = std::max<size_t>((bytes + page - 1) / page * page, page);
-  if (status.ok())
-    block = std::aligned_alloc(page, rounded);
-  if (!block)
-    status = {scclErrorOutOfMemory,
+  Status status = attempt([&]() -> Status {
+    blocks.reserve(blocks.size() + 1);
+    if (bytes <= SIZE_MAX / 2)
+      block = std::aligned_alloc(page, rounded);
+    if (!block)
+      return {scclErrorOutOfMemory,
               "no memory for " + std::to_string(bytes) + " bytes"};
-  else
     std::memset(block, 0, rounded);
+    return {};
+  });
   if (status = group->bootstrap.agree(status); !status.ok()) {
     std::free(block);
     return status;
@@ -147,7 +168,7 @@ Status MessageCommunicator::free(void *memory) {
     return invalid("the memory is not from scclMemAlloc");
   blocks.erase(found);
   // A message of a failed launch may still be under way there.
-  if (group->poison().ok())
+  if (!group->isPoisoned())
     std::free(memory);
   return {};
 }

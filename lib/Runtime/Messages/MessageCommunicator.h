@@ -18,8 +18,11 @@ namespace sccl {
 /// A group of ranks that exchange messages, and the plans it has loaded.
 class MessageCommunicator : public Membership {
 public:
-  explicit MessageCommunicator(std::unique_ptr<MessageGroup> group)
-      : group(std::move(group)), engine(*this->group) {}
+  /// Collective, also if `arguments` is an error, which all ranks get then.
+  /// Takes over the transport, which is closed if this fails.
+  static Status create(const scclTransport &transport, const scclConfig &config,
+                       const Status &arguments,
+                       std::unique_ptr<Membership> &result);
   ~MessageCommunicator() override;
 
   unsigned rank() const override { return group->rank(); }
@@ -44,7 +47,10 @@ public:
   Status copy(void *to, const void *from, size_t bytes) override;
 
 private:
+  explicit MessageCommunicator(std::unique_ptr<MessageGroup> group)
+      : group(std::move(group)), engine(*this->group) {}
   Status join(const std::shared_ptr<const LoadedPlan> &plan, unsigned number,
+              const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
 

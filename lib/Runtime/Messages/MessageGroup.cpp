@@ -41,44 +41,31 @@ MessageGroup::MessageGroup(const scclTransport &transport,
       origin(forkCount()), transport(transport),
       theInquiry(transport.numRanks) {}
 
-Status MessageGroup::create(const scclTransport &transport,
-                            const scclConfig &config, const Status &arguments,
-                            std::unique_ptr<MessageGroup> &result) {
-  std::unique_ptr<MessageGroup> group(new MessageGroup(transport, config));
-  if (Status status = group->connect(arguments); !status.ok())
-    return status;
-  result = std::move(group);
-  return {};
-}
-
 MessageGroup::~MessageGroup() {
   if (origin == forkCount())
-    transport.close(transport.context, !poison().ok());
+    transport.close(transport.context, isPoisoned());
 }
 
-Status MessageGroup::split(int color, int key, const scclConfig &config,
-                           const Status &arguments,
-                           std::unique_ptr<MessageGroup> &result) const {
-  Status status = arguments;
-  if (status.ok() && !transport.split)
-    status = {scclErrorUnsupported, "the transport cannot be split"};
-  if (status.ok())
-    status = poison();
+Status MessageGroup::split(int color, int key, const Status &arguments,
+                           scclTransport &result) const {
+  Status status = attempt([&]() -> Status {
+    if (arguments.ok() && !transport.split)
+      return {scclErrorUnsupported, "the transport cannot be split"};
+    return arguments.ok() ? poison() : arguments;
+  });
   if (status = bootstrap.agree(status); !status.ok())
     return status;
-  scclTransport part = {};
-  Status made = fail(transport.split(transport.context, color, key, &part),
-                     "cannot split the transport");
-  if (status = bootstrap.agree(made); !status.ok() && made.ok() && color >= 0)
-    part.close(part.context, /*failed=*/0);
-  if (!status.ok() || color < 0)
-    return status;
-  return create(part, config, {}, result);
+  int error = transport.split(transport.context, color, key, &result);
+  status = bootstrap.agree(
+      attempt([&] { return fail(error, "cannot split the transport"); }));
+  if (!status.ok() && error == 0 && color >= 0)
+    result.close(result.context, /*failed=*/0);
+  return status;
 }
 
 /// Fails on every rank in the same way if the ranks do not fit together (check
 /// M1).
-static Status compareHellos(const std::vector<MessageHello> &hellos,
+static Status compareHellos(const Gathered<MessageHello> &hellos,
                             unsigned rank) {
   const MessageHello &own = hellos[rank];
   for (unsigned other = 0; other < hellos.size(); ++other) {
@@ -97,29 +84,53 @@ static Status compareHellos(const std::vector<MessageHello> &hellos,
   return {};
 }
 
-/// Finds out who the others are, and which of them share memory with this rank.
-Status MessageGroup::meet(const Status &arguments,
-                          std::vector<unsigned> &here) {
+/// What a rank says if `status` is all that there is to say.
+static MessageHello greet(const scclTransport &transport,
+                          const Status &status) {
   MessageHello hello = {};
-  Status status = arguments;
-  if (status.ok())
-    status = watchForks();
-  if (status.ok())
-    status = machineId(hello.machine);
   hello.magic = helloMagic;
   hello.version = SCCL_VERSION_CODE;
-  hello.rank = rank();
-  hello.numRanks = numRanks();
+  hello.rank = transport.rank;
+  hello.numRanks = transport.numRanks;
   hello.host = transport.host;
   hello.numTags = transport.numTags;
   // Cut off if it is too long, and empty if there is none.
   (void)gethostname(hello.hostName, sizeof(hello.hostName) - 1);
   hello.outcome = Outcome(status);
-  std::vector<MessageHello> hellos;
+  return hello;
+}
+
+Status MessageGroup::decline(const scclTransport &transport,
+                             const Status &why) {
+  Gathered<MessageHello> hellos(transport.numRanks);
+  Bootstrap bootstrap(transport.allGather, transport.context, transport.rank,
+                      transport.numRanks);
+  (void)bootstrap.gather(greet(transport, why), hellos);
+  transport.close(transport.context, /*failed=*/0);
+  return why;
+}
+
+/// Finds out who the others are, and which of them share memory with this rank.
+Status MessageGroup::meet(const Status &arguments,
+                          std::vector<unsigned> &here) {
+  uint64_t machine = 0;
+  Status status = attempt([&] {
+    here.reserve(numRanks());
+    hosts.reserve(numRanks());
+    Status status = arguments;
+    if (status.ok())
+      status = watchForks();
+    return status.ok() ? machineId(machine) : status;
+  });
+  MessageHello hello = greet(transport, status);
+  hello.machine = machine;
+  Gathered<MessageHello> hellos(numRanks());
   if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
   if (Status same = compareHellos(hellos, rank()); !same.ok())
     return same;
+  if (status = bootstrap.agree(status, hellos); !status.ok())
+    return status;
   neighbours = 0;
   for (const MessageHello &other : hellos) {
     neighbours += other.machine == hello.machine;
@@ -127,24 +138,32 @@ Status MessageGroup::meet(const Status &arguments,
                                  other.host >= 0 && other.host == hello.host))
       here.push_back(other.rank);
     transport.numTags = std::min(transport.numTags, int(other.numTags));
-    hosts.push_back(other.hostName);
   }
-  return bootstrap.agree(status, hellos);
+  return bootstrap.agree(attempt([&] {
+    for (const MessageHello &other : hellos)
+      hosts.push_back(other.hostName);
+    return prepare();
+  }));
 }
 
-Status MessageGroup::connect(const Status &arguments) {
-  std::vector<unsigned> here;
-  if (Status status = meet(arguments, here); !status.ok())
-    return status;
+/// Makes room for what is said and heard.
+Status MessageGroup::prepare() {
   device = createMessageDevice();
   outboxes.resize(2 * numRanks());
   isOwed.resize(numRanks());
   owed.resize(numRanks());
   notes.resize(numRanks());
   causeText.reserve(sizeof(Control));
+  return {};
+}
+
+Status MessageGroup::connect(const Status &arguments) {
+  std::vector<unsigned> here;
+  if (Status status = meet(arguments, here); !status.ok())
+    return status;
   // Where there is no such memory, the transport will do.
   (void)SharedMessages::create(bootstrap, rank(), here, shared);
-  return bootstrap.agree(listen());
+  return bootstrap.agree(attempt([&] { return listen(); }));
 }
 
 unsigned MessageGroup::numRemote() const {

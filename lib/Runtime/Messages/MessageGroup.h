@@ -25,17 +25,21 @@ namespace sccl {
 /// each other what goes wrong: by messages with a tag of its own, from anybody.
 class MessageGroup {
 public:
-  /// Collective, also if `arguments` is an error, which all ranks get then.
-  /// Takes over the transport, which is closed if this fails.
-  static Status create(const scclTransport &transport, const scclConfig &config,
-                       const Status &arguments,
-                       std::unique_ptr<MessageGroup> &group);
+  /// Of a rank that has not joined yet. Takes over the transport.
+  MessageGroup(const scclTransport &transport, const scclConfig &config);
+  /// Closes the transport.
   ~MessageGroup();
+  /// Collective. Joins the others, also if `arguments` is an error, which all
+  /// ranks get then.
+  Status connect(const Status &arguments);
+  /// Collective: in place of `connect`, tells the others why there is no group
+  /// for this rank, and closes the transport. Returns `why`.
+  static Status decline(const scclTransport &transport, const Status &why);
 
   /// Collective; see scclCommSplit. An error in `arguments` is one for all.
-  Status split(int color, int key, const scclConfig &config,
-               const Status &arguments,
-               std::unique_ptr<MessageGroup> &result) const;
+  /// There is no `result` for a negative colour.
+  Status split(int color, int key, const Status &arguments,
+               scclTransport &result) const;
   /// Launches may be executed by a thread that is not the caller's.
   bool mayUseThreads() const { return transport.anyThread != 0; }
 
@@ -88,6 +92,7 @@ public:
   void restartInquiry();
   /// Why nothing comes from `peer`, after "rank 3, ".
   std::string explainSilence(unsigned peer) const;
+  bool isPoisoned() const { return cause.load() != 0; }
   /// Why the group is out of use; success if it is not.
   Status poison() const;
 
@@ -117,8 +122,7 @@ private:
   /// The tag of such messages; those of programs have the next ones.
   static constexpr int controlTag = 0, firstTag = 1;
 
-  MessageGroup(const scclTransport &transport, const scclConfig &config);
-  Status connect(const Status &arguments);
+  Status prepare();
   Status listen();
   Status meet(const Status &arguments, std::vector<unsigned> &here);
   void tell(unsigned peer, const Control &message);

@@ -36,15 +36,8 @@ MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
                  number),
       group(group), engine(engine) {}
 
-Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
-                         std::shared_ptr<const LoadedPlan> plan,
-                         unsigned number, std::unique_ptr<JoinedPlan> &result) {
-  std::unique_ptr<MessagePlan> made(
-      new MessagePlan(group, engine, std::move(plan), number));
-  if (Status status = made->connect(); !status.ok())
-    return status;
-  result = std::move(made);
-  return {};
+static uint64_t budgetOf(const MessageGroup &group) {
+  return group.config.scratchBytes ? group.config.scratchBytes : defaultBudget;
 }
 
 /// Compares the plans of all ranks, and how it went for them.
@@ -54,14 +47,11 @@ static Status agree(const MessageGroup &group, const std::string &hash,
   std::memcpy(hello.plan.text, hash.data(), sizeof(hello.plan.text));
   hello.budget = budget;
   hello.outcome = Outcome(status);
-  std::vector<MessagePlanHello> hellos;
+  Gathered<MessagePlanHello> hellos(group.numRanks());
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
-  std::vector<PlanHash> hashes;
-  for (const MessagePlanHello &other : hellos)
-    hashes.push_back(other.plan);
   // A difference in plans explains more than what it made fail.
-  if (Status same = comparePlans(hashes, group.rank()); !same.ok())
+  if (Status same = comparePlans(hellos, group.rank()); !same.ok())
     return same;
   for (unsigned other = 0; other < hellos.size(); ++other)
     if (hellos[other].budget != hello.budget)
@@ -71,20 +61,32 @@ static Status agree(const MessageGroup &group, const std::string &hash,
   return group.bootstrap.agree(status, hellos);
 }
 
+Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
+                         std::shared_ptr<const LoadedPlan> plan,
+                         unsigned number, const Status &before,
+                         std::unique_ptr<JoinedPlan> &result) {
+  std::unique_ptr<MessagePlan> made;
+  Status status = attempt([&] {
+    if (before.ok())
+      made.reset(new MessagePlan(group, engine, plan, number));
+    return before;
+  });
+  if (!made)
+    return agree(group, plan->view.hash, budgetOf(group), status);
+  if (status = made->connect(); !status.ok())
+    return status;
+  result = std::move(made);
+  return {};
+}
+
 Status MessagePlan::loadAgain() const {
   return agree(group, plan->view.hash, budget, {});
 }
 
 Status MessagePlan::connect() {
-  Status status;
-  budget =
-      group.config.scratchBytes ? group.config.scratchBytes : defaultBudget;
-  try {
-    status = prepare();
-  } catch (const std::bad_alloc &) {
-    status = {scclErrorOutOfMemory, "out of memory"};
-  }
-  return agree(group, plan->view.hash, budget, status);
+  budget = budgetOf(group);
+  return agree(group, plan->view.hash, budget,
+               attempt([&] { return prepare(); }));
 }
 
 Status MessagePlan::prepare() {

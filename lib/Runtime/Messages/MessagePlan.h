@@ -18,10 +18,10 @@ namespace sccl {
 class MessagePlan : public JoinedPlan {
 public:
   /// Collective. `number` tells the plans of a communicator apart. Fails on all
-  /// ranks if it fails on one.
+  /// ranks if it fails on one, or if `before` is an error.
   static Status load(MessageGroup &group, MessageEngine &engine,
                      std::shared_ptr<const LoadedPlan> plan, unsigned number,
-                     std::unique_ptr<JoinedPlan> &result);
+                     const Status &before, std::unique_ptr<JoinedPlan> &result);
 
   Status loadAgain() const override;
   uint64_t ownBytes() const override { return scratch ? scratch->size() : 0; }

@@ -24,10 +24,13 @@ public:
   void reserve(unsigned peers) {
     if (memory)
       return;
-    count = std::min(peers * copiesOfPeer, mostCopies);
-    memory.reset(new char[count * mostBytes]);
-    for (unsigned number = count; number-- > 0;)
-      free.push_back(number);
+    unsigned wanted = std::min(peers * copiesOfPeer, mostCopies);
+    // All or nothing: the next try finds what this one has left.
+    free.resize(wanted);
+    memory.reset(new char[wanted * mostBytes]);
+    count = wanted;
+    for (unsigned i = 0; i < count; ++i)
+      free[i] = count - 1 - i;
   }
   /// Their numbers are below this.
   unsigned size() const { return count; }

@@ -96,24 +96,30 @@ static uint64_t chooseRingBytes(size_t numPipes) {
 Status SharedMessages::open(const Bootstrap &bootstrap, unsigned rank,
                             const std::vector<unsigned> &here) {
   SharedHello hello = {};
-  Status status;
-  if (here.size() > 1) {
+  Status status = attempt([&]() -> Status {
+    others.resize(here.size());
+    if (here.size() <= 1)
+      return {};
     ringBytes = chooseRingBytes(here.size() - 1);
-    status = own.create((here.size() - 1) * pipeBytes());
-    hello.memory = own.handle();
-  }
+    return own.create((here.size() - 1) * pipeBytes());
+  });
   hello.outcome = Outcome(status);
-  std::vector<SharedHello> hellos;
+  if (status.ok() && here.size() > 1)
+    hello.memory = own.handle();
+  Gathered<SharedHello> hellos(bootstrap.size());
   if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
   if (status = bootstrap.agree(status, hellos); !status.ok())
     return status;
-  for (unsigned other : here) {
-    SharedMemory &memory = others.emplace_back();
-    if (status.ok() && other != rank)
-      status = memory.open(hellos[other].memory);
-  }
-  status = bootstrap.agree(status);
+  status = bootstrap.agree(attempt([&] {
+    Status status;
+    for (unsigned place = 0; place < here.size() && status.ok(); ++place)
+      if (here[place] != rank)
+        status = others[place].open(hellos[here[place]].memory);
+    if (status.ok() && here.size() > 1)
+      connect(rank, here);
+    return status;
+  }));
   own.seal();
   return status;
 }
@@ -137,13 +143,16 @@ void SharedMessages::connect(unsigned rank, const std::vector<unsigned> &here) {
 Status SharedMessages::create(const Bootstrap &bootstrap, unsigned rank,
                               const std::vector<unsigned> &here,
                               std::unique_ptr<SharedMessages> &result) {
-  std::unique_ptr<SharedMessages> made(new SharedMessages);
-  if (Status status = made->open(bootstrap, rank, here); !status.ok())
+  std::unique_ptr<SharedMessages> made(new (std::nothrow) SharedMessages);
+  Status status;
+  if (!made)
+    status = {scclErrorOutOfMemory, "out of memory"};
+  if (status = bootstrap.agree(status); !status.ok())
     return status;
-  if (here.size() <= 1)
-    return {};
-  made->connect(rank, here);
-  result = std::move(made);
+  if (status = made->open(bootstrap, rank, here); !status.ok())
+    return status;
+  if (here.size() > 1)
+    result = std::move(made);
   return {};
 }
 

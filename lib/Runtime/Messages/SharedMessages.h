@@ -21,6 +21,7 @@
 #include "Runtime/SharedMemory.h"
 
 #include <memory>
+#include <vector>
 
 namespace sccl {
 
