@@ -40,6 +40,10 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     bandwidth b lets b * `period` chunks through in all steps together. The
     rounds of a step are those it takes alone.
 
+    `best_at`, if present, is for which sizes of a send buffer `sccl plan` has found
+    no better schedule: bytes, nanoseconds, bytes, nanoseconds and so on. Plans
+    choose by it until somebody measures.
+
     Whether the schedule is right (postcondition, bandwidth) is a question about
     the whole op, answered by the pass `coll-check-schedule`, not the verifier.
 
@@ -54,7 +58,8 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     - (schedule_c2) the collective exists for these ranks, chunks and root;
     - (schedule_c3) the body holds only `coll.step`;
     - (schedule_c4) all sends together move at most 67108864 chunks;
-    - (schedule_c5) `period` is between 1 and 1048576.
+    - (schedule_c5) `period` is between 1 and 1048576;
+    - (schedule_c6) `best_at` has pairs, with sizes that ascend, and no negative number.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -86,7 +91,8 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root,
                        OptionalAttr<I32Attr>:$period,
-                       OptionalAttr<StrAttr>:$certificate);
+                       OptionalAttr<StrAttr>:$certificate,
+                       OptionalAttr<DenseI64ArrayAttr>:$best_at);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology

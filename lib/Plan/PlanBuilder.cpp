@@ -11,6 +11,7 @@
 #include "KernelCompiler.h"
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
+#include "SizeTables.h"
 
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
@@ -25,7 +26,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 using namespace sccl;
@@ -110,6 +110,7 @@ LogicalResult PlanBuilder::addInPieces(coll::ScheduleOp schedule,
   auto cut = *copy->getOps<coll::ScheduleOp>().begin();
   cut.setSymName(
       (cut.getSymName() + "_" + llvm::Twine(pieces) + "_pieces").str());
+  cut.setBestAtAttr(schedule.getBestAtAttr());
   return addSchedule(cut);
 }
 
@@ -133,7 +134,7 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
     return failure();
   const Collective &collective = problem->collective;
   // With nothing to choose among, nothing depends on the cost.
-  costs.emplace_back();
+  schedules.emplace_back();
   result.manifest.schedules.push_back(
       {SymbolTable::getSymbolName(&op).str(), collective.chunks(),
        collective.chunksPerSegment(), 0, 0, "0"});
@@ -184,6 +185,14 @@ std::vector<unsigned> PlanBuilder::blocksToBuild() const {
   return blocks;
 }
 
+static std::vector<plan::SizedTime> bestAtOf(coll::ScheduleOp op) {
+  std::vector<plan::SizedTime> times;
+  ArrayRef<int64_t> numbers = op.getBestAt().value_or(ArrayRef<int64_t>());
+  for (; !numbers.empty(); numbers = numbers.drop_front(2))
+    times.push_back({uint64_t(numbers[0]), uint64_t(numbers[1])});
+  return times;
+}
+
 LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem) || failed(checkProblem(op, *problem)))
@@ -192,7 +201,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   ScheduleFacts facts = factsOf(op, collective);
   if (failed(checkNew(op, collective.chunks(), facts.digest)))
     return failure();
-  costs.push_back(facts.cost);
+  schedules.push_back({facts.cost, 0, bestAtOf(op)});
   digests.push_back(facts.digest);
   OwningOpRef<ModuleOp> module = extract(op);
   auto copy = *module->getOps<coll::ScheduleOp>().begin();
@@ -405,20 +414,14 @@ static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
 
 plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
-  plan::SizeTable table;
-  table.source = "model";
-  auto addTime = [&](size_t schedule, uint64_t bytes) {
-    double time = request.model.microseconds(costs[schedule], bytes) * 1e3;
-    table.times.push_back({bytes, uint64_t(std::llround(time))});
-  };
-  std::vector<SizeRange> ranges = selectBySize(costs, request.model);
-  for (const SizeRange &range : ranges) {
-    table.choices.push_back(
-        {range.firstByte, standIn(manifest, range.best), plan::Path::Auto, 0});
-    addTime(range.best, range.firstByte);
-  }
-  // The last line needs another point, however far.
-  addTime(ranges.back().best, ranges.back().firstByte + (uint64_t(1) << 30));
-  manifest.tables.push_back(std::move(table));
+  for (auto [index, schedule] : llvm::enumerate(schedules))
+    schedule.program = standIn(manifest, index);
+  bool isAdvised = llvm::all_of(schedules, [](const SizedSchedule &schedule) {
+    return !schedule.bestAt.empty();
+  });
+  CostModel model = request.model.value_or(PlanRequest::usualModel);
+  manifest.tables.push_back(isAdvised && !request.model
+                                ? tableOfAdvice(schedules)
+                                : tableOfModel(schedules, model));
   return std::move(result);
 }

@@ -37,8 +37,8 @@ static cl::opt<std::string>
            cl::value_desc("FILE"), cl::Required, cl::sub(command));
 static cl::opt<double>
     alpha("alpha",
-          cl::desc("Microseconds per step, for plans (5) and --transport=auto "
-                   "(0.7)"),
+          cl::desc("Microseconds per step, for plans (5, unless schedules say "
+                   "for which sizes they are) and --transport=auto (0.7)"),
           cl::init(5), cl::sub(command));
 static cl::opt<double> bandwidth(
     "bandwidth",
@@ -191,7 +191,8 @@ static int compilePlan() {
   std::optional<CostModel> model = readCostModel();
   if (!model)
     return BadInput;
-  request.plan.model = *model;
+  if (alpha.getNumOccurrences() || bandwidth.getNumOccurrences())
+    request.plan.model = *model;
   return compilePlanFile(request);
 }
 

@@ -345,11 +345,12 @@ static std::string scheduleName(const Collective &collective) {
 
 std::string driver::scheduleText(const Instance &instance,
                                  const Schedule &schedule,
-                                 llvm::StringRef certificate) {
+                                 llvm::StringRef certificate,
+                                 llvm::ArrayRef<int64_t> bestAt) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = coll::exportModule(context, scheduleName(instance.collective),
                                    instance.topology, instance.collective,
-                                   schedule, certificate);
+                                   schedule, certificate, bestAt);
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Right by construction, and read again by whoever uses it; there are no

@@ -10,6 +10,7 @@
 #include "Interrupt.h"
 #include "LoweringFlags.h"
 #include "MachineFlags.h"
+#include "PlanFiles.h"
 #include "Progress.h"
 
 #include "sccl/Advice/Advice.h"
@@ -17,12 +18,9 @@
 #include "sccl/Model/Baselines.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 #include <cmath>
-#include <map>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -345,42 +343,6 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
     llvm::outs() << "stopped before all was tried: " << advice.stopped << '\n';
 }
 
-/// "all_reduce_c32_s4_r14.mlir", or with a period "..._p7.mlir".
-static std::string fileNameOf(const Implementation &implementation) {
-  const auto &[collective, schedule] = implementation;
-  bool isPipelined = schedule.isPipelined();
-  return llvm::formatv("{0}_c{1}_s{2}_{3}{4}.mlir", collective.name(),
-                       collective.chunks(), schedule.steps.size(),
-                       isPipelined ? "p" : "r",
-                       isPipelined ? schedule.period : schedule.rounds());
-}
-
-/// Writes the schedules that are best for some size. False after an error.
-static bool writeSchedules(const Topology &topology, const Advice &advice) {
-  if (std::error_code error = llvm::sys::fs::create_directories(directory)) {
-    fail("cannot create " + directory + ": " + error.message());
-    return false;
-  }
-  std::map<std::string, const Candidate *> chosen; // one for all its pieces
-  for (const SizeAdvice &size : advice.sizes) {
-    const Candidate &candidate = advice.candidates[size.candidate];
-    chosen.emplace(fileNameOf(candidate.implementation), &candidate);
-  }
-  for (const auto &[name, candidate] : chosen) {
-    const auto &[collective, schedule] = candidate->implementation;
-    Result<Instance> instance =
-        Instance::make(topology, collective, unsigned(schedule.steps.size()),
-                       schedule.rounds());
-    llvm::SmallString<128> path(directory.getValue());
-    llvm::sys::path::append(path, name);
-    std::string certificate =
-        candidate->bound ? printCertificate(candidate->bound->certificate) : "";
-    if (!writeFile(path, scheduleText(*instance, schedule, certificate)))
-      return false;
-  }
-  return true;
-}
-
 /// The collective, which must be the same on all machines.
 static std::optional<CollectiveFamily>
 givenFamily(const std::vector<NamedFabric> &fabrics) {
@@ -490,7 +452,7 @@ int driver::planMain() {
         advices.size() > 1 ? &advices.front() : nullptr,
         baselines.value_or(std::vector<Baseline>()));
   if (!directory.empty() &&
-      !writeSchedules(fabrics->back().fabric.topology, advice))
+      !writeSchedules(directory, fabrics->back().fabric.topology, advice))
     return BadInput;
   return advice.frontier.stopped || !advice.stopped.empty() ? NotKnown : Done;
 }

@@ -26,6 +26,7 @@ namespace sccl {
 
 class KernelCompiler;
 class LoweredProgram;
+struct SizedSchedule;
 class ScheduleCheck;
 
 namespace coll {
@@ -64,8 +65,10 @@ struct PlanRequest {
   bool assemble = false;
   /// Code for CPUs that runs in tests only, see HostSteps.h.
   Instrument instrument = Instrument::No;
-  CostModel model = {
-      5, 1 / 25e3};      ///< chooses schedules by size until somebody measures
+  /// Chooses schedules by size until somebody measures. Without one `best_at`
+  /// of the schedules does, if all have that, and else the usual model.
+  std::optional<CostModel> model;
+  static constexpr CostModel usualModel = {5, 1 / 25e3};
   std::string generator; ///< goes into the plan
 
   /// The variants of a schedule that sends `ranges` ranges of chunks. One is
@@ -114,7 +117,7 @@ public:
   /// fails if there is another number of them, or if it cannot be compiled.
   llvm::LogicalResult addAsGiven(mlir::ModuleOp module);
 
-  /// The plan, with the choices by size of the cost model.
+  /// The plan, with choices by size, see PlanRequest::model.
   plan::Plan finish();
 
 private:
@@ -154,8 +157,8 @@ private:
   PlanRequest request;
   std::unique_ptr<KernelCompiler> compiler;
   plan::Plan result;
-  std::vector<Cost> costs;     ///< by schedule
-  std::vector<Digest> digests; ///< likewise
+  std::vector<SizedSchedule> schedules; ///< by number
+  std::vector<Digest> digests;          ///< likewise
 };
 
 } // namespace sccl

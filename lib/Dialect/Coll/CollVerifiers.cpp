@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BodyHolds.h"
+
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Instance.h"
@@ -21,17 +23,6 @@
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
-
-/// Fails unless `body` holds only ops of the given types.
-template <typename... Allowed>
-static LogicalResult verifyBodyHolds(Operation *op, Region &body,
-                                     StringRef allowed) {
-  for (Operation &child : body.getOps())
-    if (!isa<Allowed...>(child))
-      return child.emitOpError() << "is not allowed in " << op->getName()
-                                 << ", which holds only " << allowed;
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Problem level
@@ -60,104 +51,6 @@ LogicalResult SynthesizeOp::verifySymbolUses(SymbolTableCollection &) {
                      std::move(problem->collective), getSteps(), getRounds());
   if (!instance) // synthesize_c3
     return emitOpError(instance.error());
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Schedule level
-//===----------------------------------------------------------------------===//
-
-LogicalResult ScheduleOp::verifyRegions() {
-  return verifyBodyHolds<StepOp>(*this, getBody(), "coll.step"); // schedule_c3
-}
-
-LogicalResult StepOp::verifyRegions() {
-  if (getRounds() < 1 || getRounds() > Instance::maxRounds) // step_c1
-    return emitOpError() << "takes " << int32_t(getRounds())
-                         << " rounds, expected between 1 and "
-                         << Instance::maxRounds;
-  return verifyBodyHolds<SendOp, ReduceOp>( // step_c2
-      *this, getBody(), "coll.send and coll.reduce");
-}
-
-/// Ranges hold something and ascend, so that no chunk is there twice.
-static LogicalResult verifyRanges(SendOpInterface op) { // send_c3, reduce_c3
-  if (op.getRanges().empty() || op.getRanges().size() % 3 != 0)
-    return op->emitOpError()
-           << "has " << op.getRanges().size()
-           << " numbers as ranges of chunks, expected some triples of first, "
-              "count and stride";
-  int64_t next = std::numeric_limits<int32_t>::min();
-  for (auto numbers = op.getRanges(); !numbers.empty();
-       numbers = numbers.drop_front(3)) {
-    int64_t first = numbers[0], count = numbers[1], stride = numbers[2];
-    if (count < 1 || stride < 1)
-      return op->emitOpError() << "has a range of " << count
-                               << " chunks with a stride of " << stride;
-    if (first < next)
-      return op->emitOpError() << "has a range from chunk " << first
-                               << " after one that ends at " << next - 1;
-    next = first + (count - 1) * stride + 1;
-  }
-  return success();
-}
-LogicalResult SendOp::verify() { return verifyRanges(*this); }
-LogicalResult ReduceOp::verify() { return verifyRanges(*this); }
-
-/// The first chunk of `op` that is not below `numChunks`.
-static std::optional<int64_t> firstBeyond(SendOpInterface op,
-                                          int64_t numChunks) {
-  for (auto numbers = op.getRanges(); !numbers.empty();
-       numbers = numbers.drop_front(3)) {
-    int64_t first = numbers[0];
-    int64_t last = first + int64_t(numbers[1] - 1) * numbers[2];
-    if (first < 0 || last >= numChunks)
-      return first < 0 ? first : last;
-  }
-  return std::nullopt;
-}
-
-/// Checks one send or reduce against what its schedule names.
-static LogicalResult verifySend(SendOpInterface op, ScheduleOp schedule,
-                                const Problem &problem) {
-  int64_t numChunks = problem.collective.numChunks();
-  if (std::optional<int64_t> chunk =
-          firstBeyond(op, numChunks)) // send_c1, reduce_c1
-    return op->emitOpError()
-           << "moves chunk " << *chunk << ", but the collective has "
-           << numChunks << " chunks";
-  if (!problem.topology.findLink(op.getSrc(),
-                                 op.getDst())) { // send_c2, reduce_c2
-    InFlightDiagnostic diag = op->emitOpError()
-                              << "uses link " << int32_t(op.getSrc()) << " -> "
-                              << int32_t(op.getDst()) << ", which topology @"
-                              << schedule.getTopology() << " does not have";
-    if (Operation *topology = SymbolTable::lookupNearestSymbolFrom(
-            schedule, schedule.getTopologyAttr()))
-      diag.attachNote(topology->getLoc()) << "topology declared here";
-    return diag;
-  }
-  return success();
-}
-
-LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &) {
-  FailureOr<Problem> problem = importProblem(*this); // schedule_c1-c2
-  if (failed(problem))
-    return failure();
-  // As unsigned numbers, so that negative ones are too large. // schedule_c5
-  if (getPeriod() && *getPeriod() - 1 >= Instance::maxRounds)
-    return emitOpError() << "has a period of " << int32_t(*getPeriod())
-                         << ", the limits are 1 and " << Instance::maxRounds;
-  uint64_t numSends = 0;
-  for (StepOp step : getBody().getOps<StepOp>())
-    for (auto send : step.getBody().getOps<SendOpInterface>()) {
-      if (failed(verifySend(send, *this, *problem)))
-        return failure();
-      numSends += send.numChunks();
-      if (numSends > Schedule::maxSends) // schedule_c4
-        return send->emitOpError() << "makes the schedule move more than "
-                                   << Schedule::maxSends << " chunks";
-    }
   return success();
 }
 

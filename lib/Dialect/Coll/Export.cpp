@@ -237,8 +237,8 @@ static void exportSends(OpBuilder &builder, Location loc,
 ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
                                 StringRef name, StringRef topologySymbol,
                                 const Collective &collective,
-                                const Schedule &schedule,
-                                StringRef certificate) {
+                                const Schedule &schedule, StringRef certificate,
+                                ArrayRef<int64_t> bestAt) {
   auto op = ScheduleOp::create(
       builder, loc, builder.getStringAttr(name),
       collectiveRef(builder, collective),
@@ -248,7 +248,9 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
                                   : IntegerAttr(),
       schedule.isPipelined() ? builder.getI32IntegerAttr(schedule.period)
                              : IntegerAttr(),
-      certificate.empty() ? StringAttr() : builder.getStringAttr(certificate));
+      certificate.empty() ? StringAttr() : builder.getStringAttr(certificate),
+      bestAt.empty() ? DenseI64ArrayAttr()
+                     : builder.getDenseI64ArrayAttr(bestAt));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   // To group the sends of a step takes as long as to make ops of them.
@@ -277,7 +279,8 @@ OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
                                          const Topology &topology,
                                          const Collective &collective,
                                          const Schedule &schedule,
-                                         StringRef certificate) {
+                                         StringRef certificate,
+                                         ArrayRef<int64_t> bestAt) {
   context.loadDialect<CollDialect>();
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();
@@ -287,6 +290,6 @@ OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
   if (collective.kind() == CollectiveKind::Custom)
     exportCollective(builder, loc, collective);
   exportSchedule(builder, loc, name, topologyOp.getSymName(), collective,
-                 schedule, certificate);
+                 schedule, certificate, bestAt);
   return module;
 }

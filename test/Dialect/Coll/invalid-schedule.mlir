@@ -169,3 +169,30 @@ coll.topology @pair ranks = 2 {
 // expected-error @+1 {{'coll.schedule' op has a period of -1, the limits are 1 and 1048576}}
 coll.schedule @schedule_c5_negative of broadcast on @pair chunks = 1 root = 0 period = -1 {
 }
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op has 3 numbers in best_at, expected some pairs of bytes and nanoseconds}}
+coll.schedule @schedule_c6_half of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 900, 32>} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op has 900 ns for 8 bytes in best_at, expected at least 0 ns and 9 bytes}}
+coll.schedule @schedule_c6_twice of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 800, 8, 900>} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+}
+// expected-error @+1 {{'coll.schedule' op has -1 ns for 8 bytes in best_at, expected at least 0 ns and 0 bytes}}
+coll.schedule @schedule_c6_negative of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, -1>} {
+}

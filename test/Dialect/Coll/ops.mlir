@@ -111,6 +111,10 @@ coll.schedule @transports of @ends on @line3 chunks = 1 {
   }
 }
 
+// CHECK-LABEL: coll.schedule @advised of all_gather on @line3 chunks = 1 attributes {best_at = array<i64: 8, 700, 32, 800>} {
+coll.schedule @advised of all_gather on @line3 chunks = 1 attributes {best_at = array<i64: 8, 700, 32, 800>} {
+}
+
 // CHECK-LABEL: coll.schedule @pipelined of all_gather on @line3 chunks = 1 period = 2 {
 coll.schedule @pipelined of all_gather on @line3 chunks = 1 period = 2 {
   coll.step rounds = 1 {

@@ -1,0 +1,37 @@
+//===- SizeTables.h - Which program for which size --------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_PLAN_SIZETABLES_H
+#define SCCL_LIB_PLAN_SIZETABLES_H
+
+#include "sccl/Model/CostModel.h"
+#include "sccl/Plan/Plan.h"
+
+#include <vector>
+
+namespace sccl {
+
+/// One of the schedules that a plan chooses from.
+struct SizedSchedule {
+  Cost cost;
+  unsigned program = 0; ///< stands for it until somebody measures
+  /// What it takes where it is the best, as `best_at` of coll.schedule says.
+  std::vector<plan::SizedTime> bestAt = {};
+};
+
+/// What the model says of `schedules`, of which there is at least one.
+plan::SizeTable tableOfModel(const std::vector<SizedSchedule> &schedules,
+                             const CostModel &model);
+
+/// What `bestAt` of `schedules` says: between two sizes that have different
+/// best schedules, the second one from their geometric mean on. Each schedule
+/// has such sizes.
+plan::SizeTable tableOfAdvice(const std::vector<SizedSchedule> &schedules);
+
+} // namespace sccl
+
+#endif // SCCL_LIB_PLAN_SIZETABLES_H
