@@ -12,17 +12,29 @@
 
 using namespace sccl;
 
+namespace {
+/// Keeps signals from this thread, and from those that it starts, for a while.
+class Quiet {
+public:
+  Quiet() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~Quiet() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+private:
+  sigset_t before;
+};
+} // namespace
+
 Status sccl::startQuietThread(std::thread &thread, std::function<void()> body) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  Status status;
   try {
+    Quiet quiet;
     thread = std::thread(std::move(body));
   } catch (const std::system_error &error) {
-    status = {scclErrorSystem,
-              std::string("cannot start a thread: ") + error.what()};
+    return {scclErrorSystem,
+            std::string("cannot start a thread: ") + error.what()};
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  return {};
 }

@@ -18,6 +18,7 @@
 #include "MessageTesting.h"
 
 #include <cerrno>
+#include <csignal>
 #include <dirent.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -104,8 +105,15 @@ private:
     bool isLost, hasFailed;
   };
   template <typename Body> scclResult call(Body body) {
-    Arming armed(true);
-    return body();
+    scclResult code;
+    {
+      Arming armed(true);
+      code = body();
+    }
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    demand(!sigismember(&blocked, SIGUSR1), "a call", "leaves signals blocked");
+    return code;
   }
   bool isLost() const { return comm && scclCommGetError(comm) != scclSuccess; }
 };

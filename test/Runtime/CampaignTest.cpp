@@ -1,0 +1,259 @@
+//===- CampaignTest.cpp - What is done to a running job -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two ranks launch again and again; at some moment one of them is killed,
+// stopped, or leaves, or both are suspended. The other has the right code and
+// culprit, and nobody writes to its memory when its launch has returned.
+//
+// SCCL_FAULTS=2000 does so 2,000 times, the suite 60.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MessageTesting.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <fcntl.h>
+#include <map>
+#include <random>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sccl;
+
+namespace {
+enum class Fault { Kill, Stop, StopLong, SuspendAll, Abort, Leave };
+constexpr const char *faultNames[] = {"kill",       "stop",  "stop too long",
+                                      "suspend all", "abort", "leave"};
+constexpr double limitSeconds = 0.3;
+
+/// How two ranks reach each other, and what they launch.
+struct Way {
+  const char *name, *plan;
+  RanksAs ranks;
+  bool messages;
+};
+constexpr Way ways[] = {
+    {"buffers", allReduce, RanksAs::Processes, false},
+    {"scratch", exchange, RanksAs::Processes, false},
+    {"copies", copiedAllToAll, RanksAs::Processes, false},
+    {"threads", allReduce, RanksAs::Threads, false},
+    {"messages", pairReduce, RanksAs::Threads, true},
+};
+
+/// Everything random about one of them.
+struct Attack {
+  Way way;
+  Fault fault;
+  unsigned victim;
+  useconds_t delay, pause;
+  size_t count;
+};
+
+Attack drawAttack(unsigned seed) {
+  std::mt19937 random(seed);
+  Attack attack;
+  attack.way = ways[random() % std::size(ways)];
+  // Threads can neither be killed nor stopped alone.
+  attack.fault = attack.way.ranks == RanksAs::Threads
+                     ? (random() % 2 ? Fault::Abort : Fault::Leave)
+                     : Fault(random() % 6);
+  attack.victim = random() % 2;
+  attack.delay = random() % 30000;
+  attack.pause = random() % 20000;
+  attack.count = size_t(1) << random() % 18;
+  return attack;
+}
+
+/// What both ranks see, wherever they are.
+struct Board {
+  std::atomic<uint64_t> last; ///< launches to do
+  std::atomic<bool> isGone;   ///< the victim leaves, or the other has returned
+  std::atomic<int> failures;
+};
+
+class Rank {
+public:
+  Rank(const RankEnd &end, const Attack &attack, Board &board)
+      : end(end), attack(attack), board(board),
+        isVictim(end.rank == attack.victim) {}
+
+  void run(LoopNetwork &network) {
+    scclResult joined =
+        attack.way.messages
+            ? join(member, network, end, attack.way.plan, limitSeconds)
+            : member.join(end, attack.way.plan, limitSeconds);
+    std::vector<pid_t> processes;
+    demand(joined == scclSuccess && end.gather(getpid(), processes), "joins");
+    process = processes[attack.victim];
+    other = processes[1 - attack.victim];
+    std::thread attacker([&] { strike(); });
+    scclResult result = launchOn();
+    attacker.join();
+    if (!isVictim || attack.fault == Fault::Abort)
+      checkCode(result);
+    if (!isVictim)
+      guard();
+    std::vector<int> all;
+    end.gather(0, all);
+    demand(isVictim || isUntouched(), "memory is as it was left");
+  }
+
+private:
+  void demand(bool holds, const char *what) {
+    if (check(holds, std::string(attack.way.name) + ", " +
+                         faultNames[unsigned(attack.fault)] + ": " + what))
+      ++board.failures;
+  }
+
+  /// Does to the victim what is to be done; in the victim if it does so itself.
+  void strike() {
+    bool isOwn = attack.fault == Fault::Abort || attack.fault == Fault::Leave;
+    if (isOwn != isVictim)
+      return;
+    usleep(attack.delay);
+    switch (attack.fault) {
+    case Fault::Kill:
+      kill(process, SIGKILL);
+      break;
+    case Fault::Stop:
+      kill(process, SIGSTOP);
+      usleep(attack.pause);
+      kill(process, SIGCONT);
+      board.last = launches + 50;
+      break;
+    case Fault::StopLong:
+      kill(process, SIGSTOP);
+      break;
+    case Fault::SuspendAll:
+      suspendAll();
+      board.last = launches + 50;
+      break;
+    case Fault::Abort:
+      scclCommAbort(member.comm);
+      break;
+    case Fault::Leave:
+      board.isGone = true;
+      break;
+    }
+  }
+
+  /// By a process of its own, which nobody stops.
+  void suspendAll() {
+    pid_t stopper = fork();
+    if (stopper == 0) {
+      kill(process, SIGSTOP);
+      kill(other, SIGSTOP);
+      usleep(useconds_t(limitSeconds * 1.5e6));
+      kill(process, SIGCONT);
+      kill(other, SIGCONT);
+      _exit(0);
+    }
+    waitpid(stopper, nullptr, 0);
+  }
+
+  scclResult launchOn() {
+    send.assign(attack.count * 2, float(end.rank));
+    recv.assign(attack.count * 2, 0);
+    scclResult result = scclSuccess;
+    while (result == scclSuccess && launches < board.last &&
+           !(isVictim && attack.fault == Fault::Leave && board.isGone)) {
+      result = member.launch(send.data(), recv.data(), attack.count);
+      ++launches;
+    }
+    if (isVictim && attack.fault == Fault::Leave) {
+      demand(scclCommDestroy(member.comm) == scclSuccess, "leaves");
+      member.comm = nullptr;
+    }
+    return result;
+  }
+
+  void checkCode(scclResult result) {
+    constexpr scclResult expected[] = {scclErrorRankLost, scclSuccess,
+                                       scclErrorTimeout,  scclSuccess,
+                                       scclErrorAborted,  scclErrorTimeout};
+    demand(result == expected[unsigned(attack.fault)], "has the right code");
+    if (result == scclSuccess)
+      return;
+    // Who has begun the launch is not known to be the one that is late.
+    demand(messageHas("rank " + std::to_string(attack.victim)) ||
+               (attack.fault == Fault::StopLong &&
+                messageHas("a launch was not done")),
+           "names the culprit");
+  }
+
+  /// Uses the memory for something else, and lets the victim go on.
+  void guard() {
+    std::fill(recv.begin(), recv.end(), mine);
+    if (attack.fault == Fault::StopLong)
+      kill(process, SIGCONT);
+    if (attack.fault == Fault::Kill)
+      usleep(2000);
+  }
+  /// Messages may be under way to it.
+  bool isUntouched() const {
+    return attack.way.messages ||
+           std::all_of(recv.begin(), recv.end(),
+                       [](float value) { return value == mine; });
+  }
+
+  static constexpr float mine = -7;
+  const RankEnd &end;
+  const Attack &attack;
+  Board &board;
+  bool isVictim;
+  pid_t process = 0, other = 0;
+  Member member;
+  std::vector<float> send, recv;
+  std::atomic<uint64_t> launches = 0;
+};
+
+unsigned countDescriptors() {
+  unsigned count = 0;
+  for (int number = 0; number < 256; ++number)
+    count += fcntl(number, F_GETFD) != -1;
+  return count;
+}
+} // namespace
+
+static bool survives(unsigned seed, Board &board) {
+  Attack attack = drawAttack(seed);
+  board.last = UINT64_MAX;
+  board.isGone = false;
+  board.failures = 0;
+  LoopNetwork network;
+  alarm(60);
+  int result = runRanks(2, attack.way.ranks, [&](const RankEnd &end) {
+    Rank(end, attack, board).run(network);
+    return 0;
+  });
+  alarm(0);
+  return board.failures == 0 && result == int(attack.fault == Fault::Kill);
+}
+
+TEST(Campaign, SurvivorsKnowAndKeepTheirMemory) {
+  auto *board = static_cast<Board *>(mmap(nullptr, sizeof(Board),
+                                          PROT_READ | PROT_WRITE,
+                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const char *wanted = getenv("SCCL_FAULTS");
+  unsigned count = wanted ? unsigned(atoi(wanted)) : 60;
+  unsigned before = countDescriptors();
+  std::map<std::string, unsigned> made;
+  for (unsigned seed = 1; seed <= count; ++seed) {
+    Attack attack = drawAttack(seed);
+    ++made[std::string(attack.way.name) + ": " +
+           faultNames[unsigned(attack.fault)]];
+    EXPECT_TRUE(survives(seed, *board)) << "fault " << seed;
+  }
+  EXPECT_EQ(countDescriptors(), before);
+  for (const auto &[name, times] : made)
+    printf("%s %u\n", name.c_str(), times);
+  munmap(board, sizeof(Board));
+}
