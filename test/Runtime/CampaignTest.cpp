@@ -9,7 +9,7 @@
 // stopped, or leaves, or both are suspended. The other has the right code and
 // culprit, and nobody writes to its memory when its launch has returned.
 //
-// SCCL_FAULTS=2000 does so 2,000 times, the suite 60.
+// SCCL_FAULTS=2000 does so 2,000 times, the suite 40.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,16 @@ using namespace sccl;
 
 namespace {
 enum class Fault { Kill, Stop, StopLong, SuspendAll, Abort, Leave };
-constexpr const char *faultNames[] = {"kill",       "stop",  "stop too long",
+constexpr const char *faultNames[] = {"kill",        "stop",  "stop too long",
                                       "suspend all", "abort", "leave"};
-constexpr double limitSeconds = 0.3;
+
+/// Where nobody is to be late the limit is longer than a busy machine lets
+/// anybody wait.
+constexpr double limitOf(Fault fault) {
+  bool isShort = fault == Fault::StopLong || fault == Fault::Leave ||
+                 fault == Fault::SuspendAll;
+  return isShort ? 0.5 : 20;
+}
 
 /// How two ranks reach each other, and what they launch.
 struct Way {
@@ -86,10 +93,10 @@ public:
         isVictim(end.rank == attack.victim) {}
 
   void run(LoopNetwork &network) {
-    scclResult joined =
-        attack.way.messages
-            ? join(member, network, end, attack.way.plan, limitSeconds)
-            : member.join(end, attack.way.plan, limitSeconds);
+    const double limit = limitOf(attack.fault);
+    scclResult joined = attack.way.messages
+                            ? join(member, network, end, attack.way.plan, limit)
+                            : member.join(end, attack.way.plan, limit);
     std::vector<pid_t> processes;
     demand(joined == scclSuccess && end.gather(getpid(), processes), "joins");
     process = processes[attack.victim];
@@ -151,7 +158,7 @@ private:
     if (stopper == 0) {
       kill(process, SIGSTOP);
       kill(other, SIGSTOP);
-      usleep(useconds_t(limitSeconds * 1.5e6));
+      usleep(useconds_t(limitOf(attack.fault) * 1.5e6));
       kill(process, SIGCONT);
       kill(other, SIGCONT);
       _exit(0);
@@ -239,11 +246,11 @@ static bool survives(unsigned seed, Board &board) {
 }
 
 TEST(Campaign, SurvivorsKnowAndKeepTheirMemory) {
-  auto *board = static_cast<Board *>(mmap(nullptr, sizeof(Board),
-                                          PROT_READ | PROT_WRITE,
-                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto *board =
+      static_cast<Board *>(mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const char *wanted = getenv("SCCL_FAULTS");
-  unsigned count = wanted ? unsigned(atoi(wanted)) : 60;
+  unsigned count = wanted ? unsigned(atoi(wanted)) : 40;
   unsigned before = countDescriptors();
   std::map<std::string, unsigned> made;
   for (unsigned seed = 1; seed <= count; ++seed) {
