@@ -57,6 +57,7 @@ private:
   /// Where a channel is, and the flow of its present transfer.
   struct Cursor {
     size_t next = 0;
+    double begun = 0;     ///< when, if somebody watches
     double bytes = 0;     ///< left of the flow
     double since = 0;     ///< when that was true
     double rate = 0;      ///< since then
@@ -150,7 +151,14 @@ const Action *Simulation::actionOf(unsigned channel) const {
   return cursor.next < actions.size() ? &actions[cursor.next] : nullptr;
 }
 
-void Simulation::advance(unsigned channel) { ++cursors[channel].next; }
+void Simulation::advance(unsigned channel) {
+  Cursor &cursor = cursors[channel];
+  if (options.watch) {
+    options.watch(channel, cursor.next, cursor.begun, now);
+    cursor.begun = now;
+  }
+  ++cursor.next;
+}
 
 void Simulation::runChannel(unsigned channel) {
   while (const Action *action = actionOf(channel)) {

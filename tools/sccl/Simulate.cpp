@@ -13,6 +13,7 @@
 #include "sccl/Model/CostModel.h"
 #include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Report/Trace.h"
 #include "sccl/Simulate/Traffic.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -50,6 +51,11 @@ static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
                                  cl::init("1GiB"), cl::sub(command));
 static LoweringFlags lowering(command,
                               {OptionGroup::Program, OptionGroup::Data});
+static cl::opt<std::string>
+    tracePath("trace",
+              cl::desc("Write what channels do when here, for Perfetto; for "
+                       "one program and size"),
+              cl::value_desc("FILE.json"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
@@ -105,6 +111,18 @@ static void findBusiest(const SimulationResult &result, const Timing &timing,
   }
 }
 
+/// Writes what is simulated to --trace. False after an error.
+static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
+                       const Traffic &traffic, const Timing &timing) {
+  std::string name =
+      (input + ":@" + program.getSymName() + ", simulated").str();
+  Result<report::Trace> trace =
+      report::traceOf(name, problem.topology, traffic, timing);
+  if (!trace)
+    program.emitOpError() << trace.error();
+  return trace && writeFile(tracePath, report::chromeText(*trace));
+}
+
 /// Prints an error and returns nothing if the program does not come to an end.
 static std::optional<Prediction> predict(coll::ProgramOp program,
                                          const coll::Problem &problem,
@@ -113,6 +131,8 @@ static std::optional<Prediction> predict(coll::ProgramOp program,
   mlir::FailureOr<Traffic> traffic =
       coll::trafficOf(program, problem.topology, chunkBytes);
   if (failed(traffic))
+    return std::nullopt;
+  if (!tracePath.empty() && !writeTrace(program, problem, *traffic, timing))
     return std::nullopt;
   Result<SimulationResult> result =
       simulate(problem.topology, *traffic, timing);
@@ -214,8 +234,14 @@ int driver::simulateMain() {
         addLowering(manager, lowering.get());
       })))
     return BadInput;
+  auto programs = module->getOps<coll::ProgramOp>();
+  if (!tracePath.empty() &&
+      (sizes->size() != 1 ||
+       std::distance(programs.begin(), programs.end()) != 1))
+    return fail("--trace is for one program and one size, with --from and "
+                "--to alike");
   bool hasProgram = false;
-  for (auto program : module->getOps<coll::ProgramOp>()) {
+  for (auto program : programs) {
     hasProgram = true;
     if (!predictAll(program, *costs, *sizes))
       return BadInput;

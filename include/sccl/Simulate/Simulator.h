@@ -88,6 +88,11 @@ struct SimulationOptions {
   double scale = 1;
   /// Asked now and then whether to give up, if there is somebody to ask.
   std::function<bool()> isOver = {};
+  /// Told of each action that a channel has done, by their numbers, with the
+  /// microseconds from when to when, if there is somebody to tell.
+  std::function<void(unsigned channel, size_t action, double begin,
+                     double end)>
+      watch = {};
 };
 
 /// Runs `traffic` once on `topology`. Fails if the channels get stuck, or if it
