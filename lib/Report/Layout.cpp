@@ -51,8 +51,17 @@ RankGroups report::groupsToDraw(const Topology &topology,
                                 const RankGroups &boxes, unsigned most) {
   RankGroups groups;
   unsigned ranks = topology.numRanks();
-  if (ranks > most && boxes.size() > 1 && boxes.size() <= 2 * most)
-    return boxes;
+  if (ranks > most && boxes.size() > 1) {
+    // Neighbouring boxes together, where there are many.
+    size_t each = (boxes.size() + most / 2 - 1) / (most / 2);
+    for (size_t box = 0; box < boxes.size(); ++box) {
+      if (box % each == 0)
+        groups.emplace_back();
+      groups.back().insert(groups.back().end(), boxes[box].begin(),
+                           boxes[box].end());
+    }
+    return groups;
+  }
   unsigned each = ranks > most ? (ranks + most / 2 - 1) / (most / 2) : 1;
   for (unsigned rank = 0; rank < ranks; ++rank) {
     if (rank % each == 0)

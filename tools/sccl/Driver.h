@@ -192,6 +192,8 @@ bool explainChosen();
 int explainMain();
 bool plotChosen();
 int plotMain();
+bool reportChosen();
+int reportMain();
 bool demoChosen();
 int demoMain();
 

@@ -14,6 +14,7 @@
 #include "sccl/Advice/TimeBound.h"
 #include "sccl/Model/Baselines.h"
 #include "sccl/Pipelines/InputFile.h"
+#include "sccl/Report/Page.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -131,9 +132,7 @@ driver::frontierMarks(const Findings &findings, llvm::StringRef path) {
   for (auto [subject, explanation] :
        llvm::zip(findings.subjects, findings.explanations)) {
     Cost cost = subject.cost();
-    found.push_back({"schedules",
-                     subject.name + ": " + describeSize(subject) +
-                         (explanation.isOptimal ? ", optimal" : ""),
+    found.push_back({"schedules", titleOfPoint(subject, explanation),
                      double(cost.steps), cost.bandwidth.toDouble()});
     if (!explanation.certificate || explanation.certificate->pipelined)
       continue;

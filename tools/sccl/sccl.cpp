@@ -71,6 +71,7 @@ int main(int argc, char **argv) {
         Subcommand{simulateChosen, simulateMain},
         Subcommand{explainChosen, explainMain},
         Subcommand{plotChosen, plotMain},
+        Subcommand{reportChosen, reportMain},
         Subcommand{demoChosen, demoMain}})
     if (chosen())
       return sccl::afterFlush(run());

@@ -1,0 +1,215 @@
+//===- Page.cpp - A report as one HTML file -------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pictures are drawn here, as sccl plot does; the script in Page/page.js fills
+// in the words and moves the chunks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Report/Page.h"
+
+#include "Assets.h"
+#include "Layout.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace sccl;
+using namespace sccl::report;
+
+std::string report::titleOfPoint(const Subject &subject,
+                                 const Explanation &explanation) {
+  return subject.name + ": " + describeSize(subject) +
+         (explanation.isOptimal ? ", optimal" : "");
+}
+
+namespace {
+class DataWriter {
+public:
+  DataWriter(llvm::raw_ostream &stream, const PageContents &contents);
+  void write();
+
+private:
+  void write(const Subject &subject, const Explanation &explanation);
+  void writeUses(const Subject &subject);
+  void writeLoads(const Subject &subject, const Explanation &explanation);
+  void writeStep(const Step &step);
+  void writeList(const char *name, const std::vector<std::string> &texts);
+  void writeMeasured();
+
+  llvm::json::OStream json;
+  const PageContents &contents;
+  const Subject &first;
+  Layout layout;
+  size_t mostChunks; ///< of a move that are listed
+};
+} // namespace
+
+/// Ranks that a page can show one by one.
+static constexpr unsigned mostRanks = 64;
+
+DataWriter::DataWriter(llvm::raw_ostream &stream, const PageContents &contents)
+    : json(stream), contents(contents), first(contents.subjects.front()),
+      layout(layOut(first.topology, contents.boxes, nullptr)),
+      mostChunks(first.topology.numRanks() <= mostRanks ? 32 : 3) {}
+
+void DataWriter::writeList(const char *name,
+                           const std::vector<std::string> &texts) {
+  json.attributeArray(name, [&] {
+    for (const std::string &text : texts)
+      json.value(text);
+  });
+}
+
+/// By arc: chunks, and the part of the rounds in which it is busy, in percent.
+void DataWriter::writeUses(const Subject &subject) {
+  Layout loaded = layOut(subject.topology, contents.boxes, &subject);
+  json.attributeArray("uses", [&] {
+    for (const auto &[ends, arc] : loaded.arcs)
+      if (arc.chunks > 0)
+        json.array([&, ends = ends, &arc = arc] {
+          json.value(ends.first);
+          json.value(ends.second);
+          json.value(arc.chunks);
+          json.value(std::lround(100 * arc.use));
+        });
+  });
+}
+
+void DataWriter::writeLoads(const Subject &subject,
+                            const Explanation &explanation) {
+  constexpr size_t shown = 16;
+  json.attributeArray("loads", [&] {
+    for (size_t i = 0; i < std::min(shown, explanation.loads.size()); ++i) {
+      const LimitLoad &load = explanation.loads[i];
+      json.array([&] {
+        json.value(
+            nameOf(subject.topology, subject.topology.limits()[load.limit]));
+        json.value(load.chunks);
+        json.value(load.rounds.str());
+      });
+    }
+  });
+}
+
+/// What goes from one spot to another, as [from, to, chunks, the first of them,
+/// whether they are reduced].
+void DataWriter::writeStep(const Step &step) {
+  std::map<std::pair<unsigned, unsigned>, std::vector<const Send *>> moves;
+  for (const Send &send : step.sends) {
+    unsigned src = layout.spotOf[send.src], dst = layout.spotOf[send.dst];
+    if (src != dst)
+      moves[{src, dst}].push_back(&send);
+  }
+  json.object([&] {
+    json.attribute("rounds", step.rounds);
+    json.attribute("sends", step.sends.size());
+    json.attributeArray("moves", [&] {
+      for (const auto &[ends, sends] : moves)
+        json.array([&, ends = ends, &sends = sends] {
+          json.value(ends.first);
+          json.value(ends.second);
+          json.value(sends.size());
+          json.array([&] {
+            for (size_t i = 0; i < std::min(mostChunks, sends.size()); ++i)
+              json.value(sends[i]->chunk);
+          });
+          json.value(sends.front()->action == SendAction::Reduce ? 1 : 0);
+        });
+    });
+  });
+}
+
+void DataWriter::write(const Subject &subject, const Explanation &explanation) {
+  json.object([&] {
+    json.attribute("name", subject.name);
+    json.attribute("size", describeSize(subject));
+    json.attribute("cost", subject.cost().bandwidth.str());
+    json.attribute("rounds", subject.schedule.rounds());
+    json.attribute("optimal", explanation.isOptimal);
+    json.attribute("point", titleOfPoint(subject, explanation));
+    writeList("limits", limitSentences(subject, explanation, contents.model,
+                                       contents.bytes));
+    writeList("faster", remedySentences(subject, explanation, contents.model,
+                                        contents.bytes));
+    writeList("certificate", certificateSentences(subject, explanation));
+    writeUses(subject);
+    writeLoads(subject, explanation);
+    json.attributeArray("steps", [&] {
+      for (const Step &step : subject.schedule.steps)
+        writeStep(step);
+    });
+  });
+}
+
+void DataWriter::writeMeasured() {
+  json.attributeArray("measured", [&] {
+    for (const MeasuredRow &row : contents.measured)
+      json.array([&] {
+        for (const std::string *text :
+             {&row.size, &row.time, &row.timesBound, &row.source})
+          json.value(*text);
+      });
+  });
+}
+
+void DataWriter::write() {
+  json.object([&] {
+    json.attribute("title", describe(first.collective) + " on " +
+                                first.topology.name() + ", " +
+                                std::to_string(first.topology.numRanks()) +
+                                " ranks");
+    json.attribute("chunksOfSegment", first.collective.chunksPerSegment());
+    json.attributeArray("spots", [&] {
+      for (const Spot &spot : layout.spots)
+        json.value(spot.name);
+    });
+    json.attributeArray("schedules", [&] {
+      for (size_t i = 0; i < contents.subjects.size(); ++i)
+        write(contents.subjects[i], contents.explanations[i]);
+    });
+    writeMeasured();
+  });
+}
+
+/// No text may end the element that holds it.
+static std::string dataOf(const PageContents &contents) {
+  std::string text, safe;
+  llvm::raw_string_ostream stream(text);
+  DataWriter(stream, contents).write();
+  for (char c : text)
+    if (c == '<')
+      safe += "\\u003c";
+    else
+      safe += c;
+  return safe;
+}
+
+std::string report::pageText(const PageContents &contents) {
+  const Topology &topology = contents.subjects.front().topology;
+  const std::map<std::string, std::string> parts{
+      {"PICTURE_STYLE", assets::pictureStyle()},
+      {"PAGE_STYLE", assets::pageStyle()},
+      {"PAGE_SCRIPT", assets::pageScript()},
+      {"GRAPH",
+       machinePicture(topology, contents.boxes, nullptr, PictureFor::Page)},
+      {"FRONTIER",
+       frontierPicture(contents.marks, contents.anySteps, PictureFor::Page)},
+      {"TIME", timePicture(contents.curves, PictureFor::Page)},
+      {"DATA", dataOf(contents)}};
+  std::string_view rest = assets::pageText();
+  std::string page;
+  for (size_t begin; (begin = rest.find('@')) != rest.npos;) {
+    size_t end = rest.find('@', begin + 1);
+    page += rest.substr(0, begin);
+    page += parts.at(std::string(rest.substr(begin + 1, end - begin - 1)));
+    rest.remove_prefix(end + 1);
+  }
+  return page.append(rest);
+}

@@ -1,0 +1,116 @@
+//===- Report.cpp - sccl report -------------------------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pictures.h"
+
+#include "sccl/Report/Page.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+using namespace sccl::report;
+namespace cl = llvm::cl;
+
+static cl::SubCommand command("report",
+                              "Write schedules as one HTML page to look at");
+static cl::list<std::string> inputs(cl::Positional,
+                                    cl::desc("FILE.mlir|DIR..."), cl::OneOrMore,
+                                    cl::sub(command));
+static cl::opt<std::string>
+    bytesText("bytes",
+              cl::desc("Size of one send buffer that sentences are about"),
+              cl::init("1MiB"), cl::sub(command));
+static cl::opt<std::string>
+    machineName("machine",
+                cl::desc("Whose boxes they are: topology, machine or .mlir "
+                         "file (default: what the widest links join)"),
+                cl::sub(command));
+static cl::opt<std::string>
+    table("points",
+          cl::desc("More points of the frontier: a table with topology, "
+                   "collective, chunks, steps and rounds"),
+          cl::value_desc("FILE.csv"), cl::sub(command));
+static cl::opt<std::string>
+    measuredPath("measured",
+                 cl::desc("What sccl bench or sccl run printed with --json"),
+                 cl::value_desc("FILE"), cl::sub(command));
+static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
+                                 cl::init("1KiB"), cl::sub(command));
+static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
+                                 cl::init("1GiB"), cl::sub(command));
+static ModelFlags modelFlags(command);
+static cl::opt<std::string> output("o", cl::desc("Write the page here"),
+                                   cl::value_desc("FILE.html"), cl::init("-"),
+                                   cl::sub(command));
+
+bool driver::reportChosen() { return bool(command); }
+
+/// Takes the boxes of --machine. Prints an error and returns false if it is not
+/// what the schedules are for.
+static bool takeBoxes(Findings &findings) {
+  if (machineName.empty())
+    return true;
+  std::optional<Topology> topology =
+      loadTopology(machineName, /*where=*/nullptr, &findings.boxes);
+  if (!topology)
+    return false;
+  const Topology &own = findings.subjects.front().topology;
+  if (fingerprint(*topology) == fingerprint(own))
+    return true;
+  fail("--machine=" + machineName + " has another topology than " +
+       findings.subjects.front().name);
+  return false;
+}
+
+static std::vector<MeasuredRow> rowsOf(const Findings &findings) {
+  std::vector<MeasuredRow> rows;
+  for (const MeasuredTime &time : findings.measured) {
+    double least =
+        leastMicroseconds(findings.subjects.front(), findings.anySteps(),
+                          findings.model, double(time.bytes));
+    rows.push_back(
+        {sizeText(double(time.bytes)), timeText(time.microseconds),
+         llvm::formatv("{0:f2}", time.microseconds / least),
+         (time.schedule.empty() ? "" : time.schedule + ", ") + time.source});
+  }
+  return rows;
+}
+
+int driver::reportMain() {
+  std::optional<uint64_t> bytes = parseBytes(bytesText);
+  if (!bytes || *bytes == 0)
+    return fail("cannot read '" + bytesText + "' as a number of bytes");
+  std::optional<CostModel> model = modelFlags.get();
+  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
+  if (!model || !sizes || !checkWritable(output))
+    return BadInput;
+  std::optional<std::vector<Subject>> subjects =
+      loadComparable(std::vector<std::string>(inputs.begin(), inputs.end()));
+  if (!subjects)
+    return BadInput;
+  std::optional<Findings> findings = findOut(std::move(*subjects), *model);
+  if (!findings || !takeBoxes(*findings))
+    return BadInput;
+  findings->sizes = std::move(*sizes);
+  if (!measuredPath.empty()) {
+    auto measured = loadMeasuredOf(findings->subjects.front(), measuredPath);
+    if (!measured)
+      return BadInput;
+    findings->measured = std::move(*measured);
+  }
+  std::optional<std::vector<FrontierMark>> marks =
+      frontierMarks(*findings, table);
+  if (!marks)
+    return BadInput;
+  PageContents contents{findings->subjects,   findings->explanations,
+                        findings->boxes,      *model,
+                        double(*bytes),       std::move(*marks),
+                        findings->anySteps(), timeCurves(*findings),
+                        rowsOf(*findings)};
+  return writeFile(output, pageText(contents)) ? Done : BadInput;
+}
