@@ -93,6 +93,11 @@ public:
   void addGrown(Implementation implementation) {
     addTo(grown, std::move(implementation));
   }
+  /// What boxes suggest where some ranks have no part in it: neither that nor
+  /// others make each other superfluous, as loads say little of either.
+  void addUneven(Implementation implementation) {
+    addTo(uneven, std::move(implementation));
+  }
   /// For loads of any schedule.
   void setBound(std::optional<LowerBound> found) { bound = std::move(found); }
   /// True if no load is less than that of some candidate of up to `steps` steps
@@ -108,10 +113,11 @@ private:
   template <typename Visitor> void forEach(Visitor visit) const {
     llvm::for_each(candidates, visit);
     llvm::for_each(grown, visit);
+    llvm::for_each(uneven, visit);
   }
 
   const Fabric &fabric;
-  std::vector<Candidate> candidates, grown;
+  std::vector<Candidate> candidates, grown, uneven;
   std::optional<LowerBound> bound;
 };
 } // namespace
@@ -177,6 +183,7 @@ std::vector<Candidate> PipelinedCandidates::take() {
           return isAsGood(other, candidate);
         }))
       candidates.push_back(std::move(candidate));
+  llvm::append_range(candidates, std::move(uneven));
   for (Candidate &candidate : candidates)
     candidate.bound = bound;
   return std::move(candidates);
@@ -332,6 +339,15 @@ static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
   }
 }
 
+/// True if all ranks send the same number of chunks.
+static bool isEven(const Implementation &implementation) {
+  std::vector<size_t> sends(implementation.collective.numRanks());
+  for (const Step &step : implementation.schedule.steps)
+    for (const Send &send : step.sends)
+      ++sends[send.src];
+  return llvm::all_equal(sends);
+}
+
 /// All_reduces that boxes suggest, both ways.
 static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
                          std::vector<Candidate> &candidates,
@@ -339,7 +355,11 @@ static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
   if (!family.isPlain() || family.kind != CollectiveKind::AllReduce)
     return;
   for (Implementation &whole : blockwiseAllReduces(fabric)) {
-    pipelined.add(overlapped(whole, fabric.topology));
+    Implementation inPieces = overlapped(whole, fabric.topology);
+    if (isEven(whole))
+      pipelined.add(std::move(inPieces));
+    else
+      pipelined.addUneven(std::move(inPieces));
     candidates.push_back(candidateOf(std::move(whole), std::nullopt, fabric));
   }
 }

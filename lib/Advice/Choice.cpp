@@ -83,15 +83,6 @@ bool Choice::takesRounds(size_t candidate) const {
          schedule.numSends() <= maxSends;
 }
 
-/// True if they lose little by that: periods are whole rounds.
-bool Choice::fitsRounds(size_t number) const {
-  constexpr double little = 1.03;
-  const Candidate &candidate = candidates[number];
-  const auto &[collective, schedule] = candidate.implementation;
-  return takesRounds(number) &&
-         schedule.period <= candidate.load * collective.chunks() * little;
-}
-
 /// Microseconds that a candidate takes about in so many pieces. In rounds one
 /// begins every period, and the last one takes all its rounds.
 double Choice::estimate(size_t number, unsigned pieces, bool inRounds) {
@@ -107,13 +98,12 @@ double Choice::estimate(size_t number, unsigned pieces, bool inRounds) {
   return candidate.latency + round * all;
 }
 
-/// Adds numbers of pieces of a candidate, as far as they are not too many. In
-/// rounds fewer do as well.
+/// Adds numbers of pieces of a candidate, as far as they are not too many.
 void Choice::addCuts(size_t number, std::vector<Cut> &cuts) {
   constexpr unsigned maxPieces = 256, fewPieces = 8;
   constexpr double leastGain = 0.005, gainOfSend = 2e-7; // of the estimate
   const Candidate &candidate = candidates[number];
-  const uint64_t maxSends = fitsRounds(number) ? 60'000 : 120'000;
+  constexpr uint64_t maxSends = 120'000;
   unsigned most = candidate.isPipelined() ? maxPieces : 1;
   for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
     uint64_t sends = sendsOf({number, pieces, {}, 0});

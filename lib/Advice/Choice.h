@@ -64,7 +64,6 @@ private:
   std::vector<Cut> cutsFor();
   void addCuts(size_t number, std::vector<Cut> &cuts);
   bool takesRounds(size_t candidate) const;
-  bool fitsRounds(size_t candidate) const;
   double estimate(size_t candidate, unsigned pieces, bool inRounds);
   PieceOrder stepsFor(size_t candidate, unsigned pieces) const;
   PieceOrder roundsFor(size_t candidate, unsigned pieces) const;
