@@ -1,6 +1,6 @@
 # What `cmake --install` installs, by component:
-#   libsccl   the library that programs run plans with, its headers, CMake package
-#             and pkg-config file. Programs need nothing else.
+#   libsccl   the libraries that programs run plans with. They need nothing else.
+#   dev       their headers, CMake package and pkg-config file
 #   sccl      the driver
 #   python    the Python package, for Debian's Python
 #   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
@@ -10,15 +10,16 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sccl)
 
 install(TARGETS libsccl EXPORT scclTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsccl)
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsccl
+  NAMELINK_COMPONENT dev)
 set_target_properties(sccl-nccl PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS sccl-nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  COMPONENT libsccl)
+  COMPONENT libsccl NAMELINK_COMPONENT dev)
 install(FILES ${PROJECT_SOURCE_DIR}/include/sccl/sccl.h
   ${PROJECT_SOURCE_DIR}/include/sccl/sccl-mpi.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl COMPONENT libsccl)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl COMPONENT dev)
 install(EXPORT scclTargets NAMESPACE sccl:: DESTINATION ${package_dir}
-  COMPONENT libsccl)
+  COMPONENT dev)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/scclConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/scclConfig.cmake
   INSTALL_DESTINATION ${package_dir})
@@ -27,7 +28,7 @@ write_basic_package_version_file(
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/scclConfig.cmake
   ${PROJECT_BINARY_DIR}/cmake/scclConfigVersion.cmake
-  DESTINATION ${package_dir} COMPONENT libsccl)
+  DESTINATION ${package_dir} COMPONENT dev)
 # Relative, for `cmake --install --prefix` and for folders that are moved.
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   ${CMAKE_INSTALL_PREFIX})
@@ -39,7 +40,7 @@ file(RELATIVE_PATH include_from_prefix ${CMAKE_INSTALL_PREFIX}
 configure_file(${PROJECT_SOURCE_DIR}/cmake/sccl.pc.in
   ${PROJECT_BINARY_DIR}/cmake/sccl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/sccl.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsccl)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 # The driver finds its libraries, and those for MPI, at ../lib; MLIR's where they
 # were when it was built.
@@ -59,6 +60,19 @@ set(SCCL_PYTHON_DIR lib/python3/dist-packages CACHE STRING
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sccl
   DESTINATION ${SCCL_PYTHON_DIR} COMPONENT python
   FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT sccl
+  FILES_MATCHING PATTERN "*.1")
+foreach(completion IN ITEMS sccl.bash:bash-completion/completions:sccl
+    _sccl:zsh/site-functions:_sccl sccl.fish:fish/vendor_completions.d:sccl.fish)
+  string(REPLACE ":" ";" parts ${completion})
+  list(GET parts 0 file)
+  list(GET parts 1 folder)
+  list(GET parts 2 name)
+  install(FILES ${PROJECT_BINARY_DIR}/share/${file} RENAME ${name}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} COMPONENT sccl)
+endforeach()
 
 # The compiler, for those who add to it.
 set_target_properties(sccl-opt sccl-translate sccl-lsp-server PROPERTIES

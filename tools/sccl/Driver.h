@@ -37,6 +37,10 @@ enum ExitCode {
 void rememberArguments(int argc, char **argv);
 llvm::ArrayRef<const char *> rememberedArguments();
 
+/// What --version prints: a line, or with --json the libraries and targets that are
+/// compiled in.
+void printVersion(llvm::raw_ostream &stream);
+
 /// Prints "sccl: error: MESSAGE" and returns BadInput.
 int fail(const llvm::Twine &message);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "Manual.h"
 
 #include "sccl/Measure/Ranks.h"
 #include "sccl/Options/Log.h"
@@ -17,10 +18,6 @@
 #include "llvm/Support/InitLLVM.h"
 
 using namespace sccl::driver;
-
-static void printVersion(llvm::raw_ostream &stream) {
-  stream << "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION "\n";
-}
 
 /// Lets every subcommand take MLIR's options for looking at passes.
 static void registerPassOptions() {
@@ -37,7 +34,8 @@ static void registerPassOptions() {
 /// Leaves only what is ours in --help: LLVM has hundreds of options of its own.
 static void hideForeignOptions() {
   for (auto &&entry : llvm::cl::getRegisteredOptions())
-    if (entry.first != "help" && entry.first != "version")
+    if (entry.first != "help" && entry.first != "version" &&
+        entry.first != "manual" && entry.first != "completion")
       entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
 }
 
@@ -55,6 +53,8 @@ int main(int argc, char **argv) {
       "sccl: optimal collective algorithms for your interconnect\n\n"
       "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
       "  unsatisfiable, 3 unknown (time or memory)\n");
+  if (std::optional<int> code = writeManual())
+    return sccl::afterFlush(*code);
   using Subcommand = std::pair<bool (*)(), int (*)()>;
   for (auto [chosen, run] :
        {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},

@@ -1,0 +1,11 @@
+# What bash completes with the script $1.
+. "$1"
+compopt() { :; }
+complete_word() {
+  COMP_WORDS=(sccl "$@")
+  COMP_CWORD=$#
+  _sccl
+  echo "${COMP_WORDS[$#]} -> ${COMPREPLY[*]}"
+}
+complete_word top
+complete_word topo --box
