@@ -375,6 +375,10 @@ LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
   ReductionSet set;
   if (result.manifest.combining)
     set = {request.elements, request.reductions};
+  if (request.watch)
+    request.watch(result.manifest.schedules.back().name + ", " +
+                  result.manifest.programs.back().variant + ", for " +
+                  kernel.target);
   FailureOr<std::string> code =
       compiler->compile(program, options, set, kernel);
   if (failed(code))

@@ -7,6 +7,7 @@
 
 #include "DeviceFlags.h"
 #include "Plans.h"
+#include "Progress.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -141,8 +142,8 @@ public:
       llvm::outs() << llvm::json::Value(llvm::json::Object{
                           {"collective", manifest.collective},
                           {"size", bytes},
-                          {"send_bytes", count * elementBytes() *
-                                             manifest.sendSegments},
+                          {"send_bytes",
+                           count * elementBytes() * manifest.sendSegments},
                           {"count", count},
                           {"type", elementType(element).name},
                           {"redop", op},
@@ -197,10 +198,15 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
   if (!rank)
     return report(rank.error());
   BenchTable table(manifest);
-  if (end.rank == 0)
+  std::optional<Progress> progress;
+  if (end.rank == 0) {
     table.printHead();
+    progress.emplace("measuring");
+  }
   uint64_t wrong = 0;
   for (uint64_t size : sizes) {
+    if (progress)
+      progress->setDetail(formatBytes(size));
     MeasureRequest request;
     request.count = size / segmentsOfSize(manifest) / elementBytes();
     request.element = elementType(element);
@@ -217,13 +223,15 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
       results[inPlace] = *measured;
       wrong += measured->wrong;
     }
-    if (end.rank != 0)
+    if (!progress)
       continue;
     Result<scclChoice> choice = (*rank)->choice(request);
     if (!choice)
       return report(choice.error());
+    auto paused = progress->pause();
     table.print(request.count * elementBytes() * segmentsOfSize(manifest),
                 request.count, results[0], results[1], *choice);
+    paused.unlock();
     for (const Measurement &result : results)
       if (result.wrong != 0)
         fail("wrong result in " + result.firstWrong);

@@ -8,6 +8,7 @@
 #include "CheckLitmus.h"
 #include "CheckMsccl.h"
 #include "Driver.h"
+#include "Progress.h"
 
 #include "sccl/Analysis/HappensBefore.h"
 #include "sccl/Assembly/Audit.h"
@@ -267,6 +268,7 @@ int driver::checkFile(llvm::StringRef path, bool json,
   std::optional<OutputKind> kind = outputKindOf(path);
   if (kind == OutputKind::PTX || kind == OutputKind::GCN)
     return checkAssembly(path, *kind, json);
+  std::optional<Progress> progress(std::in_place, ("checking " + path).str());
   Session session;
   std::optional<RefusalPrinter> refusals;
   if (json)
@@ -285,6 +287,7 @@ int driver::checkFile(llvm::StringRef path, bool json,
         manager.addPass(coll::createCheckProgram());
       })))
     return BadInput;
+  progress.reset();
   for (coll::ScheduleOp op : schedules)
     report(op, json);
   for (coll::ProgramOp op : programs)

@@ -8,6 +8,7 @@
 #include "Driver.h"
 #include "LoweringFlags.h"
 #include "Plans.h"
+#include "Progress.h"
 
 #include "sccl/Model/Threads.h"
 
@@ -276,6 +277,7 @@ int driver::compileMain() {
 
 static int compileHere(const CompileRequest &request, const Chip &chip,
                        OutputKind kind) {
+  Progress progress("compiling " + request.path + " for " + request.target);
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
   if (!module)
@@ -300,7 +302,11 @@ int driver::compileFile(const CompileRequest &request) {
                     request.path + " for " + request.target);
 }
 
-static int compilePlanHere(const PlanCompileRequest &request) {
+static int compilePlanHere(PlanCompileRequest request) {
+  Progress progress("compiling");
+  request.plan.watch = [&](const std::string &what) {
+    progress.setDetail(what);
+  };
   PlanBuilder builder(request.plan);
   for (const std::string &path : request.paths) {
     Session session;

@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "MachineFlags.h"
+#include "Progress.h"
 
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -41,6 +42,7 @@ llvm::ArrayRef<const char *> driver::rememberedArguments() {
 }
 
 int driver::fail(const llvm::Twine &message) {
+  Progress::clear();
   llvm::WithColor::error(llvm::errs(), "sccl") << message << '\n';
   return BadInput;
 }
@@ -62,6 +64,7 @@ private:
   /// Prints `diagnostic` if it is to be brief, else leaves it to the base
   /// class.
   mlir::LogicalResult print(mlir::Diagnostic &diagnostic) {
+    Progress::clear();
     if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark &&
         lineLength(diagnostic.getLocation()) <= longestLine)
       return mlir::failure();

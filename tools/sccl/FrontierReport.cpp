@@ -21,6 +21,14 @@
 using namespace sccl;
 using namespace sccl::driver;
 
+std::string driver::describe(const FrontierActivity &activity) {
+  std::string steps = "S = " + std::to_string(activity.steps);
+  if (activity.chunks == 0)
+    return "bound for " + steps;
+  return "trying C = " + std::to_string(activity.chunks) + ", " + steps +
+         ", R = " + std::to_string(activity.rounds);
+}
+
 std::string driver::describe(const Topology &topology,
                              const CollectiveFamily &family) {
   std::string text = family.name() + " on " + topology.name();

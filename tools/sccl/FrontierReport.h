@@ -18,6 +18,8 @@ namespace sccl::driver {
 
 /// What a search over `family` is called.
 std::string describe(const Topology &topology, const CollectiveFamily &family);
+/// What it is at.
+std::string describe(const FrontierActivity &activity);
 
 /// Prints the frontier of one root, as text or JSON, and writes schedules and
 /// certificates to `directory` if that is not empty. Topology and family must

@@ -136,14 +136,6 @@ static double fairShare(std::chrono::steady_clock::time_point begin,
   return std::max(1e-6, (timeout - used.count()) / double(rootsLeft));
 }
 
-static std::string describe(const FrontierActivity &activity) {
-  std::string steps = "S = " + std::to_string(activity.steps);
-  if (activity.chunks == 0)
-    return "bound for " + steps;
-  return "trying C = " + std::to_string(activity.chunks) + ", " + steps +
-         ", R = " + std::to_string(activity.rounds);
-}
-
 namespace {
 /// Lists what --pipelined asks for: what each depth has over those before, and
 /// at last what is to be had at any.

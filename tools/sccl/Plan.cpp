@@ -7,6 +7,7 @@
 
 #include "CollectiveChoice.h"
 #include "Driver.h"
+#include "FrontierReport.h"
 #include "Interrupt.h"
 #include "LoweringFlags.h"
 #include "MachineFlags.h"
@@ -425,6 +426,9 @@ int driver::planMain() {
   std::vector<Advice> advices;
   for (const NamedFabric &named : *fabrics) {
     Progress progress("plan for " + named.fabric.topology.name());
+    options.watch = [&](const FrontierActivity &activity) {
+      progress.setDetail(describe(activity));
+    };
     // The intact machine is there to compare with.
     bool isMain = &named == &fabrics->back();
     Result<Advice> advice = (isMain ? advise : adviseByDrafts)(

@@ -10,18 +10,37 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include <unistd.h>
 
 using namespace sccl::driver;
 
+/// The one that was begun last, if it is not over. Ranks that are threads may
+/// fail while it ends.
+static std::mutex latestMutex;
+static Progress *latest = nullptr;
+
+static void setLatest(Progress *progress) {
+  std::lock_guard lock(latestMutex);
+  latest = progress;
+}
+
+void Progress::clear() {
+  std::lock_guard lock(latestMutex);
+  if (latest && latest->isShown)
+    (void)latest->pause();
+}
+
 Progress::Progress(std::string what) : what(std::move(what)) {
+  setLatest(this);
   if (isatty(STDERR_FILENO))
     thread.start([this] { show(); });
 }
 
 Progress::~Progress() {
+  setLatest(nullptr);
   {
     std::lock_guard lock(mutex);
     over = true;
@@ -42,7 +61,7 @@ std::unique_lock<std::mutex> Progress::pause() {
 }
 
 void Progress::erase() {
-  if (std::exchange(isShown, false))
+  if (isShown.exchange(false))
     llvm::errs() << "\r\033[K";
 }
 

@@ -10,6 +10,7 @@
 
 #include "sccl/Model/Threads.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -31,6 +32,10 @@ public:
   /// Takes the line away, for other output, until the result is gone.
   [[nodiscard]] std::unique_lock<std::mutex> pause();
 
+  /// Takes the line of whatever is under way away, for a message that is about
+  /// to be printed. It comes back later.
+  static void clear();
+
 private:
   void show();
   void erase();
@@ -38,7 +43,8 @@ private:
   const std::string what;
   std::mutex mutex; ///< guards all below
   std::string detail;
-  bool isShown = false, over = false;
+  bool over = false;
+  std::atomic<bool> isShown = false; ///< false while somebody pauses it
   std::condition_variable wake;
   Thread thread;
 };

@@ -13,6 +13,7 @@
 
 #include "DeviceFlags.h"
 #include "Plans.h"
+#include "Progress.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -65,7 +66,10 @@ namespace {
 class Tuner {
 public:
   Tuner(const LoadedPlan &plan, PlanRank &rank, const RankEnd &end)
-      : manifest(plan.view.manifest), rank(rank), end(end) {}
+      : manifest(plan.view.manifest), rank(rank) {
+    if (end.rank == 0 && !quiet)
+      progress.emplace("tuning");
+  }
 
   /// Fills in `table` for `sizes` of a send buffer; returns an error or "".
   std::string run(const std::vector<uint64_t> &sizes, plan::SizeTable &table) {
@@ -176,13 +180,10 @@ private:
     return "";
   }
 
-  void showProgress(uint64_t size, size_t done, size_t total) const {
-    if (end.rank != 0 || quiet)
-      return;
-    llvm::errs() << llvm::formatv("\r{0,12}: {1} of {2} measurements",
-                                  formatBytes(size), done, total);
-    if (done == total)
-      llvm::errs() << '\n';
+  void showProgress(uint64_t size, size_t done, size_t total) {
+    if (progress)
+      progress->setDetail(llvm::formatv("{0}: {1} of {2} measurements",
+                                        formatBytes(size), done, total));
   }
 
   /// All candidates take turns, so that a busy moment of the machine does not
@@ -193,7 +194,7 @@ private:
   static constexpr double secondsPerTurn = 0.2;
   const plan::Manifest &manifest;
   PlanRank &rank;
-  RankEnd end;
+  std::optional<Progress> progress; ///< of rank 0
 };
 } // namespace
 

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <memory>
+#include <functional>
 #include <optional>
 
 namespace mlir {
@@ -70,6 +71,8 @@ struct PlanRequest {
   std::optional<CostModel> model;
   static constexpr CostModel usualModel = {5, 1 / 25e3};
   std::string generator; ///< goes into the plan
+  /// Told what is compiled next, if there is somebody to tell.
+  std::function<void(const std::string &)> watch = {};
 
   /// The variants of a schedule that sends `ranges` ranges of chunks. One is
   /// enough to launch with any buffers; the others are for the tuner.
