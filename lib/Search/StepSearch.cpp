@@ -241,15 +241,13 @@ StepSearch::searchInOrder(const std::vector<Candidate> &candidates,
   return std::nullopt;
 }
 
-/// Whether `engine` gives up by itself, as it has nothing to prove, and takes
-/// what is asked for, or its inverse.
+/// Whether `engine` gives up early, and takes what is asked for, or its inverse.
+/// What refutes is asked in turn with the others, if they are asked at all.
 static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
                     unsigned steps) {
-  if (engine.traits().refutes || engine.traits().asksOthers)
-    return false;
-  // Asked for all C and R at once, see `fromTrees`.
-  if (engine.name() == TreeSynthesis::engine ||
-      engine.name() == MulticastSynthesis::engine)
+  const EngineTraits &traits = engine.traits();
+  if (!traits.endsEarly ||
+      (traits.refutes && !problem.isLeftToTrees(/*hasSchedule=*/true)))
     return false;
   Instance instance{problem.topology, problem.smallest, steps, steps};
   if (engine.whyNot(instance).empty())
@@ -466,9 +464,10 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
   Point found;
   if (isLarge)
     found = fromTrees();
-  // Other engines may improve on that, when each S has a schedule.
+  // Other engines may improve on that, when each S has a schedule; of gathers
+  // at least those that give up early, which have had little work so far.
   if (found || std::exchange(hasGlance, false)) {
-    isOpen = best != least && !problem().isLeftToTrees(best.has_value());
+    isOpen = best != least && !problem().isLeftToTrees(/*hasSchedule=*/false);
     return found;
   }
   if (problem().isLeftToTrees(best.has_value()))

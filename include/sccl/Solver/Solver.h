@@ -100,6 +100,8 @@ struct EngineTraits {
   bool refutes = false;
   /// Ends with an answer, given time, work and memory.
   bool decides = false;
+  /// Ends in moments on many ranks as well, often without an answer.
+  bool endsEarly = false;
   /// Its work goes into questions to other engines.
   bool asksOthers = false;
   /// Compares the others rather than competes with them: not chosen where

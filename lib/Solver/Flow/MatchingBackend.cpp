@@ -307,7 +307,8 @@ public:
                        .workUnit = "arcs",
                        .kinds = {CollectiveKind::AllGather},
                        .sharing = EngineTraits::Sharing::None,
-                       .refutes = true}) {}
+                       .refutes = true,
+                       .endsEarly = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

@@ -72,7 +72,8 @@ public:
             {.name = "packing",
              .workUnit = "iterations",
              .kinds = {CollectiveKind::Broadcast, CollectiveKind::AllReduce},
-             .maxRanks = 10}) {}
+             .maxRanks = 10,
+             .endsEarly = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

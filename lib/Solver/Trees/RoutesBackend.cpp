@@ -253,7 +253,8 @@ public:
   RoutesBackend()
       : SolverBackend({.name = "routes",
                        .workUnit = "iterations, and links looked at",
-                       .kinds = {CollectiveKind::AllToAll}}) {}
+                       .kinds = {CollectiveKind::AllToAll},
+                       .endsEarly = true}) {}
 
   /// Where there are few ranks, integer flows refute as well.
   std::string whyNot(const Instance &instance) const override {
