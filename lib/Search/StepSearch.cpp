@@ -241,7 +241,7 @@ StepSearch::searchInOrder(const std::vector<Candidate> &candidates,
   return std::nullopt;
 }
 
-/// Whether `engine` gives up early, and takes what is asked for, or its inverse.
+/// Whether `engine` gives up early and takes what is asked for, or its inverse.
 /// What refutes is asked in turn with the others, if they are asked at all.
 static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
                     unsigned steps) {
