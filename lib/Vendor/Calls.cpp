@@ -142,14 +142,21 @@ sccl::vendor::runTogether(std::vector<std::function<ncclResult_t()>> works) {
   return ncclSuccess;
 }
 
-/// The calls of each communicator, in their order.
+/// The calls of each communicator in their order, the communicators in that of
+/// their first calls.
 static std::vector<std::function<ncclResult_t()>>
 byMember(std::vector<std::pair<scclRedOp, Call>> calls) {
-  std::map<Member *, std::vector<std::pair<scclRedOp, Call>>> parts;
-  for (auto &entry : calls)
-    parts[entry.second.member].push_back(entry);
+  std::map<Member *, size_t> numberOf;
+  std::vector<std::vector<std::pair<scclRedOp, Call>>> parts;
+  for (auto &entry : calls) {
+    auto [found, isNew] =
+        numberOf.try_emplace(entry.second.member, parts.size());
+    if (isNew)
+      parts.emplace_back();
+    parts[found->second].push_back(entry);
+  }
   std::vector<std::function<ncclResult_t()>> works;
-  for (auto &[member, part] : parts)
+  for (auto &part : parts)
     works.push_back([part = std::move(part)] {
       for (const auto &[op, call] : part)
         if (scclResult code = launch(call, op))

@@ -164,9 +164,11 @@ static ncclResult_t joinReal(const Joining &joining, Member &member) {
 
 /// Fails on all ranks if a file of one is no plan, or their plans differ.
 static ncclResult_t agreeOnPlans(const Plans &plans, Member &member) {
-  bool isFine = plans.problem.empty();
+  // Of long texts only the begin is compared: their number stands there.
+  std::string mine =
+      "+" + std::to_string(plans.plans.size()) + " " + plans.hashes;
   std::vector<std::string> words =
-      member.meeting->gatherText(isFine ? "+" + plans.hashes : plans.problem);
+      member.meeting->gatherText(plans.problem.empty() ? mine : plans.problem);
   if (words.empty())
     return failWith(ncclRemoteError, "a rank has gone");
   for (const std::string &word : words)
