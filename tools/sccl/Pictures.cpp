@@ -126,8 +126,36 @@ static void addRing(const Subject &subject, std::vector<FrontierMark> &marks) {
                    double(cost.steps), cost.bandwidth.toDouble()});
 }
 
+PictureFlags::PictureFlags(llvm::cl::SubCommand &command)
+    : points("points",
+             llvm::cl::desc("More points of the frontier: a table with "
+                            "topology, collective, chunks, steps and rounds"),
+             llvm::cl::value_desc("FILE.csv"), llvm::cl::sub(command)),
+      measured("measured",
+               llvm::cl::desc("What sccl bench or sccl run printed with "
+                              "--json"),
+               llvm::cl::value_desc("FILE"), llvm::cl::sub(command)),
+      from("from", llvm::cl::desc("Smallest send buffer"),
+           llvm::cl::init("1KiB"), llvm::cl::sub(command)),
+      upTo("to", llvm::cl::desc("Largest send buffer"), llvm::cl::init("1GiB"),
+           llvm::cl::sub(command)),
+      modelFlags(command) {}
+
+std::optional<std::vector<uint64_t>> PictureFlags::sizes() const {
+  return sizesByFour(from, upTo);
+}
+
+bool PictureFlags::takeMeasured(Findings &findings) const {
+  if (measured.empty())
+    return true;
+  auto times = loadMeasuredOf(findings.subjects.front(), measured);
+  if (times)
+    findings.measured = std::move(*times);
+  return times.has_value();
+}
+
 std::optional<std::vector<FrontierMark>>
-driver::frontierMarks(const Findings &findings, llvm::StringRef path) {
+PictureFlags::marks(const Findings &findings) const {
   std::vector<FrontierMark> bounds, found;
   for (auto [subject, explanation] :
        llvm::zip(findings.subjects, findings.explanations)) {
@@ -145,7 +173,7 @@ driver::frontierMarks(const Findings &findings, llvm::StringRef path) {
   std::vector<FrontierMark> marks = std::move(bounds);
   llvm::append_range(marks, found);
   addRing(findings.subjects.front(), marks);
-  if (!path.empty() && !addTable(findings.subjects.front(), path, marks))
+  if (hasPoints() && !addTable(findings.subjects.front(), points, marks))
     return std::nullopt;
   return marks;
 }

@@ -32,11 +32,28 @@ struct Findings {
 std::optional<Findings> findOut(std::vector<report::Subject> subjects,
                                 const CostModel &model);
 
-/// The points of the schedules, their bounds, NCCL's ring, and those of `path`
-/// if that is not empty: a table of topology, collective, chunks, steps and
-/// rounds. Prints an error and returns nothing if that cannot be read.
-std::optional<std::vector<report::FrontierMark>>
-frontierMarks(const Findings &findings, llvm::StringRef path);
+/// The options that subcommands which draw have in common: --points,
+/// --measured,
+/// --from, --to, and the model's. What returns nothing, or false, has printed
+/// an error.
+class PictureFlags {
+public:
+  explicit PictureFlags(llvm::cl::SubCommand &command);
+  bool hasPoints() const { return !points.empty(); }
+  bool hasMeasured() const { return !measured.empty(); }
+  std::optional<CostModel> model() const { return modelFlags.get(); }
+  std::optional<std::vector<uint64_t>> sizes() const;
+  /// Adds what --measured names.
+  bool takeMeasured(Findings &findings) const;
+  /// The points of the schedules, their bounds, NCCL's ring, and those of
+  /// --points.
+  std::optional<std::vector<report::FrontierMark>>
+  marks(const Findings &findings) const;
+
+private:
+  llvm::cl::opt<std::string> points, measured, from, upTo;
+  ModelFlags modelFlags;
+};
 
 /// The bound, each schedule in the model, and what was measured.
 std::vector<report::TimeCurve> timeCurves(const Findings &findings);

@@ -38,22 +38,9 @@ static cl::opt<std::string>
                  cl::desc("For --picture=machine without a schedule: "
                           "topology, machine or .mlir file"),
                  cl::sub(command));
-static cl::opt<std::string>
-    table("points",
-          cl::desc("More points of the frontier: a table with topology, "
-                   "collective, chunks, steps and rounds"),
-          cl::value_desc("FILE.csv"), cl::sub(command));
-static cl::opt<std::string>
-    measuredPath("measured",
-                 cl::desc("What sccl bench or sccl run printed with --json"),
-                 cl::value_desc("FILE"), cl::sub(command));
-static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("1KiB"), cl::sub(command));
-static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("1GiB"), cl::sub(command));
 static cl::opt<unsigned> trees("trees", cl::desc("Chunks that are drawn"),
                                cl::init(8), cl::sub(command));
-static ModelFlags modelFlags(command);
+static PictureFlags flags(command);
 static cl::opt<std::string> output("o", cl::desc("Write the picture here"),
                                    cl::value_desc("FILE.svg|FILE.png"),
                                    cl::init("-"), cl::sub(command));
@@ -114,7 +101,7 @@ static std::optional<std::string> draw(const Findings &findings) {
     return machinePicture(subject.topology, findings.boxes, &subject,
                           PictureFor::File);
   case Kind::Frontier:
-    if (auto marks = frontierMarks(findings, table))
+    if (auto marks = flags.marks(findings))
       return frontierPicture(*marks, findings.anySteps(), PictureFor::File);
     return std::nullopt;
   case Kind::Time:
@@ -134,16 +121,16 @@ static std::string findMistake(size_t numSchedules) {
   if (!isOfMany && numSchedules > 1)
     return "this picture is of one schedule, and there are " +
            std::to_string(numSchedules);
-  if (!table.empty() && kind != Kind::Frontier)
+  if (flags.hasPoints() && kind != Kind::Frontier)
     return "--points is for --picture=frontier";
-  if (!measuredPath.empty() && kind != Kind::Time)
+  if (flags.hasMeasured() && kind != Kind::Time)
     return "--measured is for --picture=time";
   return trees == 0 ? "--trees must be at least 1" : "";
 }
 
 int driver::plotMain() {
-  std::optional<CostModel> model = modelFlags.get();
-  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
+  std::optional<CostModel> model = flags.model();
+  std::optional<std::vector<uint64_t>> sizes = flags.sizes();
   if (!model || !sizes)
     return BadInput;
   if (!topologyName.empty())
@@ -167,12 +154,8 @@ int driver::plotMain() {
     findings.subjects = std::move(*subjects);
   }
   findings.sizes = std::move(*sizes);
-  if (!measuredPath.empty()) {
-    auto measured = loadMeasuredOf(findings.subjects.front(), measuredPath);
-    if (!measured)
-      return BadInput;
-    findings.measured = std::move(*measured);
-  }
+  if (!flags.takeMeasured(findings))
+    return BadInput;
   std::optional<std::string> picture = draw(findings);
   return picture ? write(*picture) : BadInput;
 }

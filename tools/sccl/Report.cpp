@@ -30,20 +30,7 @@ static cl::opt<std::string>
                 cl::desc("Whose boxes they are: topology, machine or .mlir "
                          "file (default: what the widest links join)"),
                 cl::sub(command));
-static cl::opt<std::string>
-    table("points",
-          cl::desc("More points of the frontier: a table with topology, "
-                   "collective, chunks, steps and rounds"),
-          cl::value_desc("FILE.csv"), cl::sub(command));
-static cl::opt<std::string>
-    measuredPath("measured",
-                 cl::desc("What sccl bench or sccl run printed with --json"),
-                 cl::value_desc("FILE"), cl::sub(command));
-static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("1KiB"), cl::sub(command));
-static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("1GiB"), cl::sub(command));
-static ModelFlags modelFlags(command);
+static PictureFlags flags(command);
 static cl::opt<std::string> output("o", cl::desc("Write the page here"),
                                    cl::value_desc("FILE.html"), cl::init("-"),
                                    cl::sub(command));
@@ -85,8 +72,8 @@ int driver::reportMain() {
   std::optional<uint64_t> bytes = parseBytes(bytesText);
   if (!bytes || *bytes == 0)
     return fail("cannot read '" + bytesText + "' as a number of bytes");
-  std::optional<CostModel> model = modelFlags.get();
-  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
+  std::optional<CostModel> model = flags.model();
+  std::optional<std::vector<uint64_t>> sizes = flags.sizes();
   if (!model || !sizes || !checkWritable(output))
     return BadInput;
   std::optional<std::vector<Subject>> subjects =
@@ -97,14 +84,9 @@ int driver::reportMain() {
   if (!findings || !takeBoxes(*findings))
     return BadInput;
   findings->sizes = std::move(*sizes);
-  if (!measuredPath.empty()) {
-    auto measured = loadMeasuredOf(findings->subjects.front(), measuredPath);
-    if (!measured)
-      return BadInput;
-    findings->measured = std::move(*measured);
-  }
-  std::optional<std::vector<FrontierMark>> marks =
-      frontierMarks(*findings, table);
+  if (!flags.takeMeasured(*findings))
+    return BadInput;
+  std::optional<std::vector<FrontierMark>> marks = flags.marks(*findings);
   if (!marks)
     return BadInput;
   PageContents contents{findings->subjects,   findings->explanations,
