@@ -8,7 +8,7 @@
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
-# tsan (sccl-execute is built), dot, pkg-config and chromium (in PATH), pip and torch (some Python has
+# tsan (sccl-execute is built), dot, pkg-config, chromium, mkdocs and groff (in PATH), pip and torch (some Python has
 # it), clang (of LLVM's version), no-gpu (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
@@ -58,7 +58,7 @@ if find("clang++-22") or os.path.exists(os.path.join(config.llvm_tools_dir, "cla
 if find("sccl-execute"):
     config.available_features.add("tsan")
 
-for tool in ["dot", "pkg-config", "chromium"]:
+for tool in ["dot", "pkg-config", "chromium", "mkdocs", "groff"]:
     if find(tool):
         config.available_features.add(tool)
 
