@@ -7,6 +7,8 @@
 
 #include "MessagePlan.h"
 
+#include "DefaultPiece.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -24,9 +26,6 @@ struct MessagePlanHello {
 
 /// Pieces of segments under way at once.
 static constexpr unsigned window = 8;
-/// Bytes of a chunk in a message where nobody has measured; messages of chunks
-/// side by side are longer. Both MPIs send so much without asking first.
-static constexpr uint64_t defaultChunk = 8 << 10;
 static constexpr uint64_t defaultBudget = 64 << 20;
 
 MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
@@ -178,7 +177,7 @@ Status MessagePlan::execute(Flight &flight) {
       program.kernels[program.slot(request.type, request.op)];
   uint64_t piece = flight.choice.pieceBytes;
   if (piece == 0)
-    piece = defaultChunk * program.chunksPerSegment;
+    piece = defaultPiece(flight.segmentBytes, program.chunksPerSegment);
   constexpr uint64_t alignment = 64;
   // The same on all ranks.
   while (piece > alignment && mostScratch(program, piece) > budget)
