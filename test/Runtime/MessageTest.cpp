@@ -17,29 +17,33 @@ using namespace sccl;
 extern std::atomic<uint64_t> allocations;
 
 TEST(MessageTest, PiecesAreAlikeAndAtMostFourWhereTheyAreShort) {
-  auto pieces = [](uint64_t segment, uint64_t chunks) {
-    uint64_t piece = defaultPiece(segment, chunks);
+  auto pieces = [](uint64_t segment, uint64_t chunks, uint64_t mostChunks) {
+    uint64_t piece = defaultPiece(segment, chunks, mostChunks);
     EXPECT_NE(piece, 0u);
     EXPECT_EQ(piece % 64, 0u);
     return (segment + piece - 1) / piece;
   };
   // Too short to be cut.
-  EXPECT_EQ(pieces(1, 1), 1u);
-  EXPECT_EQ(pieces(4095, 1), 1u);
-  EXPECT_EQ(pieces(24 * 4096 - 1, 24), 1u);
+  EXPECT_EQ(pieces(1, 1, 1), 1u);
+  EXPECT_EQ(pieces(4095, 1, 1), 1u);
+  EXPECT_EQ(pieces(24 * 2048, 24, 24), 1u);
   // Pieces have 2 KiB a chunk.
-  EXPECT_EQ(pieces(4096, 1), 2u);
-  EXPECT_EQ(pieces(131072, 24), 2u);
-  EXPECT_EQ(pieces(8192, 1), 4u);
-  // Chunks have at most 8 KiB.
-  EXPECT_EQ(pieces(32768, 1), 4u);
-  EXPECT_EQ(pieces(32769, 1), 5u);
-  EXPECT_EQ(pieces(1 << 20, 6), 22u);
+  EXPECT_EQ(pieces(4096, 1, 1), 2u);
+  EXPECT_EQ(pieces(131072, 24, 1), 2u);
+  EXPECT_EQ(pieces(8192, 1, 1), 4u);
+  // Messages have at most 8 KiB.
+  EXPECT_EQ(pieces(32768, 1, 1), 4u);
+  EXPECT_EQ(pieces(32769, 1, 1), 5u);
+  EXPECT_EQ(pieces(1 << 20, 6, 1), 22u);
+  EXPECT_EQ(pieces(1 << 20, 6, 2), 43u);
+  // But chunks have 2 KiB, however many there are.
+  EXPECT_EQ(pieces(1 << 20, 6, 4), 86u);
+  EXPECT_EQ(pieces(1 << 20, 6, 6), 86u);
   // The last piece is no remainder.
-  EXPECT_GT((1 << 20) % defaultPiece(1 << 20, 6),
-            defaultPiece(1 << 20, 6) - 22 * 64);
-  EXPECT_EQ(pieces(0, 0), 0u);
-  EXPECT_EQ(defaultPiece(uint64_t(1) << 62, 1), 8192u);
+  EXPECT_GT((1 << 20) % defaultPiece(1 << 20, 6, 1),
+            defaultPiece(1 << 20, 6, 1) - 22 * 64);
+  EXPECT_EQ(pieces(0, 0, 0), 0u);
+  EXPECT_EQ(defaultPiece(uint64_t(1) << 62, 1, 1), 8192u);
 }
 
 /// Launches all_gather on 4 ranks and compares.

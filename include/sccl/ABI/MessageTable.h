@@ -27,7 +27,7 @@
 
 namespace sccl {
 
-inline constexpr uint32_t messageTableVersion = 1;
+inline constexpr uint32_t messageTableVersion = 2;
 
 /// The target of kernels that exchange messages. Their code is that of a CPU.
 inline constexpr const char *messageTarget = "mpi";
@@ -41,6 +41,7 @@ struct MessageHeader {
   uint32_t nexts;
   uint32_t scratchSlots; ///< of this rank, for one piece
   uint32_t tags; ///< of all ranks: messages of a piece have tags below this
+  uint32_t mostChunks; ///< of a message, of all ranks; 0 without messages
 };
 
 struct MessageSlot {
@@ -72,7 +73,7 @@ struct MessageRow {
   MessageSlot dst, src, rhs;
 };
 
-static_assert(sizeof(MessageHeader) == 32);
+static_assert(sizeof(MessageHeader) == 36);
 static_assert(sizeof(MessageRow) == 64);
 
 } // namespace sccl

@@ -268,8 +268,10 @@ sccl::messageTables(const std::vector<RankMessages> &ranks,
   header.chunksPerSegment = collective.chunksPerSegment();
   for (const RankMessages &rank : ranks)
     for (const MessageRow &row : rank.rows)
-      if (row.kind == MessageRow::Send)
+      if (row.kind == MessageRow::Send) {
         header.tags = std::max(header.tags, row.tag + 1);
+        header.mostChunks = std::max(header.mostChunks, row.count);
+      }
   std::vector<std::string> tables;
   for (const RankMessages &rank : ranks) {
     header.rank = tables.size();

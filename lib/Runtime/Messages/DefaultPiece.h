@@ -21,14 +21,17 @@
 namespace sccl {
 
 /// Returns the bytes of a piece of a segment of `segment` bytes, for a program
-/// that cuts it into `chunks` chunks. Pieces are alike, but for rounding to
-/// multiples of 64. There are as few as give chunks of at most 8 KiB, which
-/// both MPIs send without asking first (messages of chunks side by side are
-/// longer); or more, up to four, if their chunks have 2 KiB or more.
-inline uint64_t defaultPiece(uint64_t segment, uint64_t chunks) {
-  constexpr uint64_t most = 8 << 10, least = 2 << 10, enough = 4, unit = 64;
+/// that cuts it into `chunks` chunks and has up to `mostChunks` of them in a
+/// message. Pieces are alike, but for rounding to multiples of 64. There are as
+/// few as give messages of at most 8 KiB, which both MPIs send without asking
+/// first, but for chunks of at least 2 KiB; or more, up to four, if their
+/// chunks have 2 KiB or more.
+inline uint64_t defaultPiece(uint64_t segment, uint64_t chunks,
+                             uint64_t mostChunks) {
+  constexpr uint64_t message = 8 << 10, least = 2 << 10, enough = 4, unit = 64;
   auto ceilDiv = [](uint64_t a, uint64_t b) { return a / b + (a % b != 0); };
   chunks = std::max<uint64_t>(chunks, 1);
+  uint64_t most = std::max(message / std::max<uint64_t>(mostChunks, 1), least);
   uint64_t fine = std::min(enough, segment / (least * chunks));
   uint64_t pieces =
       std::max({uint64_t(1), fine, ceilDiv(segment, most * chunks)});

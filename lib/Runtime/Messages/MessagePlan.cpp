@@ -176,15 +176,17 @@ Status MessagePlan::execute(Flight &flight) {
   const plan::KernelInfo *kernel =
       program.kernels[program.slot(request.type, request.op)];
   uint64_t piece = flight.choice.pieceBytes;
+  const MessageProgram &table = messages[*kernel->rankTables];
   if (piece == 0)
-    piece = defaultPiece(flight.segmentBytes, program.chunksPerSegment);
+    piece = defaultPiece(flight.segmentBytes, program.chunksPerSegment,
+                         table.header().mostChunks);
   constexpr uint64_t alignment = 64;
   // The same on all ranks.
   while (piece > alignment && mostScratch(program, piece) > budget)
     piece /= 2;
   piece = std::max(piece / alignment, uint64_t(1)) * alignment;
   MessageLaunch launch = {};
-  launch.program = &messages[*kernel->rankTables];
+  launch.program = &table;
   launch.function = flight.function;
   launch.reduction = reductionNumber(request.type, request.op);
   launch.input = static_cast<const char *>(request.send);

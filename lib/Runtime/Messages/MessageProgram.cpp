@@ -70,6 +70,8 @@ Status MessageProgram::read(llvm::StringRef bytes, unsigned rank,
     const MessageRow &row = program.theRows[i];
     if (const char *mistake = findMistake(row, i, header, program.nexts))
       return damaged(mistake);
+    if (row.kind == MessageRow::Send && row.count > header.mostChunks)
+      return damaged("has a longer message than it says");
     if (row.needs != needs[i])
       return damaged("has a row that waits for nothing");
     program.height = std::max(program.height, row.height);
