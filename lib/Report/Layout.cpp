@@ -85,14 +85,16 @@ static void putOnCircle(const std::vector<Spot *> &spots, Place center,
   for (size_t i = 0; i < spots.size(); ++i) {
     double angle = 2 * std::numbers::pi * double(i) / double(spots.size()) -
                    std::numbers::pi / 2;
-    spots[i]->place = {center.x + radius * std::cos(angle),
-                       center.y + radius * std::sin(angle)};
+    Place outward{std::cos(angle), std::sin(angle)};
+    spots[i]->place = {center.x + radius * outward.x,
+                       center.y + radius * outward.y};
+    spots[i]->outward = outward;
   }
 }
 
 /// Where the spots of each box go: a circle for each, in a grid.
-static void putIntoGrid(Layout &layout,
-                        std::vector<std::vector<Spot *>> cells) {
+static void putIntoGrid(Layout &layout, std::vector<std::vector<Spot *>> cells,
+                        bool isByRank) {
   size_t columns = size_t(std::ceil(std::sqrt(double(cells.size()))));
   size_t most = 0;
   for (const std::vector<Spot *> &cell : cells)
@@ -100,7 +102,8 @@ static void putIntoGrid(Layout &layout,
   double radius = std::max(30.0, double(most) * (cells.size() > 1 ? 7 : 11));
   if (cells.size() == 1)
     radius = std::clamp(radius, 120.0, 420.0);
-  double size = 2 * radius + 70;
+  // What is written beside spots of several ranks needs room.
+  double size = 2 * radius + (isByRank ? 70 : 220);
   for (size_t i = 0; i < cells.size(); ++i) {
     Place corner{20 + double(i % columns) * size,
                  20 + double(i / columns) * size};
@@ -127,7 +130,7 @@ static void placeSpots(Layout &layout, const RankGroups &boxes) {
         cells.back().push_back(&layout.spots[layout.spotOf[rank]]);
     }
   }
-  putIntoGrid(layout, std::move(cells));
+  putIntoGrid(layout, std::move(cells), isByRank);
 }
 
 /// By link, the part of the rounds in which its fullest limit is busy.

@@ -21,6 +21,7 @@ struct Spot {
   std::string name; ///< "3", or "8-15" for several ranks
   std::vector<unsigned> ranks;
   Place place;
+  Place outward = {0, 1}; ///< a step away from the middle of its circle
 };
 
 /// The links from one spot to another one, together.

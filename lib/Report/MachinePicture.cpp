@@ -81,6 +81,22 @@ static void drawLinks(Svg &svg, const Layout &layout, bool hasSchedule) {
   svg.intoAll();
 }
 
+/// Names of single ranks go into their circles, longer ones outside.
+static void drawName(Svg &svg, const Spot &spot, bool isByRank) {
+  Place at = spot.place;
+  const char *anchor = "middle";
+  if (!isByRank) {
+    constexpr double distance = 24, aside = 0.3;
+    at.x += distance * spot.outward.x;
+    at.y += distance * spot.outward.y;
+    anchor = spot.outward.x > aside    ? "start"
+             : spot.outward.x < -aside ? "end"
+                                       : "middle";
+  }
+  at.y += 4;
+  svg.text(at, spot.name, isByRank ? "" : "faint", anchor);
+}
+
 static void drawRanks(Svg &svg, const Layout &layout) {
   svg.into(svg.group("ranks"));
   bool isByRank = layout.spots.size() == layout.spotOf.size();
@@ -89,8 +105,7 @@ static void drawRanks(Svg &svg, const Layout &layout) {
     pugi::xml_node circle = svg.circle(spot.place, isByRank ? 12 : 16, "rank");
     Svg::set(circle, "data-spot", std::to_string(i));
     Svg::setTitle(circle, (isByRank ? "rank " : "ranks ") + spot.name);
-    svg.text({spot.place.x, spot.place.y + (isByRank ? 4 : 30)}, spot.name,
-             isByRank ? "" : "faint", "middle");
+    drawName(svg, spot, isByRank);
   }
   svg.intoAll();
 }

@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 using namespace sccl;
@@ -24,12 +25,30 @@ std::string report::coordinate(double value) {
   return std::string(text, error == std::errc() ? end : text);
 }
 
+/// `style` in its light colours, for readers that know no variables.
+static std::string lightStyle(std::string style) {
+  std::map<std::string, std::string> colors;
+  size_t dark = style.find("@media");
+  style.erase(dark, style.find("}\n}", dark) + 4 - dark);
+  for (size_t at = style.find("--"); at < style.find("svg");
+       at = style.find("--", at + 2)) {
+    size_t colon = style.find(": ", at), end = style.find(';', at);
+    colors["var(" + style.substr(at, colon - at) + ")"] =
+        style.substr(colon + 2, end - colon - 2);
+  }
+  for (const auto &[use, color] : colors)
+    for (size_t at = style.find(use); at != std::string::npos;
+         at = style.find(use, at))
+      style.replace(at, use.size(), color);
+  return style.substr(style.find("svg {"));
+}
+
 Svg::Svg(double width, double height, std::string_view title, PictureFor use) {
   root = document.append_child("svg");
   set(root, "xmlns", "http://www.w3.org/2000/svg");
   set(root, "viewBox", "0 0 " + coordinate(width) + " " + coordinate(height));
   set(root, "role", "img");
-  if (use == PictureFor::File) {
+  if (use != PictureFor::Page) {
     set(root, "width", width);
     set(root, "height", height);
   }
@@ -37,7 +56,9 @@ Svg::Svg(double width, double height, std::string_view title, PictureFor use) {
   parent = root;
   if (use == PictureFor::Page)
     return;
-  root.append_child("style").text().set(assets::pictureStyle());
+  root.append_child("style").text().set(
+      use == PictureFor::Image ? lightStyle(assets::pictureStyle()).c_str()
+                               : assets::pictureStyle());
   box({0, 0}, width, height, "paper");
 }
 

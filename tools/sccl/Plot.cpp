@@ -9,6 +9,7 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
 using namespace sccl;
@@ -47,6 +48,11 @@ static cl::opt<std::string> output("o", cl::desc("Write the picture here"),
 
 bool driver::plotChosen() { return bool(command); }
 
+static bool isPng() { return llvm::StringRef(output).ends_with(".png"); }
+static PictureFor use() {
+  return isPng() ? PictureFor::Image : PictureFor::File;
+}
+
 /// Has a converter make a PNG of `picture`. Prints an error and returns false
 /// if there is none, or it fails.
 static bool writePng(const std::string &picture) {
@@ -56,30 +62,33 @@ static bool writePng(const std::string &picture) {
     fail("PNG needs rsvg-convert in PATH (Debian: librsvg2-bin); SVG does not");
     return false;
   }
-  llvm::SmallString<128> path;
+  llvm::SmallString<128> path, converted;
   int file = -1;
-  if (llvm::sys::fs::createTemporaryFile("sccl", "svg", file, path)) {
+  if (llvm::sys::fs::createTemporaryFile("sccl", "svg", file, path) ||
+      llvm::sys::fs::createTemporaryFile("sccl", "png", converted)) {
     fail("cannot create a temporary file");
     return false;
   }
-  llvm::FileRemover remover(path);
+  llvm::FileRemover remover(path), removerOfConverted(converted);
   {
     llvm::raw_fd_ostream stream(file, /*shouldClose=*/true);
     stream << picture;
   }
   std::string message;
   if (llvm::sys::ExecuteAndWait(
-          *converter, {*converter, "-z", "2", "-o", output, path.str()},
-          std::nullopt, {}, 0, 0, &message) == 0)
-    return true;
-  fail("rsvg-convert failed" + (message.empty() ? "" : ": " + message));
-  return false;
+          *converter, {*converter, "-z", "2", "-o", converted, path.str()},
+          std::nullopt, {}, 0, 0, &message) != 0) {
+    fail("rsvg-convert failed" + (message.empty() ? "" : ": " + message));
+    return false;
+  }
+  auto image = llvm::MemoryBuffer::getFile(converted);
+  if (!image)
+    fail("cannot read what rsvg-convert wrote: " + image.getError().message());
+  return image && writeFile(output, (*image)->getBuffer());
 }
 
 static int write(const std::string &picture) {
-  bool isWritten = llvm::StringRef(output).ends_with(".png")
-                       ? writePng(picture)
-                       : writeFile(output, picture);
+  bool isWritten = isPng() ? writePng(picture) : writeFile(output, picture);
   return isWritten ? Done : BadInput;
 }
 
@@ -91,7 +100,7 @@ static int plotTopology() {
       loadTopology(topologyName, /*where=*/nullptr, &boxes);
   if (!topology)
     return BadInput;
-  return write(machinePicture(*topology, boxes, nullptr, PictureFor::File));
+  return write(machinePicture(*topology, boxes, nullptr, use()));
 }
 
 static std::optional<std::string> draw(const Findings &findings) {
@@ -99,18 +108,18 @@ static std::optional<std::string> draw(const Findings &findings) {
   switch (kind) {
   case Kind::Machine:
     return machinePicture(subject.topology, findings.boxes, &subject,
-                          PictureFor::File);
+                          use());
   case Kind::Frontier:
     if (auto marks = flags.marks(findings))
-      return frontierPicture(*marks, findings.anySteps(), PictureFor::File);
+      return frontierPicture(*marks, findings.anySteps(), use());
     return std::nullopt;
   case Kind::Time:
-    return timePicture(timeCurves(findings), PictureFor::File);
+    return timePicture(timeCurves(findings), use());
   case Kind::Steps:
     return stepsPicture(subject, groupsToDraw(subject.topology, findings.boxes),
-                        PictureFor::File);
+                        use());
   case Kind::Trees:
-    return treesPicture(subject, trees, PictureFor::File);
+    return treesPicture(subject, trees, use());
   }
   return std::nullopt;
 }

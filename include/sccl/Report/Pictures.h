@@ -24,8 +24,8 @@
 namespace sccl::report {
 
 /// Whether a picture stands alone, with colours of its own, or in a page that
-/// has them.
-enum class PictureFor { File, Page };
+/// has them; or becomes an image, in light colours.
+enum class PictureFor { File, Page, Image };
 
 /// Ranks that are drawn as one: all by themselves up to `most`; of more, those
 /// of each of `boxes`, or neighbours if there is but one box.
