@@ -8,7 +8,10 @@
 #include "Pictures.h"
 #include "Plans.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -28,6 +31,10 @@ static cl::opt<std::string>
     measuredPath("measured",
                  cl::desc("What sccl bench or sccl run printed with --json"),
                  cl::value_desc("FILE"), cl::sub(command));
+static cl::opt<std::string> machineName(
+    "machine",
+    cl::desc("How fast the links are, in place of --alpha and --bandwidth"),
+    cl::value_desc("NAME|FILE.mlir"), cl::sub(command));
 static ModelFlags modelFlags(command);
 static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
                           cl::sub(command));
@@ -62,13 +69,13 @@ static void addChapters(const std::vector<Chapter> &chapters,
 //===----------------------------------------------------------------------===//
 
 /// How far from the bound `measured` ran.
-static std::string distanceSentence(const Subject &subject,
-                                    const Explanation &explanation,
-                                    const CostModel &model,
+static std::string distanceSentence(const Findings &findings, size_t number,
                                     const MeasuredTime &measured) {
   double bytes = double(measured.bytes);
-  double least = leastMicroseconds(subject, explanation.anySteps, model, bytes);
-  double predicted = model.microseconds(subject.cost(), bytes);
+  double least = leastMicroseconds(
+      findings, findings.explanations[number].anySteps, bytes);
+  double predicted =
+      findings.model.microseconds(findings.subjects[number].cost(), bytes);
   return llvm::formatv(
       "{0} took {1} ({2}): {3:f2} times the bound of {4}, {5:f2} times the "
       "{6} of the model",
@@ -82,14 +89,12 @@ static llvm::StringRef symbolOf(const Subject &subject) {
   return llvm::StringRef(subject.name).rsplit(":@").second;
 }
 
-static Sentences distancesOf(const Subject &subject,
-                             const Explanation &explanation,
-                             const CostModel &model,
-                             const std::vector<MeasuredTime> &measured) {
+static Sentences distancesOf(const Findings &findings, size_t number) {
   Sentences sentences;
-  for (const MeasuredTime &time : measured)
-    if (time.schedule.empty() || symbolOf(subject) == time.schedule)
-      sentences.push_back(distanceSentence(subject, explanation, model, time));
+  for (const MeasuredTime &time : findings.measured)
+    if (time.schedule.empty() ||
+        symbolOf(findings.subjects[number]) == time.schedule)
+      sentences.push_back(distanceSentence(findings, number, time));
   return sentences;
 }
 
@@ -99,9 +104,10 @@ static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
                             {"links", nameOf(subject.topology, of)}};
 }
 
-static llvm::json::Object factsOf(const Subject &subject,
-                                  const Explanation &explanation,
-                                  const CostModel &model, double bytes) {
+static llvm::json::Object factsOf(const Findings &findings, size_t number,
+                                  double bytes) {
+  const Subject &subject = findings.subjects[number];
+  const Explanation &explanation = findings.explanations[number];
   llvm::json::Array fullest, priced;
   for (size_t i = 0; i < explanation.numFullest; ++i) {
     const LimitLoad &load = explanation.loads[i];
@@ -127,9 +133,9 @@ static llvm::json::Object factsOf(const Subject &subject,
       {"cost", cost.bandwidth.str()},
       {"optimal", explanation.isOptimal},
       {"bytes", int64_t(bytes)},
-      {"model_microseconds", model.microseconds(cost, bytes)},
+      {"model_microseconds", findings.model.microseconds(cost, bytes)},
       {"bound_microseconds",
-       leastMicroseconds(subject, explanation.anySteps, model, bytes)},
+       leastMicroseconds(findings, explanation.anySteps, bytes)},
       {"fullest_limits", std::move(fullest)},
       {"limits_of_bound", std::move(priced)}};
   if (explanation.certificate)
@@ -137,6 +143,53 @@ static llvm::json::Object factsOf(const Subject &subject,
   if (explanation.anySteps)
     object["bound_any_steps"] = explanation.anySteps->str();
   return object;
+}
+
+/// Where `sccl plan` found the schedule the best, in sizes of a send buffer.
+static Sentences plannedSentences(const Subject &subject) {
+  if (subject.bestAt.empty())
+    return {};
+  std::string text = "sccl plan found it the best, by simulation, at ";
+  llvm::interleave(
+      subject.bestAt,
+      [&](const Subject::BestAt &entry) {
+        text += sizeText(double(entry.bytes)) + " (" +
+                timeText(entry.microseconds) + ")";
+      },
+      [&] { text += ", "; });
+  return {text};
+}
+
+namespace {
+/// The schedule that `sccl plan` would take, and the size that says so.
+struct Planned {
+  size_t schedule;
+  Subject::BestAt at;
+};
+} // namespace
+
+/// As plans choose: between two sizes the nearer one decides, by their ratio.
+static std::optional<Planned>
+plannedFor(const std::vector<Subject> &subjects, double bytes) {
+  std::optional<Planned> best;
+  auto distance = [&](const Subject::BestAt &at) {
+    return std::pair(std::abs(std::log(double(at.bytes) / bytes)),
+                     at.microseconds);
+  };
+  for (size_t number = 0; number < subjects.size(); ++number)
+    for (const Subject::BestAt &at : subjects[number].bestAt)
+      if (!best || distance(at) < distance(best->at))
+        best = Planned{number, at};
+  return best;
+}
+
+static std::string plannedSentence(const Planned &planned,
+                                   const Findings &findings, double bytes) {
+  return "at " + sizeText(bytes) + " " +
+         findings.subjects[planned.schedule].name +
+         ", which sccl plan found the best at " +
+         sizeText(double(planned.at.bytes)) + ", of its sizes the nearest, with " +
+         timeText(planned.at.microseconds);
 }
 
 /// Explains each of the schedules.
@@ -149,8 +202,14 @@ static void explainSchedules(const Findings &findings, double bytes) {
     names.push_back(subject.name);
   }
   ChoiceReason choice = chooseFor(costs, model, bytes);
-  std::string chosen =
-      "at " + sizeText(bytes) + " " + choiceSentence(choice, names);
+  Sentences chosen = {"at " + sizeText(bytes) + " " +
+                      choiceSentence(choice, names)};
+  size_t best = choice.best;
+  // What was simulated on the machine knows more than the model.
+  if (auto planned = plannedFor(findings.subjects, bytes)) {
+    best = planned->schedule;
+    chosen.insert(chosen.begin(), plannedSentence(*planned, findings, bytes));
+  }
   for (size_t number = 0; number < costs.size(); ++number) {
     const Subject &subject = findings.subjects[number];
     const Explanation &explanation = findings.explanations[number];
@@ -158,13 +217,16 @@ static void explainSchedules(const Findings &findings, double bytes) {
         {"limits", limitSentences(subject, explanation, model, bytes)},
         {"faster", remedySentences(subject, explanation, model, bytes)},
         {"certificate", certificateSentences(subject, explanation)},
-        {"ran", distancesOf(subject, explanation, model, findings.measured)}};
-    bool isChosen = number == choice.best;
-    if (costs.size() > 1)
-      chapters.push_back(
-          {"choice", {(isChosen ? "chosen: " : "not chosen: ") + chosen}});
+        {"planned", plannedSentences(subject)},
+        {"ran", distancesOf(findings, number)}};
+    bool isChosen = number == best;
+    if (costs.size() > 1) {
+      chapters.push_back({"choice", chosen});
+      std::string &first = chapters.back().sentences.front();
+      first = (isChosen ? "chosen: " : "not chosen: ") + first;
+    }
     if (json) {
-      llvm::json::Object object = factsOf(subject, explanation, model, bytes);
+      llvm::json::Object object = factsOf(findings, number, bytes);
       object["chosen"] = isChosen;
       addChapters(chapters, object);
       llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
@@ -274,6 +336,8 @@ int driver::explainMain() {
   std::optional<CostModel> model = modelFlags.get();
   if (!model)
     return BadInput;
+  if (!machineName.empty() && modelFlags.isGiven())
+    return fail("--machine says what --alpha and --bandwidth would");
   std::vector<std::string> schedules;
   for (const std::string &path : inputs)
     if (!llvm::StringRef(path).ends_with(".sccl"))
@@ -296,7 +360,8 @@ int driver::explainMain() {
     measured = std::move(*times);
   }
   std::optional<Findings> findings = findOut(std::move(*subjects), *model);
-  if (!findings)
+  if (!findings ||
+      (!machineName.empty() && !takeSpeeds(machineName, *findings)))
     return BadInput;
   findings->measured = std::move(measured);
   explainSchedules(*findings, double(*bytes));

@@ -8,9 +8,11 @@
 #include "Pictures.h"
 
 #include "CsvTable.h"
+#include "MachineFlags.h"
 #include "Interrupt.h"
 #include "Progress.h"
 
+#include "sccl/Advice/MachineTiming.h"
 #include "sccl/Advice/TimeBound.h"
 #include "sccl/Model/Baselines.h"
 #include "sccl/Pipelines/InputFile.h"
@@ -23,11 +25,33 @@ using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::report;
 
-double driver::leastMicroseconds(const Subject &subject,
+bool driver::takeSpeeds(llvm::StringRef name, Findings &findings) {
+  std::optional<Machine> machine = loadMachine(name);
+  std::optional<Derivation> derivation;
+  if (machine)
+    derivation = derive(*machine);
+  if (!derivation)
+    return false;
+  const Subject &first = findings.subjects.front();
+  if (fingerprint(derivation->topology) != fingerprint(first.topology)) {
+    fail("--machine=" + name + " has another topology than " + first.name);
+    return false;
+  }
+  findings.timing = timingOf(*derivation).timing;
+  findings.model = {
+      *std::ranges::max_element(findings.timing->latencies),
+      1 / (derivation->quantum.toDouble() * 1e3)};
+  return true;
+}
+
+double driver::leastMicroseconds(const Findings &findings,
                                  const std::optional<Rational> &anySteps,
-                                 const CostModel &model, double bytes) {
-  Timing timing = Timing::uniform(subject.topology, model.alphaMicroseconds,
-                                  1 / model.betaMicrosecondsPerByte);
+                                 double bytes) {
+  const Subject &subject = findings.subjects.front();
+  const CostModel &model = findings.model;
+  Timing timing = findings.timing.value_or(
+      Timing::uniform(subject.topology, model.alphaMicroseconds,
+                      1 / model.betaMicrosecondsPerByte));
   return timeBound(subject.topology, subject.collective, timing, anySteps,
                    model.betaMicrosecondsPerByte)
       .microseconds(bytes);
@@ -179,13 +203,11 @@ PictureFlags::marks(const Findings &findings) const {
 }
 
 std::vector<TimeCurve> driver::timeCurves(const Findings &findings) {
-  const Subject &first = findings.subjects.front();
   std::vector<TimeCurve> curves(1);
   curves[0].name = "bound for any program";
   for (uint64_t size : findings.sizes)
     curves[0].points.emplace_back(
-        size, leastMicroseconds(first, findings.anySteps(), findings.model,
-                                double(size)));
+        size, leastMicroseconds(findings, findings.anySteps(), double(size)));
   for (const Subject &subject : findings.subjects) {
     curves.push_back({"model, " + describeSize(subject), true, {}});
     for (uint64_t size : findings.sizes)

@@ -12,6 +12,7 @@
 
 #include "sccl/Report/Explanation.h"
 #include "sccl/Report/Pictures.h"
+#include "sccl/Simulate/Simulator.h"
 
 namespace sccl::driver {
 
@@ -21,6 +22,7 @@ struct Findings {
   std::vector<report::Explanation> explanations; ///< of each
   RankGroups boxes;
   CostModel model;
+  std::optional<Timing> timing; ///< that of the model if there is none
   std::vector<MeasuredTime> measured;
   std::vector<uint64_t> sizes;
 
@@ -58,11 +60,13 @@ private:
 /// The bound, each schedule in the model, and what was measured.
 std::vector<report::TimeCurve> timeCurves(const Findings &findings);
 
-/// What the machine of the model needs at least for `bytes`, however it is
-/// done. Microseconds.
-double leastMicroseconds(const report::Subject &subject,
-                         const std::optional<Rational> &anySteps,
-                         const CostModel &model, double bytes);
+/// What the machine needs at least for `bytes`, however it is done, if R/C is
+/// at least `anySteps`. Microseconds.
+double leastMicroseconds(const Findings &findings,
+                         const std::optional<Rational> &anySteps, double bytes);
+/// Takes how fast the machine of this name is, which `findings` must be of.
+/// Prints an error and returns false if they are not, or if there is none.
+bool takeSpeeds(llvm::StringRef machine, Findings &findings);
 
 } // namespace sccl::driver
 

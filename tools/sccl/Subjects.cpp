@@ -55,6 +55,10 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
       (llvm::sys::path::filename(path) + ":@" + op.getSymName()).str(),
       std::move(problem->topology), std::move(problem->collective),
       coll::importSchedule(op), std::nullopt};
+  llvm::ArrayRef<int64_t> pairs = op.getBestAt().value_or(
+      llvm::ArrayRef<int64_t>());
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2)
+    subject.bestAt.push_back({uint64_t(pairs[i]), pairs[i + 1] * 1e-3});
   std::optional<llvm::StringRef> text = op.getCertificate();
   if (!text)
     return subject;
@@ -220,6 +224,10 @@ ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
       bandwidth("bandwidth",
                 llvm::cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
                 llvm::cl::init(25), llvm::cl::sub(command)) {}
+
+bool ModelFlags::isGiven() const {
+  return alpha.getNumOccurrences() || bandwidth.getNumOccurrences();
+}
 
 std::optional<CostModel> ModelFlags::get() const {
   if (alpha >= 0 && bandwidth > 0 && std::isfinite(double(alpha)) &&

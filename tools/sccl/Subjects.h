@@ -49,6 +49,7 @@ public:
   explicit ModelFlags(llvm::cl::SubCommand &command);
   /// Prints an error and returns nothing if the numbers make no sense.
   std::optional<CostModel> get() const;
+  bool isGiven() const;
 
 private:
   llvm::cl::opt<double> alpha, bandwidth;

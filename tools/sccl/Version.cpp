@@ -17,6 +17,7 @@
 
 #include <CbcConfig.h>
 #include <ClpConfig.h>
+#include <bliss/defs.hh>
 #include <cadical.hpp>
 #include <gmp.h>
 #include <hwloc.h>
@@ -43,6 +44,7 @@ static json::Object libraries() {
   json::Object all{
       {"llvm", SCCL_LLVM_VERSION},
       {"libsccl", dotted(SCCL_VERSION_CODE, 100)},
+      {"bliss", bliss::version},
       {"cadical",
        llvm::StringRef(CaDiCaL::Solver::signature()).split('-').second.str()},
       {"clp", CLP_VERSION},

@@ -24,6 +24,13 @@ struct Subject {
   Collective collective;
   Schedule schedule;
   std::optional<Certificate> certificate;
+  /// Where `sccl plan` found it the best, by simulation: bytes of a send
+  /// buffer, and microseconds.
+  struct BestAt {
+    uint64_t bytes;
+    double microseconds;
+  };
+  std::vector<BestAt> bestAt = {};
 
   Cost cost() const { return costOf(schedule, collective); }
 };
