@@ -17,6 +17,7 @@ install(TARGETS sccl-nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   COMPONENT libsccl NAMELINK_COMPONENT dev)
 install(FILES ${PROJECT_SOURCE_DIR}/include/sccl/sccl.h
   ${PROJECT_SOURCE_DIR}/include/sccl/sccl-mpi.h
+  ${PROJECT_SOURCE_DIR}/include/sccl/sccl-trace.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sccl COMPONENT dev)
 install(EXPORT scclTargets NAMESPACE sccl:: DESTINATION ${package_dir}
   COMPONENT dev)

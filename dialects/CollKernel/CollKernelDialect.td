@@ -35,6 +35,7 @@ def CollKernel_Dialect : Dialect {
     | `copy`, `reduce` | what happens to them |
     | `flag`, `flags`, `signal`, `wait`, `join` | in which order |
     | `load`, `block_index`, `part` | what code for all ranks asks |
+    | `mark` | what a host tells whoever traces |
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

@@ -8,7 +8,7 @@
 #ifndef COLLKERNEL_OPS
 #define COLLKERNEL_OPS
 
-include "CollKernel/CollKernelDialect.td"
+include "CollKernel/CollKernelMarkOp.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"

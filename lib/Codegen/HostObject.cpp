@@ -11,11 +11,13 @@
 #include "Linker.h"
 
 #include "sccl/ABI/KernelABI.h"
+#include "sccl/ABI/TraceMark.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -91,6 +93,32 @@ static void makeYieldReplaceable(llvm::Module &module) {
                                               call->getIterator()));
 }
 
+/// Lets whoever loads the object be told of marks, see TraceMark.h.
+static void defineMarkFunction(llvm::Module &module) {
+  llvm::Function *mark = module.getFunction(markFunction);
+  if (!mark)
+    return;
+  llvm::PointerType *pointer = llvm::PointerType::get(module.getContext(), 0);
+  auto *hook = new llvm::GlobalVariable(
+      module, pointer, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
+      llvm::ConstantPointerNull::get(pointer), traceVariable);
+  mark->setLinkage(llvm::GlobalValue::InternalLinkage);
+  auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(module.getContext(), name, mark);
+  };
+  llvm::BasicBlock *entry = block("entry"), *told = block("told"),
+                   *end = block("end");
+  llvm::IRBuilder<> builder(entry);
+  llvm::Value *function = builder.CreateLoad(pointer, hook);
+  builder.CreateCondBr(builder.CreateIsNull(function), end, told);
+  builder.SetInsertPoint(told);
+  builder.CreateCall(mark->getFunctionType(), function,
+                     {mark->getArg(0), mark->getArg(1)});
+  builder.CreateBr(end);
+  builder.SetInsertPoint(end);
+  builder.CreateRetVoid();
+}
+
 FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu,
                                                bool instrumented) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module, cpu);
@@ -106,6 +134,7 @@ FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu,
   translated->setDataLayout(machine->createDataLayout());
   translated->setTargetTriple(machine->getTargetTriple());
   makeYieldReplaceable(*translated);
+  defineMarkFunction(*translated);
   if (instrumented)
     addStepCalls(*translated);
   optimize(*translated, *machine, instrumented);

@@ -366,6 +366,11 @@ scclResult PlanRank::settle(const Buffers &buffers) {
   return scclMemCopy(theComm, &byte, buffers.recvBlock.memory, sizeof(byte));
 }
 
+/// From here on, if that is asked for.
+scclResult PlanRank::record(const MeasureRequest &request) {
+  return request.traced ? scclCommTrace(theComm, /*on=*/1) : scclSuccess;
+}
+
 Result<double> PlanRank::time(const MeasureRequest &request,
                               const Buffers &buffers) {
   double best = 0, total = 0;
@@ -379,6 +384,8 @@ Result<double> PlanRank::time(const MeasureRequest &request,
       return Error{hasGone};
     // The first launch makes up for ranks that start late.
     scclResult code = launch(request, buffers);
+    if (code == scclSuccess)
+      code = record(request);
     if (code == scclSuccess)
       code = settle(buffers);
     Clock::time_point begin = Clock::now();

@@ -82,7 +82,7 @@ LoweringOptions sccl::messageLowering(LoweringOptions options) {
   options.transport = TransportChoice::Push;
   options.links = {};
   options.steps = options.throughScratch = options.doubleBuffer = false;
-  options.ll = options.virtualRanks = false;
+  options.ll = options.virtualRanks = options.traced = false;
   options.blocksPerLink = 1;
   options.codeShape = CodeShapeChoice::Table;
   return options;
@@ -104,9 +104,11 @@ void sccl::addResidencyCheck(OpPassManager &manager,
 
 void sccl::addKernelConversion(OpPassManager &manager,
                                const LoweringOptions &options, bool host) {
-  manager.addPass(coll::createConvertCollToKernel({.host = host}));
+  bool hasMarks = host && options.traced;
   manager.addPass(
-      coll::createTabulateKernels({.codeShape = options.codeShape}));
+      coll::createConvertCollToKernel({.host = host, .traced = hasMarks}));
+  manager.addPass(coll::createTabulateKernels(
+      {.codeShape = hasMarks ? CodeShapeChoice::Unrolled : options.codeShape}));
 }
 
 /// As options of passes have it.

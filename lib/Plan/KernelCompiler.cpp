@@ -23,7 +23,8 @@ FailureOr<Kernels *> LoweredProgram::kernels(bool host) {
   if (lowered)
     return &*lowered;
   FailureOr<Kernels> made = makeKernels(
-      *program->getOps<coll::ProgramOp>().begin(), options.codeShape, host);
+      *program->getOps<coll::ProgramOp>().begin(), options.codeShape, host,
+      options.traced);
   if (failed(made))
     return failure();
   // The other one gets the same shape.

@@ -11,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::report;
@@ -34,56 +35,112 @@ static const char *nameOf(Kind kind) {
   return "";
 }
 
+/// Numbers of processes and arrows of a model beside those of what was
+/// measured.
+static constexpr unsigned modelStart = 1 << 24;
+
 namespace {
 class ChromeWriter {
 public:
-  ChromeWriter(llvm::raw_ostream &stream, const Trace &trace)
-      : json(stream), trace(trace) {}
+  ChromeWriter(llvm::raw_ostream &stream, const Trace &trace, bool isModel)
+      : json(stream), trace(trace), isModel(isModel) {
+    placeEvents();
+  }
   void write();
 
 private:
+  /// Of what overlaps on a channel, which of its threads an event is on.
+  void placeEvents();
   void writeNames();
-  void writeName(const char *what, unsigned rank, unsigned channel,
-                 const std::string &name);
-  void write(const TraceEvent &event);
+  template <typename T>
+  void writeProperty(const char *what, unsigned rank, unsigned thread,
+                     const char *key, const T &value);
+  std::string nameOfChannel(unsigned channel) const;
+  void write(const TraceEvent &event, unsigned thread);
   void writeArrows();
-  void writeEnd(const TraceEvent &event, bool isBegin, double time,
-                uint64_t number);
-  void writePlace(const TraceEvent &event, double time) {
-    json.attribute("pid", event.rank);
-    json.attribute("tid", event.channel);
+  void writeEnd(size_t event, bool isBegin, double time, uint64_t number);
+  unsigned processOf(unsigned rank) const {
+    return isModel ? modelStart + rank : rank;
+  }
+  void writePlace(const TraceEvent &event, unsigned thread, double time) {
+    json.attribute("pid", processOf(event.rank));
+    json.attribute("tid", thread);
     json.attribute("ts", time);
+  }
+  static bool isSent(const TraceEvent &event) {
+    return event.kind == Kind::Signal ||
+           (event.kind == Kind::Transfer && event.value != 0);
   }
 
   llvm::json::OStream json;
   const Trace &trace;
+  bool isModel;
+  std::vector<unsigned> threads; ///< by event
+  /// By rank and thread, its channel.
+  std::map<unsigned, std::map<unsigned, unsigned>> channels;
 };
 } // namespace
 
-void ChromeWriter::writeName(const char *what, unsigned rank, unsigned channel,
-                             const std::string &name) {
-  json.object([&] {
-    json.attribute("name", what);
-    json.attribute("ph", "M");
-    json.attribute("pid", rank);
-    json.attribute("tid", channel);
-    json.attributeObject("args", [&] { json.attribute("name", name); });
-  });
-}
-
-void ChromeWriter::writeNames() {
-  std::map<unsigned, std::map<unsigned, bool>> channels;
-  for (const TraceEvent &event : trace.events)
-    channels[event.rank][event.channel] = true;
-  for (const auto &[rank, ofRank] : channels) {
-    writeName("process_name", rank, 0, "rank " + std::to_string(rank));
-    for (const auto &[channel, isUsed] : ofRank)
-      writeName("thread_name", rank, channel,
-                "channel " + std::to_string(channel));
+void ChromeWriter::placeEvents() {
+  constexpr unsigned channelsBetween = 1 << 16;
+  // By rank and channel, when its threads are free.
+  std::map<std::pair<unsigned, unsigned>, std::vector<double>> free;
+  for (const TraceEvent &event : trace.events) {
+    std::vector<double> &ends = free[{event.rank, event.channel}];
+    size_t lane = 0;
+    while (trace.isOfMessages && lane < ends.size() && ends[lane] > event.begin)
+      ++lane;
+    if (lane == ends.size())
+      ends.push_back(0);
+    ends[lane] = event.end;
+    threads.push_back(event.channel + lane * channelsBetween);
+    channels[event.rank][threads.back()] = event.channel;
   }
 }
 
-void ChromeWriter::write(const TraceEvent &event) {
+template <typename T>
+void ChromeWriter::writeProperty(const char *what, unsigned rank,
+                                 unsigned thread, const char *key,
+                                 const T &value) {
+  json.object([&] {
+    json.attribute("name", what);
+    json.attribute("ph", "M");
+    json.attribute("pid", processOf(rank));
+    json.attribute("tid", thread);
+    json.attributeObject("args", [&] { json.attribute(key, value); });
+  });
+}
+
+std::string ChromeWriter::nameOfChannel(unsigned channel) const {
+  if (!trace.isOfMessages)
+    return "channel " + std::to_string(channel);
+  if (channel == 0)
+    return "computing";
+  unsigned peer = (channel - 1) / 2;
+  return (channel % 2 == 1 ? "to " : "from ") + std::to_string(peer);
+}
+
+void ChromeWriter::writeNames() {
+  for (const auto &[rank, ofRank] : channels) {
+    std::string name = "rank " + std::to_string(rank);
+    writeProperty("process_name", rank, 0, "name",
+                  isModel ? name + ", model" : name);
+    // Those of a rank above each other.
+    writeProperty("process_sort_index", rank, 0, "sort_index",
+                  2 * rank + isModel);
+    unsigned place = 0;
+    std::map<std::pair<unsigned, unsigned>, unsigned> order;
+    for (const auto &[thread, channel] : ofRank)
+      order[{channel, thread}] = thread;
+    for (const auto &[key, thread] : order) {
+      writeProperty("thread_name", rank, thread, "name",
+                    nameOfChannel(key.first));
+      writeProperty("thread_sort_index", rank, thread, "sort_index", place++);
+    }
+  }
+}
+
+void ChromeWriter::write(const TraceEvent &event, unsigned thread) {
   json.object([&] {
     std::string name = nameOf(event.kind);
     if (event.peer != TraceEvent::noPeer)
@@ -91,7 +148,7 @@ void ChromeWriter::write(const TraceEvent &event) {
     json.attribute("name", name);
     json.attribute("cat", nameOf(event.kind));
     json.attribute("ph", "X");
-    writePlace(event, event.begin);
+    writePlace(event, thread, event.begin);
     json.attribute("dur", event.end - event.begin);
     if (event.bytes > 0)
       json.attributeObject("args",
@@ -100,7 +157,7 @@ void ChromeWriter::write(const TraceEvent &event) {
 }
 
 /// One end of an arrow: "s" where it starts, "f" where it finishes.
-void ChromeWriter::writeEnd(const TraceEvent &event, bool isBegin, double time,
+void ChromeWriter::writeEnd(size_t event, bool isBegin, double time,
                             uint64_t number) {
   json.object([&] {
     json.attribute("name", "flag");
@@ -109,18 +166,19 @@ void ChromeWriter::writeEnd(const TraceEvent &event, bool isBegin, double time,
     if (!isBegin)
       json.attribute("bp", "e");
     json.attribute("id", number);
-    writePlace(event, time);
+    writePlace(trace.events[event], threads[event], time);
   });
 }
 
 void ChromeWriter::writeArrows() {
   using Key = std::pair<uint64_t, uint64_t>; // flag and value
-  std::map<Key, const TraceEvent *> signals;
-  for (const TraceEvent &event : trace.events)
-    if (event.kind == Kind::Signal)
-      signals.try_emplace({event.flag, event.value}, &event);
-  uint64_t number = 0;
-  for (const TraceEvent &event : trace.events) {
+  std::map<Key, size_t> signals;
+  for (size_t i = 0; i < trace.events.size(); ++i)
+    if (const TraceEvent &event = trace.events[i]; isSent(event))
+      signals.try_emplace({event.flag, event.value}, i);
+  uint64_t number = isModel ? modelStart : 0;
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    const TraceEvent &event = trace.events[i];
     if (event.kind != Kind::Wait)
       continue;
     // Flags only grow: any value from the one waited for on will do.
@@ -128,8 +186,9 @@ void ChromeWriter::writeArrows() {
     if (it == signals.end() || it->first.first != event.flag)
       continue;
     ++number;
-    writeEnd(*it->second, /*isBegin=*/true, it->second->begin, number);
-    writeEnd(event, /*isBegin=*/false, event.end, number);
+    writeEnd(it->second, /*isBegin=*/true, trace.events[it->second].begin,
+             number);
+    writeEnd(i, /*isBegin=*/false, event.end, number);
   }
 }
 
@@ -140,19 +199,68 @@ void ChromeWriter::write() {
                          [&] { json.attribute("name", trace.name); });
     json.attributeArray("traceEvents", [&] {
       writeNames();
-      for (const TraceEvent &event : trace.events)
-        write(event);
+      for (size_t i = 0; i < trace.events.size(); ++i)
+        write(trace.events[i], threads[i]);
       writeArrows();
     });
   });
 }
 
-std::string report::chromeText(const Trace &trace) {
+static std::string textOf(const Trace &trace, bool isModel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  ChromeWriter(stream, trace).write();
+  ChromeWriter(stream, trace, isModel).write();
   stream << '\n';
   return text;
+}
+
+std::string report::chromeText(const Trace &trace) {
+  return textOf(trace, /*isModel=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Beside each other
+//===----------------------------------------------------------------------===//
+
+/// The array of events in a text, and their ranks; null if there is none.
+static llvm::json::Array *findEvents(llvm::json::Value &value,
+                                     std::set<int64_t> &ranks) {
+  llvm::json::Object *object = value.getAsObject();
+  llvm::json::Array *events =
+      object ? object->getArray("traceEvents") : nullptr;
+  for (const llvm::json::Value &entry :
+       events ? *events : llvm::json::Array()) {
+    const llvm::json::Object *event = entry.getAsObject();
+    std::optional<int64_t> rank =
+        event ? event->getInteger("pid") : std::nullopt;
+    if (!rank || *rank < 0 || *rank >= modelStart)
+      return nullptr;
+    ranks.insert(*rank);
+  }
+  return events;
+}
+
+Result<std::string> report::withModel(const std::string &measured,
+                                      const Trace &model) {
+  llvm::Expected<llvm::json::Value> text = llvm::json::parse(measured);
+  if (!text)
+    return Error{"is no JSON: " + llvm::toString(text.takeError())};
+  std::set<int64_t> ranks, ofModel;
+  llvm::json::Array *events = findEvents(*text, ranks);
+  if (!events)
+    return Error{"is no trace of what ranks did"};
+  for (const TraceEvent &event : model.events)
+    ofModel.insert(event.rank);
+  if (ranks != ofModel)
+    return Error{"is of " + std::to_string(ranks.size()) +
+                 " ranks, the program has " + std::to_string(ofModel.size())};
+  llvm::json::Value own =
+      llvm::cantFail(llvm::json::parse(textOf(model, /*isModel=*/true)));
+  for (llvm::json::Value &event : *own.getAsObject()->getArray("traceEvents"))
+    events->push_back(std::move(event));
+  std::string result;
+  llvm::raw_string_ostream(result) << *text << '\n';
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,8 @@
 
 #include "CommPlan.h"
 
+#include "Tracer.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -81,7 +83,13 @@ Status CommPlan::copyChunks(const Flight &flight, const Piece &piece,
                        BufferField(copy.srcBuffer), copy.srcSlot);
   Place to = placeOf(flight, piece, table, copy.dstRank,
                      BufferField(copy.dstBuffer), copy.dstSlot);
-  return copySlices(to, from, bytes, flight.request.stream);
+  uint64_t begin = Tracer::now();
+  Status status = copySlices(to, from, bytes, flight.request.stream);
+  bool isPull = copy.srcRank != rank;
+  unsigned peer = isPull ? copy.srcRank : copy.dstRank;
+  Tracer::note(group.device->tracer(), scclTraceTransfer, begin,
+               peer == rank ? -1 : int(peer), isPull, bytes);
+  return status;
 }
 
 /// Executes step after step; nobody begins one before all are done with the one
@@ -115,8 +123,10 @@ Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
         return status;
     if (Status status = group.settle(request.stream); !status.ok())
       return status;
+    uint64_t begin = Tracer::now();
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;
+    Tracer::note(group.device->tracer(), scclTraceBarrier, begin);
   }
   return {};
 }

@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 using namespace sccl;
 using namespace sccl::report;
 using testing::HasSubstr;
@@ -91,6 +93,64 @@ TEST(Trace, JoinsSignalsAndWaits) {
 TEST(Trace, LeavesOutArrowsToNowhere) {
   Trace trace{"x", {{0, 0, TraceEvent::Kind::Wait, 0, 1}}};
   EXPECT_THAT(chromeText(trace), testing::Not(HasSubstr("\"ph\":\"s\"")));
+}
+
+/// The events of a text that are of `phase`.
+std::vector<llvm::json::Object> eventsOf(llvm::StringRef text,
+                                         llvm::StringRef phase) {
+  std::vector<llvm::json::Object> found;
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  for (const llvm::json::Value &event :
+       *llvm::cantFail(std::move(value)).getAsObject()->getArray("traceEvents"))
+    if (event.getAsObject()->getString("ph") == phase)
+      found.push_back(*event.getAsObject());
+  return found;
+}
+
+TEST(Trace, GivesMessagesThatOverlapTracksOfTheirOwn) {
+  using Event = TraceEvent;
+  Trace trace{"m", {}, /*isOfMessages=*/true};
+  // Two sends to rank 1 overlap, a third comes after them; 1 expects one.
+  for (auto [begin, end] : {std::pair(0., 4.), {1., 5.}, {6., 7.}})
+    trace.events.push_back({0, 3, Event::Kind::Transfer, begin, end, 1, false,
+                            8, /*flag=*/9, /*value=*/uint64_t(1 + begin)});
+  trace.events.push_back({1, 2, Event::Kind::Wait, 0, 6, 0, true, 8, 9, 2});
+  std::string text = chromeText(trace);
+  std::vector<llvm::json::Object> slices = eventsOf(text, "X");
+  EXPECT_NE(slices[0].getInteger("tid"), slices[1].getInteger("tid"));
+  EXPECT_EQ(slices[0].getInteger("tid"), slices[2].getInteger("tid"));
+  EXPECT_THAT(text, HasSubstr("{\"name\":\"to 1\"}"));
+  EXPECT_THAT(text, HasSubstr("{\"name\":\"from 0\"}"));
+  ASSERT_EQ(eventsOf(text, "s").size(), 1u);
+  EXPECT_EQ(eventsOf(text, "s")[0].getNumber("ts"), 1);
+  EXPECT_EQ(eventsOf(text, "f")[0].getNumber("ts"), 6);
+}
+
+TEST(Trace, PutsAModelBelowWhatWasMeasured) {
+  Topology topology = pair();
+  Trace trace =
+      *traceOf("pair", topology, oneSend(), Timing::uniform(topology, 2, 100));
+  std::string measured = chromeText(trace);
+  Result<std::string> both = withModel(measured, trace);
+  ASSERT_TRUE(both) << both.error();
+  EXPECT_EQ(eventsOf(*both, "X").size(), 6u);
+  std::set<int64_t> arrows, processes;
+  for (const llvm::json::Object &event : eventsOf(*both, "s"))
+    arrows.insert(*event.getInteger("id"));
+  EXPECT_EQ(arrows.size(), 2u);
+  for (const llvm::json::Object &event : eventsOf(*both, "X"))
+    processes.insert(*event.getInteger("pid"));
+  EXPECT_EQ(processes.size(), 4u);
+  EXPECT_THAT(*both, HasSubstr("rank 1, model"));
+
+  EXPECT_THAT(withModel("{", trace).error(), HasSubstr("is no JSON"));
+  EXPECT_THAT(withModel("{\"a\": 1}", trace).error(),
+              HasSubstr("is no trace of what ranks did"));
+  EXPECT_THAT(withModel(*both, trace).error(),
+              HasSubstr("is no trace of what ranks did"));
+  trace.events.pop_back();
+  EXPECT_THAT(withModel(measured, trace).error(),
+              HasSubstr("is of 2 ranks, the program has 1"));
 }
 
 } // namespace

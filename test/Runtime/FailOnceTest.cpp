@@ -266,6 +266,8 @@ private:
     scclComm comm = calls.comm;
     size_t bytes;
     const char *target;
+    const scclTraceEvent *events;
+    size_t numEvents;
     int number;
     scclPlanInfo info = {};
     info.size = sizeof(info);
@@ -280,6 +282,10 @@ private:
       return scclQueryScratch(comm, &bytes);
     }) && calls.alone("scclQueryTarget", [&] {
       return scclQueryTarget(comm, &target);
+    }) && calls.alone("scclCommTrace", [&] {
+      return scclCommTrace(comm, /*on=*/0);
+    }) && calls.alone("scclQueryTrace", [&] {
+      return scclQueryTrace(comm, &events, &numEvents);
     }) && calls.alone("scclQueryPlan", [&] {
       return scclQueryPlan(comm, info.collective, -1, 0, 1, scclFloat32,
                            scclSum, &number);

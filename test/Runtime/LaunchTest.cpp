@@ -332,3 +332,27 @@ TEST_P(EitherWay, KeepsLLWordsOfProgramsApart) {
               return failed;
             }));
 }
+
+TEST_P(EitherWay, RecordsNothingOfCodeThatDoesNotTell) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [&](const RankEnd &end) {
+              Member member;
+              const scclTraceEvent *events = nullptr;
+              size_t count = 1;
+              std::vector<float> send(500), recv(500);
+              scclResult none = scclCommTrace(nullptr, 1);
+              int failed =
+                  check(none == scclErrorInvalidArgument, "no communicator") +
+                  check(!member.join(end, exchange) &&
+                            !scclCommTrace(member.comm, 1),
+                        "begin");
+              failed += reduceOnce(member, end, send.data(), recv.data(), 500);
+              return failed +
+                     check(scclQueryTrace(member.comm, nullptr, &count) ==
+                               scclErrorInvalidArgument,
+                           "null") +
+                     check(!scclQueryTrace(member.comm, &events, &count) &&
+                               count == 0,
+                           "nothing") +
+                     check(!scclCommTrace(member.comm, 0), "end");
+            }));
+}

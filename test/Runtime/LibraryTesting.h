@@ -9,6 +9,7 @@
 #define SCCL_TEST_RUNTIME_LIBRARYTESTING_H
 
 #include "sccl/Measure/Ranks.h"
+#include "sccl/sccl-trace.h"
 #include "sccl/sccl.h"
 
 #include <gtest/gtest.h>

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceFlags.h"
+#include "MeasuredTrace.h"
 #include "Plans.h"
 #include "Progress.h"
 
@@ -48,6 +49,11 @@ static cl::opt<unsigned> launches("launches", cl::desc("Per batch; 0: by size"),
                                   cl::init(0), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
                                cl::init(30), cl::sub(command));
+static cl::opt<std::string>
+    tracePath("trace",
+              cl::desc("Write what channels did when here, for Perfetto: the "
+                       "last batch out of place; for one size"),
+              cl::value_desc("FILE.json"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
                           cl::sub(command));
 
@@ -217,7 +223,9 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
     Measurement results[2];
     for (bool inPlace : {false, true}) {
       request.inPlace = inPlace;
-      Result<Measurement> measured = (*rank)->measure(request);
+      request.traced = !inPlace && !tracePath.empty();
+      Result<Measurement> measured =
+          measureTraced(**rank, request, end.rank, tracePath, input);
       if (!measured)
         return report(measured.error());
       results[inPlace] = *measured;
@@ -254,6 +262,10 @@ int driver::benchMain() {
   if (device.isGPU() && buffers != "registered")
     return fail("--buffers=any is memory of the host, which --device=" +
                 device.name() + " cannot access");
+  if (!tracePath.empty() && sizes->size() != 1)
+    return fail("--trace is for one size, with --from and --to alike");
+  if (!tracePath.empty() && !checkWritable(tracePath))
+    return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
   if (!dropEmpty(*sizes, segmentsOfSize(plan->view.manifest) * elementBytes()))

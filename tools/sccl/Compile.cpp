@@ -50,7 +50,8 @@ static cl::opt<std::string>
           cl::desc("Size of a send buffer that --transport=auto is for"),
           cl::init("1MiB"), cl::sub(command));
 static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
-                                        OptionGroup::GPU, OptionGroup::Code});
+                                        OptionGroup::GPU, OptionGroup::Code,
+                                        OptionGroup::CPU});
 static cl::list<std::string>
     variants("variant",
              cl::desc("For plans: push, pull, scratch, dma (all four, within "

@@ -115,6 +115,7 @@ struct RunRequest {
   double timeoutSeconds = 60;
   bool json = false;
   bool inPlace = false;
+  std::string trace = ""; ///< file for what ranks do when
 };
 
 struct SynthesisRequest {

@@ -38,6 +38,12 @@ static cl::opt<bool>
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
 
+static cl::opt<std::string>
+    tracePath("trace",
+              cl::desc("Write what channels did when here, for Perfetto: "
+                       "--iterations launches in a row"),
+              cl::value_desc("FILE.json"), cl::sub(command));
+
 bool driver::runChosen() { return bool(command); }
 
 /// Keeps sums over all ranks and slots in 64 bits.
@@ -52,11 +58,15 @@ int driver::runMain() {
                 formatBytes(maxBytes));
   if (!(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
+  if (!tracePath.empty() && !checkWritable(tracePath))
+    return BadInput;
   if (iterations == 0)
     return fail("--iterations must be at least 1");
   RunRequest request = {input,   *size, lowering.get(), iterations,
-                        timeout, json,  inPlace};
+                        timeout, json,  inPlace,
+                        tracePath};
   request.lowering.bytes = *size;
+  request.lowering.traced = !request.trace.empty();
   bool isPlan = llvm::StringRef(input).ends_with(".sccl");
   if (std::string option = lowering.findGiven(OptionGroup::Program);
       isPlan && !option.empty())

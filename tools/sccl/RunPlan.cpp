@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MeasuredTrace.h"
 #include "Plans.h"
 
 #include "sccl/Measure/HostPlan.h"
@@ -126,7 +127,8 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
   if (!rank) {
     failure = rank.error();
   } else {
-    Result<Measurement> measured = (*rank)->measure(measure);
+    Result<Measurement> measured = measureTraced(
+        **rank, measure, end.rank, request.trace, request.path);
     Result<bool> left = (*rank)->leave();
     if (measured)
       run = *measured;
@@ -161,6 +163,11 @@ int driver::runPlan(const RunRequest &request, RanksAs kind) {
   measure.verified = request.iterations;
   measure.verifySeconds = request.timeoutSeconds;
   measure.batches = std::min(request.iterations, timedLaunches);
+  measure.traced = !request.trace.empty();
+  if (measure.traced) {
+    measure.batches = 1;
+    measure.launches = request.iterations;
+  }
   if (std::optional<Error> error = checkMemory(plan->manifest, measure))
     return fail(error->message);
   return startRanks(plan->manifest.ranks, kind, request.timeoutSeconds,

@@ -18,6 +18,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 
@@ -56,6 +57,11 @@ static cl::opt<std::string>
               cl::desc("Write what channels do when here, for Perfetto; for "
                        "one program and size"),
               cl::value_desc("FILE.json"), cl::sub(command));
+static cl::opt<std::string>
+    beside("beside",
+           cl::desc("A file that `run` or `bench` wrote with --trace; what is "
+                    "simulated goes below it"),
+           cl::value_desc("FILE.json"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
@@ -120,7 +126,18 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
       report::traceOf(name, problem.topology, traffic, timing);
   if (!trace)
     program.emitOpError() << trace.error();
-  return trace && writeFile(tracePath, report::chromeText(*trace));
+  if (!trace || beside.empty())
+    return trace && writeFile(tracePath, report::chromeText(*trace));
+  auto measured = llvm::MemoryBuffer::getFile(beside);
+  if (!measured) {
+    fail("cannot read '" + beside + "': " + measured.getError().message());
+    return false;
+  }
+  Result<std::string> both =
+      report::withModel((*measured)->getBuffer().str(), *trace);
+  if (!both)
+    fail("'" + beside + "' " + both.error());
+  return both && writeFile(tracePath, *both);
 }
 
 /// Prints an error and returns nothing if the program does not come to an end.
@@ -216,6 +233,8 @@ static std::optional<std::string> findMistake() {
       return ("--" + option->ArgStr + " must be at least 0, and finite").str();
   if (!(bandwidth > 0) || !std::isfinite(bandwidth))
     return "--bandwidth must be more than 0, and finite";
+  if (!beside.empty() && tracePath.empty())
+    return "--beside needs --trace";
   return std::nullopt;
 }
 

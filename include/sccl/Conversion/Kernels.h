@@ -34,10 +34,12 @@ struct Kernels {
 };
 
 /// The kernels of `program` for a host or for thread blocks, `program` stays.
+/// With `traced` those for a host have marks, and no tables.
 /// Of ops that become rows of tables, only those of one rank exist at a time.
 /// Emits an error and fails where convert-coll-to-kernel does.
 mlir::FailureOr<Kernels> makeKernels(coll::ProgramOp program,
-                                     CodeShapeChoice shape, bool host);
+                                     CodeShapeChoice shape, bool host,
+                                     bool traced);
 
 } // namespace sccl
 

@@ -49,7 +49,8 @@ def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
     written.
 
     With `host` one thread executes a rank: its channels become one, in an order
-    in which the program can execute.
+    in which the program can execute. With `traced` a `collk.mark` before each op
+    says which channel it is of; signals and waits are then single ones.
 
     Expects programs with signals and waits, for a host with one block per
     channel, and fails on schedules. After this pass no op of the coll dialect
@@ -58,7 +59,8 @@ def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
     Example: test/Conversion/CollToKernel/tabulate.mlir.
   }];
   let options = [
-    Option<"host", "host", "bool", "false", "One thread executes a rank">
+    Option<"host", "host", "bool", "false", "One thread executes a rank">,
+    Option<"traced", "traced", "bool", "false", "Mark what a host executes">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",

@@ -13,6 +13,7 @@
 #include "sccl/Model/ElementType.h"
 #include "sccl/Model/Result.h"
 #include "sccl/Plan/Plan.h"
+#include "sccl/sccl-trace.h"
 
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct MeasureRequest {
   double verifySeconds = 0; ///< for these together; 0: no limit
   unsigned batches = 0;     ///< timed, after the verified launches
   unsigned launches = 1;    ///< per batch
+  bool traced = false;      ///< record the last batch, see PlanRank::trace
   /// No further batch after so much time, but three at least; 0: no limit.
   double secondsLimit = 0;
 };
@@ -66,6 +68,13 @@ public:
   /// is over.
   Result<Measurement> measure(const MeasureRequest &request);
 
+  /// By rank, what was done in the last batch that was traced, in the order in
+  /// which it began; times are from the first event on. Ranks on several hosts
+  /// have clocks of their own: there each one's first event is at 0.
+  using Trace = std::vector<std::vector<scclTraceEvent>>;
+  /// Collective. Fails on all ranks if one had no memory to record it.
+  Result<Trace> trace();
+
   /// Collective. Leaves the communicator; fails on all ranks if a program has
   /// written beside the memory of one.
   Result<bool> leave();
@@ -90,6 +99,7 @@ private:
   std::string verify(const MeasureRequest &request, Buffers &buffers,
                      Measurement &result);
   Result<double> time(const MeasureRequest &request, const Buffers &buffers);
+  scclResult record(const MeasureRequest &request);
   Result<bool> addUp(Measurement &result) const;
   scclResult launch(const MeasureRequest &request, const Buffers &buffers);
   scclResult settle(const Buffers &buffers);

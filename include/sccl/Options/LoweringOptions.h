@@ -103,6 +103,7 @@ enum class OptionGroup {
   Data,     ///< of buffers: all that lower
   GPU,      ///< of kernels: what compiles for GPUs
   Code,     ///< of assembly: what compiles for GPUs, but no pipeline
+  CPU,      ///< of functions: what compiles for CPUs
   Estimate, ///< none: derived from options in other units
   Machine,  ///< none: asked of the machine
 };

@@ -149,6 +149,11 @@ def Lowering_cacheBytes
                      "Bytes of the cache that all ranks on a CPU share: launches "
                      "whose buffers take more bypass it">;
 
+def Lowering_traced
+    : LoweringOption<"traced", "traced", "bool", "false", "CPU",
+                     "Have code for CPUs tell what it does when, for "
+                     "`sccl bench --trace`; costs some 50 ns for each op">;
+
 defvar Lowering_all = [
   Lowering_pieces, Lowering_pieceDistance, Lowering_pieceRounds,
   Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
@@ -157,7 +162,7 @@ defvar Lowering_all = [
   Lowering_blocksPerLink, Lowering_element, Lowering_reduction,
   Lowering_codeShape, Lowering_blockSize, Lowering_virtualRanks,
   Lowering_residency, Lowering_residentBlocks, Lowering_audit,
-  Lowering_cacheBytes];
+  Lowering_cacheBytes, Lowering_traced];
 
 /// What pipelines and the tool iterate over.
 def LoweringOptionRows : GenericTable {

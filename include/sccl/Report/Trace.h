@@ -35,13 +35,21 @@ struct TraceEvent {
 struct Trace {
   std::string name; ///< "ag.mlir:@ag, simulated"
   std::vector<TraceEvent> events;
+  /// Of ranks that exchange messages: channels 1 + 2 * p are what goes to rank
+  /// p, channels 2 + 2 * p what comes from it. They overlap, and transfers with
+  /// a `value` are what a wait waits for.
+  bool isOfMessages = false;
 };
 
 /// `trace` in the JSON format of Chrome, which Perfetto reads, too: a process
 /// for each rank, a thread for each of its channels, and an arrow from each
-/// signal to the waits that it ends. Events in the order in which they are
-/// given; equal traces give equal bytes.
+/// signal to the waits that it ends. What overlaps gets threads of its own.
+/// Events in the order in which they are given; equal traces give equal bytes.
 std::string chromeText(const Trace &trace);
+
+/// What `chromeText` has made, and `model` in it: below each rank what it would
+/// do. Fails if `measured` is no such text, or of other ranks.
+Result<std::string> withModel(const std::string &measured, const Trace &model);
 
 /// Simulates `traffic` and writes down what its channels do. Fails as
 /// `simulate` does.

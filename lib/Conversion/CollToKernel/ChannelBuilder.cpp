@@ -16,9 +16,9 @@ using namespace sccl;
 using namespace sccl::coll;
 
 ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
-                               bool hasThreads)
+                               bool hasThreads, bool traced)
     : program(program), collective(collective), hasThreads(hasThreads),
-      flags(program) {
+      traced(traced), flags(program) {
   if (hasThreads && collective.hasInPlaceLayout())
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
       inPlaceOffsets.push_back(collective.inPlaceOffset(rank));
@@ -69,6 +69,10 @@ void ChannelBuilder::end() {
   flushFlags();
   if (launch)
     collk::EndOp::create(builder, channel.getLoc(), launch, epoch, part);
+  if (context.traced)
+    collk::MarkOp::create(builder, channel.getLoc(), collk::MarkKind::End,
+                          source, IntegerAttr(), /*pull=*/false, IntegerAttr(),
+                          IntegerAttr(), IntegerAttr(), Value(), launch);
   builder.setInsertionPointAfter(channel);
 }
 
@@ -85,7 +89,8 @@ void ChannelBuilder::join(Location loc) {
 /// Signals, and waits, that follow each other are one op.
 void ChannelBuilder::addFlag(Operation *op, bool isSignal, const FlagId &flag,
                              unsigned value) {
-  if (pending.size() == collk::maxFlags || isSignal != pendingSignals)
+  if (pending.size() == collk::maxFlags || isSignal != pendingSignals ||
+      context.traced)
     flushFlags();
   pendingSignals = isSignal;
   Location loc = op->getLoc();
@@ -95,6 +100,36 @@ void ChannelBuilder::addFlag(Operation *op, bool isSignal, const FlagId &flag,
   Value perLaunch = constant(loc, context.flags.signals(flag));
   pending.push_back(collk::FlagOp::create(builder, loc, peer, offset, perLaunch,
                                           constant(loc, value)));
+  if (context.traced)
+    markFlag(loc, isSignal);
+}
+
+/// Says that the flag that was added last comes next.
+void ChannelBuilder::markFlag(Location loc, bool isSignal) {
+  collk::MarkOp::create(
+      builder, loc, isSignal ? collk::MarkKind::Signal : collk::MarkKind::Wait,
+      source, IntegerAttr(), /*pull=*/false, IntegerAttr(), IntegerAttr(),
+      IntegerAttr(), pending.back(), launch);
+}
+
+void ChannelBuilder::markTransfer(Location loc, const Transfer &transfer) {
+  const SlotRange *other =
+      transfer.write.rank != rank ? &transfer.write : nullptr;
+  for (const SlotRange &read : transfer.reads)
+    if (!other && read.rank != rank)
+      other = &read;
+  auto number = [&](unsigned value) {
+    return builder.getI32IntegerAttr(value);
+  };
+  collk::MarkKind kind = transfer.reads.size() == 2 ? collk::MarkKind::Reduce
+                         : other ? collk::MarkKind::Transfer
+                                 : collk::MarkKind::Copy;
+  unsigned perSegment = context.collective.chunksPerSegment();
+  collk::MarkOp::create(
+      builder, loc, kind, source, other ? number(other->rank) : IntegerAttr(),
+      /*pull=*/other && other != &transfer.write, number(transfer.count),
+      number(transfer.chunk % perSegment), number(transfer.times), Value(),
+      launch);
 }
 
 void ChannelBuilder::flushFlags() {
@@ -162,6 +197,8 @@ void ChannelBuilder::joinBefore(Location loc, const Transfer &transfer) {
 
 void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
   joinBefore(loc, transfer);
+  if (context.traced)
+    markTransfer(loc, transfer);
   Value first = slot(loc, transfer.reads[0]);
   Value second =
       transfer.reads.size() == 2 ? slot(loc, transfer.reads[1]) : Value();
@@ -190,7 +227,16 @@ bool ChannelBuilder::repeatsApart(const Transfer &transfer) const {
   });
 }
 
+/// The number of the channel that `op` is in, among those of its rank.
+static unsigned channelOf(Operation *op) {
+  auto channel = op->getParentOfType<ChannelOp>();
+  auto all = channel->getParentRegion()->getOps<ChannelOp>();
+  return std::distance(all.begin(), llvm::find(all, channel));
+}
+
 void ChannelBuilder::add(Operation *op) {
+  if (context.traced)
+    source = channelOf(op);
   if (auto signal = dyn_cast<SignalOp>(op))
     return addFlag(op, /*isSignal=*/true, getFlag(signal), signal.getValue());
   if (auto wait = dyn_cast<WaitOp>(op))

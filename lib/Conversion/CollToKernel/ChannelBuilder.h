@@ -21,11 +21,12 @@ namespace sccl::coll {
 /// What code for all ranks of a program needs to know.
 struct ProgramContext {
   ProgramContext(ProgramOp program, const Collective &collective,
-                 bool hasThreads);
+                 bool hasThreads, bool traced);
 
   ProgramOp program;
   const Collective &collective;
   bool hasThreads; ///< many of them execute a channel
+  bool traced;     ///< marks say what is executed
   FlagTable flags;
   std::vector<int64_t>
       inPlaceOffsets;                 ///< by rank; empty if nothing is in place
@@ -60,6 +61,8 @@ private:
   void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
                unsigned value);
   void flushFlags();
+  void markTransfer(mlir::Location loc, const Transfer &transfer);
+  void markFlag(mlir::Location loc, bool isSignal);
   void join(mlir::Location loc);
   void forgetAccesses();
 
@@ -74,6 +77,7 @@ private:
   llvm::SmallVector<Accesses, 2> views;   ///< none for one thread
   llvm::SmallVector<mlir::Value> pending; ///< flags of one op
   bool pendingSignals = false;
+  unsigned source = 0; ///< the channel of the program that the op is from
 };
 
 } // namespace sccl::coll

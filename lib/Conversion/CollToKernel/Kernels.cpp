@@ -83,12 +83,15 @@ static void emitTables(ProgramConverter &converter, coll::ProgramOp program,
 }
 
 FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
-                                     CodeShapeChoice shape, bool host) {
+                                     CodeShapeChoice shape, bool host,
+                                     bool traced) {
+  if (host && traced && shape == CodeShapeChoice::Table)
+    return program.emitOpError("cannot be traced as a table");
   program.getContext()
       ->loadDialect<arith::ArithDialect, scf::SCFDialect,
                     collk::CollKernelDialect>();
   FailureOr<std::unique_ptr<ProgramConverter>> converter =
-      ProgramConverter::make(program, host);
+      ProgramConverter::make(program, host, host && traced);
   if (failed(converter))
     return failure();
   const ProgramInfo &info = (*converter)->info();
@@ -98,7 +101,7 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
   auto builder = OpBuilder::atBlockEnd(kernels.module->getBody());
   collk::ProgramOp made = (*converter)->createProgram(builder);
   Tabulation tabulation(made, channelEndsOf(info, host));
-  bool isAuto = shape == CodeShapeChoice::Auto;
+  bool isAuto = shape == CodeShapeChoice::Auto && !(host && traced);
   if (shape == CodeShapeChoice::Table ||
       (isAuto && collk::isBetterAsTables(info.ranks.size()))) {
     emitTables(**converter, program, tabulation);

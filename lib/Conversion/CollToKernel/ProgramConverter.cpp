@@ -30,14 +30,14 @@ static LogicalResult requireParts(ProgramOp program) {
 }
 
 ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
-                                   bool host)
+                                   bool host, bool traced)
     : program(program), host(host), collective(std::move(collective)),
-      context(program, this->collective, /*hasThreads=*/!host),
+      context(program, this->collective, /*hasThreads=*/!host, traced),
       theInfo(describeProgram(program, this->collective, context.flags)),
       slots(countSlots()) {}
 
 FailureOr<std::unique_ptr<ProgramConverter>>
-ProgramConverter::make(ProgramOp program, bool host) {
+ProgramConverter::make(ProgramOp program, bool host, bool traced) {
   FailureOr<Problem> problem = importProblem(program);
   if (failed(problem) || failed(requireParts(program)))
     return failure();
@@ -46,7 +46,8 @@ ProgramConverter::make(ProgramOp program, bool host) {
                                  << " blocks per channel, but the host runs "
                                     "one thread per rank";
   std::unique_ptr<ProgramConverter> converter(
-      new ProgramConverter(program, std::move(problem->collective), host));
+      new ProgramConverter(program, std::move(problem->collective), host,
+                           traced));
   if (host && failed(converter->orderForHost()))
     return failure();
   return converter;

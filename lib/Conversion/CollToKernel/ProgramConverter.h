@@ -20,11 +20,11 @@ namespace sccl::coll {
 /// Makes the kernels of one program, rank by rank.
 class ProgramConverter {
 public:
-  /// For a host, or for thread blocks. Emits an error and fails if the program
+  /// For a host, or for thread blocks; with marks if it is `traced`. Emits an error and fails if the program
   /// is not finished, with copies by engines but without barriers, or cannot be
   /// for a host.
   static mlir::FailureOr<std::unique_ptr<ProgramConverter>>
-  make(ProgramOp program, bool host);
+  make(ProgramOp program, bool host, bool traced = false);
 
   const ProgramInfo &info() const { return theInfo; }
 
@@ -40,7 +40,8 @@ private:
   /// divide a program into.
   using Parts = std::vector<llvm::SmallVector<mlir::Operation *>>;
 
-  ProgramConverter(ProgramOp program, Collective collective, bool host);
+  ProgramConverter(ProgramOp program, Collective collective, bool host,
+                   bool traced);
 
   llvm::LogicalResult orderForHost();
   std::vector<Parts> partsOf(RankOp rank);

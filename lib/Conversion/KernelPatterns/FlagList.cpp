@@ -10,6 +10,7 @@
 #include "../CollToKernel/TableKernel.h"
 
 #include "sccl/ABI/RankTable.h"
+#include "sccl/ABI/TraceMark.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -27,10 +28,11 @@ uint64_t FlagList::offsetOf(const Words &flags) {
   return entry->second;
 }
 
-void collk::createFlagList(OpBuilder &builder, Location loc,
-                           const KernelLowering &lowering) {
+static void createList(OpBuilder &builder, Location loc,
+                       const KernelLowering &lowering, StringRef symbol,
+                       ArrayRef<int32_t> list) {
   // A list without words has one: there are no zero-length arrays.
-  SmallVector<int32_t> words(lowering.flags.words());
+  SmallVector<int32_t> words(list);
   if (words.empty())
     words.push_back(0);
   auto type = LLVM::LLVMArrayType::get(builder.getI32Type(), words.size());
@@ -42,8 +44,29 @@ void collk::createFlagList(OpBuilder &builder, Location loc,
   // Not constant: LLVM would read it through caches of its own on NVIDIA, which
   // the audit forbids for all loads alike.
   LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
-                         LLVM::Linkage::Internal, lowering.flagSymbol, value,
+                         LLVM::Linkage::Internal, symbol, value,
                          /*alignment=*/tableUnitBytes, space);
+}
+
+void collk::createFlagList(OpBuilder &builder, Location loc,
+                           const KernelLowering &lowering) {
+  createList(builder, loc, lowering, lowering.flagSymbol,
+             lowering.flags.words());
+}
+
+void collk::createMarkList(OpBuilder &builder, Location loc,
+                           const KernelLowering &lowering) {
+  if (lowering.marks.words().empty())
+    return;
+  createList(builder, loc, lowering, lowering.markSymbol,
+             lowering.marks.words());
+  Operation *module = builder.getInsertionBlock()->getParentOp();
+  if (SymbolTable::lookupSymbolIn(module, markFunction))
+    return;
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()),
+      {lowering.pointer, builder.getI64Type()});
+  LLVM::LLVMFuncOp::create(builder, loc, markFunction, type);
 }
 
 std::vector<coll::ElementOp> collk::reductionsOf(ArrayRef<Element> elements,

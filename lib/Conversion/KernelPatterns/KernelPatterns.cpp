@@ -11,6 +11,7 @@
 
 #include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/RankTable.h"
+#include "sccl/ABI/TraceMark.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -316,6 +317,40 @@ struct LowerJoin : KernelPattern<JoinOp> {
     return success();
   }
 };
+
+struct LowerMark : KernelPattern<MarkOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult matchAndRewrite(MarkOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value list = LLVM::AddressOfOp::create(rewriter, loc, lowering.pointer,
+                                           lowering.markSymbol);
+    uint64_t offset = lowering.marks.offsetOf(wordsOf(op, adaptor.getFlag()));
+    Value launch = op.getLaunch() ? adaptor.getLaunch().front()
+                                  : constant(rewriter, loc, 0, 64);
+    call(rewriter, loc, markFunction,
+         {byteOffset(rewriter, loc, list, offset), launch});
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Those of TraceMark.
+  FlagList::Words wordsOf(MarkOp op, ValueRange flag) const {
+    static_assert(unsigned(MarkKind::End) == TraceMark::End);
+    FlagList::Words words;
+    for (uint32_t word :
+         {uint32_t(op.getKind()), op.getChannel(),
+          op.getPeer().value_or(TraceMark::noPeer), uint32_t(op.getPull()),
+          op.getPosition().value_or(0), op.getCount().value_or(0),
+          op.getTimes().value_or(0), lowering.chunks})
+      words.push_back(word);
+    for (Value word : flag)
+      words.push_back(getConstantIntValue(word).value_or(0));
+    words.resize(sizeof(TraceMark) / sizeof(int32_t));
+    return words;
+  }
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -330,8 +365,8 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   patterns.add<LowerToOperands<PartOp>, LowerToOperands<FlagOp>,
                LowerBlockIndex, LowerBegin, LowerEnd, LowerOwn, LowerPeer,
                LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlags,
-               LowerLoad, LowerSignal, LowerWait, LowerJoin>(converter, context,
-                                                             lowering);
+               LowerLoad, LowerSignal, LowerWait, LowerJoin, LowerMark>(
+      converter, context, lowering);
   if (lowering.addPatterns)
     lowering.addPatterns(patterns, converter);
   ConversionTarget target(*context);

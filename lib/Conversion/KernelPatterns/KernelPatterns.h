@@ -56,6 +56,9 @@ struct KernelLowering {
   std::string flagSymbol; ///< of the program's list of flags
   Frames frames;
   FlagList flags;
+  std::string markSymbol; ///< of the program's list of marks
+  FlagList marks;         ///< of the words of TraceMark
+  uint32_t chunks = 0;    ///< of a segment, for marks
   /// Functions have these arguments after those of KernelABI.h.
   llvm::SmallVector<mlir::Type> moreArguments;
   /// Adds patterns, which come before those for all targets.
@@ -69,6 +72,9 @@ llvm::LogicalResult lowerKernels(mlir::Operation *scope,
 
 /// Creates the list of flags at the builder's insertion point.
 void createFlagList(mlir::OpBuilder &builder, mlir::Location loc,
+                    const KernelLowering &lowering);
+/// The same for marks, if there are any; declares what is called there.
+void createMarkList(mlir::OpBuilder &builder, mlir::Location loc,
                     const KernelLowering &lowering);
 
 /// Each of `reductions` on each of `elements`, or where there are none the

@@ -70,6 +70,8 @@ struct ConvertKernelToHostPass
     lowering.chooses = options.chooses();
     lowering.isHost = true;
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
+    lowering.markSymbol = symbolOf(program.getSymName()) + "_marks";
+    lowering.chunks = program.getChunks();
     bool hasTables = false;
     for (auto kernel : program.getBody().getOps<KernelOp>()) {
       hasTables |= !kernel.getRank();
@@ -80,6 +82,7 @@ struct ConvertKernelToHostPass
     }
     if (!hasTables)
       createFlagList(builder, program.getLoc(), lowering);
+    createMarkList(builder, program.getLoc(), lowering);
     program.erase();
     return success();
   }

@@ -90,6 +90,13 @@ LogicalResult ChannelOp::verifyRegions() {
   return emitOpError("has a body whose only argument is not an i32");
 }
 
+LogicalResult MarkOp::verify() {
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  return !program || program.getHost()
+             ? success()
+             : emitOpError("is in code that is not for a host");
+}
+
 LogicalResult SlotOp::verify() {
   if (!isa<LLSlotType>(getType()))
     return success();

@@ -9,6 +9,7 @@
 
 #include "Runtime/Descriptor.h"
 #include "Runtime/SharedMemory.h"
+#include "Runtime/Tracer.h"
 #include "sccl/ABI/MessageTable.h"
 #include "sccl/Model/AvailableMemory.h"
 #include "sccl/Model/HostTarget.h"
@@ -167,6 +168,7 @@ public:
   Status begin(void *) override { return {}; }
   Status launch(const DeviceFunction &function,
                 const LaunchArguments &arguments, void *) override {
+    Tracer::Listening listening(*theTracer, arguments.segment);
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
         arguments.peers, arguments.abort, arguments.segment, arguments.distance,
@@ -192,8 +194,10 @@ public:
     return {};
   }
   bool isSynchronous() const override { return true; }
+  Tracer *tracer() const override { return theTracer.get(); }
 
 private:
+  std::unique_ptr<Tracer> theTracer = std::make_unique<Tracer>();
   /// Images by address; plans do not move. Functions of one image share it.
   std::map<const char *, std::weak_ptr<void>> images;
   std::string name, noId;
@@ -259,6 +263,8 @@ static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
   using Yield = int (*)();
   if (void *hook = dlsym(handle, hostYieldVariable))
     *static_cast<Yield *>(hook) = Patience::pause;
+  if (void *hook = dlsym(handle, traceVariable))
+    *static_cast<TraceHook *>(hook) = Tracer::onMark;
   return {};
 }
 

@@ -25,6 +25,8 @@
 
 namespace sccl {
 
+class Tracer;
+
 /// What another rank needs to map a buffer; copied as bytes.
 struct DeviceHandle {
   std::array<uint8_t, 128> bytes = {};
@@ -119,6 +121,8 @@ public:
                          const void *from, uint64_t bytes);
   /// Tells whether all that was enqueued is done, or how it failed.
   virtual Status poll(void *stream, bool &done) = 0;
+  /// Records what functions do; null where they cannot tell.
+  virtual Tracer *tracer() const { return nullptr; }
   /// True if `launch` and `copy` return when they are done.
   virtual bool isSynchronous() const = 0;
 };

@@ -7,6 +7,8 @@
 
 #include "MessageEngine.h"
 
+#include "Runtime/Tracer.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +23,7 @@ Status MessageEngine::reserve(unsigned rows, unsigned tags, unsigned window) {
   if (Status status = sender.reserve(count, tags * window); !status.ok())
     return status;
   needs.resize(count);
+  begun.resize(count);
   slots.resize(std::max<size_t>(slots.size(), window));
   pending.reserve(count);
   ways.resize(group.numRanks());
@@ -123,10 +126,46 @@ void MessageEngine::reduce(const Slot &slot, unsigned slotNumber,
   (void)group.device->launch(*launch->function, arguments, /*stream=*/nullptr);
 }
 
+void MessageEngine::noteBegin(unsigned slot, unsigned row) {
+  if (group.device->tracer()->isOn())
+    begun[slot * rowsOf() + row] = Tracer::now();
+}
+
+/// Records a row, from when it began.
+void MessageEngine::noteEnd(unsigned slotNumber, unsigned number) {
+  Tracer *tracer = group.device->tracer();
+  const Slot &slot = slots[slotNumber];
+  const MessageRow &row = launch->program->rows()[number];
+  uint64_t bytes = bytesOf(slot, row);
+  if (!tracer->isOn() || bytes == 0)
+    return;
+  scclTraceEvent event = {};
+  event.peer = -1;
+  event.begin = begun[slotNumber * rowsOf() + number];
+  event.end = Tracer::now();
+  event.bytes = bytes;
+  bool isReceive = row.kind == MessageRow::Receive;
+  if (isReceive || row.kind == MessageRow::Send) {
+    event.kind = isReceive ? scclTraceWait : scclTraceTransfer;
+    event.peer = int(row.peer);
+    event.isPull = isReceive;
+    event.channel = 2 * event.peer + (isReceive ? 2 : 1);
+    uint64_t from = isReceive ? row.peer : group.rank();
+    uint64_t to = isReceive ? group.rank() : row.peer;
+    event.flag = from << 48 | to << 32 | row.tag;
+    event.value = launches << 32 | (slot.number + 1);
+  } else {
+    event.kind =
+        row.kind == MessageRow::Copy ? scclTraceCopy : scclTraceReduce;
+  }
+  tracer->add(event);
+}
+
 Status MessageEngine::startRow(unsigned slotNumber, unsigned number) {
   const Slot &slot = slots[slotNumber];
   const MessageRow &row = launch->program->rows()[number];
   uint64_t bytes = bytesOf(slot, row);
+  noteBegin(slotNumber, number);
   if (bytes != 0 && row.kind == MessageRow::Receive) {
     ++awaited[row.peer];
     return group.receive(numberOf(slotNumber, number),
@@ -141,6 +180,7 @@ Status MessageEngine::startRow(unsigned slotNumber, unsigned number) {
   } else if (bytes != 0) {
     reduce(slot, slotNumber, number);
   }
+  noteEnd(slotNumber, number);
   finish(slotNumber, number);
   return {};
 }
@@ -165,15 +205,18 @@ Status MessageEngine::startSend(unsigned peer) {
   const Slot &slot = slots[next.slot];
   const MessageRow &row = launch->program->rows()[next.row];
   bool isDone = false;
+  noteBegin(next.slot, next.row);
   if (Status status = sender.send(
           numberOf(next.slot, next.row), address(slot, next.slot, row.src),
           bytesOf(slot, row), peer, tagOf(next.slot, row), isDone);
       !status.ok())
     return status;
-  if (isDone)
+  if (isDone) {
+    noteEnd(next.slot, next.row);
     finish(next.slot, next.row);
-  else
+  } else {
     ++untaken[peer];
+  }
   return {};
 }
 
@@ -215,6 +258,7 @@ Status MessageEngine::end(const scclCompletion &message) {
                   std::to_string(expected) +
                   ": they launched with another count, type or plan"};
   }
+  noteEnd(slot, number);
   finish(slot, number);
   return {};
 }
@@ -341,6 +385,7 @@ Status MessageEngine::runPieces() {
 
 Status MessageEngine::run(const MessageLaunch &what) {
   launch = &what;
+  ++launches;
   pieces = (what.segment + what.piece - 1) / what.piece;
   nextPiece = piecesDone = 0;
   pending.clear();

@@ -92,6 +92,8 @@ private:
   void askAround();
   Status giveUp();
   void reduce(const Slot &slot, unsigned slotNumber, unsigned row);
+  void noteBegin(unsigned slot, unsigned row);
+  void noteEnd(unsigned slot, unsigned row);
 
   uint64_t bytesOf(const Slot &slot, const MessageRow &row) const;
   char *address(const Slot &slot, unsigned slotNumber,
@@ -112,6 +114,7 @@ private:
   const MessageLaunch *launch = nullptr;
   std::vector<Slot> slots;
   std::vector<uint32_t> needs;   ///< by slot and row
+  std::vector<uint64_t> begun;   ///< likewise: when, if that is recorded
   std::vector<uint64_t> pending; ///< rows that can begin, but for sends
   std::vector<Way> ways;         ///< by peer
   std::vector<unsigned> awaited; ///< by peer: receives under way
@@ -119,6 +122,7 @@ private:
   std::vector<scclCompletion> ended;
   uint64_t control[ControlLayout{1, 0, 1}.controlBytes() / 8] = {};
   uint64_t nextPiece = 0, pieces = 0, piecesDone = 0;
+  uint64_t launches = 0;
   bool hasMoved = false;                 ///< something has come or gone
   Clock::time_point lastMove, lastExtra; ///< for how long to rest
   TimeLimit limit;                       ///< without a move

@@ -1,5 +1,7 @@
 // RUN: sccl-opt %s -convert-coll-to-kernel=host | FileCheck %s
 // RUN: sccl-opt %s -convert-coll-to-kernel | FileCheck %s --check-prefix=BLOCKS
+// RUN: sccl-opt %s -convert-coll-to-kernel='host traced' | FileCheck %s --check-prefix=TRACED
+// RUN: sccl-opt %s -convert-coll-to-kernel=traced | FileCheck %s --check-prefix=UNMARKED
 
 // On a host one thread executes all channels of a rank, so what one channel has
 // waited for, no other waits for. Blocks of a GPU do not know of each other.
@@ -12,6 +14,22 @@
 // BLOCKS-LABEL: collk.kernel @fan_rank0
 // BLOCKS-COUNT-2: collk.wait
 // BLOCKS-LABEL: collk.kernel @fan_rank1
+
+// Marks say what comes next and for which channel; those of thread blocks have none.
+// TRACED-LABEL: collk.kernel @fan_rank0
+// TRACED:      %[[FLAG:.*]] = collk.flag
+// TRACED-NEXT: collk.mark wait channel 0 flag %[[FLAG]] in %{{.*}}
+// TRACED-NEXT: collk.wait %[[FLAG]]
+// TRACED:      collk.mark transfer channel 0 peer 2 chunks 1 at 0 times 1 in
+// TRACED:      collk.copy
+// TRACED:      collk.mark signal channel 0 flag
+// TRACED-NEXT: collk.signal
+// TRACED:      collk.mark transfer channel 1 peer 3
+// TRACED:      collk.end
+// TRACED-NEXT: collk.mark end channel 1 in
+// TRACED-LABEL: collk.kernel @fan_rank1
+// TRACED:      collk.mark copy channel {{[01]}} chunks 1
+// UNMARKED-NOT: collk.mark
 coll.topology @star ranks = 4 {
   coll.link 1 -> 0 bandwidth = 1
   coll.link 0 -> 2 bandwidth = 1

@@ -150,3 +150,16 @@ collk.program @flags_c1_b ranks = 1 chunks = 1 blocks = 1 slots = 1 {
     collk.signal %flags, %flags by %part in %launch : !collk.flags, !collk.flags
   }
 }
+
+// -----
+
+// mark_c1
+collk.program @mark_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.kernel @p_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      // expected-error @+1 {{'collk.mark' op is in code that is not for a host}}
+      collk.mark end channel 0
+    }
+  }
+}

@@ -63,3 +63,25 @@ collk.program @all ranks = 1 chunks = 1 blocks = 1 slots = 1 host {
     %flags = collk.flags %unit#2 count %unit#3
   }
 }
+
+// CHECK-LABEL: collk.program @traced
+collk.program @traced ranks = 2 chunks = 1 blocks = 1 slots = 3 host {
+  collk.kernel @traced_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %part = collk.part %block of %c1 chunks %c1
+      // CHECK: %[[LAUNCH:.*]] = collk.begin
+      %launch = collk.begin %c0 by %part
+      // CHECK-NEXT: %[[FLAG:.*]] = collk.flag
+      %flag = collk.flag %c0[%c0] per_launch %c1 value %c1
+      // CHECK-NEXT: collk.mark wait channel 2 flag %[[FLAG]] in %[[LAUNCH]]
+      collk.mark wait channel 2 flag %flag in %launch
+      // CHECK-NEXT: collk.mark transfer channel 0 peer 1 pull chunks 3 at 1 times 2 in %[[LAUNCH]]
+      collk.mark transfer channel 0 peer 1 pull chunks 3 at 1 times 2 in %launch
+      // CHECK-NEXT: collk.mark end channel 0
+      collk.mark end channel 0
+    }
+  }
+}

@@ -1,0 +1,24 @@
+//===- MeasuredTrace.h - --trace of run and bench ---------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_MEASUREDTRACE_H
+#define SCCL_TOOLS_SCCL_MEASUREDTRACE_H
+
+#include "sccl/Measure/PlanRank.h"
+
+namespace sccl::driver {
+
+/// Collective. Measures; if that is `traced`, rank 0 then writes what all ranks
+/// have recorded to `path`, as of `name`. Fails on all ranks if measuring does
+/// or if nothing was recorded, and on rank 0 if it cannot be written.
+Result<Measurement> measureTraced(PlanRank &rank, const MeasureRequest &request,
+                                  unsigned number, llvm::StringRef path,
+                                  const std::string &name);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_MEASUREDTRACE_H
