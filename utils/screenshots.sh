@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the pictures of docs/Report.md anew, with Chromium.
+# Makes the pictures of docs/Report.md anew, with Chromium and rsvg-convert.
 #
 # usage: screenshots.sh [BUILD-DIR]
 set -euo pipefail
@@ -12,3 +12,7 @@ trap 'rm -rf "$work"' EXIT
 "$sccl" report "$work/ag" -o "$work/report.html"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=2000 \
   --window-size=1300,1750 --screenshot="$root/docs/report.png" "file://$work/report.html#1,1"
+
+"$sccl" plot "$work/ag/all_gather_c6_s3_r7.mlir" --picture=machine -o "$root/docs/machine.png"
+"$sccl" plot "$work/ag" --picture=frontier -o "$root/docs/frontier.png"
+"$sccl" plot "$work/ag" --picture=time -o "$root/docs/time.png"
