@@ -16,6 +16,7 @@
 #include "CellPaths.h"
 #include "Optimize/ExactVertex.h"
 #include "PriceList.h"
+#include "Problem.h"
 
 #include "sccl/Model/Refinement.h"
 
@@ -70,7 +71,9 @@ public:
   std::optional<PriceProof> solve(bool backward, const Deadline &deadline);
 
 private:
-  void addTree(unsigned source, int64_t sources);
+  void addTree(unsigned source, int64_t sources, bool withPaths);
+  void splitByOrbits(CellTree &tree, const std::vector<uint64_t> &limitKeys);
+  const std::vector<Permutation> &keeping(unsigned rank) const;
   void addColumns(CellTree &tree);
   void addArrivalRows(CellTree &tree);
   void addRelayRows(CellTree &tree);
@@ -118,10 +121,37 @@ CellModel::CellModel(const Topology &topology, const CellQuestion &question,
       limitClassesOf[link].push_back(limits.classOf[i]);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
     if (symmetry.firsts[rank] == rank)
-      addTree(rank, std::ranges::count(symmetry.firsts, rank));
+      addTree(rank, std::ranges::count(symmetry.firsts, rank),
+              question.withPaths);
 }
 
-void CellModel::addTree(unsigned source, int64_t sources) {
+/// Generators of the symmetries that keep `rank`.
+const std::vector<Permutation> &CellModel::keeping(unsigned rank) const {
+  auto [known, isNew] = symmetry.keeping.try_emplace(rank);
+  if (isNew)
+    known->second = automorphismGenerators(topology, rank);
+  return known->second;
+}
+
+/// Prices to one target are mapped to the others of its cell. Their sum is the
+/// same on all links of an orbit, but not of a class: two GPUs that share a
+/// network card and two others of a box look alike.
+void CellModel::splitByOrbits(CellTree &tree,
+                              const std::vector<uint64_t> &limitKeys) {
+  const std::vector<Permutation> &maps = keeping(tree.source);
+  std::vector<unsigned> firsts = rankOrbits(maps, topology.numRanks());
+  tree.cells = refine(topology, {firsts.begin(), firsts.end()}, limitKeys);
+  Orbits orbits = orbitsUnder(
+      topology.links().size(), maps.size(),
+      [&](size_t m, std::vector<unsigned> &images) {
+        images.clear();
+        for (auto [src, dst] : topology.links())
+          images.push_back(*topology.findLink(maps[m][src], maps[m][dst]));
+      });
+  tree.cells.links = Classes({orbits.classOf.begin(), orbits.classOf.end()});
+}
+
+void CellModel::addTree(unsigned source, int64_t sources, bool withPaths) {
   std::vector<uint64_t> keys(topology.numRanks()), limitKeys;
   keys[source] = 1;
   for (unsigned cls : limits.classOf)
@@ -130,6 +160,8 @@ void CellModel::addTree(unsigned source, int64_t sources) {
   tree.source = source;
   tree.sources = sources;
   tree.cells = refine(topology, keys, limitKeys);
+  if (withPaths)
+    splitByOrbits(tree, limitKeys);
   std::vector<unsigned> hops = topology.distancesFrom(source);
   for (unsigned first : tree.cells.ranks.firsts)
     tree.hops.push_back(hops[first]);
@@ -292,16 +324,13 @@ bool CellModel::writePaths(size_t i, const std::vector<int64_t> &duals,
   if (paths[i].empty())
     return true;
   const CellTree &tree = trees[i];
-  auto [fixing, isNew] = symmetry.keeping.try_emplace(tree.source);
-  if (isNew)
-    fixing->second = automorphismGenerators(topology, tree.source);
+  const std::vector<Permutation> &maps = keeping(tree.source);
   // Each target is of one cell.
   using List = std::vector<std::pair<Link, StepValues>>;
   std::vector<List> toTarget(topology.numRanks());
   for (const CellPaths &toCell : paths[i]) {
     int64_t parts = tree.sources * toCell.targets;
-    auto lists =
-        pricesToTargets(topology, toCell, duals, factor, parts, fixing->second);
+    auto lists = pricesToTargets(topology, toCell, duals, factor, parts, maps);
     if (!lists)
       return false;
     for (unsigned target = 0; target < lists->size(); ++target)

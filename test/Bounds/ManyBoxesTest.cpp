@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 using namespace sccl;
+using sccl::test::boxesOnCore;
 using sccl::test::boxesOnRails;
 
 static Rational boundOn(const Topology &topology) {
@@ -57,4 +58,16 @@ TEST(ManyBoxes, AllGatherHasABoundForEachNumberOfSteps) {
   for (int64_t &value : paths.front().values)
     value = 0;
   EXPECT_TRUE(checkCertificate(bound->certificate, topology, gather));
+}
+
+/// Two ranks of a box that share a card, and two others, are one class of links
+/// as seen from afar, but not of the ways to one of them. What trees reach.
+TEST(ManyBoxes, AllGatherOverSharedCardsIsBoundedExactly) {
+  Topology topology = boxesOnCore(8, 8, 6, /*perCard=*/2, /*rails=*/true);
+  Collective gather = *Collective::make(CollectiveKind::AllGather, 64, 1);
+  LowerBoundOptions options;
+  options.target = Rational(1221, 80);
+  auto bound = lowerBound(topology, gather, 4, options);
+  ASSERT_TRUE(bound) << bound.error();
+  EXPECT_EQ(bound->value->str(), "410704/26935");
 }

@@ -47,17 +47,19 @@ boxesOnRails(unsigned boxes, unsigned gpus, unsigned inBox,
 
 /// Boxes like those, any two ranks of which a core joins: every `perCard` ranks
 /// of a box have a network card, which lets a chunk per round through in each
-/// direction.
+/// direction. With `rails` only cards at the same place in their boxes are
+/// joined.
 inline Topology boxesOnCore(unsigned boxes, unsigned gpus, unsigned inBox,
-                            unsigned perCard = 1) {
+                            unsigned perCard = 1, bool rails = false) {
   unsigned ranks = boxes * gpus;
   Topology topology("core", ranks);
   std::vector<std::vector<unsigned>> ports(4 * ranks);
   for (unsigned a = 0; a < ranks; ++a)
     for (unsigned b = 0; b < ranks; ++b) {
-      if (a == b)
-        continue;
       bool sameBox = a / gpus == b / gpus;
+      bool sameRail = a % gpus / perCard == b % gpus / perCard;
+      if (a == b || (rails && !sameBox && !sameRail))
+        continue;
       unsigned out = sameBox ? a : a / perCard, in = sameBox ? b : b / perCard;
       unsigned link = *topology.addLink(a, b);
       ports[4 * out + (sameBox ? 0 : 2)].push_back(link);
