@@ -42,15 +42,38 @@ unsigned LinearProgram::addRow(Sense sense, double bound,
   return row;
 }
 
-LPSolution LinearProgram::solve(const Deadline &deadline) const {
+void LinearProgram::load(ClpSimplex &simplex) const {
   CoinPackedMatrix matrix(/*colordered=*/false, int(costs.size()),
                           int(lower.size()), CoinBigIndex(values.size()),
                           values.data(), columns.data(), starts.data(),
                           /*len=*/nullptr);
-  ClpSimplex simplex;
   std::vector<double> zeros(costs.size());
   std::vector<double> unbounded(costs.size(), COIN_DBL_MAX);
   simplex.loadProblem(matrix, zeros.data(), unbounded.data(), costs.data(),
                       lower.data(), upper.data());
+}
+
+LPSolution LinearProgram::solve(const Deadline &deadline) const {
+  ClpSimplex simplex;
+  load(simplex);
   return runSimplex(simplex, LPMethod::Presolved, deadline);
+}
+
+LPSolution LinearProgram::solveFrom(const LPSolution &known,
+                                    const Deadline &deadline) const {
+  ClpSimplex simplex;
+  load(simplex);
+  simplex.createStatus();
+  for (size_t column = 0; column < costs.size(); ++column) {
+    bool isBasic =
+        column < known.isBasicColumn.size() && known.isBasicColumn[column];
+    simplex.setColumnStatus(int(column), isBasic ? ClpSimplex::basic
+                                                 : ClpSimplex::atLowerBound);
+  }
+  for (size_t row = 0; row < lower.size(); ++row)
+    simplex.setRowStatus(int(row), known.isBasicRow[row] ? ClpSimplex::basic
+                                   : senses[row] == Sense::AtMost
+                                       ? ClpSimplex::atUpperBound
+                                       : ClpSimplex::atLowerBound);
+  return runSimplex(simplex, LPMethod::FromBasis, deadline);
 }

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+class ClpSimplex;
+
 namespace sccl {
 
 enum class LPStatus {
@@ -32,6 +34,8 @@ enum class LPMethod {
   /// Presolved and perturbed: a fifth of the time where many solutions are as
   /// good.
   Presolved,
+  /// The primal method, from the basis that is there.
+  FromBasis,
 };
 
 struct LPSolution {
@@ -62,6 +66,8 @@ public:
   size_t numRows() const { return lower.size(); }
 
   LPSolution solve(const Deadline &deadline) const;
+  /// From `known`, an optimum of the same rows with the first of the columns.
+  LPSolution solveFrom(const LPSolution &known, const Deadline &deadline) const;
 
   // For whoever computes anew.
   const std::vector<double> &columnCosts() const { return costs; }
@@ -77,6 +83,8 @@ public:
   }
 
 private:
+  void load(ClpSimplex &simplex) const;
+
   std::vector<Sense> senses;
   std::vector<double> costs, lower, upper;
   std::vector<int> starts = {0}, columns;

@@ -33,6 +33,9 @@ LPSolution sccl::runSimplex(ClpSimplex &simplex, LPMethod method,
     ClpSolve how;
     how.setSolveType(ClpSolve::useDual);
     simplex.initialSolve(how);
+  } else if (method == LPMethod::FromBasis) {
+    simplex.setPerturbation(50);
+    simplex.primal();
   } else {
     simplex.dual();
   }

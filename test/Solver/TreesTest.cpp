@@ -229,6 +229,42 @@ TEST(Trees, WithoutSymmetry) {
             found->schedule);
 }
 
+/// Three boxes of ranks in rings with chords, all of which have network cards.
+static Topology irregularBoxes() {
+  constexpr unsigned gpus = 12, ranks = 3 * gpus;
+  Topology topology("irregular", ranks);
+  std::vector<std::vector<unsigned>> cards(2 * ranks);
+  for (unsigned a = 0; a < ranks; ++a)
+    for (unsigned b = 0; b < ranks; ++b) {
+      unsigned apart = (b + gpus - a % gpus) % gpus;
+      if (a / gpus != b / gpus) {
+        unsigned link = *topology.addLink(a, b);
+        cards[2 * a].push_back(link);
+        cards[2 * b + 1].push_back(link);
+      } else if (apart == 1 || apart == 5 || apart == gpus - 1) {
+        unsigned link = *topology.addLink(a, b);
+        EXPECT_TRUE(topology.addLimit({link}, 1 + std::min(a, b) % gpus % 3));
+      }
+    }
+  for (const std::vector<unsigned> &card : cards)
+    EXPECT_TRUE(topology.addLimit(card, 3));
+  return topology;
+}
+
+/// In as much work, programs that begin anew, at prices that swing, come to
+/// 359/60.
+TEST(Trees, LittleSymmetryInLittleWork) {
+  Topology topology = irregularBoxes();
+  TreeSynthesis trees(topology, Kind::AllGather);
+  SearchLimits limits;
+  limits.maxWork = 400'000;
+  auto schedule = trees.rounded(4, 60, limits);
+  ASSERT_TRUE(schedule);
+  auto failure = checkTreeSchedule(topology, *schedule, /*root=*/0);
+  EXPECT_FALSE(failure) << *failure;
+  EXPECT_LE(schedule->bandwidth().toDouble(), 5.95);
+}
+
 TEST(Trees, FewChunksWhereACableIsLost) {
   // The group keeps a rank, so that alike trees for all would take 63 chunks.
   Topology topology = Boxes{4, 8, 9, 10}.build();

@@ -27,44 +27,6 @@
 using namespace sccl;
 using namespace sccl::trees;
 
-std::vector<Permutation>
-trees::spanningElements(const std::vector<Permutation> &group,
-                        unsigned numRanks) {
-  std::vector<Permutation> generators;
-  std::vector<Permutation> spanned = {group.front()};
-  // Each of them at least doubles what is spanned.
-  for (const Permutation &element : group) {
-    if (spanned.size() == group.size())
-      break;
-    if (std::ranges::find(spanned, element) != spanned.end())
-      continue;
-    generators.push_back(element);
-    spanned = groupElements(generators, numRanks, group.size());
-  }
-  return generators;
-}
-
-void trees::chooseGroup(PackingProblem &problem) {
-  unsigned ranks = problem.topology.numRanks();
-  // Of fewer ranks all trees can be looked at, and fewer chunks will do.
-  constexpr unsigned many = 12;
-  constexpr size_t mostElements = 128;
-  bool isRooted = problem.kind == CollectiveKind::Broadcast;
-  std::vector<Permutation> symmetries;
-  if (!isRooted)
-    symmetries = automorphismGenerators(problem.topology);
-  else if (ranks > many)
-    symmetries = automorphismGenerators(problem.topology, problem.root);
-  problem.group = largeFreeSubgroup(
-      isRooted ? std::vector<Permutation>() : symmetries, ranks);
-  // What keeps a rank, as where a cable is lost, serves as well, with some
-  // chunks for each element.
-  if (problem.group.size() == 1 && ranks > many)
-    problem.group = smallSubgroup(symmetries, ranks, mostElements);
-  problem.generators = spanningElements(problem.group, ranks);
-  problem.positions = twinPositions(symmetries, ranks);
-}
-
 /// More cells than this are looked at only where each rank is one, or where
 /// cells are halved.
 static constexpr unsigned maxCells = 40, maxHalvedCells = 96;
@@ -387,21 +349,39 @@ bool TreePacking::priceLevels(Origin &origin, const TreePrices &prices,
   }
 }
 
+/// Where many solutions are as good, prices swing from one to the other, and
+/// trees that are cheap at either are of little use: adds some at prices in
+/// between, at the levels last searched. Returns whether there were new ones.
+bool TreePacking::priceBetween(const TreePrices &between,
+                               const Deadline &deadline) {
+  bool added = false;
+  if (!isSlowToSolve() || between.values.empty())
+    return added;
+  for (auto &origin : origins)
+    added |= problem.kind == CollectiveKind::AllReduce
+                 ? priceReductions(*origin, between, deadline)
+                 : price(*origin, between, deadline);
+  return added;
+}
+
 std::optional<double> TreePacking::generate(std::optional<double> target,
                                             const Deadline &deadline) {
   if (isTooMuch || program->isTooLarge())
     return std::nullopt;
   constexpr double tolerance = 1e-9;
-  TreePrices prices;
+  TreePrices prices, between;
   prices.values.assign(program->numRows(), 1.0);
   prices.worth.assign(origins.size(), 1e12);
   while (!deadline.expired()) {
-    bool added = false;
-    for (auto &origin : origins)
-      added |= priceLevels(*origin, prices, deadline);
-    if (!added)
-      break;
-    std::optional<double> solved = program->solve(deadline);
+    if (!priceBetween(between, deadline)) {
+      bool added = false;
+      for (auto &origin : origins)
+        added |= priceLevels(*origin, prices, deadline);
+      if (!added)
+        break;
+    }
+    std::optional<double> solved =
+        isSlowToSolve() ? program->solveOn(deadline) : program->solve(deadline);
     // What was found before limits stopped it stays good.
     if (!solved)
       break;
@@ -409,6 +389,7 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
     if (target && *value <= *target * (1 + tolerance))
       break;
     prices = program->prices();
+    between.moveHalfwayTo(prices);
     for (auto &origin : origins)
       origin->values.push_back(*value);
   }

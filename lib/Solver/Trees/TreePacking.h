@@ -104,6 +104,10 @@ private:
   bool isSlow(const Origin &origin) const;
   bool priceLevels(Origin &origin, const TreePrices &prices,
                    const Deadline &deadline);
+  /// Whether solving the program takes longer than looking for trees. Where
+  /// levels are left early, the last solution is soon far off.
+  bool isSlowToSolve() const { return program->isLarge() && !problem.inHalves; }
+  bool priceBetween(const TreePrices &between, const Deadline &deadline);
   bool price(Origin &origin, const TreePrices &prices,
              const Deadline &deadline);
   bool priceReductions(Origin &origin, const TreePrices &prices,

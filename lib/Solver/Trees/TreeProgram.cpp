@@ -125,12 +125,34 @@ LinearProgram TreeProgram::build() const {
   return program;
 }
 
-std::optional<double> TreeProgram::solve(const Deadline &deadline) {
-  LPSolution found = build().solve(deadline);
+void TreePrices::moveHalfwayTo(const TreePrices &others) {
+  auto move = [](std::vector<double> &mine, const std::vector<double> &other) {
+    mine.resize(other.size());
+    for (size_t i = 0; i < mine.size(); ++i)
+      mine[i] = (mine[i] + other[i]) / 2;
+  };
+  if (values.empty())
+    *this = others;
+  move(values, others.values);
+  move(worth, others.worth);
+}
+
+std::optional<double> TreeProgram::take(LPSolution found) {
   if (found.status != LPStatus::Optimal)
     return std::nullopt;
   solution = std::move(found);
   return solution.optimum;
+}
+
+std::optional<double> TreeProgram::solve(const Deadline &deadline) {
+  return take(build().solve(deadline));
+}
+
+std::optional<double> TreeProgram::solveOn(const Deadline &deadline) {
+  if (!solution.values.empty())
+    if (auto found = take(build().solveFrom(solution, deadline)))
+      return found;
+  return deadline.expired() ? std::nullopt : solve(deadline);
 }
 
 TreePrices TreeProgram::prices() const {

@@ -67,6 +67,9 @@ struct TreePrices {
   std::vector<double> values;
   /// What a chunk of each demand is worth: trees that cost less are wanted.
   std::vector<double> worth;
+
+  /// All of it, if these are empty.
+  void moveHalfwayTo(const TreePrices &others);
 };
 
 /// Each tree serves one of several demands, the chunks of one origin as a rule,
@@ -98,6 +101,8 @@ public:
   }
   uint64_t imagesPerSend() const { return uint64_t(orbits.imagesPerSend()); }
   size_t numRows() const { return orbits.count() * numSlots(); }
+  /// Has so many rows that solving it takes long.
+  bool isLarge() const { return numRows() + demands >= 200; }
   /// With more rows, to set the program up takes longer than anyone waits.
   bool isTooLarge() const { return numRows() > size_t(1) << 16; }
   /// Steps with rounds of their own.
@@ -109,6 +114,8 @@ public:
   /// Solves for one chunk of each demand. Returns R/C; nothing if there are
   /// demands without trees or limits stop it: then the last solution stays.
   std::optional<double> solve(const Deadline &deadline);
+  /// The same, beginning at the last solution if there is one.
+  std::optional<double> solveOn(const Deadline &deadline);
   TreePrices prices() const;
   /// The solution in fractions: rounds per slot, then the number of each tree.
   std::optional<FractionList> exact(const Deadline &deadline) const;
@@ -129,6 +136,7 @@ private:
     std::vector<int64_t> loads; ///< sends per row
   };
   LinearProgram build() const;
+  std::optional<double> take(LPSolution found);
 
   const Topology &topology;
   const LimitOrbits &orbits;
