@@ -54,6 +54,7 @@ private:
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
   std::vector<unsigned> openSteps(bool isFirst) const;
   uint64_t stepWork(unsigned steps, uint64_t work) const;
+  bool isSpent(unsigned steps) const;
   void strengthenWhereClose();
   bool isDone() const;
 
@@ -90,6 +91,7 @@ private:
   TreeCompositions treeCompositions;
   std::vector<StepSearch> searches; ///< by steps
   KnownPoints points;
+  uint64_t spent = 0;    ///< by engines, on single C and R
   unsigned reported = 0; ///< all final points up to this number of steps
 };
 } // namespace
@@ -249,7 +251,8 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
   std::vector<unsigned> open;
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
     if (!isSettled(steps) &&
-        (isFirst || (searches[steps].isWorthMore() && !isCloseEnough(steps))))
+        (isFirst || (searches[steps].isWorthMore() && !isCloseEnough(steps) &&
+                     !isSpent(steps))))
       open.push_back(steps);
   if (!isFirst)
     std::ranges::stable_sort(open, std::ranges::greater(),
@@ -262,6 +265,15 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
 uint64_t FrontierSearch::stepWork(unsigned steps, uint64_t work) const {
   bool isWorth = isWorthImproving(steps) && !isCloseEnough(steps);
   return isWorth ? std::min(2 * work, options.stepWork) : 0;
+}
+
+/// True if engines have looked for long enough. On many ranks they seldom find
+/// what trees do not, each answer takes long, and there is a question for each
+/// number of steps and C: all together must come to an end.
+bool FrontierSearch::isSpent(unsigned steps) const {
+  bool isBounded = isVast() && !options.thorough && !options.k;
+  return isBounded &&
+         spent >= options.manyRanksWork * (knownAt(steps) ? 1 : 4);
 }
 
 /// Searches the steps of `batch` at once. What one finds may make the search
@@ -290,7 +302,8 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
     results.push_back(trial.get());
   for (size_t i = 0; i < batch.size(); ++i) {
     unsigned steps = batch[i];
-    if (i > 0 && (isSettled(steps) || problem.deadline.isOver()))
+    bool isOver = isSettled(steps) || problem.deadline.isOver();
+    if (i > 0 && (isOver || isSpent(steps)))
       continue;
     Trial &trial = results[i];
     bool isOptimal = trial.point && bounds.at(steps) &&
@@ -302,6 +315,7 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
       searches[steps] = trial.search;
       addFrom(steps, std::move(trial.point));
     }
+    spent += searches[steps].workOfRun();
     if (!isSettled(steps))
       add(compositions.at(steps, work));
     report(/*isOver=*/false);
@@ -326,7 +340,7 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
     if (std::optional<Rational> known = knownAt(steps);
         known && (!isFirst || problem.hasManyRanks()))
       bounds.strengthen(steps, *known, work);
-    if (!isSettled(steps))
+    if (!isSettled(steps) && !isSpent(steps))
       batch.push_back(steps);
     if (batch.size() == jobs)
       search();

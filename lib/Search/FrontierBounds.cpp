@@ -33,6 +33,7 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
   if (bound)
     bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
+  isTooLarge = !bound;
   if (!forAny || isImpossible(steps) ||
       (bound && *bounds[steps]->value > *forAny->value))
     return false;
@@ -53,6 +54,10 @@ void FrontierBounds::find(uint64_t work) {
   for (unsigned steps = 1; steps < bounds.size(); ++steps) {
     if (problem.deadline.isOver())
       return;
+    // Programs grow with the steps: after seconds for nothing, the next would
+    // take as long.
+    if (!bounds[steps] && isTooLarge)
+      bounds[steps] = forAny;
     if (bounds[steps] || !findAt(steps, work))
       continue;
     // More steps allow more, so their bounds would be no better.

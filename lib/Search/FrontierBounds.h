@@ -49,6 +49,7 @@ private:
   SharedBound forAny;
   std::vector<SharedBound> bounds; ///< by steps
   std::vector<bool> isStrong;
+  bool isTooLarge = false; ///< the program of the last number of steps
   LowerBounds lower;
 };
 

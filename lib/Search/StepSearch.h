@@ -126,6 +126,8 @@ public:
   bool isWorthMore() const { return isOpen; }
   /// A schedule of trees cheaper than all that were returned.
   std::optional<TreePoint> takeTrees() { return std::exchange(inTrees, {}); }
+  /// What the last run took.
+  uint64_t workOfRun() const { return used; }
   /// True if an engine gave up on something.
   bool hasUndecided() const { return undecided; }
   /// What an engine that broke down said.

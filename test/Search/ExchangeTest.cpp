@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 using namespace sccl;
 
 /// Boxes of eight ranks, joined by a rail for each.
@@ -119,6 +121,27 @@ TEST(Exchange, BroadcastsToManyBoxesAtEachNumberOfSteps) {
         *Collective::make(CollectiveKind::Broadcast, 96, point.chunks),
         point.schedule.get()));
   }
+}
+
+TEST(Exchange, SearchesOnManyRanksHaveTheirWorkTogether) {
+  // Trees leave a gap at S = 3, and nothing that is asked for finds more.
+  Topology topology = test::boxesOnCore(3, 8, 12);
+  FrontierOptions options;
+  options.maxSteps = 3;
+  options.manyRanksWork = 1;
+  std::set<std::pair<unsigned, unsigned>> asked;
+  options.watch = [&](const FrontierActivity &activity) {
+    if (activity.chunks > 0)
+      asked.emplace(activity.chunks, activity.rounds);
+  };
+  auto frontier =
+      searchFrontier(topology, {CollectiveKind::AllReduce}, options);
+  ASSERT_TRUE(frontier) << frontier.error();
+  EXPECT_EQ(frontier->points.size(), 3u);
+  EXPECT_FALSE(frontier->stopped);
+  EXPECT_EQ(frontier->open, std::vector<unsigned>{3});
+  // In the first turn of S = 3; there is no second.
+  EXPECT_LE(asked.size(), 5u);
 }
 
 TEST(Exchange, EndsOnBoxesOfCardsForTwo) {
