@@ -53,10 +53,18 @@ public:
   static uint64_t now();
 
 private:
+  /// A moment, by the counter that marks read and by the clock.
+  struct Instant {
+    uint64_t ticks, time;
+  };
+  static Instant instant();
+  void convertTimes();
+
   /// A call of `onMark`. What it says is looked up when somebody reads.
   struct Call {
     const TraceMark *mark; ///< null where code stopped without saying so
-    uint64_t launch, segment, time;
+    uint64_t launch, segment;
+    uint64_t time; ///< ticks, and nanoseconds once somebody reads
     bool isEnd() const { return !mark || mark->kind == TraceMark::End; }
   };
   static scclTraceEvent eventOf(const Call &call, uint64_t end);
@@ -64,6 +72,7 @@ private:
 
   bool on = false, isIncomplete = false;
   uint64_t segment = 0;
+  Instant first = {0, 0}; ///< when this began
   std::vector<Call> calls;
   std::vector<scclTraceEvent> notes; ///< of what is no code
   std::vector<scclTraceEvent> events;
