@@ -11,10 +11,14 @@ gives, and exits with 0; or why not, and exits with 1; or with 3 if the
 collective is user-defined, which this reader does not know.
 """
 
+import pathlib
 import re
 import sys
 from fractions import Fraction
 from math import inf
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from read_refutation import MAX_LITERALS, MAX_WORK, Formula, Refused, check_refutation, require
 
 MAX_VALUE = 1 << 40
 MAX_RANKS = 1 << 17
@@ -23,15 +27,6 @@ MAX_PRICES = 1 << 26
 ROOTED = {"broadcast", "gather", "reduce", "scatter"}
 COMBINING = {"all_reduce", "reduce", "reduce_scatter"}
 KINDS = ROOTED | COMBINING | {"all_gather", "all_to_all"}
-
-
-class Refused(Exception):
-    pass
-
-
-def require(condition, why):
-    if not condition:
-        raise Refused(why)
 
 
 def fnv(data):
@@ -219,7 +214,19 @@ class Certificate:
             self.prices[links] = amounts
         self.ascending(keys)
 
+    def read_search(self):
+        value, steps = values(self.match[1], 1, 1)[0], []
+        while self.take(r"clause ((?:\S+ )*)by (.+)"):
+            literals = numbers(self.match[1][:-1]) if self.match[1] else []
+            require(0 not in literals and all(abs(n) < 1 << 31 for n in literals), "a literal is out of range")
+            reasons = numbers(self.match[2])
+            require(all(1 <= n < 1 << 31 for n in reasons), "a clause is out of range")
+            steps.append((literals, reasons))
+        return value, steps
+
     def read_commodity(self):
+        if self.take(r"search (.+)"):
+            return self.read_search()
         gossip, blocks, trees = 0, [], []
         if self.take(r"gossip (.+)"):
             gossip = values(self.match[1], 1, 1)[0]
@@ -313,6 +320,18 @@ def tree_weights(graph, roots, targets, arrive, relays, paths):
     return weight, total
 
 
+def search_value(graph, pre, post, proof, combining, spent):
+    """The value of a search; `spent` has what earlier ones took."""
+    value, steps = proof
+    require(not graph.any_steps, "a search is for a number of steps")
+    formula = Formula(graph, pre, post, combining, value)
+    spent[0] += formula.literals
+    require(spent[0] <= 4 * MAX_LITERALS, "the formulas are too large")
+    spent[1] += check_refutation(formula, steps)
+    require(spent[1] <= MAX_WORK, "the refutations take more work than is done for them")
+    return value
+
+
 def commodity_value(graph, pre, post, proof, combining):
     gossip, blocks, trees = proof
     require(gossip == 0 or combining, "a gossip value needs a reduction")
@@ -375,10 +394,13 @@ def cut_share(certificate, graph, known, combining):
 
 
 def price_share(certificate, graph, known, combining):
-    found = {}
+    found, spent = {}, [0, 0]
     for key, proof in certificate.proofs.items():
         require(key in known, "no chunk has the pre- and postcondition of a commodity")
-        found[key] = commodity_value(graph, *key, proof, combining)
+        if len(proof) == 2:
+            found[key] = search_value(graph, *key, proof, combining, spent)
+        else:
+            found[key] = commodity_value(graph, *key, proof, combining)
     spread(certificate, graph, found, known)
     total = 0
     for (pre, post), share in known.items():

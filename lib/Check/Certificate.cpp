@@ -146,6 +146,17 @@ static void printTree(std::string &text, const TreeProof &tree) {
   }
 }
 
+static void printSearch(std::string &text, const SearchProof &search) {
+  text += "search " + std::to_string(search.value) + "\n";
+  for (const RefutationStep &step : search.steps) {
+    text += "clause";
+    printNumbers(text, step.literals);
+    text += " by";
+    printNumbers(text, step.reasons);
+    text += "\n";
+  }
+}
+
 static void printProof(std::string &text, const PriceProof &proof) {
   text += "prices\n";
   printPrices(text, proof.prices);
@@ -160,6 +171,8 @@ static void printProof(std::string &text, const PriceProof &proof) {
     text += " to";
     printNumbers(text, commodity.post);
     text += "\n";
+    if (commodity.search)
+      printSearch(text, *commodity.search);
     if (commodity.gossip != 0)
       text += "gossip " + std::to_string(commodity.gossip) + "\n";
     for (const std::vector<unsigned> &block : commodity.blocks) {

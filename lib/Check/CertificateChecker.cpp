@@ -14,6 +14,7 @@
 
 #include "CertificateGraph.h"
 
+#include "sccl/Check/ChunkFormula.h"
 #include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
@@ -151,6 +152,7 @@ public:
 private:
   void groupChunks();
   Result<Wide> valueOf(const CommodityProof &proof, const Commodity &commodity);
+  Result<Wide> valueOf(const SearchProof &proof, const Commodity &commodity);
   /// V of a commodity without evidence.
   Wide dearestPath(const Commodity &commodity);
   Wide dearestPath(const std::vector<unsigned> &roots,
@@ -161,6 +163,7 @@ private:
   const Graph &graph;
   std::map<Route, Commodity> commodities;
   std::map<std::vector<unsigned>, std::vector<Wide>> pathsFrom;
+  SearchCheckLimits searchLimits;
 };
 } // namespace
 
@@ -174,8 +177,24 @@ void PriceChecker::groupChunks() {
   }
 }
 
+Result<Wide> PriceChecker::valueOf(const SearchProof &proof,
+                                   const Commodity &commodity) {
+  if (graph.anySteps)
+    return Error{"a search is for a number of steps"};
+  ChunkQuestion question{
+      graph.ranks,    graph.columns,          graph.links, {}, commodity.pre,
+      commodity.post, collective.combining(), proof.value};
+  for (Wide price : graph.prices)
+    question.prices.push_back(int64_t(std::min<Wide>(price, maxProofValue)));
+  if (Failure failure = checkSearch(question, proof.steps, searchLimits))
+    return Error{*failure};
+  return Wide(proof.value);
+}
+
 Result<Wide> PriceChecker::valueOf(const CommodityProof &proof,
                                    const Commodity &commodity) {
+  if (proof.search)
+    return valueOf(*proof.search, commodity);
   bool combining = collective.combining();
   if (proof.gossip < 0 || proof.gossip > maxProofValue)
     return Error{"the gossip value " + std::to_string(proof.gossip) +

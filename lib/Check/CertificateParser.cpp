@@ -14,126 +14,22 @@
 #include "sccl/Check/Certificate.h"
 
 #include "Hash.h"
+#include "WordReader.h"
 
 #include "sccl/Model/Instance.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 using namespace sccl;
+using certificate::WordReader;
 
 using LinkEnds = std::pair<unsigned, unsigned>;
 
 static LinkEnds endsOf(const Link &link) { return {link.src, link.dst}; }
 
-//===----------------------------------------------------------------------===//
-// Words of the text
-//===----------------------------------------------------------------------===//
-
-static std::string quoted(std::string_view word) {
-  return std::string(1, '\'').append(word).append(1, '\'');
-}
-
 namespace {
-/// Walks over words that are separated by one space or one line end. The first
-/// error sticks, and nothing is read after it, so that callers need not ask
-/// after every word.
-class WordReader {
-public:
-  explicit WordReader(std::string_view text) : text(text) {}
-
-  bool ok() const { return message.empty(); }
-  Error error() const { return {message}; }
-  bool atLineEnd() const { return at < text.size() && text[at] == '\n'; }
-  bool atEnd() const { return at == text.size(); }
-  /// All that was read so far.
-  std::string_view before() const { return text.substr(0, at); }
-
-  /// The word at this place; empty at the end of a line or after an error.
-  std::string_view peek() const {
-    return ok() ? text.substr(at, text.find_first_of(" \n", at) - at)
-                : std::string_view();
-  }
-  void fail(const std::string &what) {
-    if (ok())
-      message = std::to_string(line) + ":" +
-                std::to_string(at - lineBegin + 1) + ": " + what;
-  }
-  void failWord(const std::string &expected) {
-    std::string_view word = peek();
-    fail("expected " + expected + ", got " +
-         (word.empty() ? "nothing" : quoted(word)));
-  }
-  void skipWord() {
-    at += peek().size();
-    if (at == text.size() || text[at] != ' ')
-      return;
-    ++at;
-    if (at == text.size() || text[at] == ' ' || text[at] == '\n')
-      fail("expected a word after the space");
-  }
-  void expect(std::string_view word) {
-    if (peek() != word)
-      failWord(quoted(word));
-    else
-      skipWord();
-  }
-  void endLine() {
-    if (ok() && !atLineEnd())
-      fail("expected the end of the line");
-    if (!ok())
-      return;
-    ++at;
-    ++line;
-    lineBegin = at;
-  }
-  int64_t number(int64_t least, int64_t most, const std::string &what) {
-    std::string_view word = peek();
-    std::optional<int64_t> value = toNumber(word);
-    if (!value || *value < least || *value > most) {
-      failWord(what + " between " + std::to_string(least) + " and " +
-               std::to_string(most));
-      return least;
-    }
-    skipWord();
-    return *value;
-  }
-  uint64_t hex() {
-    std::string_view word = peek();
-    if (word.size() != 16 ||
-        word.find_first_not_of("0123456789abcdef") != word.npos) {
-      failWord("16 hexadecimal digits");
-      return 0;
-    }
-    uint64_t value = 0;
-    for (char digit : word)
-      value = value << 4 | (digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    skipWord();
-    return value;
-  }
-
-  /// The value of a decimal number in its only spelling.
-  static std::optional<int64_t> toNumber(std::string_view word) {
-    bool negative = word.starts_with('-');
-    std::string_view digits = word.substr(negative);
-    // 18 digits cannot overflow.
-    if (digits.empty() || digits.size() > 18 ||
-        digits.find_first_not_of("0123456789") != digits.npos ||
-        (digits[0] == '0' && (digits.size() > 1 || negative)))
-      return std::nullopt;
-    int64_t value = 0;
-    for (char digit : digits)
-      value = value * 10 + (digit - '0');
-    return negative ? -value : value;
-  }
-
-private:
-  std::string_view text;
-  size_t at = 0, lineBegin = 0;
-  unsigned line = 1;
-  std::string message;
-};
-
 /// Reads a certificate line by line.
 class CertificateReader {
 public:
@@ -151,6 +47,8 @@ private:
   std::vector<LimitPrices> readPrices();
   PriceProof readPriceProof();
   CommodityProof readCommodity();
+  SearchProof readSearch();
+  RefutationStep readRefutationStep();
   TreeProof readTree();
   CutProof readCutProof();
   DistanceProof readDistanceProof();
@@ -339,6 +237,33 @@ TreeProof CertificateReader::readTree() {
   return tree;
 }
 
+RefutationStep CertificateReader::readRefutationStep() {
+  constexpr int64_t most = std::numeric_limits<int>::max();
+  RefutationStep step;
+  words.expect("clause");
+  while (words.ok() && words.peek() != "by") {
+    step.literals.push_back(int(words.number(-most, most, "a literal")));
+    if (words.ok() && step.literals.back() == 0)
+      words.fail("expected a literal, which is not 0, before this place");
+  }
+  words.expect("by");
+  do
+    step.reasons.push_back(unsigned(words.number(1, most, "a clause")));
+  while (words.ok() && !words.atLineEnd());
+  words.endLine();
+  return step;
+}
+
+SearchProof CertificateReader::readSearch() {
+  SearchProof search;
+  words.expect("search");
+  search.value = words.number(1, maxProofValue, "a value");
+  words.endLine();
+  while (words.peek() == "clause")
+    search.steps.push_back(readRefutationStep());
+  return search;
+}
+
 CommodityProof CertificateReader::readCommodity() {
   CommodityProof commodity;
   for (const char *word : {"commodity", "from"})
@@ -347,6 +272,10 @@ CommodityProof CertificateReader::readCommodity() {
   words.expect("to");
   commodity.post = readRanks();
   words.endLine();
+  if (words.peek() == "search") {
+    commodity.search = readSearch();
+    return commodity;
+  }
   if (words.peek() == "gossip") {
     words.skipWord();
     commodity.gossip = words.number(1, maxProofValue, "a value");

@@ -52,6 +52,33 @@ TEST(CertificateText, Header) {
             "3:10: expected 16 hexadecimal digits, got '0123456789ABCDEF'");
 }
 
+TEST(CertificateText, Search) {
+  auto with = [](const std::string &search) {
+    return parseError(header +
+                      std::string("prices\nprice 1 1 on 0->1\n"
+                                  "commodity from 0 to 0 1 2\n") +
+                      search);
+  };
+  EXPECT_EQ(with("search 2\nclause 1 -2 by 3 4\nclause by 5\nend\n"),
+            "no error");
+  EXPECT_EQ(with("search 0\n"), "7:8: expected a value between 1 and "
+                                "1099511627776, got '0'");
+  EXPECT_EQ(with("search 2\nclause 1 0 by 3\n"),
+            "8:12: expected a literal, which is not 0, before this place");
+  EXPECT_EQ(with("search 2\nclause 1\n"),
+            "8:9: expected a literal between -2147483647 and 2147483647, got "
+            "nothing");
+  EXPECT_EQ(with("search 2\nclause 1 by\n"),
+            "8:12: expected a clause between 1 and 2147483647, got nothing");
+  EXPECT_EQ(with("search 2\nclause 1 by 0\n"),
+            "8:13: expected a clause between 1 and 2147483647, got '0'");
+  EXPECT_EQ(with("search 2\nclause 1 by 2147483648\n"),
+            "8:13: expected a clause between 1 and 2147483647, got "
+            "'2147483648'");
+  EXPECT_EQ(with("search 2\ngossip 1\nend\n"),
+            "8:1: expected 'end', got 'gossip'");
+}
+
 TEST(CertificateText, Proof) {
   auto with = [](const std::string &proof) {
     return parseError(header + proof);

@@ -73,6 +73,15 @@
 // ranks: a block knows what some rank of it knows, and only sends between
 // blocks count. Then g is taken from the prices of links between blocks.
 //
+// Search. The cheapest sends that a chunk can do with may be dearer than all of
+// this can show, as it lets halves of two trees pass for one. Formula
+// (ChunkFormula.h) has a variable for each send (e,t) and says that the sends
+// join the ranks that must be joined, by paths in ascending steps, and that
+// their prices add up to less than V. The sends of a chunk of any schedule that
+// cost less than V would satisfy it. So a refutation of the formula, clause by
+// clause, proves that the commodity costs at least V. Nothing is assumed of the
+// chunk but that it is informed: contributions may be reduced twice there.
+//
 // Symmetry. A renumbering of the ranks that maps links to links of the same
 // prices maps trees to trees of the same price. So commodities that it maps to
 // one another have the same V.
@@ -152,6 +161,24 @@ struct TreeProof {
   bool operator==(const TreeProof &) const = default;
 };
 
+/// A clause that follows from others: with all of its literals false, each
+/// clause of `reasons` in turn leaves one literal, which it makes true, but for
+/// the last, which leaves none.
+struct RefutationStep {
+  std::vector<int> literals; ///< variables count from 1, negative for "not"
+  /// Clauses of the formula and then of the steps before, counted from 1.
+  std::vector<unsigned> reasons;
+  bool operator==(const RefutationStep &) const = default;
+};
+
+/// Why no sends of a price below `value` are enough: the last step has no
+/// literals.
+struct SearchProof {
+  int64_t value = 0;
+  std::vector<RefutationStep> steps;
+  bool operator==(const SearchProof &) const = default;
+};
+
 /// Why a chunk that is in `pre` before and in `post` after has some price.
 struct CommodityProof {
   std::vector<unsigned> pre, post; ///< ascending
@@ -160,6 +187,8 @@ struct CommodityProof {
   /// Blocks of several ranks each, ascending, for the gossip value; all other
   /// ranks are blocks of their own.
   std::vector<std::vector<unsigned>> blocks = {};
+  /// In place of all that.
+  std::optional<SearchProof> search = {};
   bool operator==(const CommodityProof &) const = default;
 };
 
