@@ -14,6 +14,7 @@
 
 #include "CellModel.h"
 #include "Certify.h"
+#include "ChunkSearch.h"
 #include "PriceModel.h"
 #include "Problem.h"
 
@@ -78,6 +79,12 @@ struct LowerBounds::State {
   std::optional<LowerBound> bySpreading(unsigned steps,
                                         LowerBoundOptions options,
                                         const Deadline &deadline);
+  std::string byPrograms(unsigned steps, const LowerBoundOptions &options,
+                         const Certificate &claim, const Deadline &deadline,
+                         std::optional<LowerBound> &best);
+  std::optional<LowerBound> bySearch(Certificate claim, const Rational &above,
+                                     const LowerBoundOptions &options,
+                                     const Deadline &deadline);
   std::optional<LowerBound> byCells(const CellQuestion &question,
                                     const Deadline &deadline);
   std::optional<LowerBound> byCells(const LowerBoundOptions &options,
@@ -224,6 +231,55 @@ LowerBounds::State::bySpreading(unsigned steps, LowerBoundOptions options,
   return best;
 }
 
+/// Puts the best bound of the programs of all trees in `best`, if it is better
+/// than what is there. Returns why there is none.
+std::string LowerBounds::State::byPrograms(unsigned steps,
+                                           const LowerBoundOptions &options,
+                                           const Certificate &claim,
+                                           const Deadline &deadline,
+                                           std::optional<LowerBound> &best) {
+  Problem &problem = problemOf(steps, deadline);
+  problem.pipelined = options.pipelined;
+  std::string why = deadline.isOver() ? deadline.reason() : "";
+  for (TreeRules rules : programsFor(problem)) {
+    if (deadline.isOver() || (best && isEnough(*best, problem, options)))
+      break;
+    if (best && rules == TreeRules::ArrivalsOnly)
+      continue;
+    auto duals = solvePrices(problem, rules, options.maxColumns, deadline);
+    if (!duals) {
+      why = why.empty() ? duals.error() : why;
+      continue;
+    }
+    Result<LowerBound> bound =
+        certify(problem, *duals, claim, topology, collective);
+    if (!bound)
+      why = bound.error();
+    else if (!best || *bound->value > *best->value)
+      best = std::move(*bound);
+  }
+  return why;
+}
+
+/// The bound of the current problem by searches that take no more than seconds.
+std::optional<LowerBound>
+LowerBounds::State::bySearch(Certificate claim, const Rational &above,
+                             const LowerBoundOptions &options,
+                             const Deadline &deadline) {
+#ifdef SCCL_HAVE_CADICAL
+  constexpr uint64_t maxWork = 20'000'000;
+  Deadline search({deadline.remainingLimit(),
+                   std::min(deadline.remainingWork(), maxWork),
+                   options.interrupt});
+  auto found = boundBySearch(*problem, collective, std::move(claim), topology,
+                             above, *options.target, search);
+  deadline.charge(search.work());
+  return found;
+#else
+  return std::nullopt;
+#endif
+}
+
 Result<LowerBound> LowerBounds::at(unsigned steps,
                                    const LowerBoundOptions &options) {
   const Topology &topology = state->topology;
@@ -259,28 +315,13 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   if (isTooLarge)
     return Error{"the linear program would have more than " +
                  std::to_string(maxParts) + " parts"};
-  Problem &problem = state->problemOf(steps, deadline);
-  problem.pipelined = options.pipelined;
-  std::string why = deadline.isOver() ? deadline.reason() : "";
-  for (TreeRules rules : programsFor(problem)) {
-    if (deadline.isOver() || (best && isEnough(*best, problem, options)))
-      break;
-    if (best && rules == TreeRules::ArrivalsOnly)
-      continue;
-    auto duals = solvePrices(problem, rules, options.maxColumns, deadline);
-    if (!duals) {
-      why = why.empty() ? duals.error() : why;
-      continue;
-    }
-    Result<LowerBound> bound =
-        certify(problem, *duals, claim, topology, collective);
-    if (!bound)
-      why = bound.error();
-    else if (!best || *bound->value > *best->value)
-      best = std::move(*bound);
-  }
+  std::string why = state->byPrograms(steps, options, claim, deadline, best);
   if (!best)
     return Error{why};
+  if (options.searches && isWanted(best))
+    if (auto found =
+            state->bySearch(std::move(claim), *best->value, options, deadline))
+      return std::move(*found);
   return std::move(*best);
 }
 

@@ -55,32 +55,52 @@ static std::optional<int64_t> findDenominator(double value, int64_t most) {
   return now;
 }
 
-std::optional<int64_t> bounds::findCommonDenominator(const PriceDuals &duals) {
-  constexpr int64_t most = 1000000;
+namespace {
+/// Multiplies what the denominators need, up to a limit.
+class CommonDenominator {
+public:
+  explicit CommonDenominator(int64_t most) : most(most) {}
+
+  bool fit(const std::vector<double> &values) {
+    return std::ranges::all_of(values, [this](double value) {
+      // Most are.
+      if (value == 0)
+        return true;
+      auto factor = findDenominator(value * double(common), most / common);
+      if (factor)
+        common *= *factor;
+      return factor.has_value();
+    });
+  }
+  int64_t value() const { return common; }
+
+private:
+  const int64_t most;
   int64_t common = 1;
-  auto fits = [&common](double value) {
-    // Most are.
-    if (value == 0)
-      return true;
-    auto factor = findDenominator(value * double(common), most / common);
-    if (factor)
-      common *= *factor;
-    return factor.has_value();
-  };
-  auto allFit = [&fits](const std::vector<double> &values) {
-    return std::all_of(values.begin(), values.end(), fits);
-  };
-  if (!allFit(duals.prices.values) || !allFit(duals.gossip))
+};
+} // namespace
+
+std::optional<int64_t>
+bounds::findCommonDenominator(const std::vector<double> &values, int64_t most) {
+  CommonDenominator common(most);
+  if (!common.fit(values))
+    return std::nullopt;
+  return common.value();
+}
+
+std::optional<int64_t> bounds::findCommonDenominator(const PriceDuals &duals) {
+  CommonDenominator common(1000000);
+  if (!common.fit(duals.prices.values) || !common.fit(duals.gossip))
     return std::nullopt;
   for (const std::vector<TreeDuals> &trees : duals.trees)
     for (const TreeDuals &tree : trees) {
-      if (!allFit(tree.arrivals) || !allFit(tree.relays.values))
+      if (!common.fit(tree.arrivals) || !common.fit(tree.relays.values))
         return std::nullopt;
       for (const LinkTable &path : tree.paths)
-        if (!allFit(path.values))
+        if (!common.fit(path.values))
           return std::nullopt;
     }
-  return common;
+  return common.value();
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,10 @@ namespace sccl::bounds {
 /// errors, if there is one of a size that people would call small.
 std::optional<int64_t> findCommonDenominator(const PriceDuals &duals);
 
+/// The smallest factor up to `most` that makes whole numbers of `values`.
+std::optional<int64_t> findCommonDenominator(const std::vector<double> &values,
+                                             int64_t most);
+
 /// `duals` times `factor` in whole numbers, for the topology that `problem` was
 /// made from. Where rounding made a tree dearer than the prices allow, its
 /// arrival values are lowered.

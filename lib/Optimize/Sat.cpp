@@ -10,6 +10,8 @@
 #include <cadical.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 using namespace sccl;
 
@@ -44,10 +46,31 @@ public:
 
 struct SatSolver::Implementation {
   explicit Implementation(const Deadline &deadline) : guard(deadline) {}
+  ~Implementation() {
+    if (!proofFile)
+      return;
+    cadical.close_proof_trace();
+    fclose(proofFile);
+    free(proof);
+  }
+  void recordProof();
+
   CaDiCaL::Solver cadical;
   Guard guard;
   Counter counter;
+  FILE *proofFile = nullptr;
+  char *proof = nullptr;
+  size_t proofSize = 0;
 };
+
+/// What these do does not follow by unit propagation. By default they are off.
+void SatSolver::Implementation::recordProof() {
+  for (const char *technique : {"block", "condition", "cover"})
+    cadical.set(technique, 0);
+  proofFile = open_memstream(&proof, &proofSize);
+  if (proofFile)
+    cadical.trace_proof(proofFile, "proof");
+}
 
 SatSolver::SatSolver(const Deadline &deadline, unsigned seed, SatAim aim)
     : solver(std::make_unique<Implementation>(deadline)), deadline(deadline) {
@@ -56,6 +79,8 @@ SatSolver::SatSolver(const Deadline &deadline, unsigned seed, SatAim aim)
   if (aim == SatAim::Models)
     cadical.configure("sat");
   cadical.set("seed", static_cast<int>(seed & 0x7fffffff));
+  if (aim == SatAim::Proof)
+    solver->recordProof();
   cadical.connect_terminator(&solver->guard);
   cadical.connect_learner(&solver->counter);
 }
@@ -72,6 +97,14 @@ void SatSolver::add(int literal) {
 }
 
 bool SatSolver::isTrue(int literal) { return solver->cadical.val(literal) > 0; }
+
+std::string SatSolver::takeProof() {
+  if (!solver->proofFile)
+    return "";
+  solver->cadical.flush_proof_trace();
+  fflush(solver->proofFile);
+  return {solver->proof, solver->proofSize};
+}
 
 void SatSolver::assume(int literal) { solver->cadical.assume(literal); }
 

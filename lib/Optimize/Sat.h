@@ -17,6 +17,7 @@
 #include "sccl/Optimize/Deadline.h"
 
 #include <memory>
+#include <string>
 
 namespace sccl {
 
@@ -24,6 +25,7 @@ namespace sccl {
 enum class SatAim {
   Any,
   Models, ///< a formula that is only good for finding something
+  Proof,  ///< a formula whose refutation others should believe
 };
 
 class SatSolver final : public ClauseSolver {
@@ -42,6 +44,9 @@ public:
   /// Goes on for up to `conflicts` conflicts, fewer if there is no work left
   /// for more.
   Answer search(uint64_t conflicts);
+  /// After a refutation with the aim `Proof`, how it goes: DRAT in binary form,
+  /// all of whose clauses follow by unit propagation. Not to be searched again.
+  std::string takeProof();
   /// The units of work that a conflict counts as.
   uint64_t workPerConflict() const;
   /// Of all clauses.

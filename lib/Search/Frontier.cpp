@@ -55,7 +55,7 @@ private:
   std::vector<unsigned> openSteps(bool isFirst) const;
   uint64_t stepWork(unsigned steps, uint64_t work) const;
   bool isSpent(unsigned steps) const;
-  void strengthenWhereClose();
+  void strengthenAll(bool isOver);
   bool isDone() const;
 
   std::optional<Rational> knownAt(unsigned steps) const {
@@ -125,11 +125,11 @@ bool FrontierSearch::meetsThroughput() const {
                    points.treesAt(options.maxSteps) == bound->value);
 }
 
-/// How many times dearer the known schedules are than the bound.
+/// How many times dearer the known schedules are than the bound of programs.
 double FrontierSearch::gapAt(unsigned steps) const {
   constexpr double unknown = 1e9;
   std::optional<Rational> known = knownAt(steps);
-  const SharedBound &bound = bounds.at(steps);
+  const SharedBound &bound = bounds.ofPrograms(steps);
   if (!known || !bound || !bound->value || *bound->value <= Rational(0))
     return unknown;
   return known->toDouble() / bound->value->toDouble();
@@ -348,13 +348,13 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
   search();
 }
 
-/// Where no search will follow, the bound may still be what is missing. On many
-/// ranks it has been asked for before.
-void FrontierSearch::strengthenWhereClose() {
-  if (problem.hasManyRanks())
-    return;
+/// Where no search for schedules will follow, or has settled anything, the
+/// bound may still be what is missing. On many ranks it has been asked for
+/// before.
+void FrontierSearch::strengthenAll(bool isOver) {
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (!isSettled(steps) && isCloseEnough(steps))
+    if (!problem.hasManyRanks() && knownAt(steps) && !isSettled(steps) &&
+        (isOver || isCloseEnough(steps)))
       bounds.strengthen(steps, *knownAt(steps), options.probeWork);
 }
 
@@ -378,11 +378,12 @@ Frontier FrontierSearch::run() {
   report(/*isOver=*/false);
   uint64_t work = std::min(firstWork, options.probeWork);
   searchAll(work, /*isFirst=*/true);
-  strengthenWhereClose();
+  strengthenAll(/*isOver=*/false);
   while (work < options.probeWork && !isDone()) {
     work = std::min(work * growth, options.probeWork);
     searchAll(work, /*isFirst=*/false);
   }
+  strengthenAll(/*isOver=*/true);
   report(/*isOver=*/true);
   return conclude();
 }

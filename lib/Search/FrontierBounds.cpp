@@ -19,6 +19,11 @@ LowerBoundOptions FrontierBounds::limits(uint64_t work) const {
   return limits;
 }
 
+bool FrontierBounds::isAlike() const {
+  return problem.family.kind == CollectiveKind::AllReduce ||
+         problem.isOneToAll();
+}
+
 /// Returns true if the bound for any number of steps holds from here on.
 bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   if (problem.options.watch)
@@ -28,9 +33,9 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   if (forAny)
     options.target = forAny->value;
   Result<LowerBound> bound = lower.at(steps, options);
-  // Where all chunks go the same way, the strongest program came first.
-  CollectiveKind kind = problem.family.kind;
-  isStrong[steps] = kind == CollectiveKind::AllReduce || problem.isOneToAll();
+  // Where all chunks go the same way, the strongest program came first, and
+  // only searches are left.
+  isStrong[steps] = isAlike() && problem.hasManyRanks();
   if (bound)
     bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
   isTooLarge = !bound;
@@ -73,10 +78,14 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
   isStrong[steps] = true;
   LowerBoundOptions options = limits(work);
   options.target = known;
+  options.searches = true;
   Result<LowerBound> bound = lower.at(steps, options);
   if (bound && bound->value &&
-      (!bounds[steps] || *bounds[steps]->value < *bound->value))
+      (!bounds[steps] || *bounds[steps]->value < *bound->value)) {
+    if (isAlike())
+      programs[steps] = bounds[steps];
     bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
+  }
 }
 
 bool FrontierBounds::excludesBelow(unsigned steps, const Rational &cost) const {

@@ -21,17 +21,23 @@ class FrontierBounds {
 public:
   explicit FrontierBounds(const FrontierProblem &problem)
       : problem(problem), bounds(problem.options.maxSteps + 1),
-        isStrong(bounds.size()), lower(problem.topology, problem.smallest) {}
+        programs(bounds.size()), isStrong(bounds.size()),
+        lower(problem.topology, problem.smallest) {}
 
   /// Finds that for any number of steps, if it is missing.
   void findThroughput(uint64_t work);
   /// Finds those that are missing, each with up to `work`.
   void find(uint64_t work);
   /// Tries the stronger programs for `steps` steps, of which a schedule that
-  /// costs `known` is known. Only the first time.
+  /// costs `known` is known, and searches. Only the first time.
   void strengthen(unsigned steps, const Rational &known, uint64_t work);
 
   const SharedBound &at(unsigned steps) const { return bounds[steps]; }
+  /// What linear programs said. Searches come close to what is possible, so a
+  /// gap to what they say is no measure of what can be gained.
+  const SharedBound &ofPrograms(unsigned steps) const {
+    return programs[steps] ? programs[steps] : bounds[steps];
+  }
   /// For any number of steps.
   const SharedBound &throughput() const { return forAny; }
   bool isImpossible(unsigned steps) const {
@@ -43,11 +49,14 @@ public:
 
 private:
   LowerBoundOptions limits(uint64_t work) const;
+  /// Whether all chunks have the same ranks before and after.
+  bool isAlike() const;
   bool findAt(unsigned steps, uint64_t work);
 
   const FrontierProblem &problem;
   SharedBound forAny;
-  std::vector<SharedBound> bounds; ///< by steps
+  std::vector<SharedBound> bounds;   ///< by steps
+  std::vector<SharedBound> programs; ///< where searches gave other bounds
   std::vector<bool> isStrong;
   bool isTooLarge = false; ///< the program of the last number of steps
   LowerBounds lower;

@@ -127,9 +127,11 @@ TEST(Frontier, Dgx1WithoutRoot) {
 TEST(Frontier, AllReduceOfBothMachines) {
   expectFrontier(builtin("dgx1"), {Kind::AllReduce},
                  {{2, 1}, {3, {1, 2}}, {4, {1, 3}}, {5, {7, 24}}}, true);
-  // Between S = 5 and S = 7 the bound is not met, and nothing cheaper is known.
+  // That S = 6 is no better than S = 5, only a search shows, and S = 3 here.
+  expectFrontier(builtin("hypercube:3"), {Kind::AllReduce},
+                 {{3, 1}, {4, {2, 3}}, {5, {7, 12}}}, true);
   expectFrontier(builtin("amd_z52"), {Kind::AllReduce},
-                 {{4, 2}, {5, {5, 4}}, {7, {7, 8}}}, false);
+                 {{4, 2}, {5, {5, 4}}, {7, {7, 8}}}, true);
 }
 
 TEST(Frontier, ThoroughSearchOfTheOpenStep) {
@@ -137,10 +139,10 @@ TEST(Frontier, ThoroughSearchOfTheOpenStep) {
   options.thorough = true;
   options.probeWork = 200'000;
   options.stepWork = 200'000;
-  Frontier frontier = search(builtin("amd_z52"), {Kind::AllReduce}, options);
-  EXPECT_EQ(costsOf(frontier), (Costs{{4, 2}, {5, {5, 4}}, {7, {7, 8}}}));
+  Frontier frontier = search(builtin("ring:7"), {Kind::AllReduce}, options);
+  EXPECT_EQ(costsOf(frontier), (Costs{{4, {11, 7}}, {5, {5, 4}}, {6, {6, 7}}}));
   EXPECT_FALSE(frontier.complete);
-  EXPECT_NE(frontier.why.find("at S = 6 there may be"), std::string::npos)
+  EXPECT_NE(frontier.why.find("at S = 3, 5 there may be"), std::string::npos)
       << frontier.why;
 }
 
@@ -151,15 +153,14 @@ TEST(Frontier, PointsThatAreEasyButNotProvedOptimal) {
   };
   for (const Case &c :
        {Case{"ring:5", {{3, {5, 4}}, {4, {4, 5}}}},
-        Case{"ring:7", {{4, {11, 7}}, {5, {5, 4}}, {6, {6, 7}}}},
-        Case{"hypercube:3", {{3, 1}, {4, {2, 3}}, {5, {7, 12}}}}}) {
+        Case{"ring:7", {{4, {11, 7}}, {5, {5, 4}}, {6, {6, 7}}}}}) {
     Topology topology = builtin(c.topology);
     Frontier frontier = search(topology, {Kind::AllReduce});
     EXPECT_EQ(costsOf(frontier), c.costs) << c.topology;
     for (const FrontierPoint &point : frontier.points)
       expectCorrect(topology, {Kind::AllReduce}, point);
-    ASSERT_FALSE(frontier.points.empty());
-    EXPECT_FALSE(frontier.points[0].optimal);
+    auto isOpen = [](const FrontierPoint &point) { return !point.optimal; };
+    EXPECT_TRUE(std::ranges::any_of(frontier.points, isOpen)) << c.topology;
     EXPECT_FALSE(frontier.complete);
   }
 }

@@ -35,13 +35,17 @@ struct LowerBoundOptions : SearchLimits {
   std::optional<Rational> target;
   /// Bounds the load of pipelined schedules (Schedule.h) instead of R/C.
   bool pipelined = false;
+  /// Below the target, also searches for what single chunks can do with, on a
+  /// few ranks and where all chunks are alike. That may take all the work.
+  bool searches = false;
   /// Linear programs with more columns than this are not tried.
   size_t maxColumns = 60000;
 };
 
 /// A proved bound.
 struct LowerBound {
-  /// No schedule has a smaller R/C, or load. Nothing if there is no schedule at all.
+  /// No schedule has a smaller R/C, or load. Nothing if there is no schedule at
+  /// all.
   std::optional<Rational> value;
   /// False if the optimum of the linear program was a little higher but did not
   /// round to small integers.
