@@ -179,6 +179,8 @@ void FrontierReport::point(const PipelinedSchedule &result, double seconds) {
 
 void FrontierReport::conclusion(const Frontier &frontier) {
   header();
+  if (!output.directory.empty())
+    writeGaps(frontier);
   llvm::StringRef status = frontier.complete ? "complete" : "incomplete";
   std::vector<Certificate> claims = openClaims(frontier);
   if (!output.json) {
@@ -233,16 +235,37 @@ void FrontierReport::write(const PipelinedSchedule &result) {
         "p" + std::to_string(schedule.period));
 }
 
-void FrontierReport::write(const Collective &collective,
-                           const Schedule &schedule, const LowerBound *bound,
-                           llvm::StringRef rounds) {
+/// Why there is no point of some numbers of steps between others.
+void FrontierReport::writeGaps(const Frontier &frontier) {
+  std::set<unsigned> written;
+  for (const FrontierPoint &point : frontier.points)
+    written.insert(point.steps);
+  for (const TreePoint &point : frontier.trees)
+    written.insert(point.steps);
+  for (unsigned s = 1; s < frontier.bounds.size(); ++s) {
+    const SharedBound &bound = frontier.bounds[s];
+    if (bound && bound->certificate.steps == s && bound->value &&
+        !written.count(s))
+      failed |= !writeFile(pathOf("_s" + std::to_string(s) + ".cert"),
+                           printCertificate(bound->certificate));
+  }
+}
+
+/// Of a file in the directory: the collective, and `rest`.
+std::string FrontierReport::pathOf(const std::string &rest) const {
   std::string stem = family.name();
   if (isRooted(family.kind))
     stem += "_root" + std::to_string(family.root);
-  stem += llvm::formatv("_c{0}_s{1}_{2}", collective.chunks(),
-                        schedule.steps.size(), rounds);
   llvm::SmallString<128> path(output.directory);
-  llvm::sys::path::append(path, stem);
+  llvm::sys::path::append(path, stem + rest);
+  return path.str().str();
+}
+
+void FrontierReport::write(const Collective &collective,
+                           const Schedule &schedule, const LowerBound *bound,
+                           llvm::StringRef rounds) {
+  std::string path = pathOf(llvm::formatv("_c{0}_s{1}_{2}", collective.chunks(),
+                                          schedule.steps.size(), rounds));
   Result<Instance> instance = Instance::make(
       topology, collective, schedule.steps.size(), schedule.rounds());
   if (auto violation = checkSchedule(topology, collective, schedule)) {
@@ -252,8 +275,8 @@ void FrontierReport::write(const Collective &collective,
   std::string certificate;
   if (bound)
     certificate = printCertificate(bound->certificate);
-  failed |= !writeFile((path + ".mlir").str(),
+  failed |= !writeFile(path + ".mlir",
                        scheduleText(*instance, schedule, certificate));
   if (bound)
-    failed |= !writeFile((path + ".cert").str(), certificate);
+    failed |= !writeFile(path + ".cert", certificate);
 }

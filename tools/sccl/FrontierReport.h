@@ -52,6 +52,8 @@ private:
   llvm::json::Object object(const FrontierPoint &point) const;
   llvm::json::Object object(const TreePoint &point) const;
   llvm::json::Object object(const Certificate &claim) const;
+  void writeGaps(const Frontier &frontier);
+  std::string pathOf(const std::string &rest) const;
   void write(const FrontierPoint &point);
   void write(const TreePoint &point);
   void write(const PipelinedSchedule &result);

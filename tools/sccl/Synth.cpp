@@ -207,17 +207,22 @@ static int exitCodeOf(const Outcome &outcome) {
 }
 
 /// Adds to `object` what the lower bound for as many steps says about the
-/// instance, without the engine's word, and writes it to the certificate file.
-/// Returns false, after an error, if that cannot be written or there is nothing
-/// to write.
+/// instance, without the engine's word and within `limits`, and writes it to
+/// the certificate file. Returns false, after an error, if that cannot be
+/// written or there is nothing to write.
 static bool certify(const SynthesisRequest &request, const Instance &instance,
-                    const Outcome &outcome, llvm::json::Object &object) {
+                    const Outcome &outcome, const SearchLimits &limits,
+                    llvm::json::Object &object) {
   bool isRefuted = std::holds_alternative<Unsatisfiable>(outcome);
   if (!isRefuted && request.certificate.empty())
     return true;
   Rational cost(instance.rounds, instance.collective.chunks());
   LowerBoundOptions options;
-  options.target = cost;
+  static_cast<SearchLimits &>(options) = limits;
+  // What refutes must be above it.
+  options.target =
+      Rational(instance.rounds + isRefuted, instance.collective.chunks());
+  options.searches = true;
   Result<LowerBound> bound = availableBound(
       instance.topology, instance.collective, instance.steps, options);
   bool refutes = bound && (!bound->value || cost < *bound->value);
@@ -237,7 +242,7 @@ static bool certify(const SynthesisRequest &request, const Instance &instance,
 /// Prints the result; the schedule goes to the file, or to standard output if
 /// there is nothing else to print there.
 static int report(const SynthesisRequest &request, const Instance &instance,
-                  const SynthesisResult &result) {
+                  const SynthesisResult &result, const SearchLimits &limits) {
   if (auto *satisfied = std::get_if<Satisfied>(&result.outcome)) {
     std::string path = request.output;
     if (path.empty() && !request.json)
@@ -247,8 +252,10 @@ static int report(const SynthesisRequest &request, const Instance &instance,
       return BadInput;
   }
   llvm::json::Object object = resultObject(instance, result);
-  bool isCertified = certify(request, instance, result.outcome, object);
-  int code = isCertified ? exitCodeOf(result.outcome) : BadInput;
+  bool isCertified = certify(request, instance, result.outcome, limits, object);
+  int code = exitCodeOf(result.outcome);
+  if (!isCertified && code != NotKnown)
+    code = BadInput;
   if (request.json) {
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return code;
@@ -292,12 +299,15 @@ int driver::synthesizeSchedule(const SynthesisRequest &request) {
   if (!instance)
     return BadInput;
   SynthesisResult result;
+  InterruptScope interrupt;
+  options->interrupt = interrupt.flag();
+  Deadline deadline(*options);
   {
-    InterruptScope interrupt;
-    options->interrupt = interrupt.flag();
     Progress progress("synthesizing " + instance->collective.name() + " on " +
                       instance->topology.name());
     result = synthesize(*instance, *options, request.engine);
   }
-  return report(request, *instance, result);
+  return report(request, *instance, result,
+                {.timeoutSeconds = deadline.remainingLimit(),
+                 .interrupt = interrupt.flag()});
 }
