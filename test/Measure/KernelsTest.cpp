@@ -70,7 +70,8 @@ TEST_P(RankByRank, agreeWithPasses) {
   ASSERT_TRUE(succeeded(runPasses(
       *module, [&](auto &manager) { addLowering(manager, what.options); })));
   mlir::FailureOr<sccl::Kernels> kernels = makeKernels(
-      *module->getOps<coll::ProgramOp>().begin(), what.options.codeShape, host);
+      *module->getOps<coll::ProgramOp>().begin(), what.options.codeShape, host,
+      /*traced=*/false);
   ASSERT_TRUE(succeeded(kernels));
   ASSERT_TRUE(succeeded(runPasses(*module, [&](auto &manager) {
     addKernelConversion(manager, what.options, host);
