@@ -36,6 +36,9 @@ config.environment["PATH"] = os.pathsep.join(path)
 # libMLIR is not instrumented: memory that our code poisons through LLVM's bump
 # allocators would be reported when libMLIR uses it, and what it keeps until the
 # end of the process as a leak.
+if not config.sccl_sanitize:
+    # What sanitizers look at must come first in a program.
+    config.available_features.add("preload")
 if config.sccl_sanitize:
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
 

@@ -15,8 +15,8 @@
 #include "sccl/Machine/Derivation.h"
 #include "sccl/Machine/Presets.h"
 #include "sccl/Pipelines/InputFile.h"
-#include "sccl/Pipelines/TextLimits.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/TextLimits.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -26,6 +26,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
+
+#include <cerrno>
+#include <unistd.h>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -283,6 +286,15 @@ createTemporary(llvm::StringRef path, llvm::SmallVectorImpl<char> &target) {
 
 /// Writes to a temporary file beside `path` and renames it, so that nobody sees
 /// half of it. A file that is replaced leaves its permissions.
+/// Waits until the disk has `file`: a name that is renamed before what it names
+/// is written may be that of an empty file after a loss of power. Devices and
+/// pipes, which cannot be waited for, are left alone.
+static std::error_code syncToDisk(int file) {
+  if (::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP)
+    return {};
+  return {errno, std::generic_category()};
+}
+
 static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef contents) {
   llvm::SmallString<128> target;
   llvm::Expected<fs::TempFile> file = createTemporary(path, target);
@@ -298,6 +310,8 @@ static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef contents) {
   if (stream.error())
     error = stream.error();
   stream.clear_error();
+  if (!error)
+    error = syncToDisk(file->FD);
   if (!error)
     return file->keep(target);
   return llvm::joinErrors(llvm::errorCodeToError(error), file->discard());
