@@ -70,10 +70,14 @@ static void load(const IntegerProgram &program, ClpSimplex &simplex) {
 }
 
 LPSolution sccl::solveRelaxation(const IntegerProgram &program,
-                                 const Deadline &deadline) {
+                                 const Deadline &deadline,
+                                 const LPSolution *last) {
   ClpSimplex simplex;
   load(program, simplex);
-  return runSimplex(simplex, LPMethod::Direct, deadline);
+  if (last)
+    setBasis(simplex, *last);
+  return runSimplex(simplex, last ? LPMethod::FromBasis : LPMethod::Direct,
+                    deadline);
 }
 
 std::optional<std::vector<int64_t>>

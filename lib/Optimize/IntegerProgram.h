@@ -52,9 +52,11 @@ struct IntegerProgram {
   }
 };
 
-/// Solves the program without its integrality.
+/// Solves the program without its integrality, from `last` on, if that is the
+/// solution of the same rows with fewer columns.
 LPSolution solveRelaxation(const IntegerProgram &program,
-                           const Deadline &deadline);
+                           const Deadline &deadline,
+                           const LPSolution *last = nullptr);
 
 /// Searches for any integral solution, exactly checked, with at most `maxNodes`
 /// nodes. Nothing proves nothing.

@@ -63,17 +63,6 @@ LPSolution LinearProgram::solveFrom(const LPSolution &known,
                                     const Deadline &deadline) const {
   ClpSimplex simplex;
   load(simplex);
-  simplex.createStatus();
-  for (size_t column = 0; column < costs.size(); ++column) {
-    bool isBasic =
-        column < known.isBasicColumn.size() && known.isBasicColumn[column];
-    simplex.setColumnStatus(int(column), isBasic ? ClpSimplex::basic
-                                                 : ClpSimplex::atLowerBound);
-  }
-  for (size_t row = 0; row < lower.size(); ++row)
-    simplex.setRowStatus(int(row), known.isBasicRow[row] ? ClpSimplex::basic
-                                   : senses[row] == Sense::AtMost
-                                       ? ClpSimplex::atUpperBound
-                                       : ClpSimplex::atLowerBound);
+  setBasis(simplex, known);
   return runSimplex(simplex, LPMethod::FromBasis, deadline);
 }

@@ -20,6 +20,22 @@ int SimplexGuard::event(Event event) {
   return isTick && deadline.expired() ? stop : goOn;
 }
 
+void sccl::setBasis(ClpSimplex &simplex, const LPSolution &known) {
+  simplex.createStatus();
+  for (int column = 0; column < simplex.numberColumns(); ++column) {
+    bool isBasic = size_t(column) < known.isBasicColumn.size() &&
+                   known.isBasicColumn[column];
+    simplex.setColumnStatus(column, isBasic ? ClpSimplex::basic
+                                            : ClpSimplex::atLowerBound);
+  }
+  for (int row = 0; row < simplex.numberRows(); ++row) {
+    bool hasLower = simplex.rowLower()[row] > -COIN_DBL_MAX;
+    simplex.setRowStatus(row, known.isBasicRow[row] ? ClpSimplex::basic
+                              : hasLower ? ClpSimplex::atLowerBound
+                                         : ClpSimplex::atUpperBound);
+  }
+}
+
 LPSolution sccl::runSimplex(ClpSimplex &simplex, LPMethod method,
                             const Deadline &deadline) {
   simplex.setLogLevel(0);

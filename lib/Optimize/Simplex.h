@@ -37,6 +37,11 @@ private:
   const uint64_t perIteration;
 };
 
+/// Makes columns and rows of what is loaded basic that were so in `known`, an
+/// optimum of the same rows with the first of the columns; puts the rest at
+/// bounds.
+void setBasis(ClpSimplex &simplex, const LPSolution &known);
+
 /// Solves what is loaded by the dual simplex method.
 LPSolution runSimplex(ClpSimplex &simplex, LPMethod method,
                       const Deadline &deadline);

@@ -208,16 +208,19 @@ bool Packing::generate() {
   addWays(same, anyPrice);
   if (columns.empty())
     return false;
+  LPSolution solution;
   while (!deadline.expired()) {
     IntegerProgram program = makeProgram(/*isFinal=*/false);
-    LPSolution solution = solveRelaxation(program, deadline);
+    bool isFirst = solution.isBasicRow.empty();
+    solution =
+        solveRelaxation(program, deadline, isFirst ? nullptr : &solution);
     if (solution.status != LPStatus::Optimal)
       return false;
     double price = solution.multipliers[limits.size() * instance.steps];
     double rounds = std::accumulate(
         solution.values.begin(), solution.values.begin() + instance.steps, 0.0);
     bool isPossible = rounds <= instance.rounds + tolerance;
-    relaxed = std::move(solution.values);
+    relaxed = solution.values;
     // Clauses need no ways but the rounds; branch and bound needs many.
     if (usesClauses() && isPossible)
       return true;
