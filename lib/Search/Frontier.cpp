@@ -70,7 +70,7 @@ private:
   bool isVast() const { return problem.topology.numRanks() > 16; }
   /// More than where engines of one C and R find anything from one root.
   bool isHuge() const { return problem.topology.numRanks() > 128; }
-  static constexpr double smallGap = 1.25, largeGap = 2;
+  static constexpr double largeGap = 2;
   bool isWorthImproving(unsigned steps) const;
   bool isCloseEnough(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
@@ -139,7 +139,7 @@ double FrontierSearch::gapAt(unsigned steps) const {
 /// and searches for it are long: they are made where much can be gained.
 bool FrontierSearch::isWorthImproving(unsigned steps) const {
   return problem.family.kind != CollectiveKind::AllReduce || options.thorough ||
-         gapAt(steps) > smallGap;
+         gapAt(steps) > FrontierProblem::close;
 }
 
 /// On many ranks, and for what users define, all searches are long, and trees
@@ -170,8 +170,8 @@ void FrontierSearch::add(std::optional<FrontierPoint> point) {
 void FrontierSearch::addFrom(unsigned steps,
                              std::optional<FrontierPoint> point) {
   add(std::move(point));
-  if (std::optional<TreePoint> trees = searches[steps].takeTrees())
-    points.add(std::move(*trees));
+  for (TreePoint &trees : searches[steps].takeTrees())
+    points.add(std::move(trees));
 }
 
 /// Passes the points on that nothing can improve any more, in order of steps;

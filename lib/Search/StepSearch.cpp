@@ -18,70 +18,6 @@
 
 using namespace sccl;
 
-/// The most chunks that a link passes in a round.
-static unsigned mostPerRound(const Topology &topology) {
-  std::vector<unsigned> least(topology.links().size(), ~0u);
-  for (const BandwidthLimit &limit : topology.limits())
-    for (unsigned link : limit.links)
-      least[link] = std::min(least[link], limit.bandwidth);
-  std::erase(least, ~0u);
-  return least.empty() ? 1 : std::ranges::max(least);
-}
-
-FrontierProblem::FrontierProblem(const Topology &topology,
-                                 const CollectiveFamily &family,
-                                 const FrontierOptions &options,
-                                 Collective smallest)
-    : topology(topology), family(family), options(options),
-      smallest(std::move(smallest)),
-      // The paper counts rounds, so that its k means something for the
-      // bandwidths as they are.
-      scale(options.k ? 1 : commonBandwidth(topology)),
-      reduced(dividedBy(topology, scale)), perRound(mostPerRound(reduced)),
-      deadline(SearchLimits{.timeoutSeconds = options.timeoutSeconds,
-                            .interrupt = options.solver.interrupt}) {}
-
-Result<Collective> FrontierProblem::collectiveOf(unsigned chunks) const {
-  return family.make(topology.numRanks(), chunks);
-}
-
-bool FrontierProblem::wantsTrees() const {
-  bool isWanted = options.engine == "auto" || options.engine == treeEngine();
-  // Routes of an all_to_all on all ranks are those of engines of its own.
-  bool isExchange = family.isPlain() && family.kind == CollectiveKind::AllToAll;
-  return isWanted && !options.k && !isExchange &&
-         (packsAllRanks() || MulticastSynthesis::takes(smallest));
-}
-
-unsigned FrontierProblem::mostChunks() const {
-  if (options.maxChunksIsFirm)
-    return options.maxChunks;
-  uint64_t factor = std::max(perRound / usualPerRound, 1u);
-  return std::min<uint64_t>(options.maxChunks * factor,
-                            FrontierOptions::maxMaxChunks);
-}
-
-void FrontierProblem::makeTrees() const {
-  std::call_once(hasTrees, [this] {
-    if (packsAllRanks())
-      treesOnReduced =
-          std::make_unique<TreeSynthesis>(reduced, family.kind, family.root);
-    else
-      multicastsOnReduced =
-          std::make_unique<MulticastSynthesis>(reduced, smallest);
-  });
-}
-
-const TreeSynthesis *FrontierProblem::treesToAll() const {
-  makeTrees();
-  return treesOnReduced.get();
-}
-
-const MulticastSynthesis *FrontierProblem::treesToSome() const {
-  makeTrees();
-  return multicastsOnReduced.get();
-}
-
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -94,6 +30,17 @@ uint64_t StepSearch::leastRounds(uint64_t chunks) const {
   uint64_t rounds =
       uint64_t((scaled + least->denominator() - 1) / least->denominator());
   return std::max<uint64_t>(steps, rounds);
+}
+
+/// As many rounds as nobody needs more than: in each step, all chunks over all
+/// links.
+uint64_t StepSearch::roundsForAll(uint64_t chunks) const {
+  uint64_t all = chunks / problem().unit() * problem().smallest.numChunks();
+  uint64_t most = 1;
+  for (const BandwidthLimit &limit : problem().topology.limits())
+    most = std::max(most, (all * limit.links.size() + limit.bandwidth - 1) /
+                              limit.bandwidth);
+  return steps * most;
 }
 
 /// The C that engines see: what they take grows with it.
@@ -165,6 +112,17 @@ bool StepSearch::isWorthAsking(const Candidate &candidate,
   return before == tried.end() || before->second < probeWork;
 }
 
+/// Engines that were asked by name for `candidate`, with as much work.
+std::vector<std::string_view>
+StepSearch::askedBefore(const Candidate &candidate) const {
+  std::vector<std::string_view> names;
+  for (const auto &backend : solverBackends())
+    if (!backend->traits().prefersParts &&
+        !isWorthAsking(candidate, backend->name()))
+      names.push_back(backend->name());
+  return names;
+}
+
 void StepSearch::note(const Candidate &candidate, std::string_view engine,
                       const SynthesisResult &result) {
   if (std::holds_alternative<Unsatisfiable>(result.outcome)) {
@@ -212,6 +170,7 @@ StepSearch::Point StepSearch::ask(const Candidate &candidate,
   SolverOptions solver = problem().options.solver;
   solver.maxWork = probeWork;
   solver.useBounds = false;
+  solver.without = askedBefore(candidate);
   solver.timeoutSeconds = problem().deadline.remainingLimit();
   SynthesisResult result = synthesize(*instance, solver, engine);
   used += result.work;
@@ -320,7 +279,9 @@ StepSearch::fromTreesToAll(const TreeSynthesis::Wanted &wanted,
   };
   // Who says how many chunks there may be has no use for more.
   if (!problem().options.maxChunksIsFirm)
-    inTrees = pointOf(packed.exact);
+    for (std::optional<TreeSchedule> *trees : {&packed.exact, &packed.ofMany})
+      if (std::optional<TreePoint> some = pointOf(*trees))
+        inTrees.push_back(std::move(*some));
   std::optional<TreePoint> whole = pointOf(packed.whole);
   if (!whole)
     return std::nullopt;
@@ -363,12 +324,16 @@ StepSearch::fromTreesToSome(const TreeSynthesis::Wanted &wanted,
 StepSearch::Point StepSearch::findAny(uint64_t limit) {
   unsigned chunks = chunkCounts().front();
   constexpr unsigned maxMore = 1u << 12;
+  uint64_t fewest = leastRounds(chunks);
+  uint64_t most = std::max(fewest, roundsForAll(chunks));
   for (unsigned more = 0; more <= maxMore; more = std::max(2 * more, 1u)) {
-    uint64_t rounds = leastRounds(chunks) + more;
+    uint64_t rounds = std::min(fewest + more, most);
     if (rounds > Instance::maxRounds || isSpent(limit))
       break;
     if (Point point = ask({chunks, unsigned(rounds)}, problem().options.engine))
       return point;
+    if (rounds == most)
+      break;
   }
   return std::nullopt;
 }
@@ -418,8 +383,16 @@ StepSearch::Point StepSearch::improve(uint64_t limit) {
   return found;
 }
 
-/// True if there is no work, or no time, left for more.
+/// True if what is there will do where not much time is to be spent.
+bool StepSearch::isCloseEnough() const {
+  return problem().leavesClose() && best && least &&
+         best->toDouble() <= least->toDouble() * FrontierProblem::close;
+}
+
+/// True if there is no work, or no time, left for more, or no need.
 bool StepSearch::isSpent(uint64_t limit) {
+  if (isCloseEnough())
+    return true;
   bool isOut = used >= limit;
   isOpen |= isOut;
   return isOut || problem().deadline.isOver();
@@ -472,9 +445,14 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
   }
   if (problem().isLeftToTrees(best.has_value()))
     return std::nullopt;
+  if (problem().leavesClose() && !isCloseEnough())
+    found = fromTrees();
+  if (isCloseEnough())
+    return found;
   if (Point point = searchInOrder(meeting, problem().options.engine))
     return point;
-  found = improve(used + stepWork);
+  if (Point point = improve(used + stepWork))
+    found = std::move(point);
   if (!isLarge && isOpen)
     if (Point point = fromTrees())
       return point;

@@ -68,6 +68,13 @@ struct FrontierProblem {
   }
   /// The largest C to try.
   unsigned mostChunks() const;
+  /// Whether an all_reduce of `close` times the bound ends a search. Trees come
+  /// that close, or not, long before engines of one C and R do.
+  bool leavesClose() const {
+    return options.hasty && family.kind == CollectiveKind::AllReduce &&
+           options.engine == "auto";
+  }
+  static constexpr double close = 1.25;
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -124,8 +131,8 @@ public:
 
   /// True if more work may lead to more than the last run found.
   bool isWorthMore() const { return isOpen; }
-  /// A schedule of trees cheaper than all that were returned.
-  std::optional<TreePoint> takeTrees() { return std::exchange(inTrees, {}); }
+  /// Schedules of trees cheaper than all that were returned.
+  std::vector<TreePoint> takeTrees() { return std::exchange(inTrees, {}); }
   /// What the last run took.
   uint64_t workOfRun() const { return used; }
   /// True if an engine gave up on something.
@@ -138,6 +145,7 @@ private:
 
   const FrontierProblem &problem() const { return shared; }
   uint64_t leastRounds(uint64_t chunks) const;
+  uint64_t roundsForAll(uint64_t chunks) const;
   unsigned sizeOf(unsigned chunks) const;
   std::vector<unsigned> chunkCounts() const;
   std::vector<Candidate> meetingBound() const;
@@ -153,12 +161,14 @@ private:
   Point findAny(uint64_t limit);
   Point improve(uint64_t limit);
   Point improveWith(unsigned chunks, uint64_t limit);
+  bool isCloseEnough() const;
   bool isSpent(uint64_t limit);
 
   bool isCheaper(const Candidate &candidate) const {
     return !best || candidate.bandwidth() < *best;
   }
   bool isWorthAsking(const Candidate &candidate, std::string_view engine) const;
+  std::vector<std::string_view> askedBefore(const Candidate &candidate) const;
   Point ask(const Candidate &candidate, std::string_view engine);
   Point makePoint(const Candidate &candidate, Schedule schedule,
                   const SynthesisResult &result);
@@ -178,7 +188,7 @@ private:
   std::map<std::tuple<unsigned, unsigned, std::string>, uint64_t> tried;
   bool undecided = false;
   bool triedTrees = false;
-  std::optional<TreePoint> inTrees;
+  std::vector<TreePoint> inTrees;
   bool hasGlance = false; ///< of which nobody has taken account yet
   std::string failureMessage;
 };

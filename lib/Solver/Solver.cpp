@@ -90,10 +90,11 @@ static const SolverBackend *findBackend(std::string_view engine) {
 }
 
 /// The engines named `engine`, or all if it is "auto", that accept `instance`,
-/// in order of preference. Sets `failure` if there is none.
+/// in order of preference, less those that `options` leaves out. Sets `failure`
+/// to what to say if there is none.
 static std::vector<const SolverBackend *>
-chooseBackends(const Instance &instance, std::string_view engine,
-               Failed &failure) {
+chooseBackends(const Instance &instance, const SolverOptions &options,
+               std::string_view engine, Failed &failure) {
   std::vector<const SolverBackend *> chosen;
   std::string refusals;
   bool known = engine == "auto";
@@ -111,7 +112,8 @@ chooseBackends(const Instance &instance, std::string_view engine,
                   ": " + refusal;
       continue;
     }
-    chosen.push_back(backend.get());
+    if (engine != "auto" || !std::ranges::count(options.without, traits.name))
+      chosen.push_back(backend.get());
     isDecided |= traits.decides;
   }
   failure = known ? Failed{"no engine accepts the instance: " + refusals}
@@ -243,7 +245,7 @@ SynthesisResult sccl::synthesize(const Instance &instance,
     return {Failed{problem}, std::string(engine)};
   Failed failure;
   std::vector<const SolverBackend *> backends =
-      chooseBackends(instance, engine, failure);
+      chooseBackends(instance, options, engine, failure);
   // An engine that cannot reduce can still do the parts of a reduction.
   std::unique_ptr<SolverBackend> overNamed;
   const SolverBackend *named = findBackend(engine);
@@ -253,6 +255,9 @@ SynthesisResult sccl::synthesize(const Instance &instance,
     if (overNamed->whyNot(instance).empty())
       backends.insert(backends.begin(), overNamed.get());
   }
+  if (backends.empty() && !options.without.empty())
+    return {Unknown{"no other engine takes it", /*needsMoreWork=*/true},
+            std::string(engine)};
   if (backends.empty())
     return {failure, std::string(engine)};
 

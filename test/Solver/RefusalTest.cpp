@@ -47,6 +47,22 @@ TEST_F(Z3Test, UnknownEngine) {
   EXPECT_NE(message.find("z3"), std::string::npos);
 }
 
+TEST_F(Z3Test, EnginesLeftOut) {
+  Instance instance = named(dgx1, CollectiveKind::AllGather, 2, 2, 3);
+  SolverOptions options;
+  options.useBounds = false;
+  std::string first = synthesize(instance, options).engine;
+  options.without = {first};
+  SynthesisResult other = synthesize(instance, options);
+  EXPECT_EQ(statusName(other.outcome), "satisfiable");
+  EXPECT_NE(other.engine, first);
+  // Who names an engine means it.
+  EXPECT_EQ(synthesize(instance, options, first).engine, first);
+  for (const auto &backend : solverBackends())
+    options.without.push_back(backend->name());
+  EXPECT_EQ(statusName(synthesize(instance, options).outcome), "unknown");
+}
+
 TEST_F(Z3Test, CombiningByParts) {
   Instance instance = named(dgx1, CollectiveKind::AllReduce, 8, 4, 4);
   SynthesisResult result = synthesize(instance, {}, "z3");

@@ -132,6 +132,22 @@ TEST(Trees, PartsOfASumMeetOnSeveralRanks) {
   }
 }
 
+TEST(Trees, RoundsWhatHasTooManyChunks) {
+  Topology topology = Boxes{4, 8, 9}.build();
+  TreeSynthesis trees(topology, Kind::AllReduce);
+  TreeSynthesis::Wanted wanted{7, 96, 4096, uint64_t(1) << 22};
+  TreeSynthesis::Packed packed = trees.pack(wanted, {.maxWork = 5'000'000});
+  ASSERT_TRUE(packed.whole && packed.exact && packed.ofMany);
+  constexpr uint64_t sendsOfChunk = 62;
+  EXPECT_GT(packed.exact->chunks, Schedule::maxSends / sendsOfChunk);
+  EXPECT_LE(packed.ofMany->chunks, Schedule::maxSends / sendsOfChunk);
+  auto failure = checkTreeSchedule(topology, *packed.ofMany);
+  EXPECT_FALSE(failure) << *failure;
+  double exact = packed.exact->bandwidth().toDouble();
+  EXPECT_LT(packed.ofMany->bandwidth().toDouble(), exact * 1.0001);
+  EXPECT_GT(packed.whole->bandwidth().toDouble(), exact * 1.001);
+}
+
 TEST(Trees, WholeChunks) {
   Topology topology = Boxes{2, 4, 3}.build();
   for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllReduce,
@@ -354,4 +370,35 @@ TEST(ExactVertex, ValuesAndMultipliers) {
   // A vertex that is none: y and z in place of x and y.
   solution.isBasicColumn = {false, true, true};
   EXPECT_FALSE(exactMultipliers(program, solution, deadline));
+}
+
+TEST(LinearProgram, GoesOnWhereFewerColumnsEnded) {
+  // Covers of a cycle by arcs, some of which come later.
+  constexpr unsigned rows = 60;
+  LinearProgram few, all;
+  auto fill = [&](LinearProgram &program, unsigned longest) {
+    std::vector<std::vector<LinearProgram::Term>> terms(rows);
+    for (unsigned length = 1; length <= longest; ++length)
+      for (unsigned first = 0; first < rows; ++first) {
+        unsigned column = program.addColumn(1 + 0.1 * (first * length % 7));
+        for (unsigned i = 0; i < length; ++i)
+          terms[(first + i) % rows].emplace_back(column, 1);
+      }
+    for (const auto &row : terms)
+      program.addRow(LinearProgram::Sense::AtLeast, 1, row);
+  };
+  fill(few, 6);
+  fill(all, 7);
+  Deadline first(SearchLimits{}), anew(SearchLimits{}), on(SearchLimits{});
+  LPSolution before = few.solve(first);
+  ASSERT_EQ(before.status, LPStatus::Optimal);
+  LPSolution wanted = all.solve(anew);
+  LPSolution found = all.solveFrom(before, on);
+  ASSERT_EQ(found.status, LPStatus::Optimal);
+  EXPECT_NEAR(found.optimum, wanted.optimum, 1e-9);
+  EXPECT_LT(found.optimum, before.optimum - 1e-6);
+  // From the optimum on, there is nothing to do.
+  Deadline again(SearchLimits{});
+  EXPECT_NEAR(all.solveFrom(found, again).optimum, wanted.optimum, 1e-9);
+  EXPECT_LT(again.work(), anew.work());
 }

@@ -419,6 +419,7 @@ int driver::planMain() {
   // Step by step for small messages only, large ones take pipelined candidates.
   options.probeWork = 100'000;
   options.stepWork = 200'000;
+  options.hasty = true;
   options.maxChunks = 32;
   options.timeoutSeconds = timeout / double(fabrics->size());
   options.solver.interrupt = interrupt.flag();

@@ -75,6 +75,9 @@ struct FrontierOptions {
   /// one meets the bandwidth bound. Else a short search must do there, and what
   /// it leaves open is said to be open.
   bool thorough = false;
+  /// Leaves it at all_reduces of at most 5/4 of the bound, wherever they come
+  /// from.
+  bool hasty = false;
   /// Searches that run at once.
   unsigned jobs = 1;
   std::string engine = "auto";

@@ -67,6 +67,9 @@ struct SolverOptions : SearchLimits {
   /// With the engine "auto", asks lib/Bounds too where engines take long. A
   /// caller that knows the bounds already need not.
   bool useBounds = true;
+  /// Engines that "auto" leaves out: a caller that has asked them before need
+  /// not ask again.
+  std::vector<std::string_view> without = {};
 };
 
 /// An outcome with how it was found.

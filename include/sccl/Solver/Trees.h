@@ -74,6 +74,9 @@ public:
     /// What the linear program says, if that is cheaper: of any number of
     /// chunks and sends.
     std::optional<TreeSchedule> exact;
+    /// If that has too many sends to be written out: nearly as cheap, of as
+    /// many chunks as can be.
+    std::optional<TreeSchedule> ofMany;
   };
   Packed pack(const Wanted &wanted, const SearchLimits &limits) const;
   /// The topology, or for what is turned round, its reverse.

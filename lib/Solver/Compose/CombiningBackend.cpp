@@ -349,9 +349,12 @@ public:
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     std::string part;
+    // Parts are other questions, which nobody has been asked yet.
+    SolverOptions ofParts = options;
+    ofParts.without.clear();
     SynthesisResult result =
         runEngine(*this, instance, options, [&](const Deadline &deadline) {
-          SynthesisResult found = answer(instance, options, deadline);
+          SynthesisResult found = answer(instance, ofParts, deadline);
           part = std::move(found.engine);
           return std::move(found.outcome);
         });

@@ -124,6 +124,7 @@ private:
   void offerUpTo(uint64_t last);
   void offerExact();
   void offerDownTo(uint64_t first);
+  std::optional<TreeSchedule> roundedOfMany() const;
 
   static constexpr uint64_t few = 16;
   TreePacking &packing;
@@ -224,6 +225,23 @@ void WholeSchedules::offerDownTo(uint64_t first) {
   }
 }
 
+/// What is exact, rounded, if that is notably cheaper than the best. Where that
+/// has trillions of chunks, some hundred thousand lose next to nothing.
+std::optional<TreeSchedule> WholeSchedules::roundedOfMany() const {
+  constexpr uint64_t mostSends = Schedule::maxSends / 4;
+  constexpr double notable = 0.999;
+  if (!exact || fits(kind, exact->chunks, ranks, Schedule::maxSends))
+    return std::nullopt;
+  uint64_t chunks = unit;
+  while (fits(kind, chunks * 2, ranks, mostSends))
+    chunks *= 2;
+  std::optional<TreeSchedule> found = packing.round(chunks, deadline);
+  if (found &&
+      best.isBelow(double(found->costRounds()) / double(chunks) / notable))
+    return found;
+  return std::nullopt;
+}
+
 TreeSynthesis::Packed WholeSchedules::cheapest() {
   offerFew();
   bool isCoarse = unit > usual && most > few * unit;
@@ -233,7 +251,8 @@ TreeSynthesis::Packed WholeSchedules::cheapest() {
     offerDownTo((few + 1) * unit);
   if (best.meets(value))
     exact.reset();
-  return {best.take(), std::move(exact)};
+  std::optional<TreeSchedule> ofMany = roundedOfMany();
+  return {best.take(), std::move(exact), std::move(ofMany)};
 }
 
 /// How cells are made finer: in halves, one by one, or first the one and then

@@ -1,0 +1,78 @@
+//===- FrontierProblem.cpp - What all parts of one search share -----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepSearch.h"
+
+#include "sccl/Model/Scaling.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+/// The most chunks that a link passes in a round.
+static unsigned mostPerRound(const Topology &topology) {
+  std::vector<unsigned> least(topology.links().size(), ~0u);
+  for (const BandwidthLimit &limit : topology.limits())
+    for (unsigned link : limit.links)
+      least[link] = std::min(least[link], limit.bandwidth);
+  std::erase(least, ~0u);
+  return least.empty() ? 1 : std::ranges::max(least);
+}
+
+FrontierProblem::FrontierProblem(const Topology &topology,
+                                 const CollectiveFamily &family,
+                                 const FrontierOptions &options,
+                                 Collective smallest)
+    : topology(topology), family(family), options(options),
+      smallest(std::move(smallest)),
+      // The paper counts rounds, so that its k means something for the
+      // bandwidths as they are.
+      scale(options.k ? 1 : commonBandwidth(topology)),
+      reduced(dividedBy(topology, scale)), perRound(mostPerRound(reduced)),
+      deadline(SearchLimits{.timeoutSeconds = options.timeoutSeconds,
+                            .interrupt = options.solver.interrupt}) {}
+
+Result<Collective> FrontierProblem::collectiveOf(unsigned chunks) const {
+  return family.make(topology.numRanks(), chunks);
+}
+
+bool FrontierProblem::wantsTrees() const {
+  bool isWanted = options.engine == "auto" || options.engine == treeEngine();
+  // Routes of an all_to_all on all ranks are those of engines of its own.
+  bool isExchange = family.isPlain() && family.kind == CollectiveKind::AllToAll;
+  return isWanted && !options.k && !isExchange &&
+         (packsAllRanks() || MulticastSynthesis::takes(smallest));
+}
+
+unsigned FrontierProblem::mostChunks() const {
+  if (options.maxChunksIsFirm)
+    return options.maxChunks;
+  uint64_t factor = std::max(perRound / usualPerRound, 1u);
+  return std::min<uint64_t>(options.maxChunks * factor,
+                            FrontierOptions::maxMaxChunks);
+}
+
+void FrontierProblem::makeTrees() const {
+  std::call_once(hasTrees, [this] {
+    if (packsAllRanks())
+      treesOnReduced =
+          std::make_unique<TreeSynthesis>(reduced, family.kind, family.root);
+    else
+      multicastsOnReduced =
+          std::make_unique<MulticastSynthesis>(reduced, smallest);
+  });
+}
+
+const TreeSynthesis *FrontierProblem::treesToAll() const {
+  makeTrees();
+  return treesOnReduced.get();
+}
+
+const MulticastSynthesis *FrontierProblem::treesToSome() const {
+  makeTrees();
+  return multicastsOnReduced.get();
+}
