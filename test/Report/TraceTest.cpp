@@ -99,9 +99,9 @@ TEST(Trace, LeavesOutArrowsToNowhere) {
 std::vector<llvm::json::Object> eventsOf(llvm::StringRef text,
                                          llvm::StringRef phase) {
   std::vector<llvm::json::Object> found;
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
   for (const llvm::json::Value &event :
-       *llvm::cantFail(std::move(value)).getAsObject()->getArray("traceEvents"))
+       *value.getAsObject()->getArray("traceEvents"))
     if (event.getAsObject()->getString("ph") == phase)
       found.push_back(*event.getAsObject());
   return found;
