@@ -123,15 +123,20 @@ Session::Session()
 }
 Session::~Session() = default;
 
-mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
+std::unique_ptr<llvm::MemoryBuffer> driver::readText(llvm::StringRef path) {
   auto buffer = readInput(path);
   if (!buffer) {
     fail(buffer.error());
     return nullptr;
   }
-  if (!checkText(**buffer))
+  return checkText(**buffer) ? std::move(*buffer) : nullptr;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readText(path);
+  if (!buffer)
     return nullptr;
-  sourceManager.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::ParserConfig config(&mlirContext);
   return mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);
 }
@@ -284,8 +289,6 @@ createTemporary(llvm::StringRef path, llvm::SmallVectorImpl<char> &target) {
   return fs::TempFile::create(llvm::Twine(target) + ".%%%%%%");
 }
 
-/// Writes to a temporary file beside `path` and renames it, so that nobody sees
-/// half of it. A file that is replaced leaves its permissions.
 /// Waits until the disk has `file`: a name that is renamed before what it names
 /// is written may be that of an empty file after a loss of power. Devices and
 /// pipes, which cannot be waited for, are left alone.
@@ -295,6 +298,8 @@ static std::error_code syncToDisk(int file) {
   return {errno, std::generic_category()};
 }
 
+/// Writes to a temporary file beside `path` and renames it, so that nobody sees
+/// half of it. A file that is replaced leaves its permissions.
 static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef contents) {
   llvm::SmallString<128> target;
   llvm::Expected<fs::TempFile> file = createTemporary(path, target);

@@ -19,8 +19,10 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <memory>
 #include <string>
 
 namespace sccl::driver {
@@ -43,6 +45,11 @@ void printVersion(llvm::raw_ostream &stream);
 
 /// Prints "sccl: error: MESSAGE" and returns BadInput.
 int fail(const llvm::Twine &message);
+
+/// The text in the file at `path`, of bounded length and nesting, so that
+/// parsers that call themselves have stack for it. Prints an error and returns
+/// null if there is none.
+std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path);
 
 /// A context that knows all dialects, and prints diagnostics with the source
 /// line they are about.

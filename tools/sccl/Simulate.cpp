@@ -18,7 +18,6 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 
@@ -128,13 +127,11 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
     program.emitOpError() << trace.error();
   if (!trace || beside.empty())
     return trace && writeFile(tracePath, report::chromeText(*trace));
-  auto measured = llvm::MemoryBuffer::getFile(beside);
-  if (!measured) {
-    fail("cannot read '" + beside + "': " + measured.getError().message());
+  std::unique_ptr<llvm::MemoryBuffer> measured = readText(beside);
+  if (!measured)
     return false;
-  }
   Result<std::string> both =
-      report::withModel((*measured)->getBuffer().str(), *trace);
+      report::withModel(measured->getBuffer().str(), *trace);
   if (!both)
     fail("'" + beside + "' " + both.error());
   return both && writeFile(tracePath, *both);

@@ -9,12 +9,10 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Pipelines/InputFile.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
@@ -55,8 +53,8 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
       (llvm::sys::path::filename(path) + ":@" + op.getSymName()).str(),
       std::move(problem->topology), std::move(problem->collective),
       coll::importSchedule(op), std::nullopt};
-  llvm::ArrayRef<int64_t> pairs = op.getBestAt().value_or(
-      llvm::ArrayRef<int64_t>());
+  llvm::ArrayRef<int64_t> pairs =
+      op.getBestAt().value_or(llvm::ArrayRef<int64_t>());
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
     subject.bestAt.push_back({uint64_t(pairs[i]), pairs[i + 1] * 1e-3});
   std::optional<llvm::StringRef> text = op.getCertificate();
@@ -166,14 +164,12 @@ static std::optional<MeasuredTime> readMeasured(const llvm::json::Object &line,
 
 static std::optional<std::vector<MeasuredTime>>
 loadMeasured(llvm::StringRef path) {
-  auto buffer = readInput(path);
-  if (!buffer) {
-    fail(buffer.error());
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readText(path);
+  if (!buffer)
     return std::nullopt;
-  }
   std::vector<MeasuredTime> times;
   llvm::SmallVector<llvm::StringRef> lines;
-  (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/true);
+  buffer->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/true);
   for (auto [number, line] : llvm::enumerate(lines)) {
     if (line.trim().empty())
       continue;
