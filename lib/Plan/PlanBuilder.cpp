@@ -11,12 +11,12 @@
 #include "KernelCompiler.h"
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
-#include "SizeTables.h"
 
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Plan/SizeTables.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -420,11 +420,8 @@ plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
   for (auto [index, schedule] : llvm::enumerate(schedules))
     schedule.program = standIn(manifest, index);
-  bool isAdvised = llvm::all_of(schedules, [](const SizedSchedule &schedule) {
-    return !schedule.bestAt.empty();
-  });
   CostModel model = request.model.value_or(PlanRequest::usualModel);
-  manifest.tables.push_back(isAdvised && !request.model
+  manifest.tables.push_back(areAdvised(schedules) && !request.model
                                 ? tableOfAdvice(schedules)
                                 : tableOfModel(schedules, model));
   return std::move(result);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SizeTables.h"
+#include "sccl/Plan/SizeTables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +35,12 @@ plan::SizeTable sccl::tableOfModel(const std::vector<SizedSchedule> &schedules,
   }
   addTime(ranges.back().best, ranges.back().firstByte + farther);
   return table;
+}
+
+bool sccl::areAdvised(const std::vector<SizedSchedule> &schedules) {
+  return std::ranges::none_of(schedules, [](const SizedSchedule &schedule) {
+    return schedule.bestAt.empty();
+  });
 }
 
 /// By size: the time of the best one there, and its program.

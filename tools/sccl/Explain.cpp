@@ -8,9 +8,12 @@
 #include "Pictures.h"
 #include "Plans.h"
 
+#include "sccl/Plan/SizeTables.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace sccl;
@@ -168,19 +171,27 @@ struct Planned {
 };
 } // namespace
 
-/// As plans choose: between two sizes the nearer one decides, by their ratio.
-static std::optional<Planned>
-plannedFor(const std::vector<Subject> &subjects, double bytes) {
-  std::optional<Planned> best;
+/// What a plan of all `subjects` would take, and the nearest of its sizes.
+static std::optional<Planned> plannedFor(const std::vector<Subject> &subjects,
+                                         double bytes) {
+  std::vector<SizedSchedule> schedules;
+  for (const Subject &subject : subjects) {
+    schedules.push_back({subject.cost(), unsigned(schedules.size())});
+    for (const Subject::BestAt &at : subject.bestAt)
+      schedules.back().bestAt.push_back(
+          {at.bytes, uint64_t(std::llround(at.microseconds * 1e3))});
+  }
+  if (!areAdvised(schedules))
+    return std::nullopt;
+  std::optional<unsigned> schedule;
+  for (const plan::SizeChoice &choice : tableOfAdvice(schedules).choices)
+    if (!schedule || double(choice.firstByte) <= bytes)
+      schedule = choice.program;
   auto distance = [&](const Subject::BestAt &at) {
-    return std::pair(std::abs(std::log(double(at.bytes) / bytes)),
-                     at.microseconds);
+    return std::abs(std::log(double(at.bytes) / bytes));
   };
-  for (size_t number = 0; number < subjects.size(); ++number)
-    for (const Subject::BestAt &at : subjects[number].bestAt)
-      if (!best || distance(at) < distance(best->at))
-        best = Planned{number, at};
-  return best;
+  return Planned{*schedule, *std::ranges::min_element(
+                                subjects[*schedule].bestAt, {}, distance)};
 }
 
 static std::string plannedSentence(const Planned &planned,
@@ -188,7 +199,8 @@ static std::string plannedSentence(const Planned &planned,
   return "at " + sizeText(bytes) + " " +
          findings.subjects[planned.schedule].name +
          ", which sccl plan found the best at " +
-         sizeText(double(planned.at.bytes)) + ", of its sizes the nearest, with " +
+         sizeText(double(planned.at.bytes)) +
+         ", of its sizes the nearest, with " +
          timeText(planned.at.microseconds);
 }
 

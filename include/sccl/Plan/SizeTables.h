@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_PLAN_SIZETABLES_H
-#define SCCL_LIB_PLAN_SIZETABLES_H
+#ifndef SCCL_PLAN_SIZETABLES_H
+#define SCCL_PLAN_SIZETABLES_H
 
 #include "sccl/Model/CostModel.h"
 #include "sccl/Plan/Plan.h"
@@ -27,11 +27,14 @@ struct SizedSchedule {
 plan::SizeTable tableOfModel(const std::vector<SizedSchedule> &schedules,
                              const CostModel &model);
 
+/// True if all of `schedules` say where they are the best.
+bool areAdvised(const std::vector<SizedSchedule> &schedules);
+
 /// What `bestAt` of `schedules` says: between two sizes that have different
-/// best schedules, the second one from their geometric mean on. Each schedule
-/// has such sizes.
+/// best schedules, the second one from their geometric mean on. They
+/// must be advised.
 plan::SizeTable tableOfAdvice(const std::vector<SizedSchedule> &schedules);
 
 } // namespace sccl
 
-#endif // SCCL_LIB_PLAN_SIZETABLES_H
+#endif // SCCL_PLAN_SIZETABLES_H
