@@ -83,12 +83,13 @@ Status CommPlan::copyChunks(const Flight &flight, const Piece &piece,
                        BufferField(copy.srcBuffer), copy.srcSlot);
   Place to = placeOf(flight, piece, table, copy.dstRank,
                      BufferField(copy.dstBuffer), copy.dstSlot);
-  uint64_t begin = Tracer::now();
+  Tracer *tracer = group.device->tracer();
+  uint64_t begin = Tracer::begin(tracer);
   Status status = copySlices(to, from, bytes, flight.request.stream);
   bool isPull = copy.srcRank != rank;
   unsigned peer = isPull ? copy.srcRank : copy.dstRank;
-  Tracer::note(group.device->tracer(), scclTraceTransfer, begin,
-               peer == rank ? -1 : int(peer), isPull, bytes);
+  Tracer::note(tracer, scclTraceTransfer, begin, peer == rank ? -1 : int(peer),
+               isPull, bytes);
   return status;
 }
 
@@ -123,7 +124,7 @@ Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
         return status;
     if (Status status = group.settle(request.stream); !status.ok())
       return status;
-    uint64_t begin = Tracer::now();
+    uint64_t begin = Tracer::begin(group.device->tracer());
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;
     Tracer::note(group.device->tracer(), scclTraceBarrier, begin);

@@ -20,8 +20,8 @@
 using namespace sccl;
 
 /// Looked up at each mark: a call would cost as much as the mark.
-__attribute__((tls_model(
-    "initial-exec"))) static thread_local Tracer *listener = nullptr;
+__attribute__((
+    tls_model("initial-exec"))) static thread_local Tracer *listener = nullptr;
 
 //===----------------------------------------------------------------------===//
 // Time
@@ -64,8 +64,7 @@ void Tracer::convertTimes() {
   double rate = double(last.time - first.time) /
                 double(std::max<uint64_t>(last.ticks - first.ticks, 1));
   for (Call &call : calls)
-    call.time =
-        first.time + uint64_t(double(call.time - first.ticks) * rate);
+    call.time = first.time + uint64_t(double(call.time - first.ticks) * rate);
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,10 @@ public:
   /// Where there is no memory for an event, `read` fails.
   void add(const scclTraceEvent &event);
 
+  /// The time; 0 if `tracer` is null or records nothing, where nobody asks.
+  static uint64_t begin(const Tracer *tracer) {
+    return tracer && tracer->on ? now() : 0;
+  }
   /// Adds what has begun at `begin` and ends now, unless `tracer` is null or
   /// records nothing. Those that it is about are the rank itself and `peer`.
   static void note(Tracer *tracer, scclTraceKind kind, uint64_t begin,

@@ -15,6 +15,8 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_DEFAULTPIECE_H
 #define SCCL_LIB_RUNTIME_MESSAGES_DEFAULTPIECE_H
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -29,13 +31,12 @@ namespace sccl {
 inline uint64_t defaultPiece(uint64_t segment, uint64_t chunks,
                              uint64_t mostChunks) {
   constexpr uint64_t message = 8 << 10, least = 2 << 10, enough = 4, unit = 64;
-  auto ceilDiv = [](uint64_t a, uint64_t b) { return a / b + (a % b != 0); };
   chunks = std::max<uint64_t>(chunks, 1);
   uint64_t most = std::max(message / std::max<uint64_t>(mostChunks, 1), least);
   uint64_t fine = std::min(enough, segment / (least * chunks));
   uint64_t pieces =
-      std::max({uint64_t(1), fine, ceilDiv(segment, most * chunks)});
-  return std::max<uint64_t>(ceilDiv(segment, pieces * unit), 1) * unit;
+      std::max({uint64_t(1), fine, llvm::divideCeil(segment, most * chunks)});
+  return std::max<uint64_t>(llvm::divideCeil(segment, pieces * unit), 1) * unit;
 }
 
 } // namespace sccl

@@ -127,17 +127,18 @@ void MessageEngine::reduce(const Slot &slot, unsigned slotNumber,
 }
 
 void MessageEngine::noteBegin(unsigned slot, unsigned row) {
-  if (group.device->tracer()->isOn())
-    begun[slot * rowsOf() + row] = Tracer::now();
+  begun[slot * rowsOf() + row] = Tracer::begin(group.device->tracer());
 }
 
 /// Records a row, from when it began.
 void MessageEngine::noteEnd(unsigned slotNumber, unsigned number) {
   Tracer *tracer = group.device->tracer();
+  if (!tracer || !tracer->isOn())
+    return;
   const Slot &slot = slots[slotNumber];
   const MessageRow &row = launch->program->rows()[number];
   uint64_t bytes = bytesOf(slot, row);
-  if (!tracer->isOn() || bytes == 0)
+  if (bytes == 0)
     return;
   scclTraceEvent event = {};
   event.peer = -1;
@@ -155,8 +156,7 @@ void MessageEngine::noteEnd(unsigned slotNumber, unsigned number) {
     event.flag = from << 48 | to << 32 | row.tag;
     event.value = launches << 32 | (slot.number + 1);
   } else {
-    event.kind =
-        row.kind == MessageRow::Copy ? scclTraceCopy : scclTraceReduce;
+    event.kind = row.kind == MessageRow::Copy ? scclTraceCopy : scclTraceReduce;
   }
   tracer->add(event);
 }
