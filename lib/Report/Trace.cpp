@@ -228,8 +228,9 @@ static llvm::json::Array *findEvents(llvm::json::Value &value,
   llvm::json::Object *object = value.getAsObject();
   llvm::json::Array *events =
       object ? object->getArray("traceEvents") : nullptr;
-  for (const llvm::json::Value &entry :
-       events ? *events : llvm::json::Array()) {
+  if (!events)
+    return nullptr;
+  for (const llvm::json::Value &entry : *events) {
     const llvm::json::Object *event = entry.getAsObject();
     std::optional<int64_t> rank =
         event ? event->getInteger("pid") : std::nullopt;
