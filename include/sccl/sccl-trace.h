@@ -59,8 +59,7 @@ SCCL_API scclResult scclCommTrace(scclComm comm, int on);
  * until the next launch or scclCommTrace. Returns scclErrorOutOfMemory if there
  * was no memory for all of it.
  */
-SCCL_API scclResult scclQueryTrace(scclComm comm,
-                                   const scclTraceEvent **events,
+SCCL_API scclResult scclQueryTrace(scclComm comm, const scclTraceEvent **events,
                                    size_t *count);
 
 #ifdef __cplusplus

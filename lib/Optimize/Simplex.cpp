@@ -31,8 +31,8 @@ void sccl::setBasis(ClpSimplex &simplex, const LPSolution &known) {
   for (int row = 0; row < simplex.numberRows(); ++row) {
     bool hasLower = simplex.rowLower()[row] > -COIN_DBL_MAX;
     simplex.setRowStatus(row, known.isBasicRow[row] ? ClpSimplex::basic
-                              : hasLower ? ClpSimplex::atLowerBound
-                                         : ClpSimplex::atUpperBound);
+                              : hasLower            ? ClpSimplex::atLowerBound
+                                                    : ClpSimplex::atUpperBound);
   }
 }
 

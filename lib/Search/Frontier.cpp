@@ -272,8 +272,7 @@ uint64_t FrontierSearch::stepWork(unsigned steps, uint64_t work) const {
 /// number of steps and C: all together must come to an end.
 bool FrontierSearch::isSpent(unsigned steps) const {
   bool isBounded = isVast() && !options.thorough && !options.k;
-  return isBounded &&
-         spent >= options.manyRanksWork * (knownAt(steps) ? 1 : 4);
+  return isBounded && spent >= options.manyRanksWork * (knownAt(steps) ? 1 : 4);
 }
 
 /// Searches the steps of `batch` at once. What one finds may make the search

@@ -44,8 +44,7 @@ TEST(Hasty, HastyOnesAskNobodyWhereTreesAreClose) {
   std::vector<unsigned> askedByPatient = asked;
   asked.assign(6, 0);
   options.hasty = true;
-  Result<Frontier> hasty =
-      searchFrontier(topology, {Kind::AllReduce}, options);
+  Result<Frontier> hasty = searchFrontier(topology, {Kind::AllReduce}, options);
   ASSERT_TRUE(hasty);
   // One question about what meets the bound, to an engine that is brief.
   EXPECT_GT(askedByPatient[5], 2u);

@@ -53,8 +53,7 @@ static report::Trace traceOf(const std::string &name,
   for (unsigned rank = 0; rank < recorded.size(); ++rank)
     for (const scclTraceEvent &event : recorded[rank]) {
       trace.events.push_back(eventOf(rank, event));
-      trace.isOfMessages |=
-          event.kind == scclTraceTransfer && event.value != 0;
+      trace.isOfMessages |= event.kind == scclTraceTransfer && event.value != 0;
     }
   return trace;
 }

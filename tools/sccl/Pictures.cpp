@@ -8,8 +8,8 @@
 #include "Pictures.h"
 
 #include "CsvTable.h"
-#include "MachineFlags.h"
 #include "Interrupt.h"
+#include "MachineFlags.h"
 #include "Progress.h"
 
 #include "sccl/Advice/MachineTiming.h"
@@ -38,9 +38,8 @@ bool driver::takeSpeeds(llvm::StringRef name, Findings &findings) {
     return false;
   }
   findings.timing = timingOf(*derivation).timing;
-  findings.model = {
-      *std::ranges::max_element(findings.timing->latencies),
-      1 / (derivation->quantum.toDouble() * 1e3)};
+  findings.model = {*std::ranges::max_element(findings.timing->latencies),
+                    1 / (derivation->quantum.toDouble() * 1e3)};
   return true;
 }
 

@@ -35,9 +35,8 @@ std::optional<Findings> findOut(std::vector<report::Subject> subjects,
                                 const CostModel &model);
 
 /// The options that subcommands which draw have in common: --points,
-/// --measured,
-/// --from, --to, and the model's. What returns nothing, or false, has printed
-/// an error.
+/// --measured, --from, --to, and the model's. What returns nothing, or false,
+/// has printed an error.
 class PictureFlags {
 public:
   explicit PictureFlags(llvm::cl::SubCommand &command);

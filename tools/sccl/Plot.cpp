@@ -107,8 +107,7 @@ static std::optional<std::string> draw(const Findings &findings) {
   const Subject &subject = findings.subjects.front();
   switch (kind) {
   case Kind::Machine:
-    return machinePicture(subject.topology, findings.boxes, &subject,
-                          use());
+    return machinePicture(subject.topology, findings.boxes, &subject, use());
   case Kind::Frontier:
     if (auto marks = flags.marks(findings))
       return frontierPicture(*marks, findings.anySteps(), use());

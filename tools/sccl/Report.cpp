@@ -57,8 +57,8 @@ static bool takeBoxes(Findings &findings) {
 static std::vector<MeasuredRow> rowsOf(const Findings &findings) {
   std::vector<MeasuredRow> rows;
   for (const MeasuredTime &time : findings.measured) {
-    double least = leastMicroseconds(findings, findings.anySteps(),
-                                     double(time.bytes));
+    double least =
+        leastMicroseconds(findings, findings.anySteps(), double(time.bytes));
     rows.push_back(
         {sizeText(double(time.bytes)), timeText(time.microseconds),
          llvm::formatv("{0:f2}", time.microseconds / least),

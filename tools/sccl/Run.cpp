@@ -63,8 +63,7 @@ int driver::runMain() {
   if (iterations == 0)
     return fail("--iterations must be at least 1");
   RunRequest request = {input,   *size, lowering.get(), iterations,
-                        timeout, json,  inPlace,
-                        tracePath};
+                        timeout, json,  inPlace,        tracePath};
   request.lowering.bytes = *size;
   request.lowering.traced = !request.trace.empty();
   bool isPlan = llvm::StringRef(input).ends_with(".sccl");

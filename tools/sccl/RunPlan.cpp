@@ -127,8 +127,8 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
   if (!rank) {
     failure = rank.error();
   } else {
-    Result<Measurement> measured = measureTraced(
-        **rank, measure, end.rank, request.trace, request.path);
+    Result<Measurement> measured =
+        measureTraced(**rank, measure, end.rank, request.trace, request.path);
     Result<bool> left = (*rank)->leave();
     if (measured)
       run = *measured;

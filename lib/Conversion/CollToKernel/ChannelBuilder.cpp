@@ -122,8 +122,8 @@ void ChannelBuilder::markTransfer(Location loc, const Transfer &transfer) {
     return builder.getI32IntegerAttr(value);
   };
   collk::MarkKind kind = transfer.reads.size() == 2 ? collk::MarkKind::Reduce
-                         : other ? collk::MarkKind::Transfer
-                                 : collk::MarkKind::Copy;
+                         : other                    ? collk::MarkKind::Transfer
+                                                    : collk::MarkKind::Copy;
   unsigned perSegment = context.collective.chunksPerSegment();
   collk::MarkOp::create(
       builder, loc, kind, source, other ? number(other->rank) : IntegerAttr(),

@@ -45,9 +45,8 @@ ProgramConverter::make(ProgramOp program, bool host, bool traced) {
     return program.emitOpError() << "has " << program.getBlocks()
                                  << " blocks per channel, but the host runs "
                                     "one thread per rank";
-  std::unique_ptr<ProgramConverter> converter(
-      new ProgramConverter(program, std::move(problem->collective), host,
-                           traced));
+  std::unique_ptr<ProgramConverter> converter(new ProgramConverter(
+      program, std::move(problem->collective), host, traced));
   if (host && failed(converter->orderForHost()))
     return failure();
   return converter;

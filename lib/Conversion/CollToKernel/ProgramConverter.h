@@ -20,9 +20,9 @@ namespace sccl::coll {
 /// Makes the kernels of one program, rank by rank.
 class ProgramConverter {
 public:
-  /// For a host, or for thread blocks; with marks if it is `traced`. Emits an error and fails if the program
-  /// is not finished, with copies by engines but without barriers, or cannot be
-  /// for a host.
+  /// For a host, or for thread blocks; with marks if it is `traced`. Emits an
+  /// error and fails if the program is not finished, with copies by engines but
+  /// without barriers, or cannot be for a host.
   static mlir::FailureOr<std::unique_ptr<ProgramConverter>>
   make(ProgramOp program, bool host, bool traced = false);
 

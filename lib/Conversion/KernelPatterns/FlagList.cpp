@@ -63,9 +63,9 @@ void collk::createMarkList(OpBuilder &builder, Location loc,
   Operation *module = builder.getInsertionBlock()->getParentOp();
   if (SymbolTable::lookupSymbolIn(module, markFunction))
     return;
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(builder.getContext()),
-      {lowering.pointer, builder.getI64Type()});
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                  {lowering.pointer, builder.getI64Type()});
   LLVM::LLVMFuncOp::create(builder, loc, markFunction, type);
 }
 
