@@ -16,6 +16,7 @@
 #include "sccl/Measure/Ranks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -85,6 +86,7 @@ public:
   /// Messages that do not ask end at once.
   bool buffers = false;
   unsigned taken = 0;
+  std::atomic<unsigned> polls = 0; ///< calls by all ranks
 
 private:
   struct Message {
@@ -186,6 +188,7 @@ private:
 
   static int poll(void *context, scclCompletion *ended, int most, int *count) {
     auto *rank = static_cast<Rank *>(context);
+    ++rank->network.polls;
     std::lock_guard lock(rank->network.mutex);
     rank->network.takeMessages(*rank);
     *count = 0;

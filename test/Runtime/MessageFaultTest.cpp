@@ -77,6 +77,12 @@ expectOnPair(LoopNetwork &network, double timeoutSeconds, scclResult expected,
                  // Whoever leaves early takes what it has to say along.
                  std::vector<int> all;
                  EXPECT_TRUE(end.gather(0, all));
+                 // What `launch` gave is freed: messages must not come now.
+                 unsigned polls = network.polls;
+                 EXPECT_TRUE(end.gather(0, all));
+                 EXPECT_EQ(scclCommDestroy(member.comm), scclSuccess);
+                 member.comm = nullptr;
+                 EXPECT_EQ(network.polls, polls);
                  return 0;
                }),
       0);

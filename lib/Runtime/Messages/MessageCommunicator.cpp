@@ -39,12 +39,14 @@ Status MessageCommunicator::create(const scclTransport &transport,
 
 MessageCommunicator::~MessageCommunicator() {
   queue.reset();
-  // Whoever has sent much leaves when it has come.
-  (void)attempt([&] { return engine.settle(); });
-  // Messages of a failed launch may still be under way.
-  if (!group->isPoisoned())
+  // Messages of a failed launch may still be under way. Asking the transport
+  // may write them, to memory that its owner has freed.
+  if (!group->isPoisoned()) {
+    // Whoever has sent much leaves when it has come.
+    (void)attempt([&] { return engine.settle(); });
     for (void *block : blocks)
       std::free(block);
+  }
   plans.clear();
 }
 
