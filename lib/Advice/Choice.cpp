@@ -311,17 +311,23 @@ std::optional<Error> Choice::rateCuts() {
   return std::nullopt;
 }
 
+/// What was rated for the present size, best first.
+std::vector<RatedVariant> Choice::ranked() const {
+  std::vector<RatedVariant> result;
+  for (const auto &[variant, time] : rated)
+    result.push_back({time, variant});
+  std::ranges::sort(result);
+  return result;
+}
+
 std::optional<Error> Choice::rateDistances() {
   constexpr size_t few = 2;
-  std::vector<RatedVariant> ranked;
-  for (const auto &[variant, time] : rated)
-    ranked.push_back({time, variant});
-  std::ranges::sort(ranked);
   // Another way of the same pieces counts, too: a program may take longer than
   // its draft.
   std::set<std::tuple<size_t, unsigned, size_t>> seen;
-  for (size_t i = 0; i < ranked.size() && seen.size() < few; ++i) {
-    Variant variant = ranked[i].variant;
+  for (auto [time, variant] : ranked()) {
+    if (seen.size() == few)
+      break;
     const Schedule &schedule =
         candidates[variant.candidate].implementation.schedule;
     if (variant.order.inRounds ||
@@ -374,11 +380,21 @@ Result<std::vector<RatedVariant>> Choice::rank(double bytesOfSize,
   if (auto error = isLong() ? rateLast() : rateAll())
     return *error;
   learnRatios();
-  std::vector<RatedVariant> ranked;
-  for (const auto &[variant, time] : rated)
-    ranked.push_back({time, variant});
-  std::ranges::sort(ranked);
-  if (!ranked.empty())
-    lastRanked = ranked;
-  return ranked;
+  std::vector<RatedVariant> result = ranked();
+  if (!result.empty())
+    lastRanked = result;
+  return result;
+}
+
+Result<std::vector<RatedVariant>>
+Choice::rankOf(const std::vector<Variant> &variants, double bytesOfSize,
+               double boundOfSize) {
+  bytes = bytesOfSize;
+  bound = boundOfSize;
+  rated.clear();
+  histories.clear(); // they are of other sizes, in any order
+  for (const Variant &variant : variants)
+    if (auto error = rate(variant))
+      return *error;
+  return ranked();
 }

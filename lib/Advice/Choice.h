@@ -52,6 +52,10 @@ public:
   /// last ones says which are worth a look. Fails if a draft gets stuck.
   Result<std::vector<RatedVariant>> rank(double bytes, double bound);
 
+  /// The same of `variants` alone, for any size. No call of rank() may follow.
+  Result<std::vector<RatedVariant>> rankOf(const std::vector<Variant> &variants,
+                                           double bytes, double bound);
+
 private:
   /// A candidate in a number of pieces.
   struct Cut {
@@ -83,6 +87,7 @@ private:
   std::optional<Error> rateWays(const Cut &cut, PieceOrder order);
   std::optional<Error> rateDistances();
   std::optional<Error> rate(const Variant &variant);
+  std::vector<RatedVariant> ranked() const;
   const Traffic *draftOf(const Variant &variant);
   uint64_t sendsOf(const Variant &variant) const;
   double best() const;

@@ -401,6 +401,91 @@ simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
   return baselines;
 }
 
+static FrontierOptions searchOptions(size_t numFabrics,
+                                     const InterruptScope &interrupt) {
+  FrontierOptions options;
+  options.maxSteps = maxSteps;
+  // Step by step for small messages only, large ones take pipelined candidates.
+  options.probeWork = 100'000;
+  options.stepWork = 200'000;
+  options.hasty = true;
+  options.maxChunks = 32;
+  options.timeoutSeconds = timeout / double(numFabrics);
+  options.solver.interrupt = interrupt.flag();
+  return options;
+}
+
+namespace {
+/// What advise() and adviseByDrafts() have in common.
+using Adviser = decltype(&advise);
+} // namespace
+
+/// Prints an error and returns nothing on failure.
+static std::optional<Advice>
+adviseFor(Adviser adviser, mlir::MLIRContext &context, const NamedFabric &named,
+          const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
+          FrontierOptions options) {
+  Progress progress("plan for " + named.fabric.topology.name());
+  options.watch = [&](const FrontierActivity &activity) {
+    progress.setDetail(describe(activity));
+  };
+  Result<Advice> advice = adviser(context, named.fabric, family, sizes, options,
+                                  usualWays(lowering.get()));
+  if (advice)
+    return std::move(*advice);
+  fail(advice.error());
+  return std::nullopt;
+}
+
+static std::vector<uint64_t> sizesOf(const Advice &advice) {
+  std::vector<uint64_t> sizes;
+  for (const SizeAdvice &size : advice.sizes)
+    sizes.push_back(size.bytes);
+  return sizes;
+}
+
+/// Plans for the last of `fabrics`, and for the same sizes for the first, which
+/// is there to compare with.
+static int planFor(const std::vector<NamedFabric> &fabrics,
+                   const CollectiveFamily &family,
+                   const std::vector<uint64_t> &askedFor) {
+  InterruptScope interrupt;
+  FrontierOptions options = searchOptions(fabrics.size(), interrupt);
+  Session session;
+  mlir::MLIRContext &context = session.context();
+  const NamedFabric &named = fabrics.back();
+  std::optional<Advice> advice =
+      adviseFor(advise, context, named, family, askedFor, options);
+  if (!advice)
+    return BadInput;
+  if (advice->candidates.empty()) {
+    fail("no schedule was found: " + advice->stopped);
+    return NotKnown;
+  }
+  std::vector<uint64_t> sizes = sizesOf(*advice);
+  std::optional<Advice> intact;
+  if (fabrics.size() > 1) {
+    intact = adviseFor(adviseByDrafts, context, fabrics.front(), family, sizes,
+                       options);
+    if (!intact)
+      return BadInput;
+  }
+  std::optional<std::vector<Baseline>> baselines;
+  if (withBaselines)
+    baselines =
+        simulateBaselines(context, named, family, sizes,
+                          {options.timeoutSeconds, 0, interrupt.flag()});
+  if (withBaselines && !baselines)
+    return BadInput;
+  print(named, family, *advice,
+        intact && !intact->candidates.empty() ? &*intact : nullptr,
+        baselines.value_or(std::vector<Baseline>()));
+  if (!directory.empty() &&
+      !writeSchedules(directory, named.fabric.topology, *advice))
+    return BadInput;
+  return advice->frontier.stopped || !advice->stopped.empty() ? NotKnown : Done;
+}
+
 int driver::planMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
   if (!sizes)
@@ -411,53 +496,5 @@ int driver::planMain() {
   if (!fabrics)
     return BadInput;
   std::optional<CollectiveFamily> family = givenFamily(*fabrics);
-  if (!family)
-    return BadInput;
-  InterruptScope interrupt;
-  FrontierOptions options;
-  options.maxSteps = maxSteps;
-  // Step by step for small messages only, large ones take pipelined candidates.
-  options.probeWork = 100'000;
-  options.stepWork = 200'000;
-  options.hasty = true;
-  options.maxChunks = 32;
-  options.timeoutSeconds = timeout / double(fabrics->size());
-  options.solver.interrupt = interrupt.flag();
-  Session session;
-  std::vector<Advice> advices;
-  for (const NamedFabric &named : *fabrics) {
-    Progress progress("plan for " + named.fabric.topology.name());
-    options.watch = [&](const FrontierActivity &activity) {
-      progress.setDetail(describe(activity));
-    };
-    // The intact machine is there to compare with.
-    bool isMain = &named == &fabrics->back();
-    Result<Advice> advice = (isMain ? advise : adviseByDrafts)(
-        session.context(), named.fabric, *family, *sizes, options,
-        usualWays(lowering.get()));
-    if (!advice)
-      return fail(advice.error());
-    if (advice->candidates.empty()) {
-      if (!isMain)
-        continue;
-      fail("no schedule was found: " + advice->stopped);
-      return NotKnown;
-    }
-    advices.push_back(std::move(*advice));
-  }
-  std::optional<std::vector<Baseline>> baselines;
-  if (withBaselines)
-    baselines = simulateBaselines(
-        session.context(), fabrics->back(), *family, *sizes,
-        {options.timeoutSeconds, 0, options.solver.interrupt});
-  if (withBaselines && !baselines)
-    return BadInput;
-  const Advice &advice = advices.back();
-  print(fabrics->back(), *family, advice,
-        advices.size() > 1 ? &advices.front() : nullptr,
-        baselines.value_or(std::vector<Baseline>()));
-  if (!directory.empty() &&
-      !writeSchedules(directory, fabrics->back().fabric.topology, advice))
-    return BadInput;
-  return advice.frontier.stopped || !advice.stopped.empty() ? NotKnown : Done;
+  return family ? planFor(*fabrics, *family, *sizes) : BadInput;
 }

@@ -82,18 +82,21 @@ struct Advice {
   Frontier frontier;
   std::vector<Candidate> candidates;
   TimeBound bound;
-  std::vector<SizeAdvice> sizes;
+  std::vector<SizeAdvice> sizes; ///< ascending
   /// Why not all candidates were tried, if they were not: time or an interrupt.
   std::string stopped;
 };
 
-/// Which schedule is the fastest for each of `sizes` (bytes of a send buffer),
-/// by simulation of the programs that its lowering gives. Searches the frontier
-/// and pipelined schedules of as many steps first; those, and the frontier's
-/// schedules with steps that overlap, are candidates with up to 256 pieces. All
-/// that may be the best for a size by an estimate is simulated as a draft, and
-/// lowered if that is faster than the best program. What is returned is
-/// simulated as lowered, and checked.
+/// Which schedule is the fastest for each of `sizes` (bytes of a send buffer,
+/// ascending), by simulation of the programs that its lowering gives. Searches
+/// the frontier and pipelined schedules of as many steps first; those, and the
+/// frontier's schedules with steps that overlap, are candidates with up to 256
+/// pieces. All that may be the best for a size by an estimate is simulated as a
+/// draft, and lowered if that is faster than the best program. What is returned
+/// is simulated as lowered, and checked. Between two sizes with different best
+/// schedules more sizes are looked at, among what is best or nearly so for
+/// these two: geometric means, to a sixteenth of a power of two, until one
+/// schedule ends within 25 % of where the next one begins.
 /// `options.timeoutSeconds` and the interrupt hold for all of it, simulations
 /// included: when time is over, the best so far is returned, without candidates
 /// if there is none, and says that it was stopped. Fails where searchFrontier
@@ -105,7 +108,8 @@ Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const std::vector<LoweringWay> &ways);
 
 /// The same in less time, to compare with: nothing is lowered, and times are
-/// those of drafts, which are never longer than those of programs.
+/// those of drafts, which are never longer than those of programs. No sizes
+/// but `sizes`.
 Result<Advice> adviseByDrafts(mlir::MLIRContext &context, const Fabric &fabric,
                               const CollectiveFamily &family,
                               const std::vector<uint64_t> &sizes,

@@ -1,0 +1,324 @@
+//===- Adviser.cpp - What the programs of candidates take -----------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Adviser.h"
+
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/Pieces.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Simulate/Traffic.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+namespace {
+/// While this object lives, passes that are not yet running are left out once
+/// `deadline` is over. What they leave behind is good for nothing.
+class PassesUntil {
+public:
+  PassesUntil(mlir::MLIRContext &context, const Deadline &deadline)
+      : context(context) {
+    context.registerActionHandler([&deadline](llvm::function_ref<void()> run,
+                                              const mlir::tracing::Action &) {
+      if (!deadline.isOver())
+        run();
+    });
+  }
+  ~PassesUntil() { context.registerActionHandler(nullptr); }
+  PassesUntil(const PassesUntil &) = delete;
+  PassesUntil &operator=(const PassesUntil &) = delete;
+
+private:
+  mlir::MLIRContext &context;
+};
+} // namespace
+
+std::optional<Error> Adviser::rank() {
+  for (const SizeAdvice &size : advice.sizes) {
+    Result<std::vector<RatedVariant>> result =
+        choice.rank(double(size.bytes), size.bound);
+    if (!result)
+      return Error{result.error()};
+    ranked.push_back(std::move(*result));
+  }
+  return std::nullopt;
+}
+
+/// True if the draft of `variant` takes less time than the best program does.
+bool Adviser::mayImprove(const Variant &variant, size_t size) const {
+  for (const RatedVariant &other : ranked[size])
+    if (other.variant == variant)
+      return isLess(other.microseconds, advice.sizes[size].microseconds);
+  return false;
+}
+
+/// Of the variants that may improve a size the most, or nearly so, one that
+/// does for the most sizes, and of these the shortest. Nothing if none may.
+std::optional<Variant> Adviser::nextToTry() const {
+  std::map<Variant, unsigned> counts;
+  for (size_t size = 0; size < ranked.size(); ++size) {
+    double most = std::numeric_limits<double>::infinity();
+    for (const auto &[time, variant] : ranked[size]) {
+      if (time > most || !isLess(time, advice.sizes[size].microseconds))
+        break;
+      if (tried.contains(variant))
+        continue;
+      most = std::min(most, time * asGood);
+      ++counts[variant];
+    }
+  }
+  auto promise = [&](const auto &entry) {
+    const auto &[variant, count] = entry;
+    const Candidate &candidate = advice.candidates[variant.candidate];
+    size_t sends = candidate.implementation.schedule.numSends();
+    return count / (double(sends) * variant.pieces);
+  };
+  auto it = std::ranges::max_element(counts, {}, promise);
+  return it == counts.end() ? std::nullopt : std::optional(it->first);
+}
+
+void Adviser::take(const Variant &variant, size_t size, double microseconds) {
+  auto [it, isNew] =
+      inPieces.try_emplace({variant.candidate, variant.pieces, variant.order},
+                           advice.candidates.size());
+  if (isNew) {
+    Candidate candidate = advice.candidates[variant.candidate];
+    candidate.pieces = variant.pieces;
+    candidate.order = variant.order;
+    advice.candidates.push_back(std::move(candidate));
+    wholes[it->second] = variant.candidate;
+  }
+  advice.sizes[size].candidate = it->second;
+  advice.sizes[size].microseconds = microseconds;
+}
+
+/// Improves the advice for each size from that number on, where the program is
+/// faster.
+std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
+                                              const Variant &variant,
+                                              size_t firstSize) {
+  double chunks = double(advice.candidates[variant.candidate]
+                             .implementation.collective.chunks()) *
+                  variant.pieces;
+  SimulationOptions options;
+  options.isOver = [this] { return deadline.isOver(); };
+  for (size_t i = firstSize; i < advice.sizes.size(); ++i) {
+    SizeAdvice &size = advice.sizes[i];
+    if (!mayImprove(variant, i))
+      continue;
+    options.scale = double(size.bytes) / chunks;
+    Result<SimulationResult> result =
+        simulate(fabric.topology, traffic, fabric.timing, options);
+    if (deadline.isOver())
+      return std::nullopt;
+    if (!result)
+      return Error{result.error()};
+    if (result->microseconds < size.microseconds) {
+      take(variant, i, result->microseconds);
+      size.way = ways[variant.way].name;
+      programs.try_emplace(variant, traffic);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Lowers `variant`, and simulates it.
+std::optional<Error> Adviser::tryVariant(const Variant &variant) {
+  tried.insert(variant);
+  const LoweringWay &way = ways[variant.way];
+  Result<Implementation> cut =
+      cutIntoPieces(advice.candidates[variant.candidate].implementation,
+                    fabric.topology, variant.pieces, variant.order);
+  if (!cut)
+    return Error{cut.error()};
+  const auto &[collective, schedule] = *cut;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      coll::exportModule(context, collective.name() + "_schedule",
+                         fabric.topology, collective, schedule);
+  PassesUntil guard(context, deadline);
+  mlir::LogicalResult lowered =
+      runPasses(*module, [&](mlir::OpPassManager &manager) {
+        addLowering(manager, way.options);
+      });
+  if (deadline.isOver())
+    return std::nullopt;
+  if (failed(lowered))
+    return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
+                 ", S = " + std::to_string(schedule.steps.size()) +
+                 " was not lowered with " + way.name};
+  for (auto program : module->getOps<coll::ProgramOp>()) {
+    mlir::FailureOr<Traffic> traffic =
+        coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
+    if (failed(traffic))
+      return Error{"a program leaves the machine's links"};
+    if (std::optional<Error> error = simulateProgram(*traffic, variant))
+      return error;
+  }
+  return std::nullopt;
+}
+
+void Adviser::takeDrafts() {
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    if (ranked[i].empty())
+      continue;
+    const auto &[time, variant] = ranked[i].front();
+    take(variant, i, time);
+    advice.sizes[i].way = ways[variant.way].name;
+  }
+}
+
+/// Takes the least estimate, of few pieces and of many.
+void Adviser::estimate(const Variant &variant, size_t size) {
+  const Candidate &candidate = advice.candidates[variant.candidate];
+  Variant cut = variant;
+  cut.pieces = candidate.isPipelined()
+                   ? std::max(variant.pieces, candidate.pieces)
+                   : candidate.pieces;
+  double time = candidate.estimate(
+      fabric.unitTime, double(advice.sizes[size].bytes), cut.pieces);
+  if (time < advice.sizes[size].microseconds)
+    take(cut, size, time);
+}
+
+/// Gives sizes that nothing was simulated for what the best draft takes, or the
+/// least estimate.
+void Adviser::estimateRest() {
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    if (advice.sizes[i].isSimulated())
+      continue;
+    if (i < ranked.size() && !ranked[i].empty()) {
+      take(ranked[i].front().variant, i, ranked[i].front().microseconds);
+      continue;
+    }
+    for (size_t number = 0; number < numCandidates; ++number)
+      for (unsigned pieces : {1u, 16u, 256u})
+        estimate({number, pieces, advice.candidates[number].order, 0}, i);
+  }
+}
+
+/// What promises most comes first, in case that time does not suffice.
+std::optional<Error> Adviser::lowerAll() {
+  while (!deadline.isOver()) {
+    std::optional<Variant> next = nextToTry();
+    if (!next)
+      break;
+    if (std::optional<Error> error = tryVariant(*next))
+      return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Adviser::run(bool lowers) {
+  if (std::optional<Error> error = rank())
+    return error;
+  if (!lowers)
+    takeDrafts();
+  else if (std::optional<Error> error = lowerAll())
+    return error;
+  if (deadline.isOver())
+    advice.stopped = deadline.reason();
+  estimateRest();
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Where one schedule takes over from another
+//===----------------------------------------------------------------------===//
+
+/// Pairs of neighbouring sizes that have different best schedules, and are not
+/// near each other.
+std::vector<std::pair<size_t, size_t>> Adviser::switches() const {
+  constexpr double near = 1.25;
+  std::vector<size_t> order(advice.sizes.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::sort(order, {}, [&](size_t i) { return advice.sizes[i].bytes; });
+  auto wholeOf = [&](size_t i) {
+    size_t number = advice.sizes[i].candidate;
+    auto it = wholes.find(number);
+    return it == wholes.end() ? number : it->second;
+  };
+  std::vector<std::pair<size_t, size_t>> result;
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    const SizeAdvice &below = advice.sizes[order[i]],
+                     &above = advice.sizes[order[i + 1]];
+    if (below.isSimulated() && above.isSimulated() &&
+        wholeOf(order[i]) != wholeOf(order[i + 1]) &&
+        double(above.bytes) > near * double(below.bytes) &&
+        above.bytes > below.bytes + 1)
+      result.emplace_back(order[i], order[i + 1]);
+  }
+  return result;
+}
+
+/// What was the best by drafts, or nearly so, for one of two sizes, and what is
+/// the best for some size.
+std::vector<Variant> Adviser::bestOf(std::pair<size_t, size_t> sizes) const {
+  constexpr double slack = 1.25;
+  constexpr size_t few = 8;
+  std::vector<Variant> result;
+  for (size_t size : {sizes.first, sizes.second})
+    for (const auto &[number, rated] : llvm::enumerate(ranked[size])) {
+      bool isNear =
+          rated.microseconds <= slack * ranked[size].front().microseconds;
+      if ((number < few && isNear) || programs.contains(rated.variant))
+        result.push_back(rated.variant);
+    }
+  return result;
+}
+
+/// Adds the geometric mean, ranked, to a sixteenth of a power of two.
+std::optional<Error> Adviser::addBetween(std::pair<size_t, size_t> sizes) {
+  uint64_t below = advice.sizes[sizes.first].bytes,
+           above = advice.sizes[sizes.second].bytes;
+  auto mean = uint64_t(std::llround(std::sqrt(double(below) * double(above))));
+  uint64_t unit = std::max<uint64_t>(std::bit_floor(mean) / 16, 1);
+  mean = (mean + unit / 2) / unit * unit;
+  double bound = advice.bound.microseconds(double(mean));
+  Result<std::vector<RatedVariant>> result =
+      choice.rankOf(bestOf(sizes), double(mean), bound);
+  if (!result)
+    return Error{result.error()};
+  ranked.push_back(std::move(*result));
+  advice.sizes.push_back(
+      {mean, 0, "", std::numeric_limits<double>::infinity(), bound});
+  return std::nullopt;
+}
+
+/// Halves what lies between different schedules, all such places at once, so
+/// that what is lowered serves several. What time does not suffice for is left
+/// out.
+std::optional<Error> Adviser::findSwitches() {
+  while (!deadline.isOver()) {
+    auto pairs = switches();
+    if (pairs.empty())
+      break;
+    size_t known = advice.sizes.size();
+    for (std::pair<size_t, size_t> pair : pairs)
+      if (auto error = addBetween(pair))
+        return error;
+    for (const auto &[variant, traffic] : programs)
+      if (auto error = simulateProgram(traffic, variant, known))
+        return error;
+    if (auto error = lowerAll())
+      return error;
+    if (deadline.isOver())
+      advice.sizes.erase(advice.sizes.begin() + known, advice.sizes.end());
+  }
+  if (deadline.isOver())
+    advice.stopped = deadline.reason();
+  return std::nullopt;
+}

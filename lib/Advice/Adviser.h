@@ -1,0 +1,75 @@
+//===- Adviser.h - What the programs of candidates take ---------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_ADVISER_H
+#define SCCL_LIB_ADVICE_ADVISER_H
+
+#include "Choice.h"
+
+#include "sccl/Advice/Advice.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace sccl::advice {
+
+/// Lowers the variants that may be the best, and simulates their programs.
+class Adviser {
+public:
+  Adviser(mlir::MLIRContext &context, const Fabric &fabric,
+          const std::vector<LoweringWay> &ways, const Deadline &deadline,
+          Advice &advice)
+      : context(context), fabric(fabric), ways(ways), deadline(deadline),
+        advice(advice), numCandidates(advice.candidates.size()),
+        choice(fabric, advice.candidates, ways, deadline) {}
+
+  /// Without programs if they are not wanted: then drafts are what counts.
+  std::optional<Error> run(bool lowers = true);
+
+  /// Adds sizes where one schedule takes over from another, after run().
+  std::optional<Error> findSwitches();
+
+private:
+  /// Times that are nearly the same count as such: of two programs the shorter
+  /// is better then, for what has to be lowered and for who runs it.
+  static constexpr double asGood = 1.01;
+  static bool isLess(double a, double b) { return a * asGood < b; }
+  std::optional<Error> rank();
+  std::optional<Error> lowerAll();
+  std::optional<Variant> nextToTry() const;
+  bool mayImprove(const Variant &variant, size_t size) const;
+  std::optional<Error> tryVariant(const Variant &variant);
+  std::optional<Error> simulateProgram(const Traffic &traffic,
+                                       const Variant &variant,
+                                       size_t firstSize = 0);
+  std::vector<std::pair<size_t, size_t>> switches() const;
+  std::vector<Variant> bestOf(std::pair<size_t, size_t> sizes) const;
+  std::optional<Error> addBetween(std::pair<size_t, size_t> sizes);
+  void take(const Variant &variant, size_t size, double microseconds);
+  void takeDrafts();
+  void estimate(const Variant &variant, size_t size);
+  void estimateRest();
+
+  mlir::MLIRContext &context;
+  const Fabric &fabric;
+  const std::vector<LoweringWay> &ways;
+  const Deadline &deadline;
+  Advice &advice;
+  const size_t numCandidates; ///< before some are added in pieces
+  Choice choice;
+  std::vector<std::vector<RatedVariant>> ranked; ///< by size
+  std::set<Variant> tried;
+  /// Candidates in pieces, by number, pieces and order.
+  std::map<std::tuple<size_t, unsigned, PieceOrder>, size_t> inPieces;
+  std::map<size_t, size_t> wholes; ///< by its number, what is cut into pieces
+  std::map<Variant, Traffic> programs; ///< that were the best for some size
+};
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_ADVISER_H
