@@ -58,15 +58,6 @@ Tracer::Instant Tracer::instant() {
   return best;
 }
 
-/// Sets the times of `calls`, which are ticks, to nanoseconds.
-void Tracer::convertTimes() {
-  Instant last = instant();
-  double rate = double(last.time - first.time) /
-                double(std::max<uint64_t>(last.ticks - first.ticks, 1));
-  for (Call &call : calls)
-    call.time = first.time + uint64_t(double(call.time - first.ticks) * rate);
-}
-
 //===----------------------------------------------------------------------===//
 // Recording
 //===----------------------------------------------------------------------===//
@@ -80,7 +71,9 @@ uint64_t Tracer::now() {
 void Tracer::record(bool start) {
   on = start;
   isIncomplete = false;
-  calls.clear();
+  forgetCalls();
+  if (!on)
+    blocks.clear();
   notes.clear();
   events.clear();
   first = instant();
@@ -89,20 +82,38 @@ void Tracer::record(bool start) {
 Status Tracer::read(const scclTraceEvent *&data, size_t &count) {
   if (isIncomplete)
     return {scclErrorOutOfMemory, "there was no memory for all events"};
-  convertTimes();
+  Instant now = instant();
   events = notes;
-  for (size_t i = 0; i + 1 < calls.size(); ++i)
-    if (!calls[i].isEnd())
-      events.push_back(eventOf(calls[i], calls[i + 1].time));
+  for (size_t i = 0; i < parts.size(); ++i)
+    addEventsOf(parts[i],
+                i + 1 < parts.size() ? parts[i + 1].first : numCalls(), now);
   std::stable_sort(events.begin(), events.end(),
                    [](const scclTraceEvent &left, const scclTraceEvent &right) {
                      return left.begin < right.begin;
                    });
   notes = events;
-  calls.clear();
+  forgetCalls();
   data = events.data();
   count = events.size();
   return {};
+}
+
+/// Those between this part's calls. What is between them counts from `first` to
+/// `now`, in which the counter has gone steadily.
+void Tracer::addEventsOf(const Part &part, size_t end, const Instant &now) {
+  double rate = double(now.time - first.time) /
+                double(std::max<uint64_t>(now.ticks - first.ticks, 1));
+  auto timeOf = [&](const Call &call) {
+    return first.time + uint64_t(double(call.ticks - first.ticks) * rate);
+  };
+  for (size_t i = part.first; i < end && i + 1 < numCalls(); ++i) {
+    if (call(i).isEnd())
+      continue;
+    scclTraceEvent event = eventOf(*call(i).mark, part);
+    event.begin = timeOf(call(i));
+    event.end = timeOf(call(i + 1));
+    events.push_back(event);
+  }
 }
 
 void Tracer::add(const scclTraceEvent &event) {
@@ -125,34 +136,67 @@ void Tracer::note(Tracer *tracer, scclTraceKind kind, uint64_t begin, int peer,
 //===----------------------------------------------------------------------===//
 
 Tracer::Listening::Listening(Tracer &tracer, uint64_t segment)
-    : listens(tracer.on) {
-  if (!listens)
-    return;
-  tracer.segment = segment;
-  listener = &tracer;
+    : listens(tracer.on && tracer.addPart(/*launch=*/0, segment)) {
+  if (listens)
+    listener = &tracer;
 }
 
 Tracer::Listening::~Listening() {
   if (!listens)
     return;
-  if (!listener->calls.empty() && !listener->calls.back().isEnd())
-    listener->take({nullptr, 0, 0, ticks()});
+  size_t number = listener->numCalls();
+  if (number != 0 && !listener->call(number - 1).isEnd())
+    listener->take(/*mark=*/nullptr, listener->parts.back().launch);
   listener = nullptr;
 }
 
 void Tracer::onMark(const TraceMark *mark, uint64_t launch) {
   if (listener)
-    listener->take({mark, launch, listener->segment, ticks()});
+    listener->take(mark, launch);
 }
 
-void Tracer::take(const Call &call) {
+void Tracer::take(const TraceMark *mark, uint64_t launch) {
+  if (launch != parts.back().launch &&
+      !addPart(launch, parts.back().segment))
+    return;
+  if (next == last && !makeRoom())
+    return;
+  *next++ = {mark, ticks()};
+  // What follows is in no cache: launches move more than those hold.
+  __builtin_prefetch(next + 4, /*write=*/1);
+}
+
+/// Goes on with the next block; there may be one from when others were read.
+bool Tracer::makeRoom() {
   try {
-    calls.push_back(call);
-    // What follows is in no cache: launches move more than those hold.
-    __builtin_prefetch(calls.data() + calls.size() + 2, /*write=*/1);
+    if (filled == blocks.size())
+      blocks.emplace_back(new Call[blockSize]);
+  } catch (const std::bad_alloc &) {
+    isIncomplete = true;
+    return false;
+  }
+  next = blocks[filled++].get();
+  last = next + blockSize;
+  return true;
+}
+
+/// False if there is no memory.
+bool Tracer::addPart(uint64_t launch, uint64_t segment) {
+  size_t first = numCalls();
+  if (!parts.empty() && parts.back().first == first)
+    parts.pop_back(); // nothing was in it
+  try {
+    parts.push_back({first, launch, segment});
   } catch (const std::bad_alloc &) {
     isIncomplete = true;
   }
+  return !isIncomplete;
+}
+
+void Tracer::forgetCalls() {
+  parts.clear();
+  filled = 0;
+  next = last = nullptr;
 }
 
 /// The bytes of the chunks, as far as the segment reaches.
@@ -163,20 +207,17 @@ static uint64_t bytesOf(const TraceMark &mark, uint64_t segment) {
   return (end - begin) * mark.times;
 }
 
-scclTraceEvent Tracer::eventOf(const Call &call, uint64_t end) {
-  const TraceMark &mark = *call.mark;
+scclTraceEvent Tracer::eventOf(const TraceMark &mark, const Part &part) {
   scclTraceEvent event = {};
   event.kind = scclTraceKind(mark.kind);
   event.channel = mark.channel;
   event.peer = mark.peer == TraceMark::noPeer ? -1 : int(mark.peer);
   event.isPull = mark.isPull;
-  event.begin = call.time;
-  event.end = end;
   if (mark.kind == TraceMark::Signal || mark.kind == TraceMark::Wait) {
     event.flag = uint64_t(mark.owner) << 32 | mark.offset;
-    event.value = call.launch * mark.perLaunch + mark.value;
+    event.value = part.launch * mark.perLaunch + mark.value;
   } else {
-    event.bytes = bytesOf(mark, call.segment);
+    event.bytes = bytesOf(mark, part.segment);
   }
   return event;
 }

@@ -13,6 +13,7 @@
 #include "sccl/ABI/TraceMark.h"
 #include "sccl/sccl-trace.h"
 
+#include <memory>
 #include <vector>
 
 namespace sccl {
@@ -62,22 +63,38 @@ private:
     uint64_t ticks, time;
   };
   static Instant instant();
-  void convertTimes();
 
-  /// A call of `onMark`. What it says is looked up when somebody reads.
+  /// A call of `onMark`. What it says is looked up when somebody reads. A launch
+  /// makes hundreds, and each writes to memory that is in no cache, so they are
+  /// small, and stay where they are when there are more.
   struct Call {
     const TraceMark *mark; ///< null where code stopped without saying so
-    uint64_t launch, segment;
-    uint64_t time; ///< ticks, and nanoseconds once somebody reads
+    uint64_t ticks;
     bool isEnd() const { return !mark || mark->kind == TraceMark::End; }
   };
-  static scclTraceEvent eventOf(const Call &call, uint64_t end);
-  void take(const Call &call);
+  /// Calls from number `first` on.
+  struct Part {
+    size_t first;
+    uint64_t launch, segment;
+  };
+  static constexpr size_t blockSize = 4096;
+  size_t numCalls() const { return filled * blockSize - (last - next); }
+  const Call &call(size_t number) const {
+    return blocks[number / blockSize][number % blockSize];
+  }
+  void take(const TraceMark *mark, uint64_t launch);
+  bool makeRoom();
+  bool addPart(uint64_t launch, uint64_t segment);
+  void forgetCalls();
+  void addEventsOf(const Part &part, size_t end, const Instant &now);
+  static scclTraceEvent eventOf(const TraceMark &mark, const Part &part);
 
   bool on = false, isIncomplete = false;
-  uint64_t segment = 0;
   Instant first = {0, 0}; ///< when this began
-  std::vector<Call> calls;
+  std::vector<std::unique_ptr<Call[]>> blocks;
+  size_t filled = 0; ///< blocks, with that of `next`
+  Call *next = nullptr, *last = nullptr;
+  std::vector<Part> parts;
   std::vector<scclTraceEvent> notes; ///< of what is no code
   std::vector<scclTraceEvent> events;
 };
