@@ -61,15 +61,16 @@ std::string ControlPlane::readNote(unsigned rank) const {
 }
 
 bool ControlPlane::exchange(const Call &call, Call *calls) {
-  ++exchanges;
+  uint64_t number = exchanges().load(std::memory_order_relaxed) + 1;
+  exchanges().store(number, std::memory_order_relaxed);
   for (unsigned peer = 0; peer < numRanks(); ++peer) {
-    Mail &mail = box(peer, own, exchanges);
+    Mail &mail = box(peer, own, number);
     mail.call = call;
-    mail.number.store(exchanges, std::memory_order_release);
+    mail.number.store(number, std::memory_order_release);
   }
   for (unsigned peer = 0; peer < numRanks(); ++peer) {
-    Mail &mail = box(own, peer, exchanges);
-    if (!await(mail.number, exchanges))
+    Mail &mail = box(own, peer, number);
+    if (!await(mail.number, number))
       return false;
     calls[peer] = mail.call;
   }

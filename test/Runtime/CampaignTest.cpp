@@ -7,7 +7,8 @@
 //
 // Two ranks launch again and again; at some moment one of them is killed,
 // stopped, or leaves, or both are suspended. The other has the right code and
-// culprit, and nobody writes to its memory when its launch has returned.
+// culprit, nobody writes to its memory when its launch has returned, and there
+// is no file left.
 //
 // SCCL_FAULTS=2000 does so 2,000 times, the suite 40.
 //
@@ -19,6 +20,7 @@
 #include <atomic>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <sys/mman.h>
@@ -27,6 +29,7 @@
 #include <unistd.h>
 
 using namespace sccl;
+namespace fs = std::filesystem;
 
 namespace {
 enum class Fault { Kill, Stop, StopLong, SuspendAll, Abort, Leave };
@@ -228,6 +231,38 @@ unsigned countDescriptors() {
     count += fcntl(number, F_GETFD) != -1;
   return count;
 }
+
+/// Whatever a fault leaves where programs leave files: the folder of the
+/// process and that for temporary ones, which are one empty folder here, and
+/// names in shared memory. Others may make files of theirs there meanwhile.
+class EmptyFolder {
+public:
+  EmptyFolder() {
+    char name[] = "/tmp/sccl-campaign-XXXXXX";
+    folder = mkdtemp(name);
+    fs::current_path(folder);
+    setenv("TMPDIR", folder.c_str(), 1);
+  }
+  ~EmptyFolder() {
+    fs::current_path(before);
+    unsetenv("TMPDIR");
+    fs::remove_all(folder);
+  }
+  unsigned numFiles() const {
+    unsigned count = 0;
+    for (const auto &entry : fs::directory_iterator("/dev/shm"))
+      count += entry.path().filename().string().find("sccl") == 0;
+    for (const auto &entry : fs::recursive_directory_iterator(folder)) {
+      (void)entry;
+      ++count;
+    }
+    return count;
+  }
+
+private:
+  std::string folder;
+  fs::path before = fs::current_path();
+};
 } // namespace
 
 static bool survives(unsigned seed, Board &board) {
@@ -253,11 +288,13 @@ TEST(Campaign, SurvivorsKnowAndKeepTheirMemory) {
   unsigned count = wanted ? unsigned(atoi(wanted)) : 40;
   unsigned before = countDescriptors();
   std::map<std::string, unsigned> made;
+  EmptyFolder folder;
   for (unsigned seed = 1; seed <= count; ++seed) {
     Attack attack = drawAttack(seed);
     ++made[std::string(attack.way.name) + ": " +
            faultNames[unsigned(attack.fault)]];
     EXPECT_TRUE(survives(seed, *board)) << "fault " << seed;
+    EXPECT_EQ(folder.numFiles(), 0u) << "fault " << seed;
   }
   EXPECT_EQ(countDescriptors(), before);
   for (const auto &[name, times] : made)
