@@ -92,10 +92,10 @@ Compositions::join(const FrontierPoint &first,
                        nullptr};
 }
 
-std::optional<FrontierPoint> Compositions::exchange(unsigned steps) const {
-  return steps == 1   ? exchangeOnce(problem)
-         : steps == 2 ? exchangeTwice(problem)
-                      : std::nullopt;
+std::optional<FrontierPoint> Compositions::exchange(unsigned steps) {
+  if (!isPlainAllReduce(problem))
+    return std::nullopt;
+  return steps == 1 ? exchangeOnce(problem) : products.at(steps);
 }
 
 std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {

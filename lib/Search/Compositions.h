@@ -13,20 +13,22 @@
 #ifndef SCCL_LIB_SEARCH_COMPOSITIONS_H
 #define SCCL_LIB_SEARCH_COMPOSITIONS_H
 
-#include "StepSearch.h"
+#include "ProductSums.h"
 
 namespace sccl {
 
 class Compositions {
 public:
-  explicit Compositions(const FrontierProblem &problem) : problem(problem) {}
+  explicit Compositions(const FrontierProblem &problem)
+      : problem(problem), products(problem) {}
 
   /// The cheapest composition of `steps` steps; nothing if there is none, or
   /// the collective is no all_reduce. The parts are searched for with up to
   /// `work` for each question, at the first call.
   std::optional<FrontierPoint> at(unsigned steps, uint64_t work);
-  /// One that needs no parts: an exchange of 1 or 2 steps.
-  std::optional<FrontierPoint> exchange(unsigned steps) const;
+  /// One that needs no parts on all ranks: exchanges over all links, or within
+  /// one factor of a product after another.
+  std::optional<FrontierPoint> exchange(unsigned steps);
 
 private:
   CollectiveFamily gatherFamily() const;
@@ -36,6 +38,7 @@ private:
                                     const FrontierPoint &allGather) const;
 
   const FrontierProblem &problem;
+  ProductSums products;
   bool hasParts = false;
   std::vector<FrontierPoint> onReversed, allGathers;
 };

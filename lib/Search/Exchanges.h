@@ -20,10 +20,13 @@ namespace sccl {
 /// All ranks send their inputs to all others, where links join them all.
 std::optional<FrontierPoint> exchangeOnce(const FrontierProblem &problem);
 
-/// Where each rank is in two sets that links join completely, as its box and
-/// its rail, and these make a grid: all sum up one, and then the sums of the
-/// other. Half of the chunks take the sets in the other order.
-std::optional<FrontierPoint> exchangeTwice(const FrontierProblem &problem);
+/// Among all ranks.
+bool isPlainAllReduce(const FrontierProblem &problem);
+
+/// `schedule`, with the rounds that it needs, as a point; nothing if it is not
+/// an all_reduce of `chunks` chunks.
+std::optional<FrontierPoint> pointOfSums(const FrontierProblem &problem,
+                                         unsigned chunks, Schedule schedule);
 
 } // namespace sccl
 

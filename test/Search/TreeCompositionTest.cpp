@@ -62,9 +62,10 @@ TEST(TreeComposition, IsThereBeforeAnythingElseIsLookedFor) {
       searchFrontier(topology, {CollectiveKind::AllReduce}, options);
   ASSERT_TRUE(frontier) << frontier.error();
   EXPECT_TRUE(frontier->stopped);
-  ASSERT_EQ(frontier->points.size(), 1u);
+  ASSERT_FALSE(frontier->points.empty());
   EXPECT_EQ(frontier->points.front().steps, 2u);
-  EXPECT_EQ(frontier->points.front().engine, "compose");
+  for (const FrontierPoint &point : frontier->points)
+    EXPECT_EQ(point.engine, "compose");
   ASSERT_EQ(frontier->trees.size(), 1u);
   EXPECT_EQ(frontier->trees.front().steps, 4u);
   EXPECT_LT(frontier->trees.front().bandwidth(), Rational(1, 2));
