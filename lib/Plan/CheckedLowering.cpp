@@ -47,6 +47,9 @@ public:
           return success();
         }) {}
 
+  /// What was said first, if anything was.
+  std::string first() const { return held.empty() ? "" : held[0].str(); }
+
   /// Says all of it after all.
   void release() {
     handler.reset();
@@ -132,6 +135,27 @@ static LogicalResult reportFaults(ModuleOp module, bool identical) {
       })))
     return failure();
   return module.emitError("two checks of one program differ");
+}
+
+FailureOr<std::string> sccl::findOrders(ModuleOp module,
+                                        const LoweringOptions &options,
+                                        ScheduleCheck &check,
+                                        const Collective &collective) {
+  FailureOr<OwningOpRef<ModuleOp>> lowered =
+      lowerChecked(module, options, check);
+  if (failed(lowered))
+    return failure();
+  coll::ProgramOp program = *(*lowered)->getOps<coll::ProgramOp>().begin();
+  if (!coll::isRight(program, collective, /*identical=*/false) ||
+      coll::isRight(program, collective, /*identical=*/true))
+    return std::string();
+  HeldDiagnostics held(module.getContext());
+  (void)reportFaults(**lowered, /*identical=*/true);
+  std::string message = held.first();
+  constexpr StringRef subject = "'coll.program' op ";
+  return StringRef(message).starts_with(subject)
+             ? message.substr(subject.size())
+             : message;
 }
 
 FailureOr<std::pair<Kernels *, ProgramVerdict>>

@@ -12,6 +12,7 @@
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -193,6 +194,62 @@ static std::vector<plan::SizedTime> bestAtOf(coll::ScheduleOp op) {
   return times;
 }
 
+/// How `variant` has schedules lowered.
+static LoweringOptions optionsOf(const PlanVariant &variant,
+                                 LoweringOptions options) {
+  options.transport = variant.transport;
+  options.throughScratch |= variant.throughScratch;
+  options.doubleBuffer |= variant.throughScratch;
+  options.steps = runsBySteps(options);
+  // Functions of steps wait for nobody.
+  options.virtualRanks &= !options.steps;
+  return options;
+}
+
+/// The ways to lower the one schedule in `module`, by name. Emits an error and
+/// fails if there is no such variant.
+FailureOr<std::vector<PlanBuilder::NamedOptions>>
+PlanBuilder::waysToLower(coll::ScheduleOp op, uint64_t ranges) const {
+  VariantChoice choice = request.variantsFor(ranges, result.manifest.combining);
+  if (!choice.leftOut.empty())
+    op.emitRemark() << "has " << ranges << " ranges of chunks, so the "
+                    << "plan leaves out " << llvm::join(choice.leftOut, ", ")
+                    << "; --variant adds them";
+  std::vector<NamedOptions> ways;
+  for (const std::string &name : choice.taken) {
+    std::optional<PlanVariant> variant = findVariant(name);
+    if (!variant)
+      return op.emitOpError() << "cannot be lowered as '" << name << "'";
+    ways.emplace_back(name, optionsOf(*variant, request.lowering));
+  }
+  return ways;
+}
+
+/// True if ranks reduce in one order in all programs of the schedule, or if
+/// nobody asks for that; else a remark says why it is left out. Emits an error
+/// and fails if the schedule is wrong or cannot be lowered.
+FailureOr<bool> PlanBuilder::isAsIdenticalAsAsked(
+    coll::ScheduleOp op, ScheduleCheck &check, ModuleOp module,
+    std::vector<NamedOptions> ways, const Collective &collective) const {
+  if (!request.lowering.identical || !result.manifest.combining)
+    return true;
+  if (llvm::any_of(request.targets, isMessageTarget))
+    ways.emplace_back(messageTarget, messageLowering(request.lowering));
+  for (const auto &[name, options] : ways) {
+    FailureOr<std::string> orders =
+        findOrders(module, options, check, collective);
+    if (failed(orders))
+      return failure();
+    if (orders->empty())
+      continue;
+    op.emitRemark() << "@" << op.getSymName()
+                    << " is left out, as ranks would end with different bits: "
+                    << "as " << name << ", it " << *orders;
+    return false;
+  }
+  return true;
+}
+
 LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem) || failed(checkProblem(op, *problem)))
@@ -201,11 +258,19 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   ScheduleFacts facts = factsOf(op, collective);
   if (failed(checkNew(op, collective.chunks(), facts.digest)))
     return failure();
-  schedules.push_back({facts.cost, 0, bestAtOf(op)});
-  digests.push_back(facts.digest);
   OwningOpRef<ModuleOp> module = extract(op);
   auto copy = *module->getOps<coll::ScheduleOp>().begin();
   makeNameUnique(copy);
+  ScheduleCheck check(*module);
+  FailureOr<std::vector<NamedOptions>> ways = waysToLower(op, facts.ranges);
+  if (failed(ways))
+    return failure();
+  FailureOr<bool> isIdentical =
+      isAsIdenticalAsAsked(op, check, *module, *ways, collective);
+  if (failed(isIdentical) || !*isIdentical)
+    return success(succeeded(isIdentical));
+  schedules.push_back({facts.cost, 0, bestAtOf(op)});
+  digests.push_back(facts.digest);
   result.manifest.schedules.push_back(
       {copy.getSymName().str(), collective.chunks(),
        collective.chunksPerSegment(), facts.cost.steps, facts.rounds,
@@ -213,24 +278,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
   if (llvm::any_of(request.targets, isMessageTarget) &&
       failed(addMessages(*module, collective)))
     return failure();
-  ScheduleCheck check(*module);
-  VariantChoice choice =
-      request.variantsFor(facts.ranges, result.manifest.combining);
-  if (!choice.leftOut.empty())
-    op.emitRemark() << "has " << facts.ranges << " ranges of chunks, so the "
-                    << "plan leaves out " << llvm::join(choice.leftOut, ", ")
-                    << "; --variant adds them";
-  for (const std::string &name : choice.taken) {
-    std::optional<PlanVariant> variant = findVariant(name);
-    if (!variant)
-      return op.emitOpError() << "cannot be lowered as '" << name << "'";
-    LoweringOptions options = request.lowering;
-    options.transport = variant->transport;
-    options.throughScratch |= variant->throughScratch;
-    options.doubleBuffer |= variant->throughScratch;
-    options.steps = runsBySteps(options);
-    // Functions of steps wait for nobody.
-    options.virtualRanks &= !options.steps;
+  for (auto &[name, options] : *ways)
     for (unsigned blocks : blocksToBuild())
       for (CodeShapeChoice shape : request.shapes) {
         options.blocksPerLink = blocks;
@@ -238,7 +286,6 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
         if (failed(addProgram(*module, check, options, name, collective)))
           return failure();
       }
-  }
   return success();
 }
 

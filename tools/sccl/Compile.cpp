@@ -9,6 +9,7 @@
 #include "LoweringFlags.h"
 #include "Plans.h"
 #include "Progress.h"
+#include "Subjects.h"
 
 #include "sccl/Model/Threads.h"
 
@@ -26,7 +27,7 @@ using namespace sccl::driver;
 namespace cl = llvm::cl;
 
 static cl::SubCommand command("compile", "Compile schedules for GPUs and CPUs");
-static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE..."),
+static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE|DIR..."),
                                     cl::OneOrMore, cl::sub(command));
 static cl::list<std::string>
     targets("target",
@@ -169,7 +170,12 @@ static int compilePlan() {
   if (!checkOptionsForTargets())
     return BadInput;
   PlanCompileRequest request;
-  request.paths = {inputs.begin(), inputs.end()};
+  for (const std::string &input : inputs) {
+    std::optional<std::vector<std::string>> paths = schedulesIn(input);
+    if (!paths)
+      return BadInput;
+    llvm::append_range(request.paths, *paths);
+  }
   request.output = output;
   for (const std::string &name : targets)
     request.plan.targets.push_back(findHostTarget(name).value_or(name));
@@ -319,6 +325,10 @@ static int compilePlanHere(PlanCompileRequest request) {
     if (failed(builder.add(*module)))
       return BadInput;
   }
+  if (!builder.hasSchedules())
+    return fail(
+        "--identical leaves no schedule: in none do all ranks reduce in "
+        "the same order");
   Result<std::string> bytes = plan::serialize(builder.finish());
   if (!bytes)
     return fail(bytes.error());

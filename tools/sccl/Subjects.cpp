@@ -22,20 +22,20 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace fs = llvm::sys::fs;
 
-/// The .mlir files of a folder, in the order of names. Prints an error and
-/// returns nothing if there are none.
-static std::optional<std::vector<std::string>>
-filesIn(llvm::StringRef directory) {
+std::optional<std::vector<std::string>>
+driver::schedulesIn(llvm::StringRef path) {
+  if (!fs::is_directory(path))
+    return std::vector<std::string>{path.str()};
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; it != end && !error;
+  for (fs::directory_iterator it(path, error), end; it != end && !error;
        it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(".mlir"))
       files.push_back(it->path());
   if (error)
-    fail("cannot read " + directory + ": " + error.message());
+    fail("cannot read " + path + ": " + error.message());
   else if (files.empty())
-    fail(directory + " holds no .mlir file");
+    fail(path + " holds no .mlir file");
   if (error || files.empty())
     return std::nullopt;
   llvm::sort(files);
@@ -95,10 +95,7 @@ static bool addFile(llvm::StringRef path,
 
 std::optional<std::vector<report::Subject>>
 driver::loadSubjects(llvm::StringRef path) {
-  std::optional<std::vector<std::string>> files =
-      fs::is_directory(path)
-          ? filesIn(path)
-          : std::optional(std::vector<std::string>{path.str()});
+  std::optional<std::vector<std::string>> files = schedulesIn(path);
   std::vector<report::Subject> subjects;
   if (!files)
     return std::nullopt;
@@ -223,6 +220,14 @@ ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
 
 bool ModelFlags::isGiven() const {
   return alpha.getNumOccurrences() || bandwidth.getNumOccurrences();
+}
+
+CostModel ModelFlags::over(CostModel usual) const {
+  if (alpha.getNumOccurrences())
+    usual.alphaMicroseconds = alpha;
+  if (bandwidth.getNumOccurrences())
+    usual.betaMicrosecondsPerByte = 1 / (bandwidth * 1e3);
+  return usual;
 }
 
 std::optional<CostModel> ModelFlags::get() const {

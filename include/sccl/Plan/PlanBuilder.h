@@ -14,8 +14,8 @@
 #include "sccl/Plan/Plan.h"
 
 #include <array>
-#include <memory>
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace mlir {
@@ -112,7 +112,9 @@ public:
   /// none, one is not of the same collective, root, ranks and topology as those
   /// before it or is equal to one of them, or one cannot be compiled for all
   /// targets. Of programs with the same code, the plan gets the first. A
-  /// schedule whose name is taken becomes NAME_1, NAME_2, ...
+  /// schedule whose name is taken becomes NAME_1, NAME_2, ... If reductions
+  /// must be identical, schedules in which they are not are left out, and a
+  /// remark says so.
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// Adds the one schedule or program in `module`, lowered as the options say
@@ -120,17 +122,27 @@ public:
   /// fails if there is another number of them, or if it cannot be compiled.
   llvm::LogicalResult addAsGiven(mlir::ModuleOp module);
 
-  /// The plan, with choices by size, see PlanRequest::model.
+  /// False before something is added, and if all that was is left out.
+  bool hasSchedules() const { return !schedules.empty(); }
+  /// The plan, with choices by size, see PlanRequest::model. Must have
+  /// schedules.
   plan::Plan finish();
 
 private:
   /// Of what a schedule sends.
   using Digest = std::array<uint64_t, 2>;
+  using NamedOptions = std::pair<std::string, LoweringOptions>;
 
   mlir::LogicalResult addInPieces(coll::ScheduleOp schedule, unsigned pieces);
   llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
   llvm::LogicalResult checkProblem(mlir::Operation *op,
                                    const coll::Problem &problem);
+  mlir::FailureOr<std::vector<NamedOptions>> waysToLower(coll::ScheduleOp op,
+                                                         uint64_t ranges) const;
+  mlir::FailureOr<bool>
+  isAsIdenticalAsAsked(coll::ScheduleOp op, ScheduleCheck &check,
+                       mlir::ModuleOp module, std::vector<NamedOptions> ways,
+                       const Collective &collective) const;
   llvm::LogicalResult checkNew(coll::ScheduleOp op, unsigned chunks,
                                const Digest &digest) const;
   void makeNameUnique(coll::ScheduleOp schedule) const;
