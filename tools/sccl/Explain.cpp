@@ -164,16 +164,27 @@ static Sentences plannedSentences(const Subject &subject) {
 }
 
 namespace {
-/// The schedule that `sccl plan` would take, and the size that says so.
-struct Planned {
+/// What `sccl compile` takes for a size, and why, if not by the model that the
+/// other sentences are of.
+struct Compiled {
   size_t schedule;
-  Subject::BestAt at;
+  std::string reason;
 };
 } // namespace
 
-/// What a plan of all `subjects` would take, and the nearest of its sizes.
-static std::optional<Planned> plannedFor(const std::vector<Subject> &subjects,
-                                         double bytes) {
+/// The program of `table` for `bytes`.
+static unsigned programFor(const plan::SizeTable &table, double bytes) {
+  unsigned program = table.choices.front().program;
+  for (const plan::SizeChoice &choice : table.choices)
+    if (double(choice.firstByte) <= bytes)
+      program = choice.program;
+  return program;
+}
+
+/// What a plan of all `subjects` takes that is compiled with the same --alpha
+/// and --bandwidth.
+static Compiled compiledFor(const std::vector<Subject> &subjects,
+                            const CostModel &model, double bytes) {
   std::vector<SizedSchedule> schedules;
   for (const Subject &subject : subjects) {
     schedules.push_back({subject.cost(), unsigned(schedules.size())});
@@ -181,27 +192,30 @@ static std::optional<Planned> plannedFor(const std::vector<Subject> &subjects,
       schedules.back().bestAt.push_back(
           {at.bytes, uint64_t(std::llround(at.microseconds * 1e3))});
   }
-  if (!areAdvised(schedules))
-    return std::nullopt;
-  std::optional<unsigned> schedule;
-  for (const plan::SizeChoice &choice : tableOfAdvice(schedules).choices)
-    if (!schedule || double(choice.firstByte) <= bytes)
-      schedule = choice.program;
+  if (modelFlags.isGiven() || !areAdvised(schedules)) {
+    CostModel plans = modelFlags.over(PlanRequest::usualModel);
+    unsigned taken = programFor(tableOfModel(schedules, plans), bytes);
+    if (taken == programFor(tableOfModel(schedules, model), bytes))
+      return {taken, ""};
+    return {taken,
+            llvm::formatv("at {0} sccl compile takes {1}, as it goes by {2:f1} "
+                          "us per step and {3:f1} GB/s, unless it is told "
+                          "other ones",
+                          sizeText(bytes), subjects[taken].name,
+                          plans.alphaMicroseconds,
+                          1e-3 / plans.betaMicrosecondsPerByte)};
+  }
+  size_t taken = programFor(tableOfAdvice(schedules), bytes);
   auto distance = [&](const Subject::BestAt &at) {
     return std::abs(std::log(double(at.bytes) / bytes));
   };
-  return Planned{*schedule, *std::ranges::min_element(
-                                subjects[*schedule].bestAt, {}, distance)};
-}
-
-static std::string plannedSentence(const Planned &planned,
-                                   const Findings &findings, double bytes) {
-  return "at " + sizeText(bytes) + " " +
-         findings.subjects[planned.schedule].name +
-         ", which sccl plan found the best at " +
-         sizeText(double(planned.at.bytes)) +
-         ", of its sizes the nearest, with " +
-         timeText(planned.at.microseconds);
+  const Subject::BestAt &at =
+      *std::ranges::min_element(subjects[taken].bestAt, {}, distance);
+  return {taken, "at " + sizeText(bytes) + " " + subjects[taken].name +
+                     ", which sccl plan found the best at " +
+                     sizeText(double(at.bytes)) +
+                     ", of its sizes the nearest, with " +
+                     timeText(at.microseconds)};
 }
 
 /// Explains each of the schedules.
@@ -213,15 +227,11 @@ static void explainSchedules(const Findings &findings, double bytes) {
     costs.push_back(subject.cost());
     names.push_back(subject.name);
   }
-  ChoiceReason choice = chooseFor(costs, model, bytes);
   Sentences chosen = {"at " + sizeText(bytes) + " " +
-                      choiceSentence(choice, names)};
-  size_t best = choice.best;
-  // What was simulated on the machine knows more than the model.
-  if (auto planned = plannedFor(findings.subjects, bytes)) {
-    best = planned->schedule;
-    chosen.insert(chosen.begin(), plannedSentence(*planned, findings, bytes));
-  }
+                      choiceSentence(chooseFor(costs, model, bytes), names)};
+  auto [taken, reason] = compiledFor(findings.subjects, model, bytes);
+  if (!reason.empty())
+    chosen.insert(chosen.begin(), reason);
   for (size_t number = 0; number < costs.size(); ++number) {
     const Subject &subject = findings.subjects[number];
     const Explanation &explanation = findings.explanations[number];
@@ -231,7 +241,7 @@ static void explainSchedules(const Findings &findings, double bytes) {
         {"certificate", certificateSentences(subject, explanation)},
         {"planned", plannedSentences(subject)},
         {"ran", distancesOf(findings, number)}};
-    bool isChosen = number == best;
+    bool isChosen = number == taken;
     if (costs.size() > 1) {
       chapters.push_back({"choice", chosen});
       std::string &first = chapters.back().sentences.front();

@@ -17,6 +17,10 @@
 
 namespace sccl::driver {
 
+/// The names of the .mlir files in the folder `path`, in order; or `path` if it
+/// is no folder. Prints an error and returns nothing if there are none.
+std::optional<std::vector<std::string>> schedulesIn(llvm::StringRef path);
+
 /// The schedules in `path`, an .mlir file or a folder of such, in the order of
 /// names; all of them checked. Prints an error and returns nothing if there are
 /// none, or one is wrong.
@@ -50,6 +54,8 @@ public:
   /// Prints an error and returns nothing if the numbers make no sense.
   std::optional<CostModel> get() const;
   bool isGiven() const;
+  /// `usual` with what is given in its place.
+  CostModel over(CostModel usual) const;
 
 private:
   llvm::cl::opt<double> alpha, bandwidth;
