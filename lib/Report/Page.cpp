@@ -14,6 +14,7 @@
 
 #include "Assets.h"
 #include "Layout.h"
+#include "Template.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -191,25 +192,28 @@ static std::string dataOf(const PageContents &contents) {
   return safe;
 }
 
+std::string report::fillIn(std::string_view text,
+                           const std::map<std::string, std::string> &parts) {
+  std::string page;
+  for (size_t begin; (begin = text.find('@')) != text.npos;) {
+    size_t end = text.find('@', begin + 1);
+    page += text.substr(0, begin);
+    page += parts.at(std::string(text.substr(begin + 1, end - begin - 1)));
+    text.remove_prefix(end + 1);
+  }
+  return page.append(text);
+}
+
 std::string report::pageText(const PageContents &contents) {
   const Topology &topology = contents.subjects.front().topology;
-  const std::map<std::string, std::string> parts{
-      {"PICTURE_STYLE", assets::pictureStyle()},
-      {"PAGE_STYLE", assets::pageStyle()},
-      {"PAGE_SCRIPT", assets::pageScript()},
-      {"GRAPH",
-       machinePicture(topology, contents.boxes, nullptr, PictureFor::Page)},
-      {"FRONTIER",
-       frontierPicture(contents.marks, contents.anySteps, PictureFor::Page)},
-      {"TIME", timePicture(contents.curves, PictureFor::Page)},
-      {"DATA", dataOf(contents)}};
-  std::string_view rest = assets::pageText();
-  std::string page;
-  for (size_t begin; (begin = rest.find('@')) != rest.npos;) {
-    size_t end = rest.find('@', begin + 1);
-    page += rest.substr(0, begin);
-    page += parts.at(std::string(rest.substr(begin + 1, end - begin - 1)));
-    rest.remove_prefix(end + 1);
-  }
-  return page.append(rest);
+  return fillIn(assets::pageText(),
+                {{"PICTURE_STYLE", assets::pictureStyle()},
+                 {"PAGE_STYLE", assets::pageStyle()},
+                 {"PAGE_SCRIPT", assets::pageScript()},
+                 {"GRAPH", machinePicture(topology, contents.boxes, nullptr,
+                                          PictureFor::Page)},
+                 {"FRONTIER", frontierPicture(contents.marks, contents.anySteps,
+                                              PictureFor::Page)},
+                 {"TIME", timePicture(contents.curves, PictureFor::Page)},
+                 {"DATA", dataOf(contents)}});
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Pictures.h"
+#include "PlanReport.h"
 
 #include "sccl/Report/Page.h"
 
@@ -19,8 +20,8 @@ namespace cl = llvm::cl;
 static cl::SubCommand command("report",
                               "Write schedules as one HTML page to look at");
 static cl::list<std::string> inputs(cl::Positional,
-                                    cl::desc("FILE.mlir|DIR..."), cl::OneOrMore,
-                                    cl::sub(command));
+                                    cl::desc("FILE.mlir|FILE.sccl|DIR..."),
+                                    cl::OneOrMore, cl::sub(command));
 static cl::opt<std::string>
     bytesText("bytes",
               cl::desc("Size of one send buffer that sentences are about"),
@@ -67,7 +68,22 @@ static std::vector<MeasuredRow> rowsOf(const Findings &findings) {
   return rows;
 }
 
+static bool isPlan(llvm::StringRef path) { return path.ends_with(".sccl"); }
+
+/// A plan goes on a page of its own, which no option changes.
+static int reportPlanAlone() {
+  if (inputs.size() > 1)
+    return fail("a plan, as '" + *llvm::find_if(inputs, isPlan) +
+                "', goes on a page of its own");
+  if (!machineName.empty() || flags.hasPoints() || flags.hasMeasured())
+    return fail("--machine, --points and --measured need the schedules that a "
+                "plan was compiled of");
+  return checkWritable(output) ? reportPlan(inputs[0], output) : BadInput;
+}
+
 int driver::reportMain() {
+  if (llvm::any_of(inputs, isPlan))
+    return reportPlanAlone();
   std::optional<uint64_t> bytes = parseBytes(bytesText);
   if (!bytes || *bytes == 0)
     return fail("cannot read '" + bytesText + "' as a number of bytes");

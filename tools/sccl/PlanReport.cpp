@@ -1,0 +1,111 @@
+//===- PlanReport.cpp - sccl report of a plan -----------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanReport.h"
+
+#include "Plans.h"
+
+#include "sccl/Report/Explanation.h"
+#include "sccl/Report/TablesPage.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
+
+using namespace sccl;
+using namespace sccl::driver;
+using namespace sccl::report;
+
+static std::string sourceOf(const plan::SizeTable &table) {
+  return table.target.empty()
+             ? "by the model"
+             : "measured on " + table.target + ", ranks as " + table.ranksAs;
+}
+
+static PageTable schedulesOf(const plan::Manifest &manifest) {
+  PageTable table{"Schedules", {"name", "C", "S", "R", "R/C"}, {}};
+  for (const plan::ScheduleInfo &schedule : manifest.schedules)
+    table.rows.push_back({schedule.name, std::to_string(schedule.chunks),
+                          std::to_string(schedule.steps),
+                          std::to_string(schedule.rounds), schedule.cost});
+  return table;
+}
+
+/// The chips that there is code for, of a program.
+static std::string targetsOf(const plan::Manifest &manifest, unsigned program) {
+  std::set<std::string> targets;
+  for (const plan::KernelInfo &kernel : manifest.kernels)
+    if (kernel.program == program)
+      targets.insert(kernel.target);
+  return llvm::join(targets, ", ");
+}
+
+static PageTable programsOf(const plan::Manifest &manifest) {
+  PageTable table{"Programs",
+                  {"number", "schedule", "variant", "code", "blocks", "for"},
+                  {}};
+  for (auto [number, program] : llvm::enumerate(manifest.programs))
+    table.rows.push_back(
+        {std::to_string(number), manifest.schedules[program.schedule].name,
+         program.variant, program.codeShape,
+         std::to_string(program.blocks), targetsOf(manifest, number)});
+  return table;
+}
+
+static PageTable choicesOf(const plan::Manifest &manifest,
+                           const plan::SizeTable &sizes) {
+  PageTable table{"Choices by size of a send buffer, " + sourceOf(sizes),
+                  {"from", "schedule", "program", "variant", "buffers"},
+                  {}};
+  for (const plan::SizeChoice &choice : sizes.choices) {
+    const plan::ProgramEntry &program = manifest.programs[choice.program];
+    table.rows.push_back({formatBytes(choice.firstByte),
+                          manifest.schedules[program.schedule].name,
+                          std::to_string(choice.program), program.variant,
+                          plan::pathName(choice.path).str()});
+  }
+  return table;
+}
+
+static TimeCurve curveOf(const plan::SizeTable &sizes) {
+  TimeCurve curve{sourceOf(sizes), /*isLine=*/sizes.target.empty(), {}};
+  for (const plan::SizedTime &time : sizes.times)
+    if (time.bytes > 0)
+      curve.points.emplace_back(double(time.bytes), time.nanoseconds * 1e-3);
+  return curve;
+}
+
+static TablesPage pageOf(llvm::StringRef path, const plan::Manifest &manifest) {
+  TablesPage page;
+  page.title = manifest.collective + " on " + manifest.topology + ", " +
+               std::to_string(manifest.ranks) + " ranks";
+  page.summary =
+      (llvm::sys::path::filename(path) + ", made by " + manifest.generator +
+       ". A plan does not say which link carries what: for the machine, the "
+       "steps and the bounds, name the schedules that it was compiled of.")
+          .str();
+  for (const plan::ScheduleInfo &schedule : manifest.schedules)
+    page.marks.push_back(
+        {"schedules", schedule.name + ", R/C = " + schedule.cost,
+         double(schedule.steps), double(schedule.rounds) / schedule.chunks});
+  page.tables = {schedulesOf(manifest), programsOf(manifest)};
+  for (const plan::SizeTable &sizes : manifest.tables) {
+    page.tables.push_back(choicesOf(manifest, sizes));
+    page.curves.push_back(curveOf(sizes));
+  }
+  return page;
+}
+
+int driver::reportPlan(llvm::StringRef path, llvm::StringRef output) {
+  std::optional<LoadedPlan> plan = loadPlan(path);
+  if (!plan)
+    return BadInput;
+  return writeFile(output, tablesPageText(pageOf(path, plan->view.manifest)))
+             ? Done
+             : BadInput;
+}
