@@ -195,8 +195,11 @@ void ChromeWriter::writeArrows() {
 void ChromeWriter::write() {
   json.object([&] {
     json.attribute("displayTimeUnit", "ns");
-    json.attributeObject("otherData",
-                         [&] { json.attribute("name", trace.name); });
+    json.attributeObject("otherData", [&] {
+      json.attribute("name", trace.name);
+      if (trace.isOfMessages)
+        json.attribute("messages", true);
+    });
     json.attributeArray("traceEvents", [&] {
       writeNames();
       for (size_t i = 0; i < trace.events.size(); ++i)
@@ -239,6 +242,18 @@ static llvm::json::Array *findEvents(llvm::json::Value &value,
     ranks.insert(*rank);
   }
   return events;
+}
+
+bool report::isOfMessages(const std::string &text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return false;
+  }
+  const llvm::json::Object *object = value->getAsObject();
+  const llvm::json::Object *data =
+      object ? object->getObject("otherData") : nullptr;
+  return data && data->getBoolean("messages").value_or(false);
 }
 
 Result<std::string> report::withModel(const std::string &measured,
@@ -321,4 +336,84 @@ Result<Trace> report::traceOf(const std::string &name, const Topology &topology,
   if (!result)
     return Error{result.error()};
   return trace;
+}
+
+//===----------------------------------------------------------------------===//
+// As messages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What flags of simulated channels are for.
+class MessageFlags {
+public:
+  explicit MessageFlags(const Trace &trace);
+  /// The rank whose message a wait is for; nothing if it is for none, as those
+  /// that ask whether a receiver is ready.
+  std::optional<unsigned> senderOf(const TraceEvent &wait) const {
+    auto it = senders.find(wait.flag);
+    return it == senders.end() ? std::nullopt : std::optional(it->second);
+  }
+  /// The signal that says that the transfer of this number has come; or null.
+  const TraceEvent *signalOf(size_t transfer) const {
+    auto it = signals.find(transfer);
+    return it == signals.end() ? nullptr : it->second;
+  }
+
+private:
+  std::map<uint64_t, unsigned> senders;         ///< by flag
+  std::map<size_t, const TraceEvent *> signals; ///< by number of the event
+};
+} // namespace
+
+/// A signal after a transfer, to whom that goes, is part of the message.
+MessageFlags::MessageFlags(const Trace &trace) {
+  std::map<uint64_t, unsigned> waiters;
+  for (const TraceEvent &event : trace.events)
+    if (event.kind == Kind::Wait)
+      waiters[event.flag] = event.rank;
+  std::map<std::pair<unsigned, unsigned>, size_t> last; // by rank and channel
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    const TraceEvent &event = trace.events[i];
+    std::pair channel(event.rank, event.channel);
+    if (event.kind == Kind::Transfer)
+      last[channel] = i;
+    if (event.kind != Kind::Signal)
+      continue;
+    auto transfer = last.find(channel);
+    auto waiter = waiters.find(event.flag);
+    if (transfer == last.end() || waiter == waiters.end() ||
+        trace.events[transfer->second].peer != waiter->second)
+      continue;
+    senders[event.flag] = event.rank;
+    signals[transfer->second] = &event;
+    last.erase(transfer);
+  }
+}
+
+Trace report::asMessages(const Trace &trace) {
+  MessageFlags flags(trace);
+  Trace messages{trace.name, {}, /*isOfMessages=*/true};
+  for (size_t i = 0; i < trace.events.size(); ++i) {
+    TraceEvent event = trace.events[i];
+    event.channel = 0;
+    if (event.kind == Kind::Signal)
+      continue;
+    if (event.kind == Kind::Wait) {
+      std::optional<unsigned> sender = flags.senderOf(event);
+      if (!sender)
+        continue;
+      event.peer = *sender;
+      event.isPull = true;
+      event.channel = 2 + 2 * *sender;
+    }
+    if (event.kind == Kind::Transfer && event.peer != TraceEvent::noPeer) {
+      event.channel = (event.isPull ? 2 : 1) + 2 * event.peer;
+      if (const TraceEvent *signal = flags.signalOf(i)) {
+        event.flag = signal->flag;
+        event.value = signal->value;
+      }
+    }
+    messages.events.push_back(event);
+  }
+  return messages;
 }

@@ -116,9 +116,28 @@ static void findBusiest(const SimulationResult &result, const Timing &timing,
   }
 }
 
+/// What --beside names, and whether it is of ranks that exchange messages.
+struct Beside {
+  std::string text;
+  bool isOfMessages = false;
+};
+
+/// Reads it. Prints an error and returns nothing if it cannot.
+static std::optional<Beside> readBeside() {
+  if (beside.empty())
+    return Beside();
+  std::unique_ptr<llvm::MemoryBuffer> file = readText(beside);
+  if (!file)
+    return std::nullopt;
+  std::string text = file->getBuffer().str();
+  bool isOfMessages = report::isOfMessages(text);
+  return Beside{std::move(text), isOfMessages};
+}
+
 /// Writes what is simulated to --trace. False after an error.
 static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
-                       const Traffic &traffic, const Timing &timing) {
+                       const Traffic &traffic, const Timing &timing,
+                       const Beside &measured) {
   std::string name =
       (input + ":@" + program.getSymName() + ", simulated").str();
   Result<report::Trace> trace =
@@ -127,11 +146,9 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
     program.emitOpError() << trace.error();
   if (!trace || beside.empty())
     return trace && writeFile(tracePath, report::chromeText(*trace));
-  std::unique_ptr<llvm::MemoryBuffer> measured = readText(beside);
-  if (!measured)
-    return false;
-  Result<std::string> both =
-      report::withModel(measured->getBuffer().str(), *trace);
+  if (measured.isOfMessages)
+    trace = report::asMessages(*trace);
+  Result<std::string> both = report::withModel(measured.text, *trace);
   if (!both)
     fail("'" + beside + "' " + both.error());
   return both && writeFile(tracePath, *both);
@@ -140,13 +157,15 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
 /// Prints an error and returns nothing if the program does not come to an end.
 static std::optional<Prediction> predict(coll::ProgramOp program,
                                          const coll::Problem &problem,
-                                         const Timing &timing, uint64_t bytes) {
+                                         const Timing &timing, uint64_t bytes,
+                                         const Beside &measured) {
   double chunkBytes = double(bytes) / problem.collective.chunks();
   mlir::FailureOr<Traffic> traffic =
       coll::trafficOf(program, problem.topology, chunkBytes);
   if (failed(traffic))
     return std::nullopt;
-  if (!tracePath.empty() && !writeTrace(program, problem, *traffic, timing))
+  if (!tracePath.empty() &&
+      !writeTrace(program, problem, *traffic, timing, measured))
     return std::nullopt;
   Result<SimulationResult> result =
       simulate(problem.topology, *traffic, timing);
@@ -199,7 +218,8 @@ static Timing timingOf(const Topology &topology) {
 
 /// False after an error.
 static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
-                       const std::vector<uint64_t> &sizes) {
+                       const std::vector<uint64_t> &sizes,
+                       const Beside &measured) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
   if (failed(problem))
     return false;
@@ -213,7 +233,7 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
   Timing timing = timingOf(problem->topology);
   for (uint64_t bytes : sizes) {
     std::optional<Prediction> prediction =
-        predict(program, *problem, timing, bytes);
+        predict(program, *problem, timing, bytes, measured);
     if (!prediction)
       return false;
     if (cost != costs.end())
@@ -246,8 +266,12 @@ int driver::simulateMain() {
   if (!module)
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(*module);
-  if (!costs || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
-        addLowering(manager, lowering.get());
+  std::optional<Beside> measured = readBeside();
+  if (!costs || !measured ||
+      failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
+        addLowering(manager, measured->isOfMessages
+                                 ? messageLowering(lowering.get())
+                                 : lowering.get());
       })))
     return BadInput;
   auto programs = module->getOps<coll::ProgramOp>();
@@ -259,7 +283,7 @@ int driver::simulateMain() {
   bool hasProgram = false;
   for (auto program : programs) {
     hasProgram = true;
-    if (!predictAll(program, *costs, *sizes))
+    if (!predictAll(program, *costs, *sizes, *measured))
       return BadInput;
   }
   return hasProgram ? Done : fail(input + " holds no schedule and no program");

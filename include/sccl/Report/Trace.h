@@ -51,6 +51,14 @@ std::string chromeText(const Trace &trace);
 /// do. Fails if `measured` is no such text, or of other ranks.
 Result<std::string> withModel(const std::string &measured, const Trace &model);
 
+/// Whether `chromeText` has made `text` of ranks that exchange messages.
+bool isOfMessages(const std::string &text);
+
+/// What channels were simulated to do, on the tracks that ranks have which
+/// exchange messages: a transfer and the signal after it are a message, what
+/// waits for it expects one, and the rest is computing.
+Trace asMessages(const Trace &trace);
+
 /// Simulates `traffic` and writes down what its channels do. Fails as
 /// `simulate` does.
 Result<Trace> traceOf(const std::string &name, const Topology &topology,
