@@ -121,9 +121,10 @@ std::vector<unsigned> TreeSearch::edgesOf(const Arrivals &arrivals,
 //===----------------------------------------------------------------------===//
 
 /// What `cell` and those that may get the chunk from it cost together, for each
-/// step of `cell`. Writes to `costs`, by step.
+/// step of `cell`. Writes to `room.all`.
 void TreeSearch::costsOfSteps(unsigned cell, const Arrivals &arrivals,
-                              std::vector<double> &costs) const {
+                              StepCosts &room) const {
+  std::vector<double> &costs = room.all;
   costs.assign(steps + 1, 0);
   for (unsigned other : affected[cell]) {
     unsigned arrival = arrivals[other];
@@ -141,23 +142,25 @@ void TreeSearch::costsOfSteps(unsigned cell, const Arrivals &arrivals,
       costs[step] +=
           size * (step < arrival ? std::min(over, without) : without);
   }
-  for (unsigned step = 1; step <= steps; ++step) {
-    double least = outOfReach;
-    for (unsigned edge : graph.into(cell)) {
-      const CellGraph::Edge &e = graph.edges()[edge];
-      if (arrivals[e.from] < step)
-        least = std::min(least, prices->at(e.linkClass, step));
-    }
-    costs[step] += least * graph.sizeOf(cell);
+  std::vector<double> &least = room.own;
+  least.assign(steps + 1, outOfReach);
+  for (unsigned edge : graph.into(cell)) {
+    const CellGraph::Edge &e = graph.edges()[edge];
+    const double *at = prices->of(e.linkClass);
+    for (unsigned step = arrivals[e.from] + 1u; step <= steps; ++step)
+      least[step] = std::min(least[step], at[step]);
   }
+  for (unsigned step = 1; step <= steps; ++step)
+    costs[step] += least[step] * graph.sizeOf(cell);
 }
 
 /// Moves a cell to its best step. Returns whether that helped.
 bool TreeSearch::settle(unsigned cell, Arrivals &arrivals,
-                        std::vector<double> &costs) const {
+                        StepCosts &room) const {
   if (graph.isSource(cell))
     return false;
-  costsOfSteps(cell, arrivals, costs);
+  costsOfSteps(cell, arrivals, room);
+  const std::vector<double> &costs = room.all;
   uint8_t best = arrivals[cell];
   double least = costs[best] - tolerance;
   for (unsigned step = 1; step <= steps; ++step)
@@ -171,9 +174,9 @@ bool TreeSearch::settle(unsigned cell, Arrivals &arrivals,
 /// Moves each cell to its best step in turn. Returns whether that helped.
 bool TreeSearch::moveOne(Arrivals &arrivals) const {
   bool helped = false;
-  std::vector<double> costs;
+  StepCosts room;
   for (unsigned cell = 0; cell < graph.numCells(); ++cell)
-    helped |= settle(cell, arrivals, costs);
+    helped |= settle(cell, arrivals, room);
   return helped;
 }
 

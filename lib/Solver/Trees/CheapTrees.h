@@ -33,7 +33,11 @@ struct EdgePrices {
   unsigned steps;
   std::vector<double> values;
   double at(unsigned linkClass, unsigned step) const {
-    return values[size_t(linkClass) * (steps + 1) + step];
+    return of(linkClass)[step];
+  }
+  /// By step.
+  const double *of(unsigned linkClass) const {
+    return values.data() + size_t(linkClass) * (steps + 1);
   }
 };
 
@@ -77,16 +81,20 @@ private:
     double values[2][2];
   };
 
+  /// Costs by step of a cell: with those of others, and its own.
+  struct StepCosts {
+    std::vector<double> all, own;
+  };
+
   double costOf(unsigned cell, const Arrivals &arrivals) const;
   double priceOf(const Arrivals &arrivals) const;
   void costsOfSteps(unsigned cell, const Arrivals &arrivals,
-                    std::vector<double> &costs) const;
+                    StepCosts &room) const;
   PairCost costBeside(unsigned cell, unsigned a, unsigned b,
                       const Arrivals &arrivals) const;
   std::vector<std::array<double, 2>> costsWith(unsigned cell, unsigned other,
                                                const Arrivals &arrivals) const;
-  bool settle(unsigned cell, Arrivals &arrivals,
-              std::vector<double> &costs) const;
+  bool settle(unsigned cell, Arrivals &arrivals, StepCosts &room) const;
   bool moveOne(Arrivals &arrivals) const;
   bool settleTwo(unsigned a, unsigned b, Arrivals &arrivals) const;
   bool moveTwo(Arrivals &arrivals) const;

@@ -30,6 +30,12 @@ namespace {
 struct WholeCost {
   uint64_t rounds = 0;
   double load = 0;
+  /// A step of which the fullest limit takes so many rounds.
+  void add(double most) {
+    constexpr double tolerance = 1e-7;
+    rounds += std::max<uint64_t>(uint64_t(std::ceil(most - tolerance)), 1);
+    load += most;
+  }
   bool operator<(const WholeCost &other) const {
     if (rounds != other.rounds)
       return rounds < other.rounds;
@@ -49,6 +55,7 @@ private:
   void change(size_t tree, int64_t by);
   void refill();
   WholeCost costWith(const double *added, const double *removed) const;
+  WholeCost leastCostWith(const double *added, const double *removed) const;
   uint64_t roundsOf(size_t step) const;
   const double *filledBy(size_t tree) const {
     return filled.data() + tree * loads.size();
@@ -62,6 +69,7 @@ private:
   /// adds to them: nearly exact, and much faster to compare than fractions.
   std::vector<double> full, filled;
   std::vector<double> none;
+  std::vector<size_t> fullestRows; ///< by step, the first of those of `full`
   mutable std::vector<double> fullest; ///< by step
   uint64_t looked = 0;                 ///< at rows, not charged yet
 };
@@ -70,7 +78,7 @@ private:
 WholeSearch::WholeSearch(const TreeProgram &program, unsigned demands)
     : program(program), demands(demands), counts(program.numTrees()),
       loads(program.numRows()), full(loads.size()), none(loads.size()),
-      fullest(program.numSlots()) {
+      fullestRows(program.numSlots()), fullest(program.numSlots()) {
   filled.reserve(counts.size() * loads.size());
   for (size_t tree = 0; tree < counts.size(); ++tree)
     for (size_t row = 0; row < loads.size(); ++row)
@@ -90,6 +98,13 @@ void WholeSearch::refill() {
   for (size_t row = 0; row < loads.size(); ++row)
     full[row] = double(loads[row]) * double(program.imagesPerSend()) /
                 double(program.bandwidth(row / program.numSlots()));
+  size_t slots = program.numSlots();
+  for (size_t step = 0; step < slots; ++step)
+    fullestRows[step] = step;
+  for (size_t row = 0; row < full.size(); ++row)
+    if (size_t &fullestRow = fullestRows[row % slots];
+        full[fullestRow] < full[row])
+      fullestRow = row;
 }
 
 /// Rounds times bandwidth of all limits must hold all images.
@@ -108,7 +123,6 @@ uint64_t WholeSearch::roundsOf(size_t step) const {
 /// less.
 WholeCost WholeSearch::costWith(const double *added,
                                 const double *removed) const {
-  constexpr double tolerance = 1e-7;
   size_t slots = program.numSlots();
   std::ranges::fill(fullest, 0.0);
   for (size_t row = 0; row < full.size(); row += slots)
@@ -117,11 +131,18 @@ WholeCost WholeSearch::costWith(const double *added,
           std::max(fullest[step],
                    full[row + step] + added[row + step] - removed[row + step]);
   WholeCost result;
-  for (double most : fullest) {
-    result.rounds +=
-        std::max<uint64_t>(uint64_t(std::ceil(most - tolerance)), 1);
-    result.load += most;
-  }
+  for (double most : fullest)
+    result.add(most);
+  return result;
+}
+
+/// No more than that, from the rows that are the fullest now: most changes
+/// leave these so full that no other row needs to be looked at.
+WholeCost WholeSearch::leastCostWith(const double *added,
+                                     const double *removed) const {
+  WholeCost result;
+  for (size_t row : fullestRows)
+    result.add(std::max(0.0, full[row] + added[row] - removed[row]));
   return result;
 }
 
@@ -154,6 +175,8 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
         if (program.demandOf(i) != demand ||
             program.shareOf(i) > missing[demand])
           continue;
+        if (best && !(leastCostWith(filledBy(i), none.data()) < least))
+          continue;
         WholeCost now = costWith(filledBy(i), none.data());
         if (!best || now < least) {
           best = i;
@@ -180,6 +203,8 @@ bool WholeSearch::improve(const Deadline &deadline) {
         continue;
       if (tick(1, deadline))
         return false;
+      if (!(leastCostWith(filledBy(to), filledBy(from)) < least))
+        continue;
       WholeCost now = costWith(filledBy(to), filledBy(from));
       if (!(now < least))
         continue;
