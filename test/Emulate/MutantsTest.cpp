@@ -13,66 +13,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "Mutants.h"
-#include "Emulated.h"
-#include "Ways.h"
+#include "Judging.h"
 
 #include <cstdlib>
-#include <map>
 
 using namespace sccl;
 using namespace sccl::test;
-using emulate::FindingKind;
 
 namespace {
-struct Tally {
-  unsigned made = 0, killed = 0;
-  unsigned race = 0, wrong = 0, stuck = 0, other = 0; ///< what each saw
-  std::vector<std::string> survivors;
-};
-using Matrix = std::map<std::string, Tally>;
-
-/// How mutants, and what they are made of, are executed.
-Request executionOf(const Compiled &compiled, const Way &way, unsigned seed) {
-  Request execution;
-  uint64_t chunks = compiled.collective.chunksPerSegment();
-  execution.elements = {chunks * 41 - 3, chunks * 41 - 3, chunks * 41 - 3,
-                        chunks * 14 + 1};
-  execution.request.launches = 4;
-  execution.request.settings.seed = seed;
-  execution.request.settings.instructions = uint64_t(1) << 26;
-  execution.request.sharedGPUs = way.options.virtualRanks ? 2 : 0;
-  return execution;
-}
-
 /// Executes a mutant with one seed after the other.
 void judge(const Compiled &compiled, const Mutant &mutant, const Way &way,
            Tally &tally) {
   Result<emulate::Code> code = emulate::Code::parse(mutant.text);
   ASSERT_TRUE(code) << code.error();
-  ++tally.made;
-  bool race = false, wrong = false, stuck = false, other = false;
-  constexpr unsigned seeds = 16;
-  for (unsigned seed = 0; seed < seeds; ++seed) {
-    Executed executed =
-        execute(compiled, *code, executionOf(compiled, way, seed));
-    race |= executed.has(FindingKind::Race);
-    wrong |= executed.wrong != 0;
-    stuck |= executed.has(FindingKind::NoProgress);
-    other |= executed.has(FindingKind::Fault) ||
-             executed.has(FindingKind::Divergence);
-    if (race || wrong || stuck || other)
-      break;
-  }
-  tally.race += race;
-  tally.wrong += wrong;
-  tally.stuck += stuck;
-  tally.other += other;
-  if (race || wrong || stuck || other)
-    ++tally.killed;
-  else
-    tally.survivors.push_back(way.name + ", line " +
-                              std::to_string(mutant.line) + ": " +
-                              mutant.before);
+  judge(compiled, *code, way,
+        way.name + ", line " + std::to_string(mutant.line) + ": " +
+            mutant.before,
+        tally);
 }
 
 /// Mistakes about blocks are none where there is one, and a share of a block is
@@ -132,20 +89,6 @@ const char *reasonToSurvive(const std::string &kind) {
            "epoch word and its store";
   return nullptr;
 }
-
-void print(const Matrix &matrix) {
-  std::printf("%-34s %5s %6s %5s %6s %6s %6s\n", "kind", "made", "killed",
-              "race", "values", "stuck", "other");
-  for (const auto &[kind, tally] : matrix) {
-    std::printf("%-34s %5u %6u %5u %6u %6u %6u\n", kind.c_str(), tally.made,
-                tally.killed, tally.race, tally.wrong, tally.stuck,
-                tally.other);
-    if (const char *reason = reasonToSurvive(kind))
-      std::printf("    may survive: %s\n", reason);
-    for (const std::string &survivor : tally.survivors)
-      std::printf("    survives: %s\n", survivor.c_str());
-  }
-}
 } // namespace
 
 TEST(Mutants, areFoundOut) {
@@ -174,7 +117,7 @@ TEST(Mutants, areFoundOut) {
   for (const Way &way : ways())
     if (way.options.doubleBuffer)
       judgeAll(*oneShot, way, most, matrix, true);
-  print(matrix);
+  print(matrix, reasonToSurvive);
   for (const std::string &kind : mutantKinds()) {
     const Tally &tally = matrix[kind];
     EXPECT_NE(tally.killed, 0u) << kind;

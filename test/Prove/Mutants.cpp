@@ -35,8 +35,8 @@ int main(int argc, char **argv) {
     Random random(seed + i);
     RandomCase given = makeCase(random, maxRanks);
     unsigned missed = matrix.numMissed();
-    for (auto mutate :
-         {mutateSchedule, mutateProgram, mutateCertificate, mutatePlan})
+    for (auto mutate : {mutateSchedule, mutateProgram, mutateCertificate,
+                        mutatePlan, mutateMachine})
       mutate(given, random, matrix);
     if (matrix.numMissed() != missed)
       llvm::errs() << "seed " << seed + i << ": " << describe(given) << '\n';

@@ -1,4 +1,4 @@
-//===- Mutants.h - Wrong schedules, programs, proofs and plans --*- C++ -*-===//
+//===- Mutants.h - Wrong schedules, programs, proofs, ... -------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,6 +35,11 @@ void mutateCertificate(const RandomCase &given, Random &random,
 
 /// Changes the bytes of a plan. None may be accepted.
 void mutatePlan(const RandomCase &given, Random &random, KillMatrix &matrix);
+
+/// Changes a coll.machine, and a file that another tool writes of its machine;
+/// of machines that have a name, not of the case. A second reader must take
+/// what is accepted, find the same in it, and a topology must follow.
+void mutateMachine(const RandomCase &given, Random &random, KillMatrix &matrix);
 
 } // namespace sccl::test
 

@@ -1,0 +1,82 @@
+//===- Judging.h - Mutants that are executed --------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TEST_EMULATE_JUDGING_H
+#define SCCL_TEST_EMULATE_JUDGING_H
+
+#include "Emulated.h"
+#include "Ways.h"
+
+#include <map>
+
+namespace sccl::test {
+
+struct Tally {
+  unsigned made = 0, killed = 0;
+  unsigned race = 0, wrong = 0, stuck = 0, other = 0; ///< what each saw
+  std::vector<std::string> survivors;
+};
+using Matrix = std::map<std::string, Tally>;
+
+/// How mutants, and what they are made of, are executed.
+inline Request executionOf(const Compiled &compiled, const Way &way,
+                           unsigned seed) {
+  Request execution;
+  uint64_t chunks = compiled.collective.chunksPerSegment();
+  execution.elements = {chunks * 41 - 3, chunks * 41 - 3, chunks * 41 - 3,
+                        chunks * 14 + 1};
+  execution.request.launches = 4;
+  execution.request.settings.seed = seed;
+  execution.request.sharedGPUs = way.options.virtualRanks ? 2 : 0;
+  return execution;
+}
+
+/// Executes a mutant with one seed after the other, until something tells: at
+/// the latest after so many instructions of each.
+inline void judge(const Compiled &compiled, const emulate::Code &code,
+                  const Way &way, const std::string &name, Tally &tally,
+                  uint64_t instructions = uint64_t(1) << 26) {
+  using emulate::FindingKind;
+  ++tally.made;
+  constexpr unsigned seeds = 16;
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    Request execution = executionOf(compiled, way, seed);
+    execution.request.settings.instructions = instructions;
+    Executed executed = execute(compiled, code, execution);
+    if (executed.isRight())
+      continue;
+    tally.race += executed.has(FindingKind::Race);
+    tally.wrong += executed.wrong != 0;
+    tally.stuck += executed.has(FindingKind::NoProgress);
+    tally.other += executed.has(FindingKind::Fault) ||
+                   executed.has(FindingKind::Divergence);
+    ++tally.killed;
+    return;
+  }
+  tally.survivors.push_back(name);
+}
+
+/// What was found by what. `reason` says of a kind why some do what they
+/// should, or null.
+inline void print(const Matrix &matrix,
+                  const char *(*reason)(const std::string &kind)) {
+  std::printf("%-34s %5s %6s %5s %6s %6s %6s\n", "kind", "made", "killed",
+              "race", "values", "stuck", "other");
+  for (const auto &[kind, tally] : matrix) {
+    std::printf("%-34s %5u %6u %5u %6u %6u %6u\n", kind.c_str(), tally.made,
+                tally.killed, tally.race, tally.wrong, tally.stuck,
+                tally.other);
+    if (const char *why = reason(kind))
+      std::printf("    may survive: %s\n", why);
+    for (const std::string &survivor : tally.survivors)
+      std::printf("    survives: %s\n", survivor.c_str());
+  }
+}
+
+} // namespace sccl::test
+
+#endif // SCCL_TEST_EMULATE_JUDGING_H
