@@ -46,7 +46,7 @@ public:
 private:
   struct CellState {
     std::optional<uint32_t> written;
-    std::vector<uint32_t> reads; ///< since then
+    std::vector<uint32_t> reads; ///< since then, the last of each block
   };
 
   void findNext();
@@ -164,6 +164,8 @@ std::optional<bool> RaceSearch::comesBefore(uint32_t event, uint32_t later) {
 }
 
 void RaceSearch::complain(const Conflict &conflict) {
+  if (findings.isFull())
+    return findings.addToCount();
   const Event &first = trace.events[conflict.event];
   const Event &later = trace.events[conflict.later];
   if (later.role == EventRole::End)
@@ -194,10 +196,13 @@ void RaceSearch::read(uint32_t event, Cells cells) {
     if (state.written)
       expectBefore(*state.written, event, "reads what");
     // The last read of a block stands for those before it.
-    std::erase_if(state.reads, [&](uint32_t other) {
-      return trace.events[other].block == trace.events[event].block;
-    });
-    state.reads.push_back(event);
+    uint32_t block = trace.events[event].block;
+    auto blockOf = [&](uint32_t other) { return trace.events[other].block; };
+    auto at = std::ranges::lower_bound(state.reads, block, {}, blockOf);
+    if (at != state.reads.end() && blockOf(*at) == block)
+      *at = event;
+    else
+      state.reads.insert(at, event);
   }
 }
 

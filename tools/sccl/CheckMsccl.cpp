@@ -211,7 +211,7 @@ static void accept(llvm::StringRef path, const FoundSchedule &found,
 
 /// The text of a file. Prints an error and returns nothing if it cannot be read
 /// or is larger than any engine would read.
-static std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path) {
+static std::unique_ptr<llvm::MemoryBuffer> readAlgorithm(llvm::StringRef path) {
   auto file =
       readInput(path, path.ends_with(".json") ? mostJsonBytes : mostXmlBytes);
   if (!file) {
@@ -234,7 +234,7 @@ parseWith(std::optional<T> (*parse)(std::string_view, Findings &),
 }
 
 std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
+  std::unique_ptr<llvm::MemoryBuffer> file = readAlgorithm(path);
   return file ? parseWith(&parseMsccl, path, file->getBuffer()) : std::nullopt;
 }
 
@@ -266,7 +266,7 @@ static std::string atPlace(llvm::StringRef path, llvm::StringRef error) {
 
 std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,
                                                   const MscclFlags &flags) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
+  std::unique_ptr<llvm::MemoryBuffer> file = readAlgorithm(path);
   if (!file)
     return std::nullopt;
   llvm::StringRef text = file->getBuffer();
@@ -309,7 +309,7 @@ static int checkRead(llvm::StringRef path, const std::optional<T> &read,
 
 int driver::checkAlgorithm(llvm::StringRef path, const MscclFlags &flags,
                            bool json) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readText(path);
+  std::unique_ptr<llvm::MemoryBuffer> file = readAlgorithm(path);
   if (!file)
     return BadInput;
   llvm::StringRef text = file->getBuffer();

@@ -34,15 +34,18 @@ public:
     if (list.size() < most)
       list.push_back({place, std::move(message)});
     else
-      ++uncounted;
+      ++unlisted;
   }
+  /// True if no more mistakes are kept, only counted: `addToCount` will do.
+  bool isFull() const { return list.size() == most; }
+  void addToCount() { ++unlisted; }
   bool empty() const { return list.empty(); }
   const std::vector<Finding> &first() const { return list; }
-  uint64_t more() const { return uncounted; }
+  uint64_t more() const { return unlisted; }
 
 private:
   std::vector<Finding> list;
-  uint64_t uncounted = 0;
+  uint64_t unlisted = 0;
 };
 
 } // namespace sccl::exchange
