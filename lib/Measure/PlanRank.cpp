@@ -366,9 +366,19 @@ scclResult PlanRank::settle(const Buffers &buffers) {
   return scclMemCopy(theComm, &byte, buffers.recvBlock.memory, sizeof(byte));
 }
 
-/// From here on, if that is asked for.
-scclResult PlanRank::record(const MeasureRequest &request) {
-  return request.traced ? scclCommTrace(theComm, /*on=*/1) : scclSuccess;
+/// From here on, if that is asked for. Clocks of several hosts are compared
+/// before; false if a rank has gone.
+bool PlanRank::record(const MeasureRequest &request, scclResult &code) {
+  if (!request.traced)
+    return true;
+  if (end.isOnSeveralHosts) {
+    clocksBefore = compareClocks(end, traceClock);
+    if (clocksBefore.empty())
+      return false;
+  }
+  if (code == scclSuccess)
+    code = scclCommTrace(theComm, /*on=*/1);
+  return true;
 }
 
 Result<double> PlanRank::time(const MeasureRequest &request,
@@ -384,8 +394,8 @@ Result<double> PlanRank::time(const MeasureRequest &request,
       return Error{hasGone};
     // The first launch makes up for ranks that start late.
     scclResult code = launch(request, buffers);
-    if (code == scclSuccess)
-      code = record(request);
+    if (!record(request, code))
+      return Error{hasGone};
     if (code == scclSuccess)
       code = settle(buffers);
     Clock::time_point begin = Clock::now();

@@ -8,6 +8,7 @@
 #include "sccl/Measure/PlanRank.h"
 
 #include <algorithm>
+#include <ctime>
 
 using namespace sccl;
 
@@ -19,23 +20,43 @@ struct Bundle {
 };
 } // namespace
 
-/// Of several hosts the clocks differ.
-static void countFromFirst(PlanRank::Trace &trace, bool isOnSeveralHosts) {
+static void countFromFirst(PlanRank::Trace &trace) {
   uint64_t first = ~uint64_t(0);
   for (const std::vector<scclTraceEvent> &events : trace)
     if (!events.empty())
       first = std::min(first, events.front().begin);
-  for (std::vector<scclTraceEvent> &events : trace) {
-    if (isOnSeveralHosts && !events.empty())
-      first = events.front().begin;
+  for (std::vector<scclTraceEvent> &events : trace)
     for (scclTraceEvent &event : events) {
       event.begin -= first;
       event.end -= first;
     }
-  }
+}
+
+void sccl::alignClocks(PlanRank::Trace &trace,
+                       const std::vector<ClockOffset> &before,
+                       const std::vector<ClockOffset> &after) {
+  for (size_t rank = 0; rank < trace.size(); ++rank)
+    for (scclTraceEvent &event : trace[rank]) {
+      event.begin = onFirstClock(event.begin, before[rank], after[rank]);
+      event.end = onFirstClock(event.end, before[rank], after[rank]);
+    }
+}
+
+/// That of events.
+uint64_t PlanRank::traceClock() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
 Result<PlanRank::Trace> PlanRank::trace() {
+  constexpr const char *hasGone = "a rank has gone, or cannot be reached";
+  std::vector<ClockOffset> clocksAfter;
+  if (end.isOnSeveralHosts) {
+    clocksAfter = compareClocks(end, traceClock);
+    if (clocksAfter.empty() || clocksBefore.empty())
+      return Error{hasGone};
+  }
   const scclTraceEvent *own = nullptr;
   size_t left = 0;
   scclResult result = scclQueryTrace(theComm, &own, &left);
@@ -52,7 +73,7 @@ Result<PlanRank::Trace> PlanRank::trace() {
     left -= count;
     std::vector<Bundle> all;
     if (!end.gather(bundle, all))
-      return Error{"a rank has gone, or cannot be reached"};
+      return Error{hasGone};
     isMore = false;
     for (unsigned rank = 0; rank < all.size(); ++rank) {
       size_t here = std::min<size_t>(all[rank].left, std::size(bundle.events));
@@ -61,6 +82,8 @@ Result<PlanRank::Trace> PlanRank::trace() {
       isMore |= all[rank].left > here;
     }
   }
-  countFromFirst(trace, end.isOnSeveralHosts);
+  if (end.isOnSeveralHosts)
+    alignClocks(trace, clocksBefore, clocksAfter);
+  countFromFirst(trace);
   return trace;
 }

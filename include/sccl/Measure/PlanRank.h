@@ -8,6 +8,7 @@
 #ifndef SCCL_MEASURE_PLANRANK_H
 #define SCCL_MEASURE_PLANRANK_H
 
+#include "sccl/Measure/ClockOffsets.h"
 #include "sccl/Measure/Ranks.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/ElementType.h"
@@ -70,7 +71,8 @@ public:
 
   /// By rank, what was done in the last batch that was traced, in the order in
   /// which it began; times are from the first event on. Ranks on several hosts
-  /// have clocks of their own: there each one's first event is at 0.
+  /// have clocks of their own: times are rank 0's there, as near as exchanges
+  /// before and after the batch tell.
   using Trace = std::vector<std::vector<scclTraceEvent>>;
   /// Collective. Fails on all ranks if one had no memory to record it.
   Result<Trace> trace();
@@ -99,10 +101,11 @@ private:
   std::string verify(const MeasureRequest &request, Buffers &buffers,
                      Measurement &result);
   Result<double> time(const MeasureRequest &request, const Buffers &buffers);
-  scclResult record(const MeasureRequest &request);
+  bool record(const MeasureRequest &request, scclResult &code);
   Result<bool> addUp(Measurement &result) const;
   scclResult launch(const MeasureRequest &request, const Buffers &buffers);
   scclResult settle(const Buffers &buffers);
+  static uint64_t traceClock();
   scclResult launchVerified(const MeasureRequest &request, Buffers &buffers);
 
   Collective theCollective;
@@ -111,7 +114,13 @@ private:
   bool isHost; ///< the device is the CPU
   scclPlan plan = nullptr;
   scclComm theComm = nullptr;
+  std::vector<ClockOffset> clocksBefore; ///< the last batch, by rank
 };
+
+/// Sets times of ranks to what rank 0's clock would say, see onFirstClock; by
+/// rank, how far clocks were ahead before and after.
+void alignClocks(PlanRank::Trace &trace, const std::vector<ClockOffset> &before,
+                 const std::vector<ClockOffset> &after);
 
 } // namespace sccl
 
