@@ -72,7 +72,8 @@ FailureOr<std::string> sccl::linkSharedObject(ModuleOp module, StringRef object,
   if (error || stream.has_error())
     return emitError() << "cannot write " << input->path();
 
-  SmallVector<StringRef> arguments = {"ld.lld", "-shared"};
+  // Objects are small, and lld ends where it cannot start its threads.
+  SmallVector<StringRef> arguments = {"ld.lld", "-shared", "--threads=1"};
   llvm::append_range(arguments, options);
   arguments.append({input->path(), "-o", output->path()});
   std::optional<StringRef> redirects[] = {std::nullopt, log->path(),

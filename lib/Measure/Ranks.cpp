@@ -9,6 +9,8 @@
 
 #include "Children.h"
 
+#include "sccl/Model/Threads.h"
+
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,8 +21,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <string>
-#include <thread>
 
 #include <dlfcn.h>
 #include <sys/prctl.h>
@@ -91,15 +93,27 @@ static int runThreads(unsigned numRanks,
   for (unsigned rank = 0; rank < numRanks; ++rank)
     ends.push_back({&board, rank});
   std::vector<int> results(numRanks, 0);
-  std::vector<std::thread> threads;
+  // Nobody begins unless all do.
+  std::promise<bool> haveAllStarted;
+  std::shared_future<bool> begins = haveAllStarted.get_future().share();
+  std::vector<Thread> threads(numRanks);
+  unsigned started = 0;
   for (unsigned rank = 0; rank < numRanks; ++rank)
-    threads.emplace_back([&, rank] {
+    started += threads[rank].start([&, rank, begins] {
+      if (!begins.get())
+        return;
       results[rank] = body({rank, numRanks, ThreadEnd::allGather, &ends[rank]});
       // Whoever stops early must not keep the others waiting.
       board.meeting.arrive_and_drop();
     });
-  for (std::thread &thread : threads)
+  haveAllStarted.set_value(started == numRanks);
+  for (Thread &thread : threads)
     thread.join();
+  if (started != numRanks) {
+    llvm::WithColor::error(llvm::errs(), "sccl")
+        << "cannot start a thread for each of " << numRanks << " ranks\n";
+    return 1;
+  }
   return *std::max_element(results.begin(), results.end());
 }
 

@@ -25,13 +25,14 @@ Watchdog::Watchdog(const SearchLimits &limits, unsigned memoryMiB,
       onExpire(std::move(onExpire)) {
   // A flag that is already set must count even if the thread starts late.
   poll();
-  if (limits.timeoutSeconds > 0 || limits.interrupt ||
-      (memoryMiB && this->allocated))
-    thread = std::thread([this] { watch(); });
+  bool hasLimits = limits.timeoutSeconds > 0 || limits.interrupt ||
+                   (memoryMiB && this->allocated);
+  if (hasLimits && !thread.start([this] { watch(); }) && !expired())
+    cause = Cause::NoThread;
 }
 
 Watchdog::~Watchdog() {
-  if (!thread.joinable())
+  if (!thread.isRunning())
     return;
   {
     std::lock_guard lock(mutex);
@@ -49,6 +50,8 @@ std::string Watchdog::reason() const {
     return "interrupted";
   case Cause::Memory:
     return outOfMemoryReason(memoryMiB);
+  case Cause::NoThread:
+    return "no thread can be started that watches the limits";
   case Cause::Timeout:
     break;
   }

@@ -14,12 +14,12 @@
 #ifndef SCCL_LIB_SOLVER_Z3_WATCHDOG_H
 #define SCCL_LIB_SOLVER_Z3_WATCHDOG_H
 
+#include "sccl/Model/Threads.h"
 #include "sccl/Optimize/Deadline.h"
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 namespace sccl {
 
@@ -33,7 +33,8 @@ public:
   /// `memoryMiB` of 0 is no limit. `allocated` returns the bytes that the
   /// solver has allocated; it may be null if the solver cannot tell. `onExpire`
   /// is called every 20 ms from expiry to the destruction of this object. Both
-  /// are called from another thread, and must not throw.
+  /// are called from another thread, and must not throw. Expires at once if
+  /// that thread cannot be started: nobody would keep the limits.
   Watchdog(const SearchLimits &limits, unsigned memoryMiB,
            std::function<uint64_t()> allocated, std::function<void()> onExpire);
   ~Watchdog();
@@ -45,12 +46,12 @@ public:
   bool poll();
   /// The same as of the last look, which is at most about 20 ms ago.
   bool expired() const { return cause.load() != Cause::None; }
-  /// "timeout after 2 s", "interrupted" or "out of memory (limit 100 MiB)";
-  /// empty if not expired.
+  /// "timeout after 2 s", "interrupted", "out of memory (limit 100 MiB)" or
+  /// "no thread can be started that watches the limits"; empty if not expired.
   std::string reason() const;
 
 private:
-  enum class Cause { None, Interrupt, Timeout, Memory };
+  enum class Cause { None, Interrupt, Timeout, Memory, NoThread };
 
   Cause look() const;
   void watch();
@@ -64,7 +65,7 @@ private:
   std::mutex mutex;
   std::condition_variable wakeUp;
   bool done = false;
-  std::thread thread;
+  Thread thread; ///< only if there is a limit
 };
 
 } // namespace sccl
