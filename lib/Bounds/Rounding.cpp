@@ -237,9 +237,11 @@ void ProofWriter::lowerArrivals(const std::vector<const Tree *> &trees,
     int64_t load = gossip;
     for (const Table &table : weights)
       load += std::max<int64_t>(table[at], 0);
+    if (load <= linkPrices[at])
+      continue;
     // Each tree that has a part in it makes up for all of it.
     for (size_t i = 0; i < trees.size(); ++i)
-      if (load > linkPrices[at] && weights[i][at] > 0) {
+      if (weights[i][at] > 0) {
         int64_t &most = excess[i][links[at / steps].dst];
         most = std::max(most, load - linkPrices[at]);
       }

@@ -283,9 +283,8 @@ Failure TreeChecker::addArrivals(Wide &value) {
 Failure TreeChecker::addRelays() {
   if (graph.anySteps && !tree.relays.empty())
     return "relay values need a number of steps";
-  std::vector<std::vector<size_t>> enter(graph.ranks);
-  for (size_t link = 0; link < graph.links.size(); ++link)
-    enter[graph.links[link].dst].push_back(link);
+  // Of each rank and column: what its relays take in later columns.
+  std::vector<Wide> allLater(size_t(graph.ranks) * graph.columns);
   std::vector<Wide> values;
   for (const RelayValues &relay : tree.relays) {
     Result<size_t> link =
@@ -297,12 +296,15 @@ Failure TreeChecker::addRelays() {
       return "a relay value on " + linkText(relay.link) + " is on a root";
     Wide later = 0;
     for (size_t column = graph.columns; column-- > 0;) {
-      for (size_t entry : enter[relaying])
-        weights[graph.at(entry, column)] += later;
+      allLater[size_t(relaying) * graph.columns + column] += later;
       later += values[column];
       weights[graph.at(*link, column)] -= later;
     }
   }
+  for (size_t link = 0; link < graph.links.size(); ++link)
+    for (unsigned column = 0; column < graph.columns; ++column)
+      weights[graph.at(link, column)] +=
+          allLater[size_t(graph.links[link].dst) * graph.columns + column];
   return std::nullopt;
 }
 

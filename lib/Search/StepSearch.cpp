@@ -235,11 +235,19 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
   return point;
 }
 
+/// What a packing of trees may take in a step.
+static uint64_t treeWork(const FrontierProblem &problem) {
+  constexpr unsigned many = 128;
+  if (!problem.isOneToAll())
+    return 5'000'000;
+  // From one root each rank is looked at for itself at last, which is slow;
+  // of many ranks only halves are, and trees of fewer steps are known.
+  return problem.topology.numRanks() > many ? 1'200'000 : 2'000'000;
+}
+
 /// The cheapest that a packing of trees gives, for all C and R at once. C
 /// follows the number of ranks where each has chunks of its own.
 StepSearch::Point StepSearch::fromTrees() {
-  // From one root each rank is looked at for itself at last, which is slow.
-  const uint64_t treeWork = problem().isOneToAll() ? 2'000'000 : 5'000'000;
   if (std::exchange(triedTrees, true) || !problem().wantsTrees())
     return std::nullopt;
   if (problem().options.watch)
@@ -259,7 +267,7 @@ StepSearch::Point StepSearch::fromTrees() {
   if (best)
     wanted.below =
         Rational(best->numerator() * int64_t(scale), best->denominator());
-  uint64_t work = std::min(treeWork, 5 * problem().options.stepWork);
+  uint64_t work = std::min(treeWork(problem()), 5 * problem().options.stepWork);
   SearchLimits limits{problem().deadline.remainingLimit(), work,
                       problem().options.solver.interrupt};
   return problem().treesToAll() ? fromTreesToAll(wanted, limits)

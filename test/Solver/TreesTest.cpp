@@ -189,6 +189,31 @@ TEST(Trees, BroadcastsToMoreRanksThanAreLookedAtOneByOne) {
             bound->toDouble() * 1.55);
 }
 
+TEST(Trees, BeginWithThoseOfFewerSteps) {
+  Topology topology = Boxes{17, 8, 9}.build();
+  SearchLimits limits;
+  limits.maxWork = 100'000;
+  TreeSynthesis trees(topology, Kind::Broadcast),
+      inOrder(topology, Kind::Broadcast);
+  TreeSynthesis::Packed packed = trees.pack({7, 96, 4096, 1u << 22}, limits);
+  // Many chunks say what hundreds of trees come to.
+  ASSERT_TRUE(packed.whole && packed.ofMany);
+  auto cost = [](const TreeSchedule &found) {
+    return double(found.totalRounds()) / double(found.chunks);
+  };
+  EXPECT_LT(cost(*packed.ofMany), cost(*packed.whole));
+  EXPECT_FALSE(checkTreeSchedule(topology, *packed.ofMany, /*root=*/0));
+  std::optional<Rational> bound = boundOf(topology, Kind::Broadcast, 7);
+  ASSERT_TRUE(bound);
+  // In so little work, from nothing they come to 1.54 times the bound.
+  EXPECT_LE(cost(*packed.ofMany), bound->toDouble() * 1.02);
+  // Whatever was asked before.
+  (void)inOrder.pack({3, 96, 4096, 1u << 22}, limits);
+  packed.whole = inOrder.pack({7, 96, 4096, 1u << 22}, limits).ofMany;
+  ASSERT_TRUE(packed.whole);
+  EXPECT_EQ(cost(*packed.whole), cost(*packed.ofMany));
+}
+
 TEST(Trees, FewWholeChunksComeClose) {
   // A chunk that treats all other boxes alike loads cables by twos, threes or
   // sevens at once.

@@ -19,7 +19,6 @@ using namespace sccl::trees;
 /// least more.
 static std::vector<size_t> mostUseful(const TreeProgram &program) {
   constexpr size_t most = 24;
-  constexpr double isUsed = 1e-9;
   TreePrices prices = program.prices();
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < program.numTrees(); ++i) {
@@ -29,13 +28,13 @@ static std::vector<size_t> mostUseful(const TreeProgram &program) {
       price += double(loads[row]) * prices.values[row];
     double worth =
         prices.worth[program.demandOf(i)] * double(program.shareOf(i));
-    order.emplace_back(
-        program.usage(i) > isUsed ? -program.usage(i) : price - worth, i);
+    order.emplace_back(program.isUsed(i) ? -program.usage(i) : price - worth,
+                       i);
   }
   std::ranges::stable_sort(order, {}, &std::pair<double, size_t>::first);
   std::vector<size_t> result;
   for (const auto &[cost, i] : order)
-    if (result.size() < most || program.usage(i) > isUsed)
+    if (result.size() < most || program.isUsed(i))
       result.push_back(i);
   return result;
 }

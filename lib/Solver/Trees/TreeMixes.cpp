@@ -86,12 +86,11 @@ std::vector<ChunkTree> trees::mixesOf(const ChunkTree &first,
 }
 
 TreeProgram trees::withMixes(const TreeProgram &program, unsigned numRanks) {
-  constexpr double isUsed = 1e-9;
   constexpr size_t mostMixes = 512;
   TreeProgram result = program;
   std::vector<size_t> used;
   for (size_t i = 0; i < program.numTrees(); ++i)
-    if (program.usage(i) > isUsed)
+    if (program.isUsed(i))
       used.push_back(i);
   for (size_t i : used)
     for (size_t j : used) {

@@ -372,6 +372,9 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
   TreePrices prices, between;
   prices.values.assign(program->numRows(), 1.0);
   prices.worth.assign(origins.size(), 1e12);
+  if (program->numTrees() != 0)
+    if ((value = program->solve(deadline)))
+      prices = program->prices();
   while (!deadline.expired()) {
     if (!priceBetween(between, deadline)) {
       bool added = false;
@@ -380,8 +383,9 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
       if (!added)
         break;
     }
-    std::optional<double> solved =
-        isSlowToSolve() ? program->solveOn(deadline) : program->solve(deadline);
+    std::optional<double> solved = program->isLarge()
+                                       ? program->solveOn(deadline)
+                                       : program->solve(deadline);
     // What was found before limits stopped it stays good.
     if (!solved)
       break;
@@ -394,6 +398,19 @@ std::optional<double> TreePacking::generate(std::optional<double> target,
       origin->values.push_back(*value);
   }
   return value;
+}
+
+std::vector<ChunkTree> TreePacking::usedTrees() const {
+  std::vector<ChunkTree> result;
+  for (size_t i = 0; i < program->numTrees(); ++i)
+    if (program->isUsed(i))
+      result.push_back(program->tree(i));
+  return result;
+}
+
+void TreePacking::beginWith(const std::vector<ChunkTree> &trees) {
+  for (const ChunkTree &tree : trees)
+    program->add(/*demand=*/0, origins.front()->share, tree);
 }
 
 //===----------------------------------------------------------------------===//
@@ -449,7 +466,8 @@ std::optional<TreeSchedule> TreePacking::round(uint64_t chunks,
   if (!value)
     return std::nullopt;
   std::optional<WholeSolution> whole =
-      wholeChunks(*program, program->numDemands(), chunks, deadline);
+      wholeChunks(*program, program->numDemands(), chunks, deadline,
+                  problem.isHuge() ? TreesToTry::OfSolution : TreesToTry::All);
   if (!whole)
     return std::nullopt;
   return makeSchedule(chunks, std::move(whole->rounds), whole->counts,

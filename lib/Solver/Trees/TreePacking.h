@@ -24,6 +24,9 @@
 
 namespace sccl::trees {
 
+/// Ranks that a broadcast may have to be looked at one by one.
+constexpr unsigned maxSingleCells = 128;
+
 /// What to pack trees for.
 struct PackingProblem {
   const Topology &topology;
@@ -40,10 +43,13 @@ struct PackingProblem {
   /// Cells are made finer by halves, for very many ranks; levels are left early
   /// where little is gained, and come back.
   bool inHalves = false;
-};
 
-/// Ranks that a broadcast may have to be looked at one by one.
-constexpr unsigned maxSingleCells = 128;
+  /// True if ranks cannot be looked at one by one where they would have to be.
+  bool isHuge() const {
+    return kind == CollectiveKind::Broadcast &&
+           topology.numRanks() > maxSingleCells;
+  }
+};
 
 /// Elements that span `group`, the identity first in it.
 std::vector<Permutation> spanningElements(const std::vector<Permutation> &group,
@@ -62,6 +68,12 @@ public:
   /// Without trees if that takes too long, or longer than `deadline`.
   TreePacking(PackingProblem problem, const Deadline &deadline);
   ~TreePacking();
+
+  /// Of a broadcast: trees that the first solution is made of, of as many steps
+  /// or fewer.
+  void beginWith(const std::vector<ChunkTree> &trees);
+  /// Those of the last solution.
+  std::vector<ChunkTree> usedTrees() const;
 
   /// Generates trees until R/C is down to `target`, if there is one, or no
   /// better trees are found, or limits stop it. Returns R/C in fractions of

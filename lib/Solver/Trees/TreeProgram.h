@@ -127,6 +127,7 @@ public:
     size_t column = numSlots() + i;
     return column < solution.values.size() ? solution.values[column] : 0;
   }
+  bool isUsed(size_t i) const { return usage(i) > 1e-9; }
 
 private:
   struct Column {

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <utility>
 
 using namespace sccl;
 using namespace sccl::trees;
@@ -31,6 +33,22 @@ static Kind packedKind(Kind kind) {
                                      : kind;
 }
 
+/// So much that something is left for whole chunks.
+static Deadline mostOf(SearchLimits limits) {
+  limits.maxWork -= limits.maxWork / 4;
+  limits.timeoutSeconds *= 0.75;
+  return Deadline(limits);
+}
+
+namespace {
+/// Trees in fractions of chunks.
+struct Fractions {
+  std::unique_ptr<TreePacking> packing;
+  std::optional<double> value; ///< R/C; nothing without trees
+  uint64_t work = 0;           ///< it took
+};
+} // namespace
+
 struct TreeSynthesis::State {
   State(const Topology &given, Kind kind, unsigned root)
       : given(given), kind(kind), root(root),
@@ -47,12 +65,21 @@ struct TreeSynthesis::State {
     return result;
   }
   LinkWindow reversed(LinkWindow window, unsigned steps) const;
+  std::shared_ptr<Fractions> fractionsOf(const Wanted &wanted,
+                                         const SearchLimits &limits);
 
   const Topology &given;
   const Kind kind;
   const unsigned root;
   const Topology topology; ///< on which trees spread chunks
   PackingProblem problem;
+
+private:
+  std::shared_ptr<Fractions> climb(unsigned steps, const SearchLimits &limits);
+
+  std::mutex mutex;
+  uint64_t workOfEach = 0;                         ///< of `climbed`
+  std::vector<std::shared_ptr<Fractions>> climbed; ///< by steps, from 1 on
 };
 
 TreeSynthesis::TreeSynthesis(const Topology &topology, Kind kind, unsigned root)
@@ -73,6 +100,78 @@ LinkWindow TreeSynthesis::State::reversed(LinkWindow window,
 }
 
 //===----------------------------------------------------------------------===//
+// Fractions of chunks
+//===----------------------------------------------------------------------===//
+
+/// How cells are made finer: in halves, one by one, or first the one and then
+/// the other.
+static std::vector<bool> waysToRefine(const PackingProblem &problem) {
+  if (!problem.isHuge())
+    return {false};
+  // In few steps few boxes pass on what they get.
+  if (problem.steps <= 3)
+    return {true, false};
+  return {true};
+}
+
+/// `known` are trees of fewer steps to begin with.
+static std::shared_ptr<Fractions> generate(PackingProblem problem,
+                                           const std::vector<ChunkTree> &known,
+                                           const SearchLimits &limits) {
+  Deadline deadline(limits);
+  auto best = std::make_shared<Fractions>();
+  for (bool inHalves : waysToRefine(problem)) {
+    problem.inHalves = inHalves;
+    auto packing = std::make_unique<TreePacking>(problem, deadline);
+    // One by one the search gets stuck where it begins.
+    if (inHalves)
+      packing->beginWith(known);
+    Deadline most = mostOf(limits);
+    std::optional<double> value = packing->generate(std::nullopt, most);
+    best->work += most.work();
+    if (best->packing && (!value || (best->value && *best->value <= *value)))
+      continue;
+    best->packing = std::move(packing);
+    best->value = value;
+  }
+  return best;
+}
+
+/// On very many ranks it takes long to come to trees that are any good, and it
+/// is begun with those of one step less.
+std::shared_ptr<Fractions>
+TreeSynthesis::State::climb(unsigned steps, const SearchLimits &limits) {
+  std::lock_guard lock(mutex);
+  Deadline deadline(limits);
+  if (std::exchange(workOfEach, limits.maxWork) != limits.maxWork)
+    climbed.clear();
+  while (climbed.size() < steps) {
+    SearchLimits left = limits;
+    left.timeoutSeconds = deadline.remainingLimit();
+    std::vector<ChunkTree> known;
+    if (!climbed.empty() && climbed.back()->value)
+      known = climbed.back()->packing->usedTrees();
+    climbed.push_back(generate(
+        problemWith(climbed.size() + 1, /*pipelined=*/false), known, left));
+  }
+  return climbed[steps - 1];
+}
+
+std::shared_ptr<Fractions>
+TreeSynthesis::State::fractionsOf(const Wanted &wanted,
+                                  const SearchLimits &limits) {
+  std::optional<LinkWindow> window = wanted.window;
+  // What is turned round runs backwards.
+  if (window && packedKind(kind) != kind)
+    window = reversed(std::move(*window), wanted.steps);
+  if (problem.isHuge() && !window && !wanted.pipelined)
+    return climb(wanted.steps, limits);
+  return generate(
+      problemWith(wanted.steps, wanted.pipelined, std::move(window)), {},
+      limits);
+}
+
+//===----------------------------------------------------------------------===//
 // The cheapest within limits
 //===----------------------------------------------------------------------===//
 
@@ -87,13 +186,6 @@ static bool fits(Kind kind, uint64_t chunks, unsigned ranks,
 /// R/C of the packed collective for a C of the one asked for.
 static double packedCost(Kind kind, const Rational &cost, unsigned ranks) {
   return cost.toDouble() * (kind == Kind::ReduceScatter ? ranks : 1);
-}
-
-/// So much that something is left for whole chunks.
-static Deadline mostOf(SearchLimits limits) {
-  limits.maxWork -= limits.maxWork / 4;
-  limits.timeoutSeconds *= 0.75;
-  return Deadline(limits);
 }
 
 namespace {
@@ -125,6 +217,7 @@ private:
   void offerExact();
   void offerDownTo(uint64_t first);
   std::optional<TreeSchedule> roundedOfMany() const;
+  bool isNotable(const TreeSchedule &found) const;
 
   static constexpr uint64_t few = 16;
   TreePacking &packing;
@@ -225,46 +318,48 @@ void WholeSchedules::offerDownTo(uint64_t first) {
   }
 }
 
-/// What is exact, rounded, if that is notably cheaper than the best. Where that
-/// has trillions of chunks, some hundred thousand lose next to nothing.
+/// What the program says, rounded. Where that has trillions of chunks exactly,
+/// or too many to count with, some thousands lose little.
 std::optional<TreeSchedule> WholeSchedules::roundedOfMany() const {
   constexpr uint64_t mostSends = Schedule::maxSends / 4;
-  constexpr double notable = 0.999;
-  if (!exact || fits(kind, exact->chunks, ranks, Schedule::maxSends))
+  bool suffices = exact ? fits(kind, exact->chunks, ranks, Schedule::maxSends)
+                        : !packing.question().isHuge();
+  if (best.meets(value) || suffices)
     return std::nullopt;
   uint64_t chunks = unit;
   while (fits(kind, chunks * 2, ranks, mostSends))
     chunks *= 2;
-  std::optional<TreeSchedule> found = packing.round(chunks, deadline);
-  if (found &&
-      best.isBelow(double(found->costRounds()) / double(chunks) / notable))
-    return found;
-  return std::nullopt;
+  return packing.round(chunks, deadline);
+}
+
+/// Whether `found` is worth its many chunks.
+bool WholeSchedules::isNotable(const TreeSchedule &found) const {
+  constexpr double notable = 0.999;
+  return best.isBelow(double(found.costRounds()) / double(found.chunks) /
+                      notable);
 }
 
 TreeSynthesis::Packed WholeSchedules::cheapest() {
-  offerFew();
   bool isCoarse = unit > usual && most > few * unit;
+  // Of hundreds of trees many chunks make something, and few take long.
+  std::optional<TreeSchedule> ofMany;
+  if (packing.question().isHuge() && packing.usedTrees().size() > few) {
+    ofMany = roundedOfMany();
+    if (isCoarse)
+      offerDownTo((few + 1) * unit);
+  }
+  offerFew();
   offerUpTo(isCoarse ? few * unit : most);
   offerExact();
   if (isCoarse)
     offerDownTo((few + 1) * unit);
   if (best.meets(value))
     exact.reset();
-  std::optional<TreeSchedule> ofMany = roundedOfMany();
+  if (!ofMany)
+    ofMany = roundedOfMany();
+  if (ofMany && !isNotable(*ofMany))
+    ofMany.reset();
   return {best.take(), std::move(exact), std::move(ofMany)};
-}
-
-/// How cells are made finer: in halves, one by one, or first the one and then
-/// the other.
-static std::vector<bool> waysToRefine(const PackingProblem &problem) {
-  if (problem.kind != Kind::Broadcast ||
-      problem.topology.numRanks() <= maxSingleCells)
-    return {false};
-  // In few steps few boxes pass on what they get.
-  if (problem.steps <= 3)
-    return {true, false};
-  return {true};
 }
 
 TreeSynthesis::Packed TreeSynthesis::pack(const Wanted &wanted,
@@ -274,26 +369,14 @@ TreeSynthesis::Packed TreeSynthesis::pack(const Wanted &wanted,
   std::optional<double> below;
   if (wanted.below)
     below = packedCost(state->kind, *wanted.below, state->topology.numRanks());
-  std::optional<LinkWindow> window = wanted.window;
-  // What is turned round runs backwards.
-  if (window && packedKind(state->kind) != state->kind)
-    window = state->reversed(std::move(*window), wanted.steps);
-  PackingProblem problem =
-      state->problemWith(wanted.steps, wanted.pipelined, std::move(window));
-  std::unique_ptr<TreePacking> packing;
-  std::optional<double> value;
-  for (bool inHalves : waysToRefine(problem)) {
-    problem.inHalves = inHalves;
-    auto other = std::make_unique<TreePacking>(problem, deadline);
-    std::optional<double> found = other->generate(std::nullopt, mostOf(limits));
-    if (packing && (!found || (value && *value <= *found)))
-      continue;
-    packing = std::move(other);
-    value = found;
-  }
+  std::shared_ptr<Fractions> found = state->fractionsOf(wanted, limits);
+  const std::optional<double> &value = found->value;
+  if (state->problem.isHuge())
+    deadline.charge(found->work);
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return {};
-  return WholeSchedules(*packing, *value, wanted, below, limits, deadline)
+  return WholeSchedules(*found->packing, *value, wanted, below, limits,
+                        deadline)
       .cheapest();
 }
 

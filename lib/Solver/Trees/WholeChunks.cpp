@@ -45,7 +45,7 @@ struct WholeCost {
 
 class WholeSearch {
 public:
-  WholeSearch(const TreeProgram &program, unsigned demands);
+  WholeSearch(const TreeProgram &program, unsigned demands, TreesToTry which);
 
   std::optional<WholeSolution> run(uint64_t chunks, const Deadline &deadline);
 
@@ -64,6 +64,7 @@ private:
 
   const TreeProgram &program;
   const unsigned demands;
+  std::vector<size_t> candidates; ///< trees to give chunks to
   std::vector<int64_t> counts, loads;
   /// Rounds that the loads of each row take, and that a chunk over each tree
   /// adds to them: nearly exact, and much faster to compare than fractions.
@@ -75,10 +76,21 @@ private:
 };
 } // namespace
 
-WholeSearch::WholeSearch(const TreeProgram &program, unsigned demands)
-    : program(program), demands(demands), counts(program.numTrees()),
-      loads(program.numRows()), full(loads.size()), none(loads.size()),
-      fullestRows(program.numSlots()), fullest(program.numSlots()) {
+static std::vector<size_t> numbersOf(const TreeProgram &program,
+                                     TreesToTry which) {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < program.numTrees(); ++i)
+    if (which == TreesToTry::All || program.isUsed(i))
+      result.push_back(i);
+  return result;
+}
+
+WholeSearch::WholeSearch(const TreeProgram &program, unsigned demands,
+                         TreesToTry which)
+    : program(program), demands(demands), candidates(numbersOf(program, which)),
+      counts(program.numTrees()), loads(program.numRows()), full(loads.size()),
+      none(loads.size()), fullestRows(program.numSlots()),
+      fullest(program.numSlots()) {
   filled.reserve(counts.size() * loads.size());
   for (size_t tree = 0; tree < counts.size(); ++tree)
     for (size_t row = 0; row < loads.size(); ++row)
@@ -161,8 +173,9 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
   for (unsigned demand = 0; demand < demands; ++demand)
     missing.push_back(int64_t(chunks) * program.amountOf(demand));
   for (size_t i = 0; i < counts.size(); ++i) {
-    int64_t whole =
-        int64_t(std::floor(program.usage(i) * double(chunks) + 1e-6));
+    // Where the solution is within tolerances only, some are below zero.
+    double used = std::max(program.usage(i), 0.0);
+    int64_t whole = int64_t(std::floor(used * double(chunks) + 1e-6));
     change(i, whole);
     missing[program.demandOf(i)] -= whole * program.shareOf(i);
   }
@@ -171,7 +184,7 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
     while (missing[demand] > 0) {
       std::optional<size_t> best;
       WholeCost least;
-      for (size_t i = 0; i < counts.size(); ++i) {
+      for (size_t i : candidates) {
         if (program.demandOf(i) != demand ||
             program.shareOf(i) > missing[demand])
           continue;
@@ -183,7 +196,7 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
           least = now;
         }
       }
-      if (!best || tick(counts.size(), deadline))
+      if (!best || tick(candidates.size(), deadline))
         return false;
       change(*best, 1);
       refill();
@@ -196,8 +209,10 @@ bool WholeSearch::start(uint64_t chunks, const Deadline &deadline) {
 bool WholeSearch::improve(const Deadline &deadline) {
   bool helped = false;
   WholeCost least = costWith(none.data(), none.data());
-  for (size_t from = 0; from < counts.size(); ++from)
-    for (size_t to = 0; to < counts.size() && counts[from] > 0; ++to) {
+  for (size_t from : candidates)
+    for (size_t to : candidates) {
+      if (counts[from] <= 0)
+        break;
       if (from == to || program.demandOf(from) != program.demandOf(to) ||
           program.shareOf(from) != program.shareOf(to))
         continue;
@@ -232,6 +247,7 @@ std::optional<WholeSolution> WholeSearch::run(uint64_t chunks,
 std::optional<WholeSolution> trees::wholeChunks(const TreeProgram &program,
                                                 unsigned demands,
                                                 uint64_t chunks,
-                                                const Deadline &deadline) {
-  return WholeSearch(program, demands).run(chunks, deadline);
+                                                const Deadline &deadline,
+                                                TreesToTry which) {
+  return WholeSearch(program, demands, which).run(chunks, deadline);
 }

@@ -23,12 +23,16 @@ struct WholeSolution {
   uint64_t totalRounds() const;
 };
 
+/// Which trees are tried. All of hundreds take long.
+enum class TreesToTry { All, OfSolution };
+
 /// Few rounds for `chunks` chunks of each demand, near the solution of
 /// `program` in fractions, which must have been solved. Nothing if `chunks` is
 /// no multiple of the share of the trees.
 std::optional<WholeSolution> wholeChunks(const TreeProgram &program,
                                          unsigned demands, uint64_t chunks,
-                                         const Deadline &deadline);
+                                         const Deadline &deadline,
+                                         TreesToTry which = TreesToTry::All);
 
 } // namespace sccl::trees
 
