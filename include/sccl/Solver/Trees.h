@@ -78,6 +78,7 @@ public:
     /// many chunks as can be.
     std::optional<TreeSchedule> ofMany;
   };
+  /// Several threads may ask at once, but not for the same steps.
   Packed pack(const Wanted &wanted, const SearchLimits &limits) const;
   /// The topology, or for what is turned round, its reverse.
   const Topology &packedOn() const;
