@@ -201,19 +201,21 @@ void ProofWriter::addPrices() {
 }
 
 Table ProofWriter::weightsOf(const Tree &tree, const WholeTree &whole) const {
-  Table weights(links.size() * steps);
+  // Of each rank and step: what its relays take later.
+  Table weights(links.size() * steps),
+      allLater(problem.topology.numRanks() * steps);
   for (size_t link = 0; link < links.size(); ++link) {
-    auto [src, dst] = links[link];
-    for (unsigned step = 0; step < steps; ++step)
-      weights[link * steps + step] += whole.arrivals[dst];
     int64_t later = 0;
     for (unsigned step = steps; step-- > 0;) {
-      for (unsigned entry : problem.topology.inLinks(src))
-        weights[entry * steps + step] += later;
+      allLater[links[link].src * steps + step] += later;
       later += whole.relays[link * steps + step];
       weights[link * steps + step] -= later;
     }
   }
+  for (size_t link = 0; link < links.size(); ++link)
+    for (unsigned step = 0; step < steps; ++step)
+      weights[link * steps + step] += whole.arrivals[links[link].dst] +
+                                      allLater[links[link].dst * steps + step];
   for (const Table &path : whole.paths)
     for (size_t i = 0; i < weights.size(); ++i)
       weights[i] += path[i];
