@@ -14,11 +14,11 @@
 
 #include "Problem.h"
 
+#include "sccl/Model/DisjointSets.h"
 #include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 using namespace sccl;
@@ -291,27 +291,18 @@ Problem bounds::makeProblem(const Topology &topology,
 Orbits bounds::orbitsUnder(
     size_t count, size_t numMaps,
     const std::function<void(size_t, std::vector<unsigned> &)> &fill) {
-  std::vector<unsigned> parent(count), images(count);
-  std::iota(parent.begin(), parent.end(), 0u);
-  auto find = [&parent](unsigned i) {
-    while (parent[i] != i)
-      i = parent[i] = parent[parent[i]];
-    return i;
-  };
+  DisjointSets sets(count);
+  std::vector<unsigned> images(count);
   for (size_t map = 0; map < numMaps; ++map) {
     fill(map, images);
-    for (size_t i = 0; i < count; ++i) {
-      if (images[i] == i)
-        continue;
-      unsigned a = find(i), b = find(images[i]);
-      // The smaller one stays, as the representative.
-      parent[std::max(a, b)] = std::min(a, b);
-    }
+    for (size_t i = 0; i < count; ++i)
+      if (images[i] != i)
+        sets.join(i, images[i]);
   }
   Orbits orbits;
   orbits.classOf.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    unsigned root = find(i);
+    unsigned root = sets.first(i);
     if (root == i) {
       orbits.classOf[i] = orbits.sizes.size();
       orbits.sizes.push_back(0);

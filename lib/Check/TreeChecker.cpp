@@ -7,6 +7,8 @@
 
 #include "sccl/Check/TreeChecker.h"
 
+#include "sccl/Model/DisjointSets.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -29,28 +31,23 @@ namespace {
 class LinkOrbits {
 public:
   explicit LinkOrbits(const Topology &topology)
-      : topology(topology), parent(topology.links().size()) {
-    std::iota(parent.begin(), parent.end(), 0u);
+      : topology(topology), orbits(topology.links().size()) {
     for (const BandwidthLimit &limit : topology.limits())
       ++limits[{limit.links, limit.bandwidth}];
   }
   Failure add(const Permutation &symmetry);
   /// The smallest link of the orbit.
-  unsigned find(unsigned link) {
-    while (parent[link] != link)
-      link = parent[link] = parent[parent[link]];
-    return link;
-  }
+  unsigned find(unsigned link) { return orbits.first(link); }
   std::vector<unsigned> sizes() {
-    std::vector<unsigned> result(parent.size());
-    for (unsigned link = 0; link < parent.size(); ++link)
+    std::vector<unsigned> result(topology.links().size());
+    for (unsigned link = 0; link < result.size(); ++link)
       ++result[find(link)];
     return result;
   }
 
 private:
   const Topology &topology;
-  std::vector<unsigned> parent;
+  DisjointSets orbits;
   /// How often there is each limit.
   std::map<std::pair<std::vector<unsigned>, unsigned>, unsigned> limits;
 };
@@ -87,10 +84,8 @@ Failure LinkOrbits::add(const Permutation &symmetry) {
     if (found == left.end() || found->second-- == 0)
       return "a generator does not map limits to limits";
   }
-  for (unsigned link = 0; link < images.size(); ++link) {
-    unsigned a = find(link), b = find(images[link]);
-    parent[std::max(a, b)] = std::min(a, b);
-  }
+  for (unsigned link = 0; link < images.size(); ++link)
+    orbits.join(link, images[link]);
   return std::nullopt;
 }
 

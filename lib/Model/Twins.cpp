@@ -9,6 +9,7 @@
 
 #include "Permutations.h"
 
+#include "sccl/Model/DisjointSets.h"
 #include "sccl/Model/Refinement.h"
 
 #include <algorithm>
@@ -38,19 +39,11 @@ static std::optional<Pair> exchangedBy(const Permutation &permutation) {
 /// (g(a) g(b)) for each element g of it.
 static std::vector<unsigned>
 firstTwins(const std::vector<Permutation> &generators, unsigned numRanks) {
-  std::vector<unsigned> parent = identity(numRanks);
-  auto find = [&](unsigned rank) {
-    while (parent[rank] != rank)
-      rank = parent[rank] = parent[parent[rank]];
-    return rank;
-  };
+  DisjointSets sets(numRanks);
   std::vector<Pair> joined;
   auto join = [&](unsigned a, unsigned b) {
-    unsigned first = find(a), second = find(b);
-    if (first == second)
-      return;
-    parent[std::max(first, second)] = std::min(first, second);
-    joined.emplace_back(a, b);
+    if (sets.join(a, b))
+      joined.emplace_back(a, b);
   };
   for (const Permutation &generator : generators)
     if (std::optional<Pair> pair = exchangedBy(generator))
@@ -62,7 +55,7 @@ firstTwins(const std::vector<Permutation> &generators, unsigned numRanks) {
     }
   std::vector<unsigned> firsts(numRanks);
   for (unsigned rank = 0; rank < numRanks; ++rank)
-    firsts[rank] = find(rank);
+    firsts[rank] = sets.first(rank);
   return firsts;
 }
 

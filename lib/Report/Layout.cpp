@@ -7,10 +7,11 @@
 
 #include "Layout.h"
 
+#include "sccl/Model/DisjointSets.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 using namespace sccl;
 using namespace sccl::report;
@@ -19,22 +20,15 @@ RankGroups report::guessBoxes(const Topology &topology) {
   unsigned widest = 0;
   for (unsigned link = 0; link < topology.links().size(); ++link)
     widest = std::max(widest, topology.capacity(link));
-  std::vector<unsigned> parent(topology.numRanks());
-  std::iota(parent.begin(), parent.end(), 0u);
-  auto rootOf = [&](unsigned rank) {
-    while (parent[rank] != rank)
-      rank = parent[rank] = parent[parent[rank]];
-    return rank;
-  };
+  DisjointSets sets(topology.numRanks());
   for (unsigned link = 0; link < topology.links().size(); ++link)
     if (topology.capacity(link) == widest) {
       auto [src, dst] = topology.links()[link];
-      unsigned a = rootOf(src), b = rootOf(dst);
-      parent[std::max(a, b)] = std::min(a, b);
+      sets.join(src, dst);
     }
   std::map<unsigned, std::vector<unsigned>> byRoot;
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    byRoot[rootOf(rank)].push_back(rank);
+    byRoot[sets.first(rank)].push_back(rank);
   RankGroups boxes;
   bool isSaid = byRoot.size() * 2 <= topology.numRanks();
   for (auto &[root, ranks] : byRoot)

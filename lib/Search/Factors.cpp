@@ -14,41 +14,14 @@
 
 #include "Factors.h"
 
+#include "sccl/Model/DisjointSets.h"
+#include "sccl/Model/Refinement.h"
+
 #include <algorithm>
-#include <numeric>
 
 using namespace sccl;
 
 namespace {
-class Sets {
-public:
-  explicit Sets(unsigned size) : parent(size) {
-    std::iota(parent.begin(), parent.end(), 0u);
-  }
-  unsigned find(unsigned at) {
-    while (parent[at] != at)
-      at = parent[at] = parent[parent[at]];
-    return at;
-  }
-  void join(unsigned a, unsigned b) {
-    unsigned first = find(a), second = find(b);
-    parent[std::max(first, second)] = std::min(first, second);
-  }
-  /// Of each element the number of its set; they are numbered as they come.
-  std::vector<unsigned> numbers() {
-    std::vector<unsigned> result(parent.size(), ~0u);
-    unsigned count = 0;
-    for (unsigned at = 0; at < parent.size(); ++at) {
-      unsigned first = find(at);
-      result[at] = first == at ? count++ : result[first];
-    }
-    return result;
-  }
-
-private:
-  std::vector<unsigned> parent;
-};
-
 class Factorization {
 public:
   explicit Factorization(const Topology &topology)
@@ -76,6 +49,14 @@ private:
 };
 } // namespace
 
+/// Of each number below `size` that of its set; they are numbered as they come.
+static std::vector<unsigned> numbersOf(DisjointSets &sets, size_t size) {
+  std::vector<uint64_t> firsts;
+  for (unsigned at = 0; at < size; ++at)
+    firsts.push_back(sets.first(at));
+  return Classes(firsts).classOf;
+}
+
 bool Factorization::leadsBothWays() const {
   return std::ranges::all_of(topology.links(), [&](const Link &link) {
     return topology.findLink(link.dst, link.src).has_value();
@@ -99,13 +80,13 @@ bool Factorization::isInOneFactor(unsigned first, unsigned second) const {
 
 void Factorization::colorFirst() {
   const std::vector<unsigned> &links = topology.outLinks(0);
-  Sets sets(unsigned(links.size()));
+  DisjointSets sets(links.size());
   for (unsigned i = 0; i < links.size(); ++i)
     for (unsigned j = 0; j < i; ++j)
-      if (sets.find(i) != sets.find(j) &&
+      if (sets.first(i) != sets.first(j) &&
           isInOneFactor(target(links[i]), target(links[j])))
         sets.join(i, j);
-  std::vector<unsigned> numbers = sets.numbers();
+  std::vector<unsigned> numbers = numbersOf(sets, links.size());
   for (unsigned i = 0; i < links.size(); ++i)
     colors[links[i]] = numbers[i];
   numColors = numbers.empty() ? 0 : std::ranges::max(numbers) + 1;
@@ -149,11 +130,11 @@ bool Factorization::colorAll() {
 bool Factorization::findPlaces() {
   uint64_t size = 1;
   for (unsigned color = 0; color < numColors; ++color) {
-    Sets sets(topology.numRanks());
+    DisjointSets sets(topology.numRanks());
     for (unsigned link = 0; link < colors.size(); ++link)
       if (colors[link] != color)
         sets.join(topology.links()[link].src, target(link));
-    product.places.push_back(sets.numbers());
+    product.places.push_back(numbersOf(sets, topology.numRanks()));
     product.strides.push_back(unsigned(size));
     size *= std::ranges::max(product.places.back()) + 1;
     if (size > topology.numRanks())

@@ -7,8 +7,9 @@
 
 #include "TreeMixes.h"
 
+#include "sccl/Model/DisjointSets.h"
+
 #include <algorithm>
-#include <numeric>
 
 using namespace sccl;
 using namespace sccl::trees;
@@ -40,22 +41,14 @@ std::vector<unsigned> branchesOf(const ChunkTree &first,
   for (const TreeSend *send : inOrder)
     isCommon[send->dst] = isCommon[send->src] && inSecond[send->dst] &&
                           inSecond[send->dst]->step == send->step;
-  std::vector<unsigned> parent(numRanks);
-  std::iota(parent.begin(), parent.end(), 0u);
-  auto find = [&](unsigned rank) {
-    while (parent[rank] != rank)
-      rank = parent[rank] = parent[parent[rank]];
-    return rank;
-  };
+  DisjointSets sets(numRanks);
   for (const Incoming *incoming : {&inFirst, &inSecond})
     for (const TreeSend *send : *incoming)
-      if (send && !isCommon[send->src] && !isCommon[send->dst]) {
-        unsigned a = find(send->src), b = find(send->dst);
-        parent[std::max(a, b)] = std::min(a, b);
-      }
+      if (send && !isCommon[send->src] && !isCommon[send->dst])
+        sets.join(send->src, send->dst);
   std::vector<unsigned> branches;
   for (unsigned rank = 0; rank < numRanks; ++rank)
-    branches.push_back(isCommon[rank] ? common : find(rank));
+    branches.push_back(isCommon[rank] ? common : sets.first(rank));
   return branches;
 }
 } // namespace

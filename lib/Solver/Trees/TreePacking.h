@@ -117,7 +117,7 @@ private:
   bool priceLevels(Origin &origin, const TreePrices &prices,
                    const Deadline &deadline);
   /// Whether solving the program takes longer than looking for trees. Where
-  /// levels are left early, the last solution is soon far off.
+  /// levels are left early, it does not.
   bool isSlowToSolve() const { return program->isLarge() && !problem.inHalves; }
   bool priceBetween(const TreePrices &between, const Deadline &deadline);
   bool price(Origin &origin, const TreePrices &prices,

@@ -7,6 +7,8 @@
 
 #include "TreeProgram.h"
 
+#include "sccl/Model/DisjointSets.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -48,23 +50,15 @@ LimitOrbits::LimitOrbits(const Topology &topology,
   const std::vector<BandwidthLimit> &limits = topology.limits();
   for (unsigned i = 0; i < limits.size(); ++i)
     numbers[{limits[i].links, limits[i].bandwidth}].push_back(i);
-  std::vector<unsigned> parent(limits.size());
-  std::iota(parent.begin(), parent.end(), 0u);
-  auto find = [&](unsigned i) {
-    while (parent[i] != i)
-      i = parent[i] = parent[parent[i]];
-    return i;
-  };
+  DisjointSets sets(limits.size());
   for (const Permutation &generator : generators) {
     std::vector<unsigned> images = limitImages(topology, generator, numbers);
-    for (unsigned i = 0; i < images.size(); ++i) {
-      unsigned a = find(i), b = find(images[i]);
-      parent[std::max(a, b)] = std::min(a, b);
-    }
+    for (unsigned i = 0; i < images.size(); ++i)
+      sets.join(i, images[i]);
   }
   std::vector<uint64_t> firsts;
   for (unsigned i = 0; i < limits.size(); ++i)
-    firsts.push_back(find(i));
+    firsts.push_back(sets.first(i));
   Classes classes(firsts);
   classOf = classes.classOf;
   bandwidths.resize(classes.count());
