@@ -18,6 +18,7 @@ const char *pictureStyle(); ///< picture.css
 const char *pageStyle();    ///< page.css
 const char *pageScript();   ///< page.js
 const char *pageText();     ///< page.html, with places for the others
+const char *headText();     ///< head.html, likewise
 const char *tablesText();   ///< tables.html, likewise
 
 } // namespace sccl::report::assets

@@ -192,23 +192,10 @@ static std::string dataOf(const PageContents &contents) {
   return safe;
 }
 
-std::string report::fillIn(std::string_view text,
-                           const std::map<std::string, std::string> &parts) {
-  std::string page;
-  for (size_t begin; (begin = text.find('@')) != text.npos;) {
-    size_t end = text.find('@', begin + 1);
-    page += text.substr(0, begin);
-    page += parts.at(std::string(text.substr(begin + 1, end - begin - 1)));
-    text.remove_prefix(end + 1);
-  }
-  return page.append(text);
-}
-
 std::string report::pageText(const PageContents &contents) {
   const Topology &topology = contents.subjects.front().topology;
   return fillIn(assets::pageText(),
-                {{"PICTURE_STYLE", assets::pictureStyle()},
-                 {"PAGE_STYLE", assets::pageStyle()},
+                {{"HEAD", pageHead()},
                  {"PAGE_SCRIPT", assets::pageScript()},
                  {"GRAPH", machinePicture(topology, contents.boxes, nullptr,
                                           PictureFor::Page)},

@@ -60,8 +60,7 @@ static std::string tablesOf(const TablesPage &page) {
 
 std::string report::tablesPageText(const TablesPage &page) {
   return fillIn(assets::tablesText(),
-                {{"PICTURE_STYLE", assets::pictureStyle()},
-                 {"PAGE_STYLE", assets::pageStyle()},
+                {{"HEAD", pageHead()},
                  {"HEADER", headerOf(page)},
                  {"FRONTIER", frontierPicture(page.marks, /*anySteps=*/{},
                                               PictureFor::Page)},
