@@ -42,7 +42,8 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
 
     `best_at`, if present, is for which sizes of a send buffer `sccl plan` has found
     no better schedule: bytes, nanoseconds, bytes, nanoseconds and so on. Plans
-    choose by it until somebody measures.
+    choose by it until somebody measures. A spare schedule, which is there for
+    `sccl tune` to try, has none of these numbers.
 
     Whether the schedule is right (postcondition, bandwidth) is a question about
     the whole op, answered by the pass `coll-check-schedule`, not the verifier.

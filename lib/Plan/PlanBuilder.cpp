@@ -186,11 +186,14 @@ std::vector<unsigned> PlanBuilder::blocksToBuild() const {
   return blocks;
 }
 
-static std::vector<plan::SizedTime> bestAtOf(coll::ScheduleOp op) {
+static std::optional<std::vector<plan::SizedTime>>
+bestAtOf(coll::ScheduleOp op) {
+  std::optional<ArrayRef<int64_t>> numbers = op.getBestAt();
+  if (!numbers)
+    return std::nullopt;
   std::vector<plan::SizedTime> times;
-  ArrayRef<int64_t> numbers = op.getBestAt().value_or(ArrayRef<int64_t>());
-  for (; !numbers.empty(); numbers = numbers.drop_front(2))
-    times.push_back({uint64_t(numbers[0]), uint64_t(numbers[1])});
+  for (; !numbers->empty(); numbers = numbers->drop_front(2))
+    times.push_back({uint64_t((*numbers)[0]), uint64_t((*numbers)[1])});
   return times;
 }
 

@@ -38,9 +38,14 @@ plan::SizeTable sccl::tableOfModel(const std::vector<SizedSchedule> &schedules,
 }
 
 bool sccl::areAdvised(const std::vector<SizedSchedule> &schedules) {
-  return std::ranges::none_of(schedules, [](const SizedSchedule &schedule) {
-    return schedule.bestAt.empty();
-  });
+  auto isSilent = [](const SizedSchedule &schedule) {
+    return !schedule.bestAt;
+  };
+  auto isNowhere = [](const SizedSchedule &schedule) {
+    return schedule.bestAt->empty();
+  };
+  return std::ranges::none_of(schedules, isSilent) &&
+         !std::ranges::all_of(schedules, isNowhere);
 }
 
 /// By size: the time of the best one there, and its program.
@@ -49,7 +54,7 @@ using Advised = std::map<uint64_t, std::pair<uint64_t, unsigned>>;
 static Advised join(const std::vector<SizedSchedule> &schedules) {
   Advised best;
   for (const SizedSchedule &schedule : schedules)
-    for (const plan::SizedTime &time : schedule.bestAt) {
+    for (const plan::SizedTime &time : *schedule.bestAt) {
       auto [it, isNew] =
           best.try_emplace(time.bytes, time.nanoseconds, schedule.program);
       if (!isNew && time.nanoseconds < it->second.first)

@@ -6,7 +6,7 @@
 # NETBOX is as for cluster.sh, MACHINE-FILE what `sccl topo --import` reads, or an
 # .mlir file with a machine. Without NET-FILE each link of its topology is a cable
 # of UNIT-MBIT for each unit. COLLECTIVES, FROM, TO (send buffers), BATCHES and MPIS
-# may be set. Needs root. sccl and its benches are found through PATH.
+# may be set, and TUNE to let measurements choose between schedules. Needs root. sccl and its benches are found through PATH.
 set -eu
 netbox=$1
 file=$(realpath "$2")
@@ -50,10 +50,13 @@ for mpi in ${MPIS:-openmpi mpich}; do
     # 3. Schedules, and how long they should take.
     rm -rf schedules
     sccl plan --machine=measured.mlir --tolerance=0.05 --collective="$collective" \
-      --from="${FROM:-64KiB}" --to="${TO:-1MiB}" --json -o schedules > plan.json
+      --from="${FROM:-64KiB}" --to="${TO:-1MiB}" ${TUNE:+--spares} \
+      --json -o schedules > plan.json
     # 4. The plan. 5. Is it right?
     sccl compile schedules/*.mlir --target=mpi -o plan.sccl
     start "$(command -v sccl)" run "$PWD/plan.sccl" --launcher="$mpi" --bytes=64KiB
+    [ -z "${TUNE:-}" ] || start "$(command -v sccl)" tune "$PWD/plan.sccl" \
+      --launcher="$mpi" --from="${FROM:-64KiB}" --to="${TO:-1MiB}" --factor=2
     # 6. Times of ours and theirs, for the same send buffers.
     echo "$collective: bytes; predicted us; median, best, best / predicted;" \
       "$mpi's own median, median / ours"

@@ -365,10 +365,10 @@ static std::string scheduleName(const Collective &collective) {
   return collective.name() + (isCustom ? "_schedule" : "");
 }
 
-std::string driver::scheduleText(const Instance &instance,
-                                 const Schedule &schedule,
-                                 llvm::StringRef certificate,
-                                 llvm::ArrayRef<int64_t> bestAt) {
+std::string
+driver::scheduleText(const Instance &instance, const Schedule &schedule,
+                     llvm::StringRef certificate,
+                     std::optional<llvm::ArrayRef<int64_t>> bestAt) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = coll::exportModule(context, scheduleName(instance.collective),
                                    instance.topology, instance.collective,

@@ -94,10 +94,10 @@ bool writeFile(llvm::StringRef path, llvm::StringRef contents);
 bool checkWritable(llvm::StringRef path);
 
 /// The text of a module with `schedule` and its topology. An empty
-/// `certificate` is none, and so is an empty `bestAt`.
+/// `certificate` is none.
 std::string scheduleText(const Instance &instance, const Schedule &schedule,
                          llvm::StringRef certificate = "",
-                         llvm::ArrayRef<int64_t> bestAt = {});
+                         std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
 
 /// The fields that every result of a synthesis has.
 llvm::json::Object resultObject(const Instance &instance,

@@ -150,11 +150,13 @@ static llvm::json::Object factsOf(const Findings &findings, size_t number,
 
 /// Where `sccl plan` found the schedule the best, in sizes of a send buffer.
 static Sentences plannedSentences(const Subject &subject) {
-  if (subject.bestAt.empty())
+  if (!subject.bestAt)
     return {};
+  if (subject.bestAt->empty())
+    return {"sccl plan found it the best nowhere, and wrote it for sccl tune"};
   std::string text = "sccl plan found it the best, by simulation, at ";
   llvm::interleave(
-      subject.bestAt,
+      *subject.bestAt,
       [&](const Subject::BestAt &entry) {
         text += sizeText(double(entry.bytes)) + " (" +
                 timeText(entry.microseconds) + ")";
@@ -188,8 +190,11 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
   std::vector<SizedSchedule> schedules;
   for (const Subject &subject : subjects) {
     schedules.push_back({subject.cost(), unsigned(schedules.size())});
-    for (const Subject::BestAt &at : subject.bestAt)
-      schedules.back().bestAt.push_back(
+    if (!subject.bestAt)
+      continue;
+    std::vector<plan::SizedTime> &bestAt = schedules.back().bestAt.emplace();
+    for (const Subject::BestAt &at : *subject.bestAt)
+      bestAt.push_back(
           {at.bytes, uint64_t(std::llround(at.microseconds * 1e3))});
   }
   if (modelFlags.isGiven() || !areAdvised(schedules)) {
@@ -210,7 +215,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
     return std::abs(std::log(double(at.bytes) / bytes));
   };
   const Subject::BestAt &at =
-      *std::ranges::min_element(subjects[taken].bestAt, {}, distance);
+      *std::ranges::min_element(*subjects[taken].bestAt, {}, distance);
   return {taken, "at " + sizeText(bytes) + " " + subjects[taken].name +
                      ", which sccl plan found the best at " +
                      sizeText(double(at.bytes)) +

@@ -12,7 +12,8 @@
 
 namespace sccl::driver {
 
-/// Writes the schedules that are best for some size into `directory`, with
+/// Writes the schedules that are best for some size into `directory`, and spare
+/// ones if --spares says so, with
 /// their certificates and those sizes. Prints an error and returns false if it
 /// cannot.
 bool writeSchedules(llvm::StringRef directory, const Topology &topology,

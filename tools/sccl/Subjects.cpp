@@ -53,10 +53,11 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
       (llvm::sys::path::filename(path) + ":@" + op.getSymName()).str(),
       std::move(problem->topology), std::move(problem->collective),
       coll::importSchedule(op), std::nullopt};
-  llvm::ArrayRef<int64_t> pairs =
-      op.getBestAt().value_or(llvm::ArrayRef<int64_t>());
-  for (size_t i = 0; i + 1 < pairs.size(); i += 2)
-    subject.bestAt.push_back({uint64_t(pairs[i]), pairs[i + 1] * 1e-3});
+  if (auto pairs = op.getBestAt()) {
+    subject.bestAt.emplace();
+    for (; !pairs->empty(); pairs = pairs->drop_front(2))
+      subject.bestAt->push_back({uint64_t((*pairs)[0]), (*pairs)[1] * 1e-3});
+  }
   std::optional<llvm::StringRef> text = op.getCertificate();
   if (!text)
     return subject;

@@ -87,6 +87,13 @@ struct Advice {
   std::string stopped;
 };
 
+/// The numbers of candidates that are not the best for any size, and that no
+/// other one beats in all of these: latency, load, and the messages that the
+/// busiest rank sends and gets. Whoever can measure may find that they are
+/// faster than the simulation says: it knows no time of a rank for a message,
+/// and no launches that follow each other. Ascending.
+std::vector<size_t> spareCandidates(const Advice &advice);
+
 /// Which schedule is the fastest for each of `sizes` (bytes of a send buffer,
 /// ascending), by simulation of the programs that its lowering gives. Searches
 /// the frontier and pipelined schedules of as many steps first; those, and the

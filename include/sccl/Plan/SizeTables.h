@@ -11,6 +11,7 @@
 #include "sccl/Model/CostModel.h"
 #include "sccl/Plan/Plan.h"
 
+#include <optional>
 #include <vector>
 
 namespace sccl {
@@ -20,14 +21,15 @@ struct SizedSchedule {
   Cost cost;
   unsigned program = 0; ///< stands for it until somebody measures
   /// What it takes where it is the best, as `best_at` of coll.schedule says.
-  std::vector<plan::SizedTime> bestAt = {};
+  std::optional<std::vector<plan::SizedTime>> bestAt = std::nullopt;
 };
 
 /// What the model says of `schedules`, of which there is at least one.
 plan::SizeTable tableOfModel(const std::vector<SizedSchedule> &schedules,
                              const CostModel &model);
 
-/// True if all of `schedules` say where they are the best.
+/// True if all of `schedules` say where they are the best, and that is not
+/// nowhere.
 bool areAdvised(const std::vector<SizedSchedule> &schedules);
 
 /// What `bestAt` of `schedules` says: between two sizes that have different

@@ -25,12 +25,12 @@ struct Subject {
   Schedule schedule;
   std::optional<Certificate> certificate;
   /// Where `sccl plan` found it the best, by simulation: bytes of a send
-  /// buffer, and microseconds.
+  /// buffer, and microseconds; nowhere if it is a spare.
   struct BestAt {
     uint64_t bytes;
     double microseconds;
   };
-  std::vector<BestAt> bestAt = {};
+  std::optional<std::vector<BestAt>> bestAt = std::nullopt;
 
   Cost cost() const { return costOf(schedule, collective); }
 };

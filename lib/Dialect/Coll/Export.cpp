@@ -238,7 +238,7 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
                                 StringRef name, StringRef topologySymbol,
                                 const Collective &collective,
                                 const Schedule &schedule, StringRef certificate,
-                                ArrayRef<int64_t> bestAt) {
+                                std::optional<ArrayRef<int64_t>> bestAt) {
   auto op = ScheduleOp::create(
       builder, loc, builder.getStringAttr(name),
       collectiveRef(builder, collective),
@@ -249,8 +249,7 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
       schedule.isPipelined() ? builder.getI32IntegerAttr(schedule.period)
                              : IntegerAttr(),
       certificate.empty() ? StringAttr() : builder.getStringAttr(certificate),
-      bestAt.empty() ? DenseI64ArrayAttr()
-                     : builder.getDenseI64ArrayAttr(bestAt));
+      bestAt ? builder.getDenseI64ArrayAttr(*bestAt) : DenseI64ArrayAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   // To group the sends of a step takes as long as to make ops of them.
@@ -275,12 +274,11 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
   return op;
 }
 
-OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
-                                         const Topology &topology,
-                                         const Collective &collective,
-                                         const Schedule &schedule,
-                                         StringRef certificate,
-                                         ArrayRef<int64_t> bestAt) {
+OwningOpRef<ModuleOp>
+coll::exportModule(MLIRContext &context, StringRef name,
+                   const Topology &topology, const Collective &collective,
+                   const Schedule &schedule, StringRef certificate,
+                   std::optional<ArrayRef<int64_t>> bestAt) {
   context.loadDialect<CollDialect>();
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();

@@ -96,9 +96,9 @@ static LogicalResult verifyBestAt(ScheduleOp op) { // schedule_c6
   std::optional<ArrayRef<int64_t>> numbers = op.getBestAt();
   if (!numbers)
     return success();
-  if (numbers->empty() || numbers->size() % 2 != 0)
+  if (numbers->size() % 2 != 0)
     return op.emitOpError() << "has " << numbers->size()
-                            << " numbers in best_at, expected some pairs of "
+                            << " numbers in best_at, expected pairs of "
                                "bytes and nanoseconds";
   int64_t least = 0;
   for (; !numbers->empty(); numbers = numbers->drop_front(2)) {

@@ -175,7 +175,7 @@ coll.schedule @schedule_c5_negative of broadcast on @pair chunks = 1 root = 0 pe
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1
 }
-// expected-error @+1 {{'coll.schedule' op has 3 numbers in best_at, expected some pairs of bytes and nanoseconds}}
+// expected-error @+1 {{'coll.schedule' op has 3 numbers in best_at, expected pairs of bytes and nanoseconds}}
 coll.schedule @schedule_c6_half of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 900, 32>} {
 }
 

@@ -72,14 +72,13 @@ void exportCollective(mlir::OpBuilder &builder, mlir::Location loc,
                       const Collective &collective);
 /// Sends of a step that differ in their chunks only become one op.
 /// Names the collective by its keyword, or if it is user-defined by the symbol
-/// of its name, whose op must exist. An empty `certificate` is none, and so is an
-/// empty `bestAt`.
+/// of its name, whose op must exist. An empty `certificate` is none.
 ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::StringRef name, llvm::StringRef topologySymbol,
                           const Collective &collective,
                           const Schedule &schedule,
                           llvm::StringRef certificate = "",
-                          llvm::ArrayRef<int64_t> bestAt = {});
+                          std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
 
 /// A module with a topology, the collective if it is user-defined, and a
 /// schedule called `name`. Loads the dialect into `context`.
@@ -87,7 +86,7 @@ mlir::OwningOpRef<mlir::ModuleOp>
 exportModule(mlir::MLIRContext &context, llvm::StringRef name,
              const Topology &topology, const Collective &collective,
              const Schedule &schedule, llvm::StringRef certificate = "",
-             llvm::ArrayRef<int64_t> bestAt = {});
+             std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
 
 /// The symbol that `exportTopology` gives to a topology called `name`:
 /// "torus:4x4" becomes "torus_4x4".
