@@ -56,6 +56,8 @@ void Actor::acquire(const Clock &clock) {
   if (!own)
     own = std::make_unique<Clock>(team->clock);
   own->join(clock);
+  if (acquired)
+    acquired->join(clock);
 }
 
 Clock Actor::released() const {

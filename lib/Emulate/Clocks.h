@@ -15,13 +15,25 @@
 #ifndef SCCL_LIB_EMULATE_CLOCKS_H
 #define SCCL_LIB_EMULATE_CLOCKS_H
 
-#include "Code.h"
-
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace sccl::emulate {
+
+/// How an access is ordered, and a fence is both acquire and release.
+enum class Order : uint8_t {
+  Weak,
+  Whole, ///< a weak store that ordered loads see all of or nothing, on AMD
+  Relaxed,
+  Acquire,
+  Release
+};
+/// The threads among which it is so.
+enum class Scope : uint8_t { Block, Device, System };
 
 /// A point in the life of a thread.
 struct Moment {
@@ -64,8 +76,9 @@ struct Actor {
   uint32_t position = 0;
   /// What this thread alone has acquired since the last barrier.
   std::unique_ptr<Clock> own;
-  /// Of its last fence: what it covers, and among whom.
-  std::unique_ptr<Clock> fenced;
+  /// Of its last fence: what it covers, as Memory::remember() has it, and among
+  /// whom.
+  uint32_t fenced = 0;
   Scope fenceScope = Scope::Block;
   /// Writes that relaxed loads have read since: a fence acquires them.
   llvm::SmallVector<uint32_t, 2> pending;
@@ -80,6 +93,9 @@ struct Actor {
   bool knows(const Moment &moment) const {
     return moment.thread == thread || clock().knows(moment);
   }
+  /// Another clock that gets all that is acquired, if there is one.
+  Clock *acquired = nullptr;
+
   void acquire(const Clock &clock);
   /// What a release of this thread passes on.
   Clock released() const;

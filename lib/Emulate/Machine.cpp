@@ -1,4 +1,4 @@
-//===- Machine.cpp - GPUs that execute PTX --------------------------------===//
+//===- Machine.cpp - GPUs that execute assembly ---------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,11 @@
 
 #include "sccl/Emulate/Machine.h"
 
-#include "Thread.h"
+#include "Runner.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <deque>
 #include <map>
@@ -19,8 +23,9 @@ namespace {
 /// A block of a kernel that runs.
 struct Block {
   Team *team = nullptr;
-  std::vector<Thread> threads;
-  unsigned arrived = 0, done = 0; ///< threads
+  std::vector<std::unique_ptr<Runner>> runners;
+  Settled settled;
+  unsigned arrived = 0, done = 0; ///< runners
   uint64_t sleepsUntil = 0;       ///< this turn
 };
 
@@ -32,9 +37,9 @@ struct Stream {
   unsigned meetings = 0;
 };
 
-/// A thread that can go on.
+/// A runner that can go on.
 struct Runnable {
-  uint32_t stream, block, thread;
+  uint32_t stream, block, runner;
 };
 } // namespace
 
@@ -45,7 +50,7 @@ struct Machine::State {
         memory(settings.seed * 2 + 1, settings.weak), random(settings.seed),
         streams(numStreams), teams(numStreams * (blocks + 1)),
         blocksPerStream(blocks), blockSize(blockSize),
-        executed(this->code.ops) {
+        executed(this->code.ops.size()) {
     for (uint32_t number = 0; number < teams.size(); ++number) {
       Team &team = teams[number];
       team.number = number;
@@ -64,10 +69,8 @@ struct Machine::State {
     return teams[stream * (blocksPerStream + 1) + block];
   }
   void actAsHost(unsigned stream, const std::function<void(Actor &)> &act);
-  bool runKernel(unsigned stream, const Function &kernel, unsigned blocks,
-                 const std::vector<uint64_t> &arguments);
-  void start(unsigned stream, const Function &kernel, unsigned blocks,
-             const std::vector<uint64_t> &arguments);
+  bool runKernel(unsigned stream, const Launch &launch);
+  void start(unsigned stream, const Launch &launch);
   void finish(unsigned stream);
   bool meet(unsigned stream, unsigned number);
   void openBarrier(unsigned stream, unsigned block);
@@ -105,37 +108,37 @@ void Machine::State::actAsHost(unsigned stream,
   host.clock.addBefore(host.number, ++host.interval);
 }
 
-void Machine::State::start(unsigned stream, const Function &kernel,
-                           unsigned blocks,
-                           const std::vector<uint64_t> &arguments) {
+void Machine::State::start(unsigned stream, const Launch &launch) {
   Stream &owner = streams[stream];
   owner.isLaunched = true;
-  owner.blocks = std::vector<Block>(blocks);
-  for (uint32_t b = 0; b < blocks; ++b) {
+  owner.blocks = std::vector<Block>(launch.blocks);
+  unsigned runners = llvm::divideCeil(blockSize, code.lanes());
+  for (uint32_t b = 0; b < launch.blocks; ++b) {
     Block &block = owner.blocks[b];
     block.team = &teamOf(stream, b);
     block.team->clock.join(hostOf(stream).clock);
-    block.threads = std::vector<Thread>(blockSize);
+    block.settled = {block.team->clock, block.team->clock};
     if (random() % 4 == 0)
       block.sleepsUntil = turns + random() % 4096;
-    for (uint32_t t = 0; t < blockSize; ++t) {
-      Thread &thread = block.threads[t];
-      thread.actor.team = block.team;
-      thread.actor.thread = block.team->number * blockSize + t;
-      thread.begin(kernel, t, {b, blocks, blockSize}, arguments);
-      runnable.push_back({stream, b, t});
+    for (uint32_t r = 0; r < runners; ++r) {
+      block.runners.push_back(code.start(launch, b, r));
+      Actor &actor = block.runners.back()->actor;
+      actor.team = block.team;
+      actor.thread = block.team->number * blockSize + r;
+      block.runners.back()->resume(block.settled);
+      runnable.push_back({stream, b, r});
     }
   }
 }
 
-/// The end of a kernel joins all of its threads.
+/// The end of a kernel joins all of its runners.
 void Machine::State::finish(unsigned stream) {
   Team &host = hostOf(stream);
   for (Block &block : streams[stream].blocks) {
     Team &team = *block.team;
-    for (Thread &thread : block.threads)
-      if (thread.actor.own)
-        team.clock.join(*thread.actor.own);
+    for (const std::unique_ptr<Runner> &runner : block.runners)
+      if (runner->actor.own)
+        team.clock.join(*runner->actor.own);
     team.clock.addBefore(team.number, ++team.interval);
     host.clock.join(team.clock);
   }
@@ -143,14 +146,12 @@ void Machine::State::finish(unsigned stream) {
   streams[stream].isLaunched = false;
 }
 
-bool Machine::State::runKernel(unsigned stream, const Function &kernel,
-                               unsigned blocks,
-                               const std::vector<uint64_t> &arguments) {
+bool Machine::State::runKernel(unsigned stream, const Launch &launch) {
   Stream &owner = streams[stream];
   if (!owner.isLaunched)
-    start(stream, kernel, blocks, arguments);
+    start(stream, launch);
   for (const Block &block : owner.blocks)
-    if (block.done != block.threads.size())
+    if (block.done != block.runners.size())
       return false;
   finish(stream);
   return true;
@@ -170,24 +171,31 @@ bool Machine::State::meet(unsigned stream, unsigned number) {
 }
 
 //===----------------------------------------------------------------------===//
-// Threads
+// Runners
 //===----------------------------------------------------------------------===//
 
 void Machine::State::openBarrier(unsigned stream, unsigned number) {
   Block &block = streams[stream].blocks[number];
   Team &team = *block.team;
-  for (uint32_t t = 0; t < block.threads.size(); ++t) {
-    Actor &actor = block.threads[t].actor;
+  block.settled.isIdle = true;
+  for (const std::unique_ptr<Runner> &runner : block.runners)
+    runner->settle(block.settled);
+  for (uint32_t r = 0; r < block.runners.size(); ++r) {
+    Actor &actor = block.runners[r]->actor;
     if (actor.own)
       team.clock.join(*actor.own);
     actor.own.reset();
-    runnable.push_back({stream, number, t});
+    runnable.push_back({stream, number, r});
   }
   team.clock.addBefore(team.number, ++team.interval);
+  if (block.settled.isIdle)
+    block.settled.performed = team.clock;
+  for (const std::unique_ptr<Runner> &runner : block.runners)
+    runner->resume(block.settled);
   block.arrived = 0;
 }
 
-/// Gives one thread a turn.
+/// Gives one runner a turn.
 void Machine::State::turn(size_t index) {
   ++turns;
   ++idleTurns;
@@ -200,17 +208,17 @@ void Machine::State::turn(size_t index) {
   uint64_t before = memory.stores();
   uint64_t length = uint64_t(1) << (random() % 10);
   instructions += length;
-  Thread::Stop stop =
-      block.threads[chosen.thread].run(code, memory, length, executed);
-  if (stop != Thread::Stop::Turn) {
+  Runner::Stop stop =
+      block.runners[chosen.runner]->run(memory, length, executed);
+  if (stop != Runner::Stop::Turn) {
     runnable[index] = runnable.back();
     runnable.pop_back();
-    (stop == Thread::Stop::Done ? block.done : block.arrived) += 1;
+    (stop == Runner::Stop::Done ? block.done : block.arrived) += 1;
   }
-  if (memory.stores() != before || stop != Thread::Stop::Turn)
+  if (memory.stores() != before || stop != Runner::Stop::Turn)
     idleTurns = 0;
   if (block.arrived != 0 &&
-      block.arrived + block.done == block.threads.size()) {
+      block.arrived + block.done == block.runners.size()) {
     if (block.done != 0)
       memory.report(FindingKind::Divergence,
                     "threads of block " + std::to_string(block.team->number) +
@@ -276,16 +284,20 @@ uint64_t Machine::allocateConstant(const void *data, uint64_t bytes,
 
 void Machine::launch(unsigned stream, const std::string &kernel,
                      unsigned blocks, std::vector<uint64_t> arguments) {
-  const Function *found = nullptr;
-  for (const Function &function : state->code.functions)
-    if (function.isKernel && function.name == kernel)
-      found = &function;
-  if (!found)
+  llvm::ArrayRef<FunctionPlace> functions = state->code.functions;
+  const auto *found = llvm::find_if(functions, [&](const FunctionPlace &place) {
+    return place.isKernel && place.name == kernel;
+  });
+  if (found == functions.end())
     return state->memory.report(FindingKind::Fault, "no kernel " + kernel);
-  state->streams[stream].work.push_back(
-      [=, this, arguments = std::move(arguments)] {
-        return state->runKernel(stream, *found, blocks, arguments);
-      });
+  Launch launch{uint32_t(found - functions.begin()), blocks, state->blockSize,
+                std::move(arguments), 0};
+  launch.argumentsAt =
+      allocateConstant(launch.arguments.data(), 8 * launch.arguments.size(),
+                       "the arguments of " + kernel);
+  state->streams[stream].work.push_back([=, this, launch = std::move(launch)] {
+    return state->runKernel(stream, launch);
+  });
 }
 
 void Machine::write(unsigned stream, uint64_t address, std::string bytes) {
@@ -325,13 +337,13 @@ const Findings &Machine::findings() const { return state->memory.findings(); }
 Execution Machine::execution() const {
   Execution result;
   result.byOpcode.resize(state->code.opcodes.size());
-  for (const Function &function : state->code.functions)
-    for (const Op &op : function.ops) {
-      uint64_t count = state->executed[op.number];
-      result.instructions += count;
-      result.byOpcode[op.name] += count;
-      if (count != 0)
-        result.lines.insert(op.line);
-    }
+  for (size_t number = 0; number < state->executed.size(); ++number) {
+    const OpPlace &op = state->code.ops[number];
+    uint64_t count = state->executed[number];
+    result.instructions += count;
+    result.byOpcode[op.name] += count;
+    if (count != 0)
+      result.lines.insert(op.line);
+  }
   return result;
 }

@@ -24,6 +24,8 @@ const char *sccl::emulate::toString(FindingKind kind) {
     return "divergence";
   case FindingKind::NoProgress:
     return "no progress";
+  case FindingKind::Unawaited:
+    return "unawaited";
   }
   return "";
 }
@@ -53,6 +55,18 @@ void Memory::map(const Constant &constant) {
        true,
        std::vector<uint8_t>(constant.bytes.begin(), constant.bytes.end()),
        {}});
+}
+
+const uint8_t *Memory::constant(uint64_t address, unsigned bytes,
+                                unsigned line) {
+  Region *region = find(address, bytes, line);
+  if (region && region->isConstant)
+    return region->constants.data() + (address - region->base);
+  if (region)
+    report(FindingKind::Fault, "line " + std::to_string(line) + ": a load of " +
+                                   placeOf(address) +
+                                   " through a cache for what is constant");
+  return nullptr;
 }
 
 void Memory::initialize(uint64_t address, const void *data, uint64_t bytes) {
@@ -136,6 +150,7 @@ bool Memory::includes(Scope scope, const Access &a, const Access &b) {
 
 bool Memory::morallyStrong(const Access &a, const Access &b) {
   return a.order != Order::Weak && b.order != Order::Weak &&
+         (a.order != Order::Whole || b.order != Order::Whole) &&
          includes(a.scope, a, b) && includes(b.scope, a, b) &&
          a.address == b.address && a.bytes == b.bytes;
 }
@@ -176,15 +191,25 @@ void Memory::acquire(Actor &actor, const Access &access, uint32_t index) {
     actor.acquire(clocks[write.clock]);
 }
 
-void Memory::fence(Actor &actor, Scope scope) {
+void Memory::acquire(Actor &actor, llvm::ArrayRef<uint32_t> writes,
+                     Scope scope) {
   Access fence{actor.now(), actor.team->device, 0, 0, 0, Order::Acquire, scope};
-  for (uint32_t index : actor.pending) {
-    fence.address = writes[index].access.address;
-    fence.bytes = writes[index].access.bytes;
+  for (uint32_t index : writes) {
+    fence.address = this->writes[index].access.address;
+    fence.bytes = this->writes[index].access.bytes;
     acquire(actor, fence, index);
   }
+}
+
+uint32_t Memory::remember(Clock clock) {
+  clocks.push_back(std::move(clock));
+  return clocks.size() - 1;
+}
+
+void Memory::fence(Actor &actor, Scope scope) {
+  acquire(actor, actor.pending, scope);
   actor.pending.clear();
-  actor.fenced = std::make_unique<Clock>(actor.released());
+  actor.fenced = remember(actor.released());
   actor.fenceScope = scope;
 }
 
@@ -295,13 +320,11 @@ void Memory::store(Actor &actor, uint64_t address, unsigned bytes,
                   scope};
   write.value = value;
   if (order == Order::Release) {
-    write.clock = clocks.size();
+    write.clock = remember(actor.released());
     write.clockScope = scope;
-    clocks.push_back(actor.released());
-  } else if (order == Order::Relaxed && actor.fenced) {
-    write.clock = clocks.size();
+  } else if (order != Order::Weak) {
+    write.clock = actor.fenced;
     write.clockScope = actor.fenceScope;
-    clocks.push_back(*actor.fenced);
   }
   uint64_t at = address - region->base;
   for (unsigned i = 0; i < bytes; ++i) {
@@ -314,7 +337,7 @@ void Memory::store(Actor &actor, uint64_t address, unsigned bytes,
     write.before[i] = byte.last;
     byte.last = index;
   }
-  if (order != Order::Weak)
+  if (order >= Order::Relaxed)
     actor.seen[address] = index;
   writes.push_back(std::move(write));
 }

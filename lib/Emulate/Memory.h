@@ -14,7 +14,8 @@
 //
 // Two accesses of a byte, one of them a store, race unless one happens before
 // the other, or both are ordered at scopes that include each other's thread and
-// access the same bytes ("morally strong" in the PTX ISA).
+// access the same bytes ("morally strong" in the PTX ISA). On some AMD GPUs an
+// ordered store looks like any other, so only a load is known to be ordered.
 //
 // What is not modelled: loads that see stores which are executed later. Of the
 // outcomes of load buffering, none shows.
@@ -28,10 +29,20 @@
 
 #include "sccl/Emulate/Findings.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <random>
 #include <set>
+#include <string>
 
 namespace sccl::emulate {
+
+/// A constant of the code.
+struct Constant {
+  std::string name;
+  uint64_t address;
+  std::string bytes;
+};
 
 struct Access {
   Moment moment;
@@ -62,6 +73,12 @@ public:
   void store(Actor &actor, uint64_t address, unsigned bytes, uint64_t value,
              Order order, Scope scope, unsigned line);
   void fence(Actor &actor, Scope scope);
+  /// The half of a fence that makes known what ordered loads have read.
+  void acquire(Actor &actor, llvm::ArrayRef<uint32_t> writes, Scope scope);
+  /// Keeps a clock for Actor::fenced.
+  uint32_t remember(Clock clock);
+  /// What nobody may write: `bytes` of constant memory, or null.
+  const uint8_t *constant(uint64_t address, unsigned bytes, unsigned line);
 
   const Findings &findings() const { return theFindings; }
   void report(FindingKind kind, const std::string &message);

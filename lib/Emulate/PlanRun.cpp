@@ -1,4 +1,4 @@
-//===- PlanRun.cpp - Programs of plans, executed as PTX -------------------===//
+//===- PlanRun.cpp - Programs of plans, executed --------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

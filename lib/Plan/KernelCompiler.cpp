@@ -100,7 +100,8 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
       return program.module().emitError(chip.error());
     if (failed(program.checkResidency(*chip)))
       return failure();
-    kernel.format = !chip->isNVIDIA() ? "hsaco" : assemble ? "cubin" : "ptx";
+    kernel.format = chip->isNVIDIA() ? (assemble ? "cubin" : "ptx")
+                                     : (asText ? "gcn" : "hsaco");
   }
   FailureOr<Kernels *> made = kernelsFor(program, kernel);
   if (failed(made))
@@ -132,6 +133,7 @@ FailureOr<std::string> KernelCompiler::compileNew(
     return compileHostObject(*copy, *cpu, instrument != Instrument::No);
   }
   OutputKind kind = kernel.format == "hsaco"   ? OutputKind::HSACO
+                    : kernel.format == "gcn"   ? OutputKind::GCN
                     : kernel.format == "cubin" ? OutputKind::Cubin
                                                : OutputKind::PTX;
   return compileKernels(*copy, *findChip(kernel.target), kind, options,

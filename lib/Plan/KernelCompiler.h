@@ -49,9 +49,10 @@ private:
 /// same in most programs.
 class KernelCompiler {
 public:
-  /// With `assemble`, NVIDIA code is machine code and not PTX.
-  KernelCompiler(bool assemble, Instrument instrument)
-      : assemble(assemble), instrument(instrument) {}
+  /// With `assemble`, NVIDIA code is machine code and not PTX; with `asText`,
+  /// AMD code is assembly.
+  KernelCompiler(bool assemble, bool asText, Instrument instrument)
+      : assemble(assemble), asText(asText), instrument(instrument) {}
 
   /// The code for `kernel`, whose format it sets, and all reductions of `set`.
   /// Emits an error and fails if there can be none.
@@ -68,7 +69,7 @@ private:
                                           const ReductionSet &set,
                                           const plan::KernelInfo &kernel);
 
-  bool assemble;
+  bool assemble, asText;
   Instrument instrument;
   std::map<std::string, std::string> known; ///< by what the code depends on
 };

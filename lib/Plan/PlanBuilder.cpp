@@ -34,6 +34,7 @@ using namespace sccl;
 PlanBuilder::PlanBuilder(PlanRequest request)
     : request(std::move(request)),
       compiler(std::make_unique<KernelCompiler>(this->request.assemble,
+                                                this->request.asText,
                                                 this->request.instrument)) {}
 
 PlanBuilder::~PlanBuilder() = default;

@@ -15,6 +15,7 @@
 #include "OpcodeTests.h"
 #include "Ways.h"
 
+#include <cstdlib>
 #include <map>
 
 using namespace sccl;
@@ -57,6 +58,21 @@ void runAll(Compiled &compiled, Coverage &coverage) {
     }
   }
 }
+
+/// Executes a schedule in all of `ways`, in two of them with all types.
+void runWays(const Subject &subject, const std::vector<Way> &ways,
+             Coverage &coverage) {
+  for (const Way &way : ways) {
+    SCOPED_TRACE(way.name);
+    bool isEach = &way == &ways.front() || way.name == "ll table" ||
+                  way.name.ends_with(" ll table");
+    std::optional<Compiled> compiled =
+        isEach ? compileAll(subject, way.options, way.target)
+               : compile(subject, way.options, way.target);
+    ASSERT_TRUE(compiled);
+    runAll(*compiled, coverage);
+  }
+}
 } // namespace
 
 TEST(Coverage, everyEmittedOpcodeIsExecuted) {
@@ -66,14 +82,7 @@ TEST(Coverage, everyEmittedOpcodeIsExecuted) {
   std::optional<Subject> many =
       synthesized("ring:9", CollectiveKind::AllGather, 1, 4, 4);
   ASSERT_TRUE(reduce && many);
-  for (const Way &way : ways()) {
-    SCOPED_TRACE(way.name);
-    bool isEach = way.name == "push" || way.name == "ll table";
-    std::optional<Compiled> compiled = isEach ? compileAll(*reduce, way.options)
-                                              : compile(*reduce, way.options);
-    ASSERT_TRUE(compiled);
-    runAll(*compiled, coverage);
-  }
+  runWays(*reduce, ways(), coverage);
   // More than 8 ranks are looked for by another loop.
   LoweringOptions shared;
   shared.virtualRanks = true;
@@ -88,4 +97,35 @@ TEST(Coverage, everyEmittedOpcodeIsExecuted) {
   for (const auto &[opcode, count] : coverage)
     EXPECT_EQ(testedOpcodes().count(opcode), 1u) << opcode << " has no test";
   RecordProperty("opcodes", int(coverage.size()));
+}
+
+/// All types and reductions in one way; with SCCL_EMULATE_ALL in the
+/// environment in all ways, which is what executes all that is emitted.
+TEST(Coverage, everyEmittedOpcodeOfAMDIsExecuted) {
+  bool isWhole = std::getenv("SCCL_EMULATE_ALL");
+  std::optional<Subject> reduce =
+      synthesized("ring:4", CollectiveKind::AllReduce, 4, 6, 6);
+  std::optional<Subject> many =
+      synthesized("ring:9", CollectiveKind::AllGather, 1, 4, 4);
+  ASSERT_TRUE(reduce && many);
+  for (const char *chip : {"gfx942", "gfx90a"}) {
+    SCOPED_TRACE(chip);
+    std::vector<Way> ways = waysFor(chip);
+    Coverage coverage;
+    if (!isWhole)
+      ways.resize(1);
+    runWays(*reduce, ways, coverage);
+    if (!isWhole)
+      continue;
+    LoweringOptions shared;
+    shared.virtualRanks = true;
+    shared.blockSize = 128;
+    std::optional<Compiled> compiled = compile(*many, shared, chip);
+    ASSERT_TRUE(compiled);
+    runAll(*compiled, coverage);
+    coverage.erase("s_nop"); // does nothing, here and there
+    for (const auto &[opcode, count] : coverage)
+      EXPECT_NE(count, 0u) << opcode << " is emitted, and never executed";
+    RecordProperty(chip, int(coverage.size()));
+  }
 }

@@ -1,4 +1,4 @@
-//===- Emulated.h - Schedules as PTX that is executed -----------*- C++ -*-===//
+//===- Emulated.h - Schedules as code that is executed ----------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ inline std::optional<Subject> synthesized(const std::string &name,
   return synthesized(*Instance::make(*topology, *collective, steps, rounds));
 }
 
-/// A plan for sm_90, with its text.
+/// A plan, with its text.
 struct Compiled {
   plan::Plan plan;
   Collective collective;
@@ -73,7 +73,8 @@ struct Compiled {
 inline std::optional<Compiled> compile(const Subject &subject,
                                        const LoweringOptions &options,
                                        std::vector<Element> elements,
-                                       std::vector<Reduction> reductions) {
+                                       std::vector<Reduction> reductions,
+                                       const std::string &target = "sm_90") {
   registerPipelinePasses();
   mlir::DialectRegistry registry;
   registerPipelineDialects(registry);
@@ -82,7 +83,8 @@ inline std::optional<Compiled> compile(const Subject &subject,
                                    subject.implementation.collective,
                                    subject.implementation.schedule);
   PlanRequest request;
-  request.targets = {"sm_90"};
+  request.targets = {target};
+  request.asText = true;
   request.elements = std::move(elements);
   request.reductions = std::move(reductions);
   request.blocks = {options.blocksPerLink};
@@ -100,19 +102,22 @@ inline std::optional<Compiled> compile(const Subject &subject,
 
 /// Code for the one type and reduction that the options name.
 inline std::optional<Compiled> compile(const Subject &subject,
-                                       const LoweringOptions &options) {
-  return compile(subject, options, {options.element}, {options.reduction});
+                                       const LoweringOptions &options,
+                                       const std::string &target = "sm_90") {
+  return compile(subject, options, {options.element}, {options.reduction},
+                 target);
 }
 
 /// One text for all types that can be, and all reductions.
 inline std::optional<Compiled> compileAll(const Subject &subject,
-                                          const LoweringOptions &options) {
+                                          const LoweringOptions &options,
+                                          const std::string &target = "sm_90") {
   std::vector<Element> elements;
   for (const ElementType &type : elementTypes())
     if (!options.ll || type.bytes <= 4)
       elements.push_back(type.id);
   return compile(subject, options, std::move(elements),
-                 {reductions().begin(), reductions().end()});
+                 {reductions().begin(), reductions().end()}, target);
 }
 
 /// What came of an execution.

@@ -7,7 +7,7 @@
 
 #include "OpcodeTests.h"
 
-#include "Emulate/Opcodes.h"
+#include "Emulate/PTX/Opcodes.h"
 
 #include "sccl/Emulate/Machine.h"
 

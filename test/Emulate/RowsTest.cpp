@@ -1,4 +1,4 @@
-//===- RowsTest.cpp - All rows of the paper's tables, as PTX --------------===//
+//===- RowsTest.cpp - All rows of the paper's tables, as code -------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Every row, and the inverse of every row that has one. The text is what plans
-// hold. Rows take turns with the shapes that code has, with element types and
-// with reductions; with SCCL_EMULATE_ALL in the environment each row has all
-// shapes. The sizes are those at which chunks get short or empty.
+// hold, as PTX and, for every fourth row, as GCN. Rows take turns with the
+// shapes that code has, with element types and with reductions; with
+// SCCL_EMULATE_ALL in the environment each row has all shapes. The sizes are
+// those at which chunks get short or empty.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +52,7 @@ protected:
     ElementType type = elementType(options.element);
     SCOPED_TRACE(way.name + (" " + optionText(options.element)) + " " +
                  optionText(options.reduction));
-    std::optional<Compiled> compiled = compile(subject, options);
+    std::optional<Compiled> compiled = compile(subject, options, way.target);
     if (!compiled && options.steps)
       return; // hosts do everything
     ASSERT_TRUE(compiled);
@@ -78,11 +79,12 @@ protected:
     }
   }
 
+  static bool isWhole() { return std::getenv("SCCL_EMULATE_ALL"); }
+
   /// Runs `subject` in `count` ways, if there is no time for all.
-  static void runSome(const Subject &subject, unsigned turn, unsigned count) {
-    std::vector<Way> all = ways();
-    bool isWhole = std::getenv("SCCL_EMULATE_ALL");
-    for (unsigned i = 0; i < (isWhole ? all.size() : count); ++i)
+  static void runSome(const Subject &subject, const std::vector<Way> &all,
+                      unsigned turn, unsigned count) {
+    for (unsigned i = 0; i < (isWhole() ? all.size() : count); ++i)
       run(subject, all[(turn * 2 + i) % all.size()], turn * 2 + i);
   }
 
@@ -97,12 +99,27 @@ protected:
 };
 } // namespace
 
-TEST_P(EmulatedRows, run) { runSome(*subject, GetParam().first, 2); }
+TEST_P(EmulatedRows, run) { runSome(*subject, ways(), GetParam().first, 2); }
+
+TEST_P(EmulatedRows, runOnAMD) {
+  unsigned row = GetParam().first;
+  if (!isWhole() && row % 4 != 0)
+    return;
+  Result<Implementation> inverse = invert(subject->implementation);
+  unsigned turn = row / 4;
+  for (const char *chip : {"gfx942", "gfx90a"}) {
+    std::vector<Way> all = waysFor(chip);
+    runSome(*subject, all, turn++, 1);
+    if (inverse && isWhole())
+      runSome({subject->topology.reversed(), *inverse}, all, turn++, 1);
+  }
+}
 
 TEST_P(EmulatedRows, inverseRuns) {
   Result<Implementation> inverse = invert(subject->implementation);
   if (inverse)
-    runSome({subject->topology.reversed(), *inverse}, GetParam().first + 3, 1);
+    runSome({subject->topology.reversed(), *inverse}, ways(),
+            GetParam().first + 3, 1);
   else
     EXPECT_EQ(GetParam().second.kind, CollectiveKind::AllReduce);
 }

@@ -19,6 +19,7 @@ namespace sccl::test {
 struct Way {
   std::string name;
   LoweringOptions options;
+  std::string target = "sm_90";
 };
 
 /// All ways whose code differs in more than numbers: unrolled, unless they are
@@ -63,6 +64,17 @@ inline std::vector<Way> ways() {
     o.virtualRanks = true;
   });
   add("2 pieces", [](Options &o) { o.pieces = 2; });
+  return all;
+}
+
+/// The same for an AMD chip. A block has two wavefronts there.
+inline std::vector<Way> waysFor(const std::string &target) {
+  std::vector<Way> all = ways();
+  for (Way &way : all) {
+    way.name = target + " " + way.name;
+    way.target = target;
+    way.options.blockSize = 128;
+  }
   return all;
 }
 

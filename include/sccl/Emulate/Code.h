@@ -1,4 +1,4 @@
-//===- Code.h - PTX that can be executed ------------------------*- C++ -*-===//
+//===- Code.h - Assembly that can be executed -------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@
 
 namespace sccl::emulate {
 
-/// A module of PTX: the subset that this compiler emits, and no more.
+/// A module of PTX, or of GCN for gfx90a or gfx942: the subset that this compiler
+/// emits, and no more.
 class Code {
 public:
   /// Decodes `text`. Fails at the first thing that is not known: an opcode, an

@@ -18,6 +18,7 @@ enum class FindingKind {
   Fault,      ///< an address that is nobody's, constant or not aligned
   Divergence, ///< a barrier that not all threads of a block come to
   NoProgress, ///< threads wait, and nothing happens any more
+  Unawaited,  ///< a register whose load nobody has waited for (GCN)
 };
 
 /// "race".

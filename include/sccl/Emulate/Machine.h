@@ -1,4 +1,4 @@
-//===- Machine.h - GPUs that execute PTX ------------------------*- C++ -*-===//
+//===- Machine.h - GPUs that execute assembly -------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- PlanRun.h - Programs of plans, executed as PTX -----------*- C++ -*-===//
+//===- PlanRun.h - Programs of plans, executed ------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -64,6 +64,9 @@ struct PlanRequest {
   /// Machine code for NVIDIA chips in place of PTX: it loads faster, on chips
   /// of the same major version only. Needs ptxas.
   bool assemble = false;
+  /// For AMD chips the text that a code object is made of, which only tests can
+  /// execute.
+  bool asText = false;
   /// Code for CPUs that runs in tests only, see HostSteps.h.
   Instrument instrument = Instrument::No;
   /// Chooses schedules by size until somebody measures. Without one `best_at`

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_EMULATE_OPCODES_H
-#define SCCL_LIB_EMULATE_OPCODES_H
+#ifndef SCCL_LIB_EMULATE_PTX_OPCODES_H
+#define SCCL_LIB_EMULATE_PTX_OPCODES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -35,4 +35,4 @@ std::vector<std::string> knownOpcodes();
 
 } // namespace sccl::emulate
 
-#endif // SCCL_LIB_EMULATE_OPCODES_H
+#endif // SCCL_LIB_EMULATE_PTX_OPCODES_H

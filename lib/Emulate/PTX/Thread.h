@@ -5,35 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_EMULATE_THREAD_H
-#define SCCL_LIB_EMULATE_THREAD_H
+#ifndef SCCL_LIB_EMULATE_PTX_THREAD_H
+#define SCCL_LIB_EMULATE_PTX_THREAD_H
 
-#include "Memory.h"
+#include "PTXCode.h"
 
 namespace sccl::emulate {
 
-/// What a block has in its special registers.
-struct Place {
-  uint32_t block = 0, blocks = 1, threads = 1;
-};
-
-class Thread {
+class Thread : public Runner {
 public:
-  Actor actor;
+  /// Thread `number` of block `block`, which calls the kernel.
+  Thread(const PTXCode &code, const Launch &launch, uint32_t block,
+         uint32_t number);
 
-  /// Makes the thread call a kernel.
-  void begin(const Function &kernel, uint32_t number, const Place &place,
-             const std::vector<uint64_t> &arguments);
-
-  enum class Stop {
-    Turn,    ///< its turn is over, or it has polled
-    Barrier, ///< it has come to one
-    Done,
-  };
-  /// Executes up to `turn` instructions, and counts them in `executed` by
-  /// number.
-  Stop run(const Code::Parts &code, Memory &memory, uint64_t turn,
-           std::vector<uint64_t> &executed);
+  Stop run(Memory &memory, uint64_t turn,
+           std::vector<uint64_t> &executed) override;
 
 private:
   struct Frame {
@@ -51,9 +37,10 @@ private:
   void access(const Op &op, Memory &memory);
   void move(const Op &op);
   void pack(const Op &op);
-  void call(const Op &op, const Code::Parts &code);
+  void call(const Op &op);
   void leave();
 
+  const PTXCode &code;
   std::vector<Frame> frames;
   std::vector<uint64_t> slots;
   uint64_t special[SpecialSlots] = {};
@@ -61,4 +48,4 @@ private:
 
 } // namespace sccl::emulate
 
-#endif // SCCL_LIB_EMULATE_THREAD_H
+#endif // SCCL_LIB_EMULATE_PTX_THREAD_H

@@ -7,7 +7,8 @@
 
 #include "Opcodes.h"
 
-#include "llvm/ADT/APFloat.h"
+#include "Emulate/Floats.h"
+
 #include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
@@ -41,27 +42,9 @@ struct BF16 {
 template <typename T>
 constexpr bool isHalf = std::is_same_v<T, F16> || std::is_same_v<T, BF16>;
 
-float decode(const llvm::fltSemantics &semantics, uint64_t bits) {
-  APFloat value(semantics, llvm::APInt(16, bits & 0xffff));
-  bool isInexact;
-  value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
-                &isInexact);
-  return value.convertToFloat();
-}
-
-/// A result that is no number has one representation.
-uint64_t encode(const llvm::fltSemantics &semantics, float number) {
-  if (std::isnan(number))
-    return 0x7fff;
-  APFloat value(number);
-  bool isInexact;
-  value.convert(semantics, APFloat::rmNearestTiesToEven, &isInexact);
-  return value.bitcastToAPInt().getZExtValue();
-}
-
 template <typename T> T read(uint64_t bits) {
   if constexpr (isHalf<T>)
-    return {decode(T::semantics(), bits)};
+    return {decodeHalf(T::semantics(), bits)};
   else if constexpr (std::is_same_v<T, float>)
     return std::bit_cast<float>(uint32_t(bits));
   else if constexpr (std::is_same_v<T, double>)
@@ -74,7 +57,7 @@ template <typename T> T read(uint64_t bits) {
 
 template <typename T> uint64_t write(T value) {
   if constexpr (isHalf<T>)
-    return encode(T::semantics(), value.value);
+    return encodeHalf(T::semantics(), value.value, 0x7fff);
   else if constexpr (std::is_same_v<T, float>)
     return std::isnan(value) ? 0x7fffffff : std::bit_cast<uint32_t>(value);
   else if constexpr (std::is_same_v<T, double>)
@@ -234,21 +217,6 @@ void addIntegers(Table &table, const std::string &number) {
   add(table, "selp.b" + number, 3, select<U>);
 }
 
-template <typename T> bool isUnordered(T a, T b) {
-  return std::isnan(a) || std::isnan(b);
-}
-/// The least or greatest; -0 is less than 0.
-template <typename T, bool greatest> T extreme(T a, T b) {
-  if (a == b)
-    return std::signbit(a) != greatest ? a : b;
-  return (a < b) != greatest ? a : b;
-}
-/// Without numbers that are none, unless both are.
-template <typename T, bool greatest> T extremeNumber(T a, T b) {
-  if (isUnordered(a, b))
-    return std::isnan(a) ? b : a;
-  return extreme<T, greatest>(a, b);
-}
 template <typename T, bool greatest> T extremeOrNone(T a, T b) {
   if (isUnordered(a, b))
     return std::numeric_limits<T>::quiet_NaN();

@@ -18,18 +18,23 @@ void Thread::push(const Function &function) {
   frames.push_back({&function, base, 0});
 }
 
-void Thread::begin(const Function &kernel, uint32_t number, const Place &place,
-                   const std::vector<uint64_t> &arguments) {
+Thread::Thread(const PTXCode &code, const Launch &launch, uint32_t block,
+               uint32_t number)
+    : code(code) {
   special[ThreadSlot] = number;
-  special[BlockSlot] = place.block;
-  special[ThreadsSlot] = place.threads;
-  special[BlocksSlot] = place.blocks;
-  slots.clear();
-  frames.clear();
+  special[BlockSlot] = block;
+  special[ThreadsSlot] = launch.threads;
+  special[BlocksSlot] = launch.blocks;
+  const Function &kernel = code.bodies[launch.kernel];
   push(kernel);
-  size_t count = std::min(arguments.size(), kernel.parameters.size());
+  size_t count = std::min(launch.arguments.size(), kernel.parameters.size());
   for (size_t i = 0; i < count; ++i)
-    slot(kernel.parameters[i]) = arguments[i];
+    slot(kernel.parameters[i]) = launch.arguments[i];
+}
+
+std::unique_ptr<Runner> PTXCode::start(const Launch &launch, uint32_t block,
+                                       uint32_t number) const {
+  return std::make_unique<Thread>(*this, launch, block, number);
 }
 
 void Thread::compute(const Op &op) {
@@ -87,8 +92,8 @@ void Thread::pack(const Op &op) {
     slot(op.results[i]) = narrow(value >> (8 * op.bytes * i), op.bytes, false);
 }
 
-void Thread::call(const Op &op, const Code::Parts &code) {
-  const Function &callee = code.functions[op.target];
+void Thread::call(const Op &op) {
+  const Function &callee = code.bodies[op.target];
   llvm::SmallVector<uint64_t, 16> arguments;
   for (const Operand &source : op.sources)
     arguments.push_back(get(source));
@@ -110,7 +115,7 @@ void Thread::leave() {
     slot(call.results.front()) = result;
 }
 
-Thread::Stop Thread::run(const Code::Parts &code, Memory &memory, uint64_t turn,
+Runner::Stop Thread::run(Memory &memory, uint64_t turn,
                          std::vector<uint64_t> &executed) {
   for (; turn != 0; --turn) {
     Frame &frame = frames.back();
@@ -139,7 +144,7 @@ Thread::Stop Thread::run(const Code::Parts &code, Memory &memory, uint64_t turn,
       frame.next = op.target;
       break;
     case Form::Call:
-      call(op, code);
+      call(op);
       break;
     case Form::Barrier:
       return Stop::Barrier;

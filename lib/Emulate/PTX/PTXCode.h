@@ -1,4 +1,4 @@
-//===- Code.h - PTX, decoded ------------------------------------*- C++ -*-===//
+//===- PTXCode.h - PTX, decoded ---------------------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,16 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_EMULATE_CODE_H
-#define SCCL_LIB_EMULATE_CODE_H
+#ifndef SCCL_LIB_EMULATE_PTX_PTXCODE_H
+#define SCCL_LIB_EMULATE_PTX_PTXCODE_H
 
 #include "Opcodes.h"
 
-#include "sccl/Emulate/Code.h"
+#include "Emulate/Runner.h"
 
 #include "llvm/ADT/SmallVector.h"
 
-#include <string>
 #include <vector>
 
 namespace sccl::emulate {
@@ -38,11 +37,6 @@ enum class Form : uint8_t {
   Return,
   Exit,
 };
-
-/// How an access is ordered, and a fence is both acquire and release.
-enum class Order : uint8_t { Weak, Relaxed, Acquire, Release };
-/// The threads among which it is so.
-enum class Scope : uint8_t { Block, Device, System };
 
 /// A slot of the frame, or a number.
 struct Operand {
@@ -79,31 +73,20 @@ struct Op {
 };
 
 struct Function {
-  std::string name;
-  bool isKernel = false;
   uint32_t slots = 0;
   std::vector<uint32_t> parameters; ///< slots, in order
   std::vector<uint32_t> results;    ///< slots, in order
   std::vector<Op> ops;
 };
 
-/// A constant of the module.
-struct Constant {
-  std::string name;
-  uint64_t address;
-  std::string bytes;
-};
+struct PTXCode : Code::Parts {
+  std::vector<Function> bodies; ///< in the order of `functions`
 
-struct Code::Parts {
-  std::vector<Function> functions;
-  std::vector<Constant> constants;
-  std::vector<std::string> opcodes;
-  uint32_t ops = 0; ///< of all functions
+  unsigned lanes() const override { return 1; }
+  std::unique_ptr<Runner> start(const Launch &launch, uint32_t block,
+                                uint32_t number) const override;
 };
-
-/// Where constants are; other memory is elsewhere.
-inline constexpr uint64_t constantBase = uint64_t(1) << 32;
 
 } // namespace sccl::emulate
 
-#endif // SCCL_LIB_EMULATE_CODE_H
+#endif // SCCL_LIB_EMULATE_PTX_PTXCODE_H
