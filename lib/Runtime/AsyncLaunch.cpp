@@ -133,9 +133,16 @@ Status CommPlan::enqueuePiece(const Flight &flight, const Piece &piece,
     return status;
   uint64_t &last = lastSegments[slot];
   bool isSame = last == piece.bytes || last == never;
-  if (!program.info->announcesReady && (isCaptured || !isSame))
+  if (!program.info->announcesReady && (isCaptured || !isSame)) {
+    // What a graph clears, it would clear in each replay.
+    uint64_t launches = plane.lane(rank, firstLane + slot).begun.load();
+    if (!isCaptured)
+      if (Status status = clearOldWords(program, launches, stream);
+          !status.ok())
+        return status;
     if (Status status = enqueueSeparator(flight); !status.ok())
       return status;
+  }
   last = isCaptured || last == unknown ? unknown : piece.bytes;
   if (Status status = group.device->launch(
           *flight.function, argumentsFor(flight, own, piece, peers), stream);

@@ -222,6 +222,7 @@ Status CommPlan::join(const Gathered<PlanHello> &hellos) {
       !status.ok())
     return status;
   lastSegments.assign(programs.size(), never);
+  clearedAfter.assign(programs.size(), 0);
   calls.resize(numRanks);
   foreign.resize(numRanks);
   choices.resolve(manifest, programs, group.device->target(),

@@ -92,6 +92,7 @@ private:
   bool switchToCopies(Flight &flight);
   Status meet(const Program &program, uint64_t bytes);
   Status separate(const Program &program, uint64_t bytes, void *stream);
+  Status clearOldWords(const Program &program, uint64_t launches, void *stream);
 
   // Running.
   Route routeFor(const Flight &flight, bool direct) const;
@@ -147,6 +148,8 @@ private:
   /// By program: the segment of its last launch, or one of these.
   static constexpr uint64_t never = UINT64_MAX, unknown = UINT64_MAX - 1;
   std::vector<uint64_t> lastSegments;
+  /// By program: the launches before its scratch was last cleared.
+  std::vector<uint64_t> clearedAfter;
   unsigned firstLane = 0;
 };
 

@@ -118,6 +118,23 @@ bool CommPlan::locateBuffers(const Flight &flight) {
          (outputs || !info.peersTouchOutput);
 }
 
+/// Numbers of launches in LL words have 32 bits. Who is about to launch another
+/// size than before clears what may be older than half of what that counts to,
+/// as docs/Rationale/LL.md explains. `launches` of the program have ended; they
+/// may be more by what is enqueued.
+Status CommPlan::clearOldWords(const Program &program, uint64_t launches,
+                               void *stream) {
+  constexpr uint64_t oldAfter = uint64_t(1) << 30;
+  unsigned slot = programSlot(program);
+  if (launches - clearedAfter[slot] < oldAfter)
+    return {};
+  clearedAfter[slot] = launches;
+  // As a number of a launch: 2^31 away from this one, by less than 2^24.
+  uint8_t distant = uint8_t((launches >> 24) + 0x80);
+  return group.device->fill(tables.of(slot)[rank].scratch, distant,
+                            program.scratchBytes(rank, maxPiece), stream);
+}
+
 /// A program whose ranks do not announce themselves may begin only when all are
 /// done with what came before, if that divides scratch memory otherwise.
 Status CommPlan::separate(const Program &program, uint64_t bytes,
@@ -127,6 +144,17 @@ Status CommPlan::separate(const Program &program, uint64_t bytes,
   lastBytes = bytes;
   if (same || program.info->announcesReady)
     return {};
+  uint64_t launches = 0;
+  if (program.info->ranks[rank].scratchSlots != 0)
+    if (Status status = group.device->copy(
+            &launches, tables.of(programSlot(program))[rank].control,
+            sizeof(launches), stream);
+        !status.ok())
+      return status;
+  if (Status status = group.settle(stream); !status.ok())
+    return status;
+  if (Status status = clearOldWords(program, launches, stream); !status.ok())
+    return status;
   if (Status status = group.settle(stream); !status.ok())
     return status;
   return meet(program, bytes);

@@ -133,10 +133,6 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     return begin;
   };
   const plan::RankLayout &buffers = manifest.layout[rank];
-  auto scratchBytes = [&](const Program &program, uint64_t segment) {
-    return program.info->ranks[rank].scratchSlots *
-           chunkStride(segment, program.chunksPerSegment);
-  };
   uint64_t shared = 0;
   bool stagesInput = buffers.inputSegments > 1;
   for (const Program &program : programs) {
@@ -144,20 +140,20 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     stagesInput |= program.info->peersReadInput;
     Separator &separator = separators.emplace_back();
     if (program.info->announcesReady)
-      shared = std::max(shared, scratchBytes(program, pieceBytes));
+      shared = std::max(shared, program.scratchBytes(rank, pieceBytes));
     if (!isEnqueued || program.info->announcesReady)
       continue;
     uint64_t segment = program.separatorBytes();
     separator.input = place(buffers.inputSegments * segment);
     separator.output = place(buffers.outputSegments * segment);
-    separator.scratch = place(scratchBytes(program, segment));
+    separator.scratch = place(program.scratchBytes(rank, segment));
     separator.control = place(program.info->ranks[rank].controlBytes);
   }
   uint64_t scratch = place(shared);
   for (const Program &program : programs)
     scratches.push_back(program.info->announcesReady
                             ? scratch
-                            : place(scratchBytes(program, pieceBytes)));
+                            : place(program.scratchBytes(rank, pieceBytes)));
   input = place(stagesInput ? buffers.inputSegments * pieceBytes : 0);
   output = place(buffers.outputSegments * pieceBytes);
   bytes = end;

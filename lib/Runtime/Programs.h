@@ -46,6 +46,11 @@ struct Program {
   unsigned functionsPerRank() const { return hasCopies() ? info->steps : 1; }
   /// Bytes of a segment of the launches that separate others.
   uint64_t separatorBytes() const { return chunkAlignment * chunksPerSegment; }
+  /// Bytes of scratch memory of rank `rank` for segments of `segment` bytes.
+  uint64_t scratchBytes(unsigned rank, uint64_t segment) const {
+    return info->ranks[rank].scratchSlots *
+           chunkStride(segment, chunksPerSegment);
+  }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {
     return info->peersReadInput || info->peersTouchOutput;

@@ -13,56 +13,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "LongRun.h"
+#include "SharedWords.h"
 
-#include <cinttypes>
-#include <cstring>
 #include <set>
 
 using namespace sccl;
 
 namespace {
-/// The words that ranks share, each once, as this process has them mapped.
-class SharedWords {
-public:
-  SharedWords() {
-    std::ifstream maps("/proc/self/maps");
-    std::string line;
-    std::set<uint64_t> nonces;
-    while (std::getline(maps, line)) {
-      uint64_t begin, end;
-      if (line.find("memfd:sccl") == std::string::npos ||
-          sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
-        continue;
-      auto *first = reinterpret_cast<uint64_t *>(begin);
-      if (nonces.insert(*first).second)
-        parts.push_back({first + 512, reinterpret_cast<uint64_t *>(end)});
-    }
-  }
-
-  std::vector<uint64_t> read() const {
-    std::vector<uint64_t> words;
-    for (const Part &part : parts)
-      words.insert(words.end(), part.begin, part.end);
-    return words;
-  }
-  void write(const std::vector<uint64_t> &words) const {
-    const uint64_t *next = words.data();
-    for (const Part &part : parts)
-      for (uint64_t *word = part.begin; word != part.end; ++word, ++next)
-        if (*word != *next)
-          *word = *next;
-  }
-
-private:
-  struct Part {
-    uint64_t *begin, *end;
-  };
-  std::vector<Part> parts;
-};
-
-class HighNumbers : public LongRun {
+class PresetRun : public LongRun {
 public:
   using LongRun::LongRun;
+
+protected:
+  /// The words at rank 0, while nobody launches.
+  std::vector<uint64_t> look() {
+    meet();
+    std::vector<uint64_t> words;
+    if (end.rank == 0)
+      words = SharedWords().read();
+    meet();
+    return words;
+  }
+};
+
+class HighNumbers : public PresetRun {
+public:
+  using PresetRun::PresetRun;
 
   int run() {
     launchSome(4);
@@ -92,16 +68,6 @@ private:
     for (unsigned i = 0; i < count && !failed; ++i, ++launches)
       failed = !launch(0, 64);
   }
-  /// The words at rank 0, while nobody launches.
-  std::vector<uint64_t> look() {
-    meet();
-    std::vector<uint64_t> words;
-    if (end.rank == 0)
-      words = SharedWords().read();
-    meet();
-    return words;
-  }
-
   /// Launches while the words that grow by `rate` in each come to `limit`, if
   /// there are such words, and `isWanted` at rank 0.
   void cross(uint64_t limit, uint64_t rate, bool isWanted) {
@@ -139,6 +105,47 @@ private:
   std::vector<uint64_t> growth; ///< of each word in two launches
   std::set<uint64_t> rates;     ///< of words in a launch
 };
+
+/// A longer launch reaches words that were last written 2^32 launches ago.
+class OldWords : public PresetRun {
+public:
+  using PresetRun::PresetRun;
+
+  int run() {
+    // Memory that was never written holds the number of launch 2^32.
+    (void)launch(0, 64);
+    comeAround();
+    for (unsigned round = 0; round < 3 && !failed; ++round) {
+      longLaunches();
+      comeAround();
+    }
+    return failed;
+  }
+
+private:
+  /// What comes after four launches is 2^32 launches after the second last one
+  /// that went before.
+  void comeAround() {
+    shortLaunches();
+    std::vector<uint64_t> before = look();
+    shortLaunches();
+    std::vector<uint64_t> after = look();
+    if (end.rank == 0)
+      growOn("sccl", before, after, (uint64_t(1) << 31) - 3);
+    meet();
+    longLaunches();
+  }
+  /// One for each half of scratch.
+  void longLaunches() {
+    for (unsigned i = 0; i < 2; ++i)
+      failed = failed || !launch(++number, most);
+  }
+  void shortLaunches() {
+    for (unsigned i = 0; i < 2; ++i)
+      failed = failed || !launch(0, 64);
+  }
+  uint64_t number = 0;
+};
 } // namespace
 
 TEST(Epochs, ComeToPowersOfTwo) {
@@ -149,6 +156,19 @@ TEST(Epochs, ComeToPowersOfTwo) {
     EXPECT_EQ(0, runRanks(2, way.ranks,
                           [&](const RankEnd &end) {
                             return HighNumbers(end, way, network).run();
+                          }))
+        << way.name;
+  }
+}
+
+TEST(Epochs, DoNotMakeOldWordsNew) {
+  for (const LongWay &way : longWays) {
+    if (way.plan != halvesAndLL)
+      continue;
+    LoopNetwork network;
+    EXPECT_EQ(0, runRanks(2, way.ranks,
+                          [&](const RankEnd &end) {
+                            return OldWords(end, way, network).run();
                           }))
         << way.name;
   }

@@ -111,12 +111,12 @@ TEST_P(SharedGPU, GivesUpOnALateRankOfItsDevice) {
 
 TEST_P(SharedGPU, TellsAllRanksOfAFailure) {
   std::string bytes = gpuPlan("ring4-all_gather", kind, true);
-  // Each rank copies its tables at first; the copy after these is that of the
-  // arguments.
+  // Each rank copies its tables at first, and the number of its launches; the
+  // copy after these is that of the arguments.
   for (auto [cuda, hip, number] :
        {std::tuple{"cuLaunchCooperativeKernel",
                    "hipModuleLaunchCooperativeKernel", "1"},
-        {"cuMemcpyAsync", "hipMemcpyAsync", "5"}}) {
+        {"cuMemcpyAsync", "hipMemcpyAsync", "9"}}) {
     fake.reset();
     std::string name = fake.isCUDA ? cuda : hip;
     Setting fail("SCCL_FAKE_FAIL", name + ":" + number);

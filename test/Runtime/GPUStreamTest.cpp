@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUTesting.h"
+#include "SharedWords.h"
 
 #include <csignal>
 
@@ -91,9 +92,9 @@ struct StreamRank {
   int failed = 0;
 
   StreamRank(const Fake &fake, const RankEnd &end, const std::string &bytes,
-             scclDeviceKind kind, double timeout = 10)
-      : streams(fake, end.rank % 2) {
-    failed = check(!join(member, end, bytes, kind, timeout), "join") ||
+             scclDeviceKind kind, double timeout = 10, int devices = 2)
+      : streams(fake, end.rank % devices) {
+    failed = check(!join(member, end, bytes, kind, timeout, devices), "join") ||
              check(!scclMemAlloc(member.comm, count * 4, &send) &&
                        !scclMemAlloc(member.comm, count * 4, &recv),
                    "memory");
@@ -266,6 +267,55 @@ TEST_P(StreamGPU, CapturesCopiesOfUnregisteredMemory) {
                 drop(block);
               return failed;
             }));
+}
+
+/// Launches of a size whose LL words were last written 2^32 launches ago.
+/// Ranks that share a device do without numbers in memory of the host.
+static int reachOldWords(StreamRank &rank, const RankEnd &end, bool isShared) {
+  auto launch = [&](unsigned times, size_t count, float value) {
+    rank.failed += rank.set(value);
+    for (unsigned i = 0; i < times; ++i)
+      rank.failed += check(rank.reduce(count) == scclSuccess, "launch");
+    rank.streams.wait();
+    rank.failed += rank.expect(2 * value, count);
+    meet(end);
+  };
+  auto look = [&](const char *file) {
+    auto words =
+        end.rank == 0 ? SharedWords(file).read() : std::vector<uint64_t>();
+    meet(end);
+    return words;
+  };
+  launch(2, 4096, 1);
+  launch(2, 64, 2);
+  std::vector<uint64_t> host = look("sccl"), device = look("fake-gpu");
+  launch(2, 64, 2);
+  uint64_t pairs = (uint64_t(1) << 31) - 3;
+  for (auto [file, before] :
+       {std::pair{"sccl", &host}, {"fake-gpu", &device}}) {
+    std::vector<uint64_t> after = look(file);
+    if (end.rank == 0 && !(isShared && before == &host))
+      growOn(file, *before, after, pairs);
+  }
+  meet(end);
+  for (float value : {3, 4})
+    launch(1, 4096, value);
+  return rank.failed;
+}
+
+TEST_P(StreamGPU, DoesNotTakeOldWordsForNew) {
+  for (int devices : {1, 2}) {
+    std::string bytes = gpuPlan("pair-ll-all_reduce", kind, devices == 1);
+    EXPECT_EQ(0, runRanks(2, RanksAs::Threads,
+                          [&](const RankEnd &end) {
+                            StreamRank rank(fake, end, bytes, kind, 10,
+                                            devices);
+                            return rank.failed
+                                       ? 1
+                                       : reachOldWords(rank, end, devices == 1);
+                          }))
+        << devices << " devices";
+  }
 }
 
 TEST_P(StreamGPU, ReportsAnAbortInFlight) {

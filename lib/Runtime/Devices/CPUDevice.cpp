@@ -181,6 +181,11 @@ public:
     return {};
   }
 
+  Status fill(void *to, uint8_t byte, uint64_t bytes, void *) override {
+    std::memset(to, byte, bytes);
+    return {};
+  }
+
   Status copyNow(void *to, const void *from, uint64_t bytes) override {
     std::memcpy(to, from, bytes);
     return {};

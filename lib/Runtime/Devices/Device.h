@@ -112,6 +112,8 @@ public:
   /// devices with an `id` have such kernels.
   virtual Status launchVirtual(const DeviceFunction &function,
                                RankArguments *ranks, void *stream);
+  /// Sets all bytes of own memory of the device to `byte`, in stream order.
+  virtual Status fill(void *to, uint8_t byte, uint64_t bytes, void *stream) = 0;
   /// Copies between any two addresses of host and device, in stream order.
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       void *stream) = 0;

@@ -183,6 +183,14 @@ Status GPUDevice::copy(void *to, const void *from, uint64_t bytes,
                      streamOr(stream));
 }
 
+Status GPUDevice::fill(void *to, uint8_t byte, uint64_t bytes, void *stream) {
+  CurrentContext current(*context);
+  if (!current.status().ok())
+    return current.status();
+  return driver.call(driver.fill, to, static_cast<unsigned char>(byte),
+                     size_t(bytes), streamOr(stream));
+}
+
 Status GPUDevice::poll(void *stream, bool &done) {
   CurrentContext current(*context);
   if (!current.status().ok())
