@@ -20,8 +20,10 @@ using namespace sccl;
 
 FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
                                       const LoweringOptions &options,
-                                      llvm::StringRef target, bool messages) {
+                                      llvm::StringRef target, bool messages,
+                                      KnownCode *known) {
   PlanRequest request;
+  request.known = known;
   request.targets = {target.empty() ? hostTarget() : target.str()};
   if (messages)
     request.targets.push_back(messageTarget);

@@ -110,7 +110,8 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
       describeKernels(*(*made)->module->getOps<collk::ProgramOp>().begin());
   if (kernels.empty())
     return compileNew(program, options, set, kernel);
-  std::string key = kernels + describeOptions(options, set, kernel);
+  std::string key = kernels + describeOptions(options, set, kernel) + ' ' +
+                    kernel.format + ' ' + std::to_string(int(instrument));
   if (auto found = known.find(key); found != known.end())
     return found->second;
   FailureOr<std::string> code = compileNew(program, options, set, kernel);

@@ -49,10 +49,10 @@ private:
 /// same in most programs.
 class KernelCompiler {
 public:
-  /// With `assemble`, NVIDIA code is machine code and not PTX; with `asText`,
-  /// AMD code is assembly.
-  KernelCompiler(bool assemble, bool asText, Instrument instrument)
-      : assemble(assemble), asText(asText), instrument(instrument) {}
+  explicit KernelCompiler(const PlanRequest &request)
+      : assemble(request.assemble), asText(request.asText),
+        instrument(request.instrument),
+        known(request.known ? *request.known : own) {}
 
   /// The code for `kernel`, whose format it sets, and all reductions of `set`.
   /// Emits an error and fails if there can be none.
@@ -71,7 +71,7 @@ private:
 
   bool assemble, asText;
   Instrument instrument;
-  std::map<std::string, std::string> known; ///< by what the code depends on
+  KnownCode own, &known;
 };
 
 } // namespace sccl

@@ -33,9 +33,7 @@ using namespace sccl;
 
 PlanBuilder::PlanBuilder(PlanRequest request)
     : request(std::move(request)),
-      compiler(std::make_unique<KernelCompiler>(this->request.assemble,
-                                                this->request.asText,
-                                                this->request.instrument)) {}
+      compiler(std::make_unique<KernelCompiler>(this->request)) {}
 
 PlanBuilder::~PlanBuilder() = default;
 

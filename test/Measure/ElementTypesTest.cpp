@@ -20,7 +20,8 @@
 using namespace sccl;
 
 static HostPlan compile(const std::string &file, const ElementType &element,
-                        Reduction reduction, LoweringOptions options = {}) {
+                        Reduction reduction, LoweringOptions options = {},
+                        KnownCode *known = nullptr) {
   static const bool registered = [] {
     registerPipelinePasses();
     return true;
@@ -33,7 +34,8 @@ static HostPlan compile(const std::string &file, const ElementType &element,
       SCCL_TEST_INPUTS "/" + file, &context);
   options.element = element.id;
   options.reduction = reduction;
-  mlir::FailureOr<HostPlan> plan = HostPlan::compile(*module, options);
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(
+      *module, options, /*target=*/"", /*messages=*/false, known);
   EXPECT_TRUE(succeeded(plan));
   return std::move(*plan);
 }
@@ -85,6 +87,25 @@ INSTANTIATE_TEST_SUITE_P(
                              CodeShapeChoice::Table},
                     Lowering{"line3-all_reduce.mlir", TransportChoice::Pull,
                              CodeShapeChoice::Auto}));
+
+/// Code that is found again is that which would have been made.
+TEST(ElementTypes, shareKnownCode) {
+  KnownCode known;
+  LoweringOptions lowering;
+  lowering.codeShape = CodeShapeChoice::Table;
+  for (const char *file : {"mesh3-all_reduce.mlir", "ring4-all_reduce.mlir",
+                           "ring4-all_gather.mlir"})
+    for (const char *name : {"f32", "i8"}) {
+      SCOPED_TRACE(std::string(file) + " " + name);
+      ElementType element = *findElementType(name);
+      HostPlan shared =
+          compile(file, element, Reduction::Sum, lowering, &known);
+      EXPECT_EQ(shared.bytes,
+                compile(file, element, Reduction::Sum, lowering).bytes);
+    }
+  // For each type; and code that only moves data is the same for all.
+  EXPECT_EQ(known.size(), 3u);
+}
 
 TEST(ElementTypes, tableHasSixtyCells) {
   EXPECT_EQ(elementTypes().size() * reductions().size(), 60u);

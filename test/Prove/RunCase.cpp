@@ -9,6 +9,7 @@
 
 #include "Runtime/LoopTransport.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Measure/HostPlan.h"
@@ -102,9 +103,12 @@ std::optional<std::string> test::findFault(const RandomCase &given) {
 
 std::optional<std::string> test::runModule(mlir::ModuleOp module,
                                            const RandomCase &given) {
-  mlir::FailureOr<HostPlan> plan =
-      HostPlan::compile(module, given.lowering, /*target=*/"",
-                        /*messages=*/given.reach == Reach::Messages);
+  // Functions that read tables are the same in many cases.
+  static KnownCode known;
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(
+      module, given.lowering,
+      /*target=*/given.reach == Reach::Messages ? messageTarget : "",
+      /*messages=*/false, &known);
   if (failed(plan))
     return doesNotCompile;
   return run(*plan, given);

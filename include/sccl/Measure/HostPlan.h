@@ -10,6 +10,7 @@
 
 #include "sccl/Measure/PlanRank.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Plan/PlanBuilder.h"
 
 namespace mlir {
 class ModuleOp;
@@ -18,9 +19,8 @@ class ModuleOp;
 namespace sccl {
 
 /// A plan in memory, with one program, or the same one twice, and code for this
-/// machine's CPU. Peers
-/// access the caller's buffers whatever the size, if the program lets them and
-/// they can.
+/// machine's CPU. Peers access the caller's buffers whatever the size, if the
+/// program lets them and they can.
 struct HostPlan {
   std::string bytes; ///< as in a file
   plan::Manifest manifest;
@@ -30,11 +30,13 @@ struct HostPlan {
   /// Compiles the one schedule or program in `module`, lowered as `options`
   /// say, for this host or a `target` such as "sm_90", and with `messages` for
   /// ranks on several hosts as well. Emits an error and fails if there is
-  /// another number of them, or if it cannot be compiled.
+  /// another number of them, or if it cannot be compiled. Code in `known` is
+  /// used again.
   static mlir::FailureOr<HostPlan> compile(mlir::ModuleOp module,
                                            const LoweringOptions &options,
                                            llvm::StringRef target = "",
-                                           bool messages = false);
+                                           bool messages = false,
+                                           KnownCode *known = nullptr);
 };
 
 /// Measures `plan` with ranks as threads of this process. Fails as

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -45,6 +46,9 @@ struct VariantChoice {
 /// Whether code for CPUs is for tests, and what executes it there.
 enum class Instrument { No, Ranks, Channels };
 
+/// Machine code, by what it depends on.
+using KnownCode = std::map<std::string, std::string>;
+
 /// What to put into a plan.
 struct PlanRequest {
   std::vector<std::string> targets;   ///< "host", "mpi", "sm_90", "gfx942", ...
@@ -74,6 +78,8 @@ struct PlanRequest {
   std::optional<CostModel> model;
   static constexpr CostModel usualModel = {5, 1 / 25e3};
   std::string generator; ///< goes into the plan
+  /// Code of other plans, to be used again, and to get that of this one.
+  KnownCode *known = nullptr;
   /// Told what is compiled next, if there is somebody to tell.
   std::function<void(const std::string &)> watch = {};
 
