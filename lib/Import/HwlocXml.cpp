@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The library of Debian 12 refuses files of hwloc 3, which people have, so the
-// two parts that matter are read here: devices below PCI objects, and matrices
-// of bandwidths between objects.
+// parts that matter are read here: bridges and devices, and matrices of
+// bandwidths between objects.
 //
 //===----------------------------------------------------------------------===//
 
+#include "PciTree.h"
 #include "Readers.h"
 #include "Xml.h"
 
@@ -38,11 +39,20 @@ public:
   Result<Reading> run();
 
 private:
+  /// An object, the PCI device that it is in, and its place in the tree.
+  struct At {
+    pugi::xml_node object, pci;
+    unsigned package = 0; ///< index in `Reading::hosts`
+    std::optional<size_t> place = {};
+  };
   std::optional<Error> walk();
-  std::optional<Error> visit(pugi::xml_node object, unsigned package,
-                             pugi::xml_node pci);
-  std::optional<Error> addGpu(pugi::xml_node osDevice, pugi::xml_node pci,
-                              unsigned package);
+  void enter(At &at);
+  std::optional<Error> visit(const At &at);
+  std::optional<Error> addGpu(const At &at);
+  std::optional<Error> addGpu(pugi::xml_node pci, size_t place,
+                              const std::string &chip);
+  std::optional<Error> addNic(const At &at, bool isFabric);
+  std::optional<Error> chooseDevices();
   Result<Distances> readMatrix(pugi::xml_node node) const;
   std::optional<Error> addMatrix(const Distances &distances,
                                  pugi::xml_node node);
@@ -55,7 +65,17 @@ private:
   std::map<std::string, unsigned> gpuOfObject, switchOfObject;
   std::map<std::string, unsigned> gpuOfBusId;
   std::map<std::string, std::string> packageOfObject; ///< to its name
-  std::set<std::string> nicBusIds;
+  PciTree tree;
+  std::vector<size_t> gpuPlaces; ///< of reading.gpus
+  /// Devices of the vendors of GPUs and of a class that GPUs have.
+  std::vector<At> likeGpus;
+  struct Nic {
+    std::string name, busId;
+    size_t place;
+    bool isFabric; ///< of OpenFabrics: InfiniBand, RoCE, EFA
+  };
+  std::map<std::string, size_t> nicOfBusId; ///< number in `nics`
+  std::vector<Nic> nics;
   llvm::json::Array pairsInMegabytes, cpuLinks;
   std::set<uint64_t> rates;
 };
@@ -77,94 +97,176 @@ static bool isGpuDevice(StringRef name) {
   return false;
 }
 
-std::optional<Error> HwlocReader::addGpu(pugi::xml_node osDevice,
-                                         pugi::xml_node pci, unsigned package) {
-  // Each driver names the same GPU.
-  std::string busId = pci.attribute("pci_busid").value();
-  auto [it, isNew] =
-      gpuOfBusId.try_emplace(busId, unsigned(reading.gpus.size()));
-  gpuOfObject[objectKey(osDevice)] = it->second;
-  gpuOfObject[objectKey(pci)] = it->second;
-  StringRef chip;
-  for (pugi::xml_node info : osDevice.children("info")) {
+/// "nvidia", "amd" or nothing, by a name.
+static std::string vendorOf(StringRef name) {
+  bool isAmd = name.contains_insensitive("advanced micro") ||
+               name.contains_insensitive("amd");
+  return name.contains_insensitive("nvidia") ? "nvidia" : isAmd ? "amd" : "";
+}
+
+/// True for "0302 [10de:3182] ...": class display or accelerator, of those who
+/// make GPUs. Others with these classes are screens of servers.
+static bool isLikeGpu(StringRef pciType) {
+  bool isClass = pciType.starts_with("03") || pciType.starts_with("12");
+  return isClass && (pciType.contains("[10de:") || pciType.contains("[1002:"));
+}
+
+std::optional<Error> HwlocReader::addGpu(pugi::xml_node pci, size_t place,
+                                         const std::string &chip) {
+  if (reading.gpus.size() >= maxGpusOfHost)
+    return xml.error(pci, "too many GPUs for one host");
+  DeviceReading gpu = {unsigned(reading.gpus.size()), ""};
+  gpu.name = "GPU" + std::to_string(gpu.number);
+  gpu.busId = normalizedBusId(pci.attribute("pci_busid").value());
+  gpu.chip = chip;
+  reading.gpus.push_back(gpu);
+  gpuPlaces.push_back(place);
+  tree.markDevice(place);
+  return std::nullopt;
+}
+
+std::optional<Error> HwlocReader::addGpu(const At &at) {
+  std::string chip;
+  for (pugi::xml_node info : at.object.children("info")) {
     StringRef key = info.attribute("name").value();
     StringRef value = info.attribute("value").value();
     if (key == "GPUModel")
-      chip = value;
+      chip = value.str();
     if (key == "GPUVendor" && reading.vendor.empty())
-      reading.vendor = value.contains_insensitive("nvidia") ? "nvidia"
-                       : value.contains_insensitive("advanced micro") ||
-                               value.contains_insensitive("amd")
-                           ? "amd"
-                           : "";
+      reading.vendor = vendorOf(value);
   }
-  if (isNew) {
-    if (reading.gpus.size() >= maxGpusOfHost)
-      return xml.error(pci, "too many GPUs for one host");
-    DeviceReading gpu = {it->second, "GPU" + std::to_string(it->second),
-                         normalizedBusId(busId), chip.str()};
-    gpu.host = package;
-    gpu.toHost = Quantity{32, "assumed: PCIe 4 x16"};
-    reading.gpus.push_back(gpu);
-  } else if (reading.gpus[it->second].chip.empty()) {
-    reading.gpus[it->second].chip = chip.str();
+  // Each driver names the same GPU.
+  auto [it, isNew] = gpuOfBusId.try_emplace(
+      at.pci.attribute("pci_busid").value(), unsigned(reading.gpus.size()));
+  gpuOfObject[objectKey(at.object)] = it->second;
+  gpuOfObject[objectKey(at.pci)] = it->second;
+  if (isNew)
+    return addGpu(at.pci, *at.place, chip);
+  if (reading.gpus[it->second].chip.empty())
+    reading.gpus[it->second].chip = chip;
+  return std::nullopt;
+}
+
+/// A card may have several devices: its OpenFabrics name is the one that other
+/// tools print.
+std::optional<Error> HwlocReader::addNic(const At &at, bool isFabric) {
+  if (nics.size() >= 4 * maxGpusOfHost)
+    return xml.error(at.object, "too many NICs for one host");
+  std::string name = at.object.attribute("name").value();
+  std::string busId = at.pci.attribute("pci_busid").value();
+  auto [it, isNew] = nicOfBusId.try_emplace(busId, nics.size());
+  if (isNew)
+    nics.push_back({name, normalizedBusId(busId), *at.place, isFabric});
+  Nic &nic = nics[it->second];
+  if (isFabric && !nic.isFabric) {
+    nic.name = name;
+    nic.isFabric = true;
+  }
+  for (pugi::xml_node info : at.object.children("info")) {
+    StringRef key = info.attribute("name").value();
+    if (key.consume_front("Port") && key.consume_back("State") &&
+        StringRef(info.attribute("value").value()) != "4")
+      reading.warnings.push_back(name + ": port " + key.str() +
+                                 " is not active");
   }
   return std::nullopt;
 }
 
-std::optional<Error> HwlocReader::visit(pugi::xml_node object, unsigned package,
-                                        pugi::xml_node pci) {
-  StringRef type = object.attribute("type").value();
+std::optional<Error> HwlocReader::visit(const At &at) {
+  StringRef type = at.object.attribute("type").value();
   if (type == "PCIDev" &&
-      StringRef(object.attribute("subtype").value()) == "NVSwitch") {
-    switchOfObject[objectKey(object)] = reading.switches.size();
+      StringRef(at.object.attribute("subtype").value()) == "NVSwitch") {
+    switchOfObject[objectKey(at.object)] = reading.switches.size();
     reading.switches.push_back("nvswitch" +
                                std::to_string(reading.switches.size()));
   }
-  if (type != "OSDev" || !pci)
+  if (type == "PCIDev" && isLikeGpu(at.object.attribute("pci_type").value()))
+    likeGpus.push_back(at);
+  if (type != "OSDev" || !at.pci)
     return std::nullopt;
-  StringRef name = object.attribute("name").value();
   // Network and OpenFabrics are numbers of hwloc 2, and bits of 3.
-  auto kind = wholeNumber(object.attribute("osdev_type").value());
+  auto kind = wholeNumber(at.object.attribute("osdev_type").value());
   bool isOld =
       !StringRef(xml.root().attribute("version").value()).starts_with("3");
-  if (kind && (isOld ? *kind == 2 || *kind == 3 : (*kind & 48) != 0))
-    nicBusIds.insert(pci.attribute("pci_busid").value());
-  return isGpuDevice(name) ? addGpu(object, pci, package) : std::nullopt;
+  bool isNetwork = kind && (isOld ? *kind == 2 : (*kind & 16) != 0);
+  bool isFabric = kind && (isOld ? *kind == 3 : (*kind & 32) != 0);
+  if (isNetwork || isFabric)
+    if (std::optional<Error> error = addNic(at, isFabric))
+      return error;
+  return isGpuDevice(at.object.attribute("name").value()) ? addGpu(at)
+                                                          : std::nullopt;
+}
+
+/// Packages, bridges and devices are what the things in them are in.
+void HwlocReader::enter(At &at) {
+  StringRef type = at.object.attribute("type").value();
+  std::string busId = at.object.attribute("pci_busid").value();
+  if (type == "Package") {
+    packageOfObject[objectKey(at.object)] =
+        std::string("Package ") + at.object.attribute("os_index").value();
+    at.package = reading.hosts.size();
+    reading.hosts.push_back(
+        {VertexKind::Bridge,
+         "package" + std::to_string(reading.hosts.size() - 1),
+         0,
+         {32, "assumed: the file does not say how CPUs are joined"},
+         "host"});
+  } else if (type == "PCIDev" || (type == "Bridge" && !busId.empty())) {
+    at.place =
+        tree.add(at.place, at.package, busId,
+                 pciSlotOf(at.object.attribute("pci_link_speed").value()));
+    if (type == "PCIDev")
+      at.pci = at.object;
+  }
 }
 
 std::optional<Error> HwlocReader::walk() {
-  struct At {
-    pugi::xml_node object, pci;
-    unsigned package;
-  };
   // What is outside all packages hangs on the machine.
   reading.hosts.push_back({VertexKind::Bridge, "machine", std::nullopt});
-  std::vector<At> stack = {{xml.root(), {}, 0}};
+  std::vector<At> stack = {{xml.root(), {}}};
   while (!stack.empty()) {
     At at = stack.back();
     stack.pop_back();
-    StringRef type = at.object.attribute("type").value();
-    if (type == "Package") {
-      packageOfObject[objectKey(at.object)] =
-          std::string("Package ") + at.object.attribute("os_index").value();
-      at.package = reading.hosts.size();
-      reading.hosts.push_back(
-          {VertexKind::Bridge,
-           "package" + std::to_string(reading.hosts.size() - 1),
-           0,
-           {32, "assumed: the file does not say how CPUs are joined"},
-           "host"});
-    }
-    if (type == "PCIDev")
-      at.pci = at.object;
-    if (std::optional<Error> error = visit(at.object, at.package, at.pci))
+    enter(at);
+    if (std::optional<Error> error = visit(at))
       return error;
     std::vector<At> children;
     for (pugi::xml_node child : at.object.children("object"))
-      children.push_back({child, at.pci, at.package});
+      children.push_back({child, at.pci, at.package, at.place});
     stack.insert(stack.end(), children.rbegin(), children.rend());
   }
+  return chooseDevices();
+}
+
+/// GPUs are those that a driver knows, else PCI devices that look like some.
+/// Where a host has NICs of OpenFabrics, its others are for managing.
+std::optional<Error> HwlocReader::chooseDevices() {
+  if (reading.gpus.empty() && !likeGpus.empty()) {
+    reading.warnings.push_back("no driver of GPUs was there when the file was "
+                               "written: GPUs are PCI devices of their class");
+    for (const At &at : likeGpus) {
+      if (std::optional<Error> error = addGpu(at.pci, *at.place, ""))
+        return error;
+      bool isAmd =
+          StringRef(at.pci.attribute("pci_type").value()).contains("[1002:");
+      reading.vendor = isAmd ? "amd" : "nvidia";
+    }
+  }
+  bool hasFabric =
+      llvm::any_of(nics, [](const Nic &nic) { return nic.isFabric; });
+  std::vector<size_t> places;
+  for (const Nic &nic : nics)
+    if (nic.isFabric || !hasFabric) {
+      reading.nics.push_back(
+          {unsigned(reading.nics.size()), nic.name, nic.busId, nic.name});
+      places.push_back(nic.place);
+      tree.markDevice(nic.place);
+    }
+  tree.place(reading.hosts);
+  for (auto [gpu, place] : llvm::zip(reading.gpus, gpuPlaces))
+    tree.attach(gpu, place);
+  for (auto [nic, place] : llvm::zip(reading.nics, places))
+    tree.attach(nic, place);
   return std::nullopt;
 }
 
@@ -301,13 +403,15 @@ Result<Reading> HwlocReader::run() {
   }
   if (!hasMatrix) {
     reading.pairs.reset();
-    reading.warnings.push_back("the file has no matrix of bandwidths between "
-                               "GPUs: only PCIe is used");
+    reading.warnings.push_back(
+        "the file has no matrix of bandwidths between GPUs, so it does not say "
+        "whether NVLink or xGMI joins them: only PCIe is used; a tool of the "
+        "vendor says more, as nvidia-smi topo -m does");
   } else {
     reading.hasSwitch = false;
   }
   reading.numGpus = reading.gpus.size();
-  reading.numNics = nicBusIds.size();
+  reading.numNics = nics.size();
   countSwitchLinks();
   warnOfHalves();
   if (!pairsInMegabytes.empty())
