@@ -33,11 +33,63 @@ bool Compositions::isComposed() const {
          });
 }
 
+/// What programs say about the parts.
+void Compositions::boundParts(uint64_t work) {
+  auto boundsOn = [&](const Topology &topology) {
+    LeastCosts least(1);
+    Result<Collective> smallest =
+        smallestCollective(gatherFamily(), topology.numRanks());
+    std::optional<LowerBounds> bounds;
+    if (smallest)
+      bounds.emplace(topology, *smallest);
+    LowerBoundOptions options;
+    options.maxWork = work;
+    options.timeoutSeconds = problem.deadline.remainingLimit();
+    options.interrupt = problem.options.solver.interrupt;
+    for (unsigned steps = 1; steps < problem.options.maxSteps; ++steps) {
+      least.push_back(0);
+      Result<LowerBound> bound =
+          bounds ? bounds->at(steps, options) : Error{"no collective"};
+      if (bound && bound->value)
+        least.back() = bound->value->toDouble();
+      else if (bound)
+        least.back().reset();
+    }
+    return least;
+  };
+  leastOfGathers = boundsOn(problem.topology);
+  leastOnReversed = isOwnReverse(problem.topology)
+                        ? leastOfGathers
+                        : boundsOn(problem.topology.reversed());
+}
+
+/// False if no composition of `steps` steps can be cheaper than `known`, or
+/// there is none. Programs of many ranks take seconds, which this is not worth.
+bool Compositions::mayBeBelow(const std::optional<Rational> &known,
+                              unsigned steps, uint64_t work) {
+  constexpr double slack = 1e-9; // of sums of fractions that are not exact
+  if (problem.hasManyRanks())
+    return true;
+  if (leastOfGathers.empty())
+    boundParts(work);
+  const RankGroups &groups = problem.family.groups;
+  size_t together =
+      groups.empty() ? problem.topology.numRanks() : groups.front().size();
+  for (unsigned first = 1; first < steps; ++first) {
+    std::optional<double> before = leastOnReversed[first],
+                          after = leastOfGathers[steps - first];
+    if (before && after &&
+        (!known ||
+         *before + *after < known->toDouble() * double(together) * (1 + slack)))
+      return true;
+  }
+  return false;
+}
+
 void Compositions::findParts(uint64_t work) {
   hasParts = true;
   // Where searches for parts are in vain, trees are put together.
-  if (!isComposed() || problem.options.maxSteps < 2 ||
-      problem.isLeftToTrees(/*hasSchedule=*/false))
+  if (problem.isLeftToTrees(/*hasSchedule=*/false))
     return;
   FrontierOptions options = problem.options;
   options.maxSteps -= 1;
@@ -98,8 +150,11 @@ std::optional<FrontierPoint> Compositions::exchange(unsigned steps) {
   return steps == 1 ? exchangeOnce(problem) : products.at(steps);
 }
 
-std::optional<FrontierPoint> Compositions::at(unsigned steps, uint64_t work) {
-  if (steps == 1)
+std::optional<FrontierPoint>
+Compositions::at(unsigned steps, const std::optional<Rational> &known,
+                 uint64_t work) {
+  if (steps == 1 || !isComposed() ||
+      (!hasParts && !mayBeBelow(known, steps, work)))
     return exchange(steps);
   if (!hasParts)
     findParts(work);

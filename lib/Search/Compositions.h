@@ -22,10 +22,12 @@ public:
   explicit Compositions(const FrontierProblem &problem)
       : problem(problem), products(problem) {}
 
-  /// The cheapest composition of `steps` steps; nothing if there is none, or
-  /// the collective is no all_reduce. The parts are searched for with up to
-  /// `work` for each question, at the first call.
-  std::optional<FrontierPoint> at(unsigned steps, uint64_t work);
+  /// The cheapest composition of `steps` steps; nothing if there is none, the
+  /// collective is no all_reduce, or bounds say that none is cheaper than
+  /// `known`. The parts are searched for with up to `work` for each question,
+  /// at the first call that needs them.
+  std::optional<FrontierPoint>
+  at(unsigned steps, const std::optional<Rational> &known, uint64_t work);
   /// One that needs no parts on all ranks: exchanges over all links, or within
   /// one factor of a product after another.
   std::optional<FrontierPoint> exchange(unsigned steps);
@@ -33,12 +35,19 @@ public:
 private:
   CollectiveFamily gatherFamily() const;
   bool isComposed() const;
+  bool mayBeBelow(const std::optional<Rational> &known, unsigned steps,
+                  uint64_t work);
+  void boundParts(uint64_t work);
   void findParts(uint64_t work);
   std::optional<FrontierPoint> join(const FrontierPoint &onReversed,
                                     const FrontierPoint &allGather) const;
 
   const FrontierProblem &problem;
   ProductSums products;
+  /// What parts of each number of steps cost at least; nothing if there are
+  /// none.
+  using LeastCosts = std::vector<std::optional<double>>;
+  LeastCosts leastOnReversed, leastOfGathers;
   bool hasParts = false;
   std::vector<FrontierPoint> onReversed, allGathers;
 };

@@ -53,7 +53,7 @@ private:
   void searchAll(uint64_t work, bool isFirst);
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
   std::vector<unsigned> openSteps(bool isFirst) const;
-  uint64_t stepWork(unsigned steps, uint64_t work) const;
+  StepSearch::Effort effort(unsigned steps, uint64_t work) const;
   bool isSpent(unsigned steps) const;
   void strengthenAll(bool isOver);
   bool isDone() const;
@@ -225,7 +225,9 @@ void FrontierSearch::glance(uint64_t work) {
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
   if (problem.hasManyRanks())
-    atEach([&](unsigned steps) { return compositions.at(steps, work); });
+    atEach([&](unsigned steps) {
+      return compositions.at(steps, knownAt(steps), work);
+    });
 }
 
 /// Trees have as many chunks as their fractions need. Where engines are quick,
@@ -262,9 +264,10 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
 
 /// For all candidates of one number of steps that do not meet the bound, when
 /// each gets `work`.
-uint64_t FrontierSearch::stepWork(unsigned steps, uint64_t work) const {
+StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
   bool isWorth = isWorthImproving(steps) && !isCloseEnough(steps);
-  return isWorth ? std::min(2 * work, options.stepWork) : 0;
+  return {work, isWorth ? std::min(2 * work, options.stepWork) : 0,
+          bounds.isOfSteps(steps)};
 }
 
 /// True if engines have looked for long enough. On many ranks they seldom find
@@ -292,8 +295,8 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
                          : std::launch::deferred,
         [&, steps,
          trial = Trial{searches[steps], knownAt(steps), {}}]() mutable {
-          trial.point = trial.search.run(bounds.at(steps), trial.known, work,
-                                         stepWork(steps, work));
+          trial.point = trial.search.run(bounds.at(steps), trial.known,
+                                         effort(steps, work));
           return std::move(trial);
         }));
   std::vector<Trial> results;
@@ -308,15 +311,15 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
     bool isOptimal = trial.point && bounds.at(steps) &&
                      bounds.at(steps)->value == trial.point->bandwidth();
     if (trial.known != knownAt(steps) && !isOptimal) {
-      addFrom(steps, searches[steps].run(bounds.at(steps), knownAt(steps), work,
-                                         stepWork(steps, work)));
+      addFrom(steps, searches[steps].run(bounds.at(steps), knownAt(steps),
+                                         effort(steps, work)));
     } else {
       searches[steps] = trial.search;
       addFrom(steps, std::move(trial.point));
     }
     spent += searches[steps].workOfRun();
     if (!isSettled(steps))
-      add(compositions.at(steps, work));
+      add(compositions.at(steps, knownAt(steps), work));
     report(/*isOver=*/false);
   }
 }

@@ -40,6 +40,11 @@ public:
   }
   /// For any number of steps.
   const SharedBound &throughput() const { return forAny; }
+  /// True if fewer steps than some number cost more.
+  bool isOfSteps(unsigned steps) const {
+    return bounds[steps] && bounds[steps]->value && forAny &&
+           *forAny->value < *bounds[steps]->value;
+  }
   bool isImpossible(unsigned steps) const {
     return bounds[steps] && !bounds[steps]->value;
   }

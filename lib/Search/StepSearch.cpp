@@ -393,8 +393,14 @@ StepSearch::Point StepSearch::improve(uint64_t limit) {
 
 /// True if what is there will do where not much time is to be spent.
 bool StepSearch::isCloseEnough() const {
+  return isWithin(FrontierProblem::close);
+}
+
+/// True if not much time is to be spent, and what is there costs at most
+/// `factor` times the bound.
+bool StepSearch::isWithin(double factor) const {
   return problem().leavesClose() && best && least &&
-         best->toDouble() <= least->toDouble() * FrontierProblem::close;
+         best->toDouble() <= least->toDouble() * factor;
 }
 
 /// True if there is no work, or no time, left for more, or no need.
@@ -428,14 +434,16 @@ StepSearch::Point StepSearch::withFewerChunks(const LowerBound &bound,
 
 StepSearch::Point StepSearch::run(const SharedBound &bound,
                                   std::optional<Rational> known,
-                                  uint64_t workPerProbe, uint64_t stepWork) {
+                                  const Effort &effort) {
   least = bound ? bound->value : std::nullopt;
   best = known;
-  probeWork = workPerProbe;
+  probeWork = effort.probeWork;
   used = 0;
   isOpen = false;
   if (problem().options.k)
     return searchInOrder(withinSpareRounds(), problem().options.engine);
+  if (isCloseEnough())
+    return std::nullopt;
   // What meets the bound settles the matter.
   std::vector<Candidate> meeting = meetingBound();
   if (Point point = searchBriefly(meeting))
@@ -457,9 +465,15 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
     found = fromTrees();
   if (isCloseEnough())
     return found;
-  if (Point point = searchInOrder(meeting, problem().options.engine))
-    return point;
-  if (Point point = improve(used + stepWork))
+  // What no number of steps can beat is seldom there with few, nor is anything
+  // much better than trees that are not far from it.
+  if (!problem().leavesClose() || effort.isOfSteps) {
+    if (Point point = searchInOrder(meeting, problem().options.engine))
+      return point;
+  } else if (found && isWithin(FrontierProblem::fair)) {
+    return found;
+  }
+  if (Point point = improve(used + effort.stepWork))
     found = std::move(point);
   if (!isLarge && isOpen)
     if (Point point = fromTrees())

@@ -75,6 +75,8 @@ struct FrontierProblem {
            options.engine == "auto";
   }
   static constexpr double close = 1.25;
+  /// Nor do those find anything better than trees of so many times the bound.
+  static constexpr double fair = 2;
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -122,12 +124,17 @@ public:
   std::optional<FrontierPoint> withFewerChunks(const LowerBound &bound,
                                                const FrontierPoint &known,
                                                uint64_t work);
-  /// Looks for a schedule cheaper than `known` (of as many steps or fewer) with
-  /// up to `probeWork` for one candidate, and about `stepWork` for all that do
-  /// not meet `bound`. Returns the cheapest found.
+  struct Effort {
+    uint64_t probeWork; ///< at most, for one candidate
+    uint64_t stepWork;  ///< about, for all that do not meet the bound
+    /// Whether the bound is above that for any number of steps.
+    bool isOfSteps;
+  };
+  /// Looks for a schedule cheaper than `known` (of as many steps or fewer).
+  /// Returns the cheapest found.
   std::optional<FrontierPoint> run(const SharedBound &bound,
                                    std::optional<Rational> known,
-                                   uint64_t probeWork, uint64_t stepWork);
+                                   const Effort &effort);
 
   /// True if more work may lead to more than the last run found.
   bool isWorthMore() const { return isOpen; }
@@ -162,6 +169,7 @@ private:
   Point improve(uint64_t limit);
   Point improveWith(unsigned chunks, uint64_t limit);
   bool isCloseEnough() const;
+  bool isWithin(double factor) const;
   bool isSpent(uint64_t limit);
 
   bool isCheaper(const Candidate &candidate) const {

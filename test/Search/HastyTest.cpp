@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Search/Compositions.h"
+
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Search/Frontier.h"
 
@@ -29,7 +31,7 @@ static Topology dgx1Without(unsigned a, unsigned b) {
 
 TEST(Hasty, HastyOnesAskNobodyWhereTreesAreClose) {
   Topology topology = dgx1Without(4, 7);
-  std::vector<unsigned> asked(6);
+  std::vector<unsigned> asked(7);
   FrontierOptions options;
   options.maxSteps = 5;
   options.maxChunks = 32;
@@ -42,13 +44,19 @@ TEST(Hasty, HastyOnesAskNobodyWhereTreesAreClose) {
       searchFrontier(topology, {Kind::AllReduce}, options);
   ASSERT_TRUE(patient);
   std::vector<unsigned> askedByPatient = asked;
-  asked.assign(6, 0);
+  asked.assign(7, 0);
   options.hasty = true;
+  options.maxSteps = 6;
   Result<Frontier> hasty = searchFrontier(topology, {Kind::AllReduce}, options);
   ASSERT_TRUE(hasty);
   // One question about what meets the bound, to an engine that is brief.
   EXPECT_GT(askedByPatient[5], 2u);
   EXPECT_EQ(asked[5], 1u);
+  // The same where trees are not far from it.
+  EXPECT_GT(askedByPatient[4], 2u);
+  EXPECT_EQ(asked[4], 1u);
+  // Fewer steps were close already.
+  EXPECT_EQ(asked[6], 0u);
   EXPECT_EQ(hasty->points.back().steps, 5u);
   EXPECT_LE(hasty->points.back().bandwidth().toDouble(),
             patient->points.back().bandwidth().toDouble() * 1.01);
@@ -72,4 +80,22 @@ TEST(Hasty, MoreRoundsThanSendsAreNotAskedFor) {
   };
   ASSERT_TRUE(searchFrontier(topology, {Kind::AllReduce}, options));
   EXPECT_EQ(mostRounds, 2u);
+}
+
+TEST(Hasty, PartsAreLookedForWhereTheyMayBeOfUse) {
+  Topology topology = dgx1Without(4, 7);
+  FrontierOptions options;
+  options.maxSteps = 4;
+  CollectiveFamily family{Kind::AllReduce};
+  FrontierProblem problem(topology, family, options,
+                          *smallestCollective(family, topology.numRanks()));
+  Compositions compositions(problem);
+  constexpr uint64_t work = 150'000;
+  // An all_gather takes two steps, and has R/C of at least 3/2 then.
+  EXPECT_FALSE(compositions.at(3, std::nullopt, work));
+  EXPECT_FALSE(compositions.at(4, Rational(3, 8), work));
+  std::optional<FrontierPoint> point = compositions.at(4, std::nullopt, work);
+  ASSERT_TRUE(point);
+  EXPECT_EQ(point->steps, 4u);
+  EXPECT_GE(point->bandwidth(), Rational(3, 8));
 }
