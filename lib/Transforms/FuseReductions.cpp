@@ -149,67 +149,84 @@ namespace {
 /// rank keeps its numbers if a repeated transfer would lose its even strides.
 class ScratchCompaction {
 public:
-  explicit ScratchCompaction(ProgramOp program) : program(program) {}
+  explicit ScratchCompaction(ProgramOp program) {
+    for (RankOp rank : program.getBody().getOps<RankOp>())
+      ranks.push_back({rank, std::vector<unsigned>(rank.getScratch(), unused)});
+    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
+      Transfer transfer = *getTransfer(op);
+      if (llvm::any_of(rangesOf(transfer), isInScratch))
+        transfers.emplace_back(op, std::move(transfer));
+    });
+  }
 
   /// Returns the number of slots given back.
   unsigned run() {
-    forEachRange([&](const SlotRange &range) {
+    forEachRange([&](SlotRange &range) {
       for (unsigned i = 0; i < range.size(); ++i)
-        slots[range.rank][range[i]] = 0;
+        ranks[range.rank].numbers[range[i]] = 0;
     });
-    for (auto &[rank, used] : slots)
-      for (unsigned next = 0; auto &[slot, number] : used)
-        number = next++;
-    forEachRange([&](const SlotRange &range) {
-      if (!findStride(range))
-        kept.insert(range.rank);
+    for (Rank &rank : ranks)
+      for (unsigned &number : rank.numbers)
+        if (number != unused)
+          number = rank.used++;
+    forEachRange([&](SlotRange &range) {
+      ranks[range.rank].isKept |= !findStride(range);
     });
-    forEachOp<TransferOpInterface>(program,
-                                   [&](TransferOpInterface op) { move(op); });
+    forEachRange([&](SlotRange &range) { renumber(range); });
+    for (auto &[op, transfer] : transfers)
+      op.setPlaces(transfer);
     unsigned freed = 0;
-    for (RankOp rank : program.getBody().getOps<RankOp>()) {
-      if (kept.count(rank.getRank()))
+    for (Rank &rank : ranks) {
+      if (rank.isKept)
         continue;
-      unsigned used = slots[rank.getRank()].size();
-      freed += rank.getScratch() - used;
-      rank.setScratch(used);
+      freed += rank.op.getScratch() - rank.used;
+      rank.op.setScratch(rank.used);
     }
     return freed;
   }
 
 private:
-  /// Calls `visit` with each range that is in scratch.
-  void forEachRange(llvm::function_ref<void(const SlotRange &)> visit) {
-    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
-      for (const SlotRange &read : op.getReads())
-        if (read.buffer == Buffer::Scratch)
-          visit(read);
-      if (op.getWrite().buffer == Buffer::Scratch)
-        visit(op.getWrite());
-    });
+  static constexpr unsigned unused = ~0u;
+  struct Rank {
+    RankOp op;
+    std::vector<unsigned> numbers; ///< new ones, by slot
+    unsigned used = 0;
+    bool isKept = false;
+  };
+
+  static bool isInScratch(const SlotRange *range) {
+    return range->buffer == Buffer::Scratch;
+  }
+  static SmallVector<SlotRange *, 3> rangesOf(Transfer &transfer) {
+    SmallVector<SlotRange *, 3> ranges = {&transfer.write};
+    for (SlotRange &read : transfer.reads)
+      ranges.push_back(&read);
+    return ranges;
   }
 
-  /// Gives the ranges of `op` that are in scratch their new numbers.
-  void move(TransferOpInterface op) {
-    auto renumber = [&](SlotRange &range) {
-      if (range.buffer != Buffer::Scratch || kept.count(range.rank))
-        return;
-      range.stride = *findStride(range);
-      range.slot = slots.at(range.rank).at(range.slot);
-    };
-    Transfer transfer = *getTransfer(op);
-    for (SlotRange &read : transfer.reads)
-      renumber(read);
-    renumber(transfer.write);
-    op.setPlaces(transfer);
+  /// Calls `visit` with each range that is in scratch.
+  void forEachRange(llvm::function_ref<void(SlotRange &)> visit) {
+    for (auto &[op, transfer] : transfers)
+      for (SlotRange *range : rangesOf(transfer))
+        if (isInScratch(range))
+          visit(*range);
+  }
+
+  /// Gives a range its new numbers.
+  void renumber(SlotRange &range) {
+    const Rank &rank = ranks[range.rank];
+    if (rank.isKept)
+      return;
+    range.stride = *findStride(range);
+    range.slot = rank.numbers[range.slot];
   }
 
   /// The stride of `range` by the new numbers; nothing if it is uneven.
   std::optional<unsigned> findStride(const SlotRange &range) const {
-    const std::map<unsigned, unsigned> &numbers = slots.at(range.rank);
+    const std::vector<unsigned> &numbers = ranks[range.rank].numbers;
     std::optional<unsigned> stride;
     for (unsigned i = range.count; i < range.size(); i += range.count) {
-      unsigned step = numbers.at(range[i]) - numbers.at(range[i - range.count]);
+      unsigned step = numbers[range[i]] - numbers[range[i - range.count]];
       if (stride.value_or(step) != step)
         return std::nullopt;
       stride = step;
@@ -217,9 +234,9 @@ private:
     return stride.value_or(0);
   }
 
-  ProgramOp program;
-  std::map<unsigned, std::map<unsigned, unsigned>> slots;
-  std::set<unsigned> kept; ///< ranks that keep their numbers
+  std::vector<Rank> ranks; ///< by number
+  /// Those that name scratch.
+  std::vector<std::pair<TransferOpInterface, Transfer>> transfers;
 };
 
 /// What was done to a program.
