@@ -106,29 +106,38 @@ void Adviser::take(const Variant &variant, size_t size, double microseconds) {
   advice.sizes[size].microseconds = microseconds;
 }
 
+/// What `traffic`, of `variant`, takes for send buffers of `bytes` bytes, or
+/// something once time is over.
+Result<double> Adviser::timeOf(const Traffic &traffic, const Variant &variant,
+                               double bytes) const {
+  SimulationOptions options;
+  options.isOver = [this] { return deadline.isOver(); };
+  options.scale = bytes / (double(advice.candidates[variant.candidate]
+                                      .implementation.collective.chunks()) *
+                           variant.pieces);
+  Result<SimulationResult> result =
+      simulate(fabric.topology, traffic, fabric.timing, options);
+  if (deadline.isOver())
+    return std::numeric_limits<double>::infinity();
+  if (!result)
+    return Error{result.error()};
+  return result->microseconds;
+}
+
 /// Improves the advice for each size from that number on, where the program is
 /// faster.
 std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
                                               const Variant &variant,
                                               size_t firstSize) {
-  double chunks = double(advice.candidates[variant.candidate]
-                             .implementation.collective.chunks()) *
-                  variant.pieces;
-  SimulationOptions options;
-  options.isOver = [this] { return deadline.isOver(); };
   for (size_t i = firstSize; i < advice.sizes.size(); ++i) {
     SizeAdvice &size = advice.sizes[i];
     if (!mayImprove(variant, i))
       continue;
-    options.scale = double(size.bytes) / chunks;
-    Result<SimulationResult> result =
-        simulate(fabric.topology, traffic, fabric.timing, options);
-    if (deadline.isOver())
-      return std::nullopt;
-    if (!result)
-      return Error{result.error()};
-    if (result->microseconds < size.microseconds) {
-      take(variant, i, result->microseconds);
+    Result<double> time = timeOf(traffic, variant, double(size.bytes));
+    if (!time)
+      return Error{time.error()};
+    if (*time < size.microseconds) {
+      take(variant, i, *time);
       size.way = ways[variant.way].name;
       programs.try_emplace(variant, traffic);
     }
@@ -136,9 +145,9 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
   return std::nullopt;
 }
 
-/// Lowers `variant`, and simulates it.
-std::optional<Error> Adviser::tryVariant(const Variant &variant) {
-  tried.insert(variant);
+/// The traffic of the program that `variant` is lowered to. Nothing once time
+/// is over.
+Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
   const LoweringWay &way = ways[variant.way];
   Result<Implementation> cut =
       cutIntoPieces(advice.candidates[variant.candidate].implementation,
@@ -152,10 +161,11 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
   PassesUntil guard(context, deadline);
   mlir::LogicalResult lowered =
       runPasses(*module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, way.options);
+        // Programs that are only simulated; who runs one has it checked.
+        addUncheckedLowering(manager, way.options);
       });
   if (deadline.isOver())
-    return std::nullopt;
+    return std::optional<Traffic>();
   if (failed(lowered))
     return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
                  ", S = " + std::to_string(schedule.steps.size()) +
@@ -165,10 +175,64 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
         coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
     if (failed(traffic))
       return Error{"a program leaves the machine's links"};
-    if (std::optional<Error> error = simulateProgram(*traffic, variant))
-      return error;
+    return std::optional(std::move(*traffic));
   }
-  return std::nullopt;
+  return std::optional<Traffic>();
+}
+
+/// The same candidate in so few pieces that it is quickly lowered.
+Variant Adviser::shortened(Variant variant) const {
+  constexpr uint64_t fewSends = 8'000;
+  while (variant.pieces > 2 && choice.sendsOf(variant) > fewSends)
+    variant.pieces /= 2;
+  return variant;
+}
+
+/// A size that `variant` may improve.
+double Adviser::bytesFor(const Variant &variant) const {
+  for (size_t size = 0; size < ranked.size(); ++size)
+    if (mayImprove(variant, size))
+      return double(advice.sizes[size].bytes);
+  return double(advice.sizes.back().bytes);
+}
+
+/// True if the program of `variant` takes what its draft does for send buffers
+/// of `bytes` bytes. Asked once.
+Result<bool> Adviser::isAsDrafted(const Variant &variant, double bytes) {
+  constexpr double same = 1e-3;
+  auto [it, isNew] = asDrafted.try_emplace(variant, false);
+  const Traffic *draft = isNew ? choice.draftOf(variant) : nullptr;
+  if (!draft)
+    return it->second;
+  Result<std::optional<Traffic>> program = lower(variant);
+  if (!program)
+    return Error{program.error()};
+  if (!*program)
+    return false;
+  Result<double> drafted = timeOf(*draft, variant, bytes),
+                 taken = timeOf(**program, variant, bytes);
+  if (!drafted || !taken)
+    return Error{drafted ? taken.error() : drafted.error()};
+  it->second = std::abs(*taken - *drafted) <= same * *taken;
+  return it->second;
+}
+
+/// Lowers `variant`, and simulates it; a long one only if fewer pieces take
+/// something else than their draft does.
+std::optional<Error> Adviser::tryVariant(const Variant &variant) {
+  tried.insert(variant);
+  if (Variant few = shortened(variant); few != variant) {
+    Result<bool> isDraft = isAsDrafted(few, bytesFor(variant));
+    if (!isDraft)
+      return Error{isDraft.error()};
+    const Traffic *draft = *isDraft ? choice.draftOf(variant) : nullptr;
+    if (draft || deadline.isOver())
+      return draft ? simulateProgram(*draft, variant) : std::nullopt;
+  }
+  Result<std::optional<Traffic>> program = lower(variant);
+  if (!program)
+    return Error{program.error()};
+  return *program ? simulateProgram(**program, variant) : std::nullopt;
 }
 
 void Adviser::takeDrafts() {

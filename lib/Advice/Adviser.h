@@ -18,7 +18,9 @@
 
 namespace sccl::advice {
 
-/// Lowers the variants that may be the best, and simulates their programs.
+/// Lowers the variants that may be the best, and simulates their programs. Of
+/// many pieces the draft is simulated, if the program of fewer pieces takes
+/// what its draft says.
 class Adviser {
 public:
   Adviser(mlir::MLIRContext &context, const Fabric &fabric,
@@ -43,6 +45,12 @@ private:
   std::optional<Error> lowerAll();
   std::optional<Variant> nextToTry() const;
   bool mayImprove(const Variant &variant, size_t size) const;
+  Result<double> timeOf(const Traffic &traffic, const Variant &variant,
+                        double bytes) const;
+  Result<std::optional<Traffic>> lower(const Variant &variant);
+  Variant shortened(Variant variant) const;
+  double bytesFor(const Variant &variant) const;
+  Result<bool> isAsDrafted(const Variant &variant, double bytes);
   std::optional<Error> tryVariant(const Variant &variant);
   std::optional<Error> simulateProgram(const Traffic &traffic,
                                        const Variant &variant,
@@ -64,6 +72,8 @@ private:
   Choice choice;
   std::vector<std::vector<RatedVariant>> ranked; ///< by size
   std::set<Variant> tried;
+  /// By variants of few pieces, whether drafts are as good as programs.
+  std::map<Variant, bool> asDrafted;
   /// Candidates in pieces, by number, pieces and order.
   std::map<std::tuple<size_t, unsigned, PieceOrder>, size_t> inPieces;
   std::map<size_t, size_t> wholes; ///< by its number, what is cut into pieces

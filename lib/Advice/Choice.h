@@ -19,8 +19,8 @@ namespace sccl::advice {
 /// A way to run a candidate.
 struct Variant {
   size_t candidate;
-  unsigned pieces;   ///< see Candidate
-  PieceOrder order;  ///< likewise
+  unsigned pieces;  ///< see Candidate
+  PieceOrder order; ///< likewise
   size_t way;
   auto operator<=>(const Variant &) const = default;
 };
@@ -56,6 +56,11 @@ public:
   Result<std::vector<RatedVariant>> rankOf(const std::vector<Variant> &variants,
                                            double bytes, double bound);
 
+  /// The draft of `variant`; valid until the next is asked for. Nothing if
+  /// there would be too many chunks.
+  const Traffic *draftOf(const Variant &variant);
+  uint64_t sendsOf(const Variant &variant) const;
+
 private:
   /// A candidate in a number of pieces.
   struct Cut {
@@ -88,8 +93,6 @@ private:
   std::optional<Error> rateDistances();
   std::optional<Error> rate(const Variant &variant);
   std::vector<RatedVariant> ranked() const;
-  const Traffic *draftOf(const Variant &variant);
-  uint64_t sendsOf(const Variant &variant) const;
   double best() const;
   bool isDone() const;
   double expected(const Variant &variant) const;
