@@ -130,6 +130,7 @@ static bool isAsGood(const Candidate &one, const Candidate &other) {
   return schedule.steps.size() <= steps.steps.size() &&
          collective.chunks() <= others.chunks() &&
          one.load <= other.load * asGood &&
+         one.serialLoad <= other.serialLoad * asGood &&
          one.latency <= other.latency * asGood;
 }
 

@@ -63,7 +63,12 @@ double Choice::ratioOf(size_t candidate, bool inRounds) const {
   return least;
 }
 
+/// What was not rated took its share of latencies and flags when there were
+/// fewer bytes: it counts half as much for each size since.
 void Choice::learnRatios() {
+  for (auto &[key, ratio] : ratios)
+    if (ratio > 1)
+      ratio = (1 + ratio) / 2;
   std::map<std::pair<size_t, bool>, double> least;
   for (const auto &[variant, time] : rated) {
     bool inRounds = variant.order.inRounds;
@@ -134,12 +139,18 @@ std::vector<Choice::Cut> Choice::cutsFor() {
   return cuts;
 }
 
-/// At a distance that hides latencies where pieces are small, and at one that
-/// has most steps under way at once where they are large.
-PieceOrder Choice::stepsFor(size_t candidate, unsigned pieces) const {
+/// At a distance that hides latencies where pieces are small, or each step
+/// fills links as much as all together do, and at one that has most steps under
+/// way at once where they are large.
+PieceOrder Choice::stepsFor(size_t number, unsigned pieces) const {
+  constexpr double asMuch = 1.35;
+  const Candidate &candidate = candidates[number];
   double hop = std::ranges::max(fabric.timing.latencies);
-  double piece = candidates[candidate].load * bytes * fabric.unitTime / pieces;
-  return {.distance = piece < hop || pieces == 1 ? 6u : 2u};
+  double piece = candidate.load * bytes * fabric.unitTime / pieces;
+  constexpr unsigned few = 4;
+  bool isFull =
+      pieces <= few && candidate.serialLoad <= candidate.load * asMuch;
+  return {.distance = piece < hop || pieces == 1 || isFull ? 6u : 2u};
 }
 
 /// At a distance that takes as long as a hop. There are few different ones, so

@@ -12,9 +12,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
-#include <map>
-#include <set>
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;

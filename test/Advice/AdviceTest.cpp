@@ -7,6 +7,8 @@
 
 #include "AdviceTesting.h"
 
+#include "sccl/Model/Pieces.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,8 +39,9 @@ TEST(Advice, DraftsAreNotLongerThanPrograms) {
                                             sizes, someOptions(), ways);
     ASSERT_TRUE(bool(lowered)) << lowered.error();
     ASSERT_TRUE(bool(drafted)) << drafted.error();
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const SizeAdvice &program = lowered->sizes[i], &draft = drafted->sizes[i];
+    for (const SizeAdvice &draft : drafted->sizes) {
+      const SizeAdvice &program =
+          *std::ranges::find(lowered->sizes, draft.bytes, &SizeAdvice::bytes);
       EXPECT_TRUE(program.isSimulated() && draft.isSimulated());
       EXPECT_LE(draft.microseconds, program.microseconds * (1 + 1e-9));
       // A shorter program may take a little longer than the best draft.
@@ -99,4 +102,85 @@ TEST(Advice, FindsWhereSchedulesTakeOver) {
                     size.microseconds <= other.microseconds * 1.02);
   }
   EXPECT_GE(switches, 1u);
+}
+
+/// `topology` with links that are as fast as NVLink.
+static Fabric fabricOf(Topology topology, double gbps, double latency) {
+  Timing timing = Timing::uniform(topology, latency, gbps * 1e3);
+  timing.copyRate = 1e6;
+  return {std::move(topology), std::move(timing), 1 / (gbps * 1e3)};
+}
+
+/// DGX-1 without the link between two ranks.
+static Fabric dgx1Without(unsigned a, unsigned b) {
+  Topology whole = *makeBuiltinTopology("dgx1");
+  Topology left("left", whole.numRanks());
+  for (const BandwidthLimit &limit : whole.limits()) {
+    auto [src, dst] = whole.links()[limit.links.front()];
+    if (std::minmax(src, dst) != std::minmax(a, b))
+      EXPECT_TRUE(bool(left.addLink(src, dst, limit.bandwidth)));
+  }
+  return fabricOf(std::move(left), 25, 0.4);
+}
+
+static FrontierOptions hastyOptions() {
+  FrontierOptions options;
+  options.probeWork = 100'000;
+  options.stepWork = 200'000;
+  options.maxChunks = 32;
+  options.hasty = true;
+  return options;
+}
+
+/// What takes `bytes` bytes on `fabric`, by drafts, if sizes grow fourfold.
+static SizeAdvice draftedFor(const Fabric &fabric, CollectiveKind kind,
+                             uint64_t bytes) {
+  PipelineContext context;
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = 1024; size <= bytes; size *= 4)
+    sizes.push_back(size);
+  Result<Advice> advice = adviseByDrafts(context.get(), fabric, {kind}, sizes,
+                                         hastyOptions(), usualWays({}));
+  EXPECT_TRUE(bool(advice)) << advice.error();
+  return advice ? advice->sizes.back() : SizeAdvice{};
+}
+
+TEST(Advice, StepsThatFillAllLinksAreKeptBesideSmallLoads) {
+  // Pipelined schedules of fewer steps and no more load begin and end slowly.
+  EXPECT_LT(
+      draftedFor(dgx1Without(0, 2), CollectiveKind::AllReduce, 262144).gap(),
+      0.25);
+  EXPECT_LT(
+      draftedFor(dgx1Without(1, 2), CollectiveKind::AllReduce, 262144).gap(),
+      0.15);
+}
+
+TEST(Advice, WhatWasSlowForFewBytesIsLookedAtAgain) {
+  Fabric fabric = fabricOf(*makeBuiltinTopology("switch:8,1"), 450, 0.8);
+  EXPECT_LT(draftedFor(fabric, CollectiveKind::Broadcast, 16 << 20).gap(),
+            0.05);
+}
+
+TEST(Advice, ManyPiecesTakeWhatTheirDraftsDo) {
+  PipelineContext context;
+  Fabric fabric = dgx1Without(2, 3);
+  constexpr uint64_t bytes = 4 << 20;
+  std::vector<LoweringWay> ways = usualWays({});
+  Result<Advice> advice =
+      advise(context.get(), fabric, {CollectiveKind::AllReduce}, {bytes},
+             hastyOptions(), ways);
+  ASSERT_TRUE(bool(advice)) << advice.error();
+  const SizeAdvice &size = advice->sizes.front();
+  const Candidate &candidate = advice->candidates[size.candidate];
+  EXPECT_GT(candidate.implementation.schedule.numSends() * candidate.pieces,
+            8'000u);
+  Result<Implementation> cut =
+      cutIntoPieces(candidate.implementation, fabric.topology, candidate.pieces,
+                    candidate.order);
+  ASSERT_TRUE(bool(cut));
+  auto way = std::ranges::find(ways, size.way, &LoweringWay::name);
+  std::optional<double> time =
+      timeOf(context.get(), fabric, *cut, way->options, double(bytes));
+  ASSERT_TRUE(time);
+  EXPECT_NEAR(*time, size.microseconds, *time * 1e-3);
 }
