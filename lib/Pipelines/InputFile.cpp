@@ -32,10 +32,12 @@ static llvm::Expected<llvm::SmallVector<char>> readUpTo(fs::file_t file,
   return bytes;
 }
 
+/// Whoever maps a file that somebody cuts off gets a signal: it is read.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-mapFile(llvm::StringRef path) {
-  return llvm::errorOrToExpected(
-      llvm::MemoryBuffer::getFile(path, /*IsText=*/true));
+readRegular(llvm::StringRef path) {
+  return llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(
+      path, /*IsText=*/true, /*RequiresNullTerminator=*/true,
+      /*IsVolatile=*/true));
 }
 
 /// What a pipe or device gives.
@@ -69,7 +71,7 @@ sccl::readInput(llvm::StringRef path, uint64_t most) {
                    status.type() == fs::file_type::regular_file;
   if (isRegular && status.getSize() > most)
     return tooLong();
-  auto buffer = isRegular ? mapFile(path) : readStream(path, most);
+  auto buffer = isRegular ? readRegular(path) : readStream(path, most);
   if (!buffer)
     return Error{
         ("cannot read " + path + ": " + llvm::toString(buffer.takeError()))

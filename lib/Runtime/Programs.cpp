@@ -127,12 +127,15 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
   auto place = [&](uint64_t size) {
     uint64_t begin = end;
     if (size != 0) {
-      end = (begin + size + line) / line * line;
+      end = llvm::SaturatingAdd(begin, size, line) / line * line;
       gaps.push_back({begin + size, end});
     }
     return begin;
   };
   const plan::RankLayout &buffers = manifest.layout[rank];
+  auto bytesOf = [](uint64_t segments, uint64_t segment) {
+    return llvm::SaturatingMultiply(segments, segment);
+  };
   uint64_t shared = 0;
   bool stagesInput = buffers.inputSegments > 1;
   for (const Program &program : programs) {
@@ -144,8 +147,8 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     if (!isEnqueued || program.info->announcesReady)
       continue;
     uint64_t segment = program.separatorBytes();
-    separator.input = place(buffers.inputSegments * segment);
-    separator.output = place(buffers.outputSegments * segment);
+    separator.input = place(bytesOf(buffers.inputSegments, segment));
+    separator.output = place(bytesOf(buffers.outputSegments, segment));
     separator.scratch = place(program.scratchBytes(rank, segment));
     separator.control = place(program.info->ranks[rank].controlBytes);
   }
@@ -154,7 +157,7 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     scratches.push_back(program.info->announcesReady
                             ? scratch
                             : place(program.scratchBytes(rank, pieceBytes)));
-  input = place(stagesInput ? buffers.inputSegments * pieceBytes : 0);
-  output = place(buffers.outputSegments * pieceBytes);
+  input = place(stagesInput ? bytesOf(buffers.inputSegments, pieceBytes) : 0);
+  output = place(bytesOf(buffers.outputSegments, pieceBytes));
   bytes = end;
 }

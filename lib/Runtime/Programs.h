@@ -11,6 +11,8 @@
 #include "LoadedPlan.h"
 #include "Runtime/Devices/Device.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <map>
 #include <memory>
 #include <tuple>
@@ -46,10 +48,11 @@ struct Program {
   unsigned functionsPerRank() const { return hasCopies() ? info->steps : 1; }
   /// Bytes of a segment of the launches that separate others.
   uint64_t separatorBytes() const { return chunkAlignment * chunksPerSegment; }
-  /// Bytes of scratch memory of rank `rank` for segments of `segment` bytes.
+  /// Bytes of scratch memory of rank `rank` for segments of `segment` bytes;
+  /// UINT64_MAX if they are more.
   uint64_t scratchBytes(unsigned rank, uint64_t segment) const {
-    return info->ranks[rank].scratchSlots *
-           chunkStride(segment, chunksPerSegment);
+    return llvm::SaturatingMultiply<uint64_t>(
+        info->ranks[rank].scratchSlots, chunkStride(segment, chunksPerSegment));
   }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {
@@ -85,7 +88,8 @@ Status loadPrograms(const LoadedPlan &plan, unsigned rank, unsigned number,
 std::string listReductions(const plan::Manifest &manifest);
 
 /// Where the parts of a rank's device memory begin. `pieceBytes` is the largest
-/// segment that fits.
+/// segment that fits. If they are more than 64 bits count, `bytes` is nearly
+/// UINT64_MAX, which nobody has, and the rest means nothing.
 struct MemoryLayout {
   std::vector<uint64_t> controls;  ///< by program
   std::vector<uint64_t> scratches; ///< by program

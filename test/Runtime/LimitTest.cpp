@@ -8,6 +8,7 @@
 #include "LibraryTesting.h"
 
 #include "sccl/Model/AvailableMemory.h"
+#include "sccl/Plan/Plan.h"
 
 #include <filesystem>
 #include <functional>
@@ -133,6 +134,59 @@ TEST(Limits, RefusesMoreMemoryThanThereIs) {
               return failed +
                      check(!scclMemAlloc(member.comm, 4096, &memory), "4 KiB");
             }));
+}
+
+/// The plan `path` with so many slots of scratch in each program that own
+/// buffers for segments of 2^40 bytes come to 2^64.
+static std::string withScratch(const char *path) {
+  Result<plan::Plan> plan = plan::readPlan(readFile(path));
+  unsigned slots = plan::Limits::slots;
+  for (plan::ProgramEntry &program : plan->manifest.programs)
+    for (RankNeeds &needs : program.ranks)
+      // Those that announce themselves have theirs in common. An input and an
+      // output are two slots each.
+      needs.scratchSlots = program.announcesReady ? slots : slots - 4;
+  for (plan::SizeTable &table : plan->manifest.tables)
+    table.choices.back().pieceBytes = uint64_t(1) << 40;
+  Result<std::string> bytes = plan::serialize(*plan);
+  return bytes ? *bytes : bytes.error();
+}
+
+TEST(Limits, CountsMoreMemoryThanAddressesReach) {
+  std::string bytes = withScratch(allReduce);
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+              Member member;
+              scclConfig config = SCCL_CONFIG_INITIALIZER;
+              config.scratchBytes = SIZE_MAX;
+              return check(!scclPlanLoadMemory(bytes.data(), bytes.size(),
+                                               &member.plan),
+                           "plan") ||
+                     check(member.join(end, config, 2) ==
+                                   scclErrorOutOfMemory &&
+                               messageHas("18446744073709551360 bytes"),
+                           "2^64 bytes");
+            }));
+}
+
+TEST(Limits, SurvivesAPlanThatIsCutOff) {
+  std::string bytes = readFile(allReduce);
+  // What is left: the manifest, less than that.
+  for (size_t left : {bytes.size() / 2, size_t(100), size_t(0)})
+    EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+                std::string path = testing::TempDir() + "sccl-cut-" +
+                                   std::to_string(getpid()) + "-" +
+                                   std::to_string(end.rank);
+                std::ofstream(path, std::ios::binary) << bytes;
+                Member member;
+                int failed =
+                    check(!scclPlanLoad(path.c_str(), &member.plan), "plan");
+                std::filesystem::resize_file(path, left);
+                failed += check(member.join(end, SCCL_CONFIG_INITIALIZER, 2) ==
+                                    scclErrorInvalidPlan,
+                                "code");
+                std::filesystem::remove(path);
+                return failed;
+              }));
 }
 
 TEST(Limits, KeepsToTheSizeOfFiles) {

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <chrono>
+#include <malloc.h>
 #include <random>
 
 using namespace sccl;
@@ -39,6 +40,24 @@ TEST(Plan, RoundTrips) {
   ASSERT_TRUE(bool(read)) << read.error();
   EXPECT_EQ(read->rankTables, plan.rankTables);
   EXPECT_EQ(*bytes, *serialize(*read));
+}
+
+/// Bytes of the heap that `make` makes and keeps.
+template <typename Make> static size_t heapOf(Make make) {
+  size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  auto made = make();
+  EXPECT_TRUE(bool(made)) << made.error();
+  return mallinfo2().uordblks + mallinfo2().hblkhd - before;
+}
+
+TEST(Plan, TakesLittleMemoryForCopies) {
+  Plan plan = makePlan();
+  std::vector<EngineCopy> &copies = plan.manifest.programs[0].copies[1];
+  copies.assign(100'000, EngineCopy(copies[0]));
+  Result<std::string> bytes = serialize(plan);
+  ASSERT_TRUE(bool(bytes)) << bytes.error();
+  EXPECT_LT(bytes->size(), 4u << 20);
+  EXPECT_LT(heapOf([&] { return parseWhole(*bytes); }), 8u << 20);
 }
 
 /// A rank reads the head and its own part.

@@ -176,7 +176,9 @@ static int report(const plan::Plan &plan, unsigned kernel) {
 
 int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "looks for races in plans\n");
-  auto buffer = llvm::MemoryBuffer::getFile(input, /*IsText=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(input, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/true,
+                                            /*IsVolatile=*/true);
   if (!buffer)
     return fail(input + ": " + buffer.getError().message());
   Result<plan::Plan> plan = plan::readPlan((*buffer)->getBuffer());

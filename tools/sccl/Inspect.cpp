@@ -32,8 +32,11 @@ std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
     fail(path + " is no regular file");
     return std::nullopt;
   }
+  // Whoever maps a file that somebody cuts off gets a signal. LLVM maps what
+  // needs no null at its end.
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+                                            /*RequiresNullTerminator=*/true,
+                                            /*IsVolatile=*/true);
   if (!buffer) {
     fail("cannot read " + path + ": " + buffer.getError().message());
     return std::nullopt;
