@@ -116,7 +116,7 @@ static scclConfig makeConfig(int device) {
   const char *kind = std::getenv("SCCL_NCCL_DEVICE");
   if (kind && !std::strcmp(kind, "cpu"))
     config.device = scclDeviceCPU;
-  else if (hasCUDA() && !(kind && !std::strcmp(kind, "hip")))
+  else if (usesCUDA())
     config.device = scclDeviceCUDA;
   else
     config.device = scclDeviceHIP;

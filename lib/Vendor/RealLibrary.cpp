@@ -8,6 +8,7 @@
 #include "RealLibrary.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 
@@ -54,12 +55,16 @@ static void *cudaDriver() {
   return driver;
 }
 
-bool sccl::vendor::hasCUDA() { return cudaDriver(); }
+bool sccl::vendor::usesCUDA() {
+  const char *kind = std::getenv("SCCL_NCCL_DEVICE");
+  return cudaDriver() && !(kind && !std::strcmp(kind, "hip"));
+}
 
 void *sccl::vendor::driverFunction(const char *cuda, const char *hip) {
-  if (cudaDriver())
+  if (usesCUDA())
     return dlsym(cudaDriver(), cuda);
-  static void *driver = openFirst({"libamdhip64.so", "libamdhip64.so.6"});
+  static void *driver = openFirst(
+      {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"});
   return driver ? dlsym(driver, hip) : nullptr;
 }
 

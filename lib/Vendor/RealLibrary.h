@@ -25,9 +25,11 @@ bool hasRealLibrary();
 template <typename... Arguments>
 ncclResult_t callReal(const char *name, Arguments... arguments);
 
+/// True if GPUs are those of CUDA: its driver is there, and $SCCL_NCCL_DEVICE
+/// is not "hip".
+bool usesCUDA();
 /// The same in the driver of the GPUs: libcuda.so.1 or libamdhip64.so.
 void *driverFunction(const char *cuda, const char *hip);
-bool hasCUDA();
 
 /// Keeps what ncclGetLastError says on this thread, and returns `code`.
 ncclResult_t failWith(ncclResult_t code, const char *message);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: fake-plan IN.sccl OUT.sccl
+// usage: fake-plan IN.sccl OUT.sccl cuda|hip
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,12 @@
 #include <iterator>
 
 int main(int argc, char **argv) {
-  if (argc != 3)
+  if (argc != 4)
     return 1;
   std::ifstream in(argv[1], std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::string changed = fake::asGPUPlan(bytes, true, true);
+  std::string changed = fake::asGPUPlan(
+      bytes, /*isCUDA=*/std::string(argv[3]) == "cuda", /*isVirtual=*/true);
   if (changed.empty()) {
     std::fprintf(stderr, "fake-plan: error: %s is no plan\n", argv[1]);
     return 1;
