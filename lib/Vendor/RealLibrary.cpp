@@ -63,8 +63,8 @@ bool sccl::vendor::usesCUDA() {
 void *sccl::vendor::driverFunction(const char *cuda, const char *hip) {
   if (usesCUDA())
     return dlsym(cudaDriver(), cuda);
-  static void *driver = openFirst(
-      {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"});
+  static void *driver =
+      openFirst({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"});
   return driver ? dlsym(driver, hip) : nullptr;
 }
 

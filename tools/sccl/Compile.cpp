@@ -254,7 +254,7 @@ static int compileNcclFile(const LoweringOptions &options) {
 int driver::compileMain() {
   if (ranksPerBox.getNumOccurrences() > 0 && targets[0] != ncclTarget)
     return fail("--ranks-per-box is for --target=nccl-device");
-  if (llvm::StringRef(output).ends_with(".sccl"))
+  if (isPlanFile(output))
     return compilePlan();
   std::string repeated = lowering.findRepeated();
   if (targets.size() > 1)

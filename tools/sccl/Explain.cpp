@@ -174,13 +174,17 @@ struct Compiled {
 };
 } // namespace
 
+/// The choice of `table` for more than `bytes`, or the end. The one before it
+/// is that for `bytes`: the first choice is from 0 bytes on.
+static auto choiceAfter(const plan::SizeTable &table, double bytes) {
+  return llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
+    return double(choice.firstByte) > bytes;
+  });
+}
+
 /// The program of `table` for `bytes`.
 static unsigned programFor(const plan::SizeTable &table, double bytes) {
-  unsigned program = table.choices.front().program;
-  for (const plan::SizeChoice &choice : table.choices)
-    if (double(choice.firstByte) <= bytes)
-      program = choice.program;
-  return program;
+  return std::prev(choiceAfter(table, bytes))->program;
 }
 
 /// What a plan of all `subjects` takes that is compiled with the same --alpha
@@ -296,19 +300,14 @@ static std::optional<double> timeOf(const plan::SizeTable &table,
 static std::string choiceSentence(const plan::Manifest &manifest,
                                   const plan::SizeTable &table,
                                   uint64_t bytes) {
-  auto next = llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
-    return choice.firstByte > bytes;
-  });
+  auto next = choiceAfter(table, double(bytes));
   const plan::SizeChoice &choice = *std::prev(next);
   const plan::ProgramEntry &program = manifest.programs[choice.program];
   const plan::ScheduleInfo &schedule = manifest.schedules[program.schedule];
   std::string text = llvm::formatv(
       "{0}: {1} takes {2} (S = {3}, R/C = {4}) as {5}, from {6}{7}",
-      table.target.empty()
-          ? "by the model"
-          : "measured on " + table.target + ", ranks as " + table.ranksAs,
-      sizeText(double(bytes)), schedule.name, schedule.steps, schedule.cost,
-      program.variant, sizeText(double(choice.firstByte)),
+      sourceOf(table), sizeText(double(bytes)), schedule.name, schedule.steps,
+      schedule.cost, program.variant, sizeText(double(choice.firstByte)),
       next == table.choices.end() ? " on"
                                   : " to " + sizeText(double(next->firstByte)));
   if (std::optional<double> time = timeOf(table, double(bytes)))
@@ -367,7 +366,7 @@ int driver::explainMain() {
     return fail("--machine says what --alpha and --bandwidth would");
   std::vector<std::string> schedules;
   for (const std::string &path : inputs)
-    if (!llvm::StringRef(path).ends_with(".sccl"))
+    if (!isPlanFile(path))
       schedules.push_back(path);
     else if (int code = explainPlan(path, *bytes, *model))
       return code;

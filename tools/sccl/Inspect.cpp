@@ -24,6 +24,10 @@ static cl::opt<bool> json("json", cl::desc("Print the manifest as JSON"),
 
 bool driver::inspectChosen() { return bool(command); }
 
+bool driver::isPlanFile(llvm::StringRef path) {
+  return path.ends_with(".sccl");
+}
+
 std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
   // Opening a pipe that nobody writes to would block.
   llvm::sys::fs::file_status status;
@@ -47,6 +51,12 @@ std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
     return std::nullopt;
   }
   return LoadedPlan{std::move(*buffer), std::move(*view)};
+}
+
+std::string driver::sourceOf(const plan::SizeTable &table) {
+  return table.target.empty()
+             ? "by the model"
+             : "measured on " + table.target + ", ranks as " + table.ranksAs;
 }
 
 std::string driver::describeTable(const plan::Manifest &manifest,

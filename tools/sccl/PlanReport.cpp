@@ -21,12 +21,6 @@ using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::report;
 
-static std::string sourceOf(const plan::SizeTable &table) {
-  return table.target.empty()
-             ? "by the model"
-             : "measured on " + table.target + ", ranks as " + table.ranksAs;
-}
-
 static PageTable schedulesOf(const plan::Manifest &manifest) {
   PageTable table{"Schedules", {"name", "C", "S", "R", "R/C"}, {}};
   for (const plan::ScheduleInfo &schedule : manifest.schedules)

@@ -30,9 +30,14 @@ struct LoadedPlan {
   std::unique_ptr<llvm::MemoryBuffer> file;
   plan::PlanView view;
 };
+/// True if `path` is named as plans are, "*.sccl".
+bool isPlanFile(llvm::StringRef path);
 /// Reads a plan. Prints an error and returns nothing if it cannot.
 std::optional<LoadedPlan> loadPlan(llvm::StringRef path);
 
+/// Whose the choices of a table are: "by the model", or "measured on host,
+/// ranks as threads".
+std::string sourceOf(const plan::SizeTable &table);
 /// The choices of a table, one line each.
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);

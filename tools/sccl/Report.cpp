@@ -7,6 +7,7 @@
 
 #include "Pictures.h"
 #include "PlanReport.h"
+#include "Plans.h"
 
 #include "sccl/Report/Page.h"
 
@@ -68,12 +69,10 @@ static std::vector<MeasuredRow> rowsOf(const Findings &findings) {
   return rows;
 }
 
-static bool isPlan(llvm::StringRef path) { return path.ends_with(".sccl"); }
-
 /// A plan goes on a page of its own, which no option changes.
 static int reportPlanAlone() {
   if (inputs.size() > 1)
-    return fail("a plan, as '" + *llvm::find_if(inputs, isPlan) +
+    return fail("a plan, as '" + *llvm::find_if(inputs, isPlanFile) +
                 "', goes on a page of its own");
   if (!machineName.empty() || flags.hasPoints() || flags.hasMeasured())
     return fail("--machine, --points and --measured need the schedules that a "
@@ -82,7 +81,7 @@ static int reportPlanAlone() {
 }
 
 int driver::reportMain() {
-  if (llvm::any_of(inputs, isPlan))
+  if (llvm::any_of(inputs, isPlanFile))
     return reportPlanAlone();
   std::optional<uint64_t> bytes = parseBytes(bytesText);
   if (!bytes || *bytes == 0)

@@ -66,7 +66,7 @@ int driver::runMain() {
                         timeout, json,  inPlace,        tracePath};
   request.lowering.bytes = *size;
   request.lowering.traced = !request.trace.empty();
-  bool isPlan = llvm::StringRef(input).ends_with(".sccl");
+  bool isPlan = isPlanFile(input);
   if (std::string option = lowering.findGiven(OptionGroup::Program);
       isPlan && !option.empty())
     return fail(option + " is for schedules, and '" + input +

@@ -47,16 +47,12 @@ int driver::failOnRank(const RankEnd &end, llvm::StringRef error) {
   return end.rank == 0 ? fail(error) : int(BadInput);
 }
 
-static bool isPlan(const RunRequest &request) {
-  return llvm::StringRef(request.path).ends_with(".sccl");
-}
-
 /// Reads the plan of a file, or makes one of the schedule or program in it, for
 /// ranks of `kind`.
 /// Prints an error and returns nothing if there is none.
 static std::optional<HostPlan> planFor(const RunRequest &request,
                                        RanksAs kind) {
-  if (isPlan(request)) {
+  if (isPlanFile(request.path)) {
     std::optional<LoadedPlan> loaded = loadPlan(request.path);
     if (!loaded)
       return std::nullopt;
@@ -159,7 +155,7 @@ int driver::runPlan(const RunRequest &request, RanksAs kind) {
   measure.inPlace = request.inPlace;
   // Processes access buffers of each other as threads do anyway. A plan is for
   // memory of any kind.
-  measure.registered = kind != RanksAs::Threads && !isPlan(request);
+  measure.registered = kind != RanksAs::Threads && !isPlanFile(request.path);
   measure.verified = request.iterations;
   measure.verifySeconds = request.timeoutSeconds;
   measure.batches = std::min(request.iterations, timedLaunches);

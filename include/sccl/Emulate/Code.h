@@ -18,8 +18,8 @@
 
 namespace sccl::emulate {
 
-/// A module of PTX, or of GCN for gfx90a or gfx942: the subset that this compiler
-/// emits, and no more.
+/// A module of PTX, or of GCN for gfx90a or gfx942: the subset that this
+/// compiler emits, and no more.
 class Code {
 public:
   /// Decodes `text`. Fails at the first thing that is not known: an opcode, an
