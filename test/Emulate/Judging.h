@@ -29,6 +29,9 @@ inline Request executionOf(const Compiled &compiled, const Way &way,
   uint64_t chunks = compiled.collective.chunksPerSegment();
   execution.elements = {chunks * 41 - 3, chunks * 41 - 3, chunks * 41 - 3,
                         chunks * 14 + 1};
+  // A second wavefront has something to do.
+  if (way.options.blockSize > 64)
+    execution.elements[3] = chunks * 1100 + 1;
   execution.request.launches = 4;
   execution.request.settings.seed = seed;
   execution.request.sharedGPUs = way.options.virtualRanks ? 2 : 0;
@@ -53,7 +56,8 @@ inline void judge(const Compiled &compiled, const emulate::Code &code,
     tally.wrong += executed.wrong != 0;
     tally.stuck += executed.has(FindingKind::NoProgress);
     tally.other += executed.has(FindingKind::Fault) ||
-                   executed.has(FindingKind::Divergence);
+                   executed.has(FindingKind::Divergence) ||
+                   executed.has(FindingKind::Unawaited);
     ++tally.killed;
     return;
   }

@@ -1,4 +1,4 @@
-//===- Mutants.cpp - PTX with a mistake -----------------------------------===//
+//===- Mutants.cpp - Assembly with a mistake ------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,49 +6,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "Mutants.h"
+#include "MutantKinds.h"
 
-#include <functional>
-#include <optional>
 #include <regex>
 #include <sstream>
 
 using namespace sccl::test;
 
-namespace {
-/// A line of PTX, and what is around it.
-struct Line {
-  std::string text, next;
-  std::string function; ///< whose body it is in
-};
-
-/// One way to get it wrong: what becomes of a line, if it is one of those.
-struct Kind {
-  const char *name;
-  std::function<std::optional<std::string>(const Line &)> change;
-};
-
-bool isIn(const Line &line, const char *function) {
+bool sccl::test::isIn(const Line &line, const char *function) {
   return line.function.rfind(function, 0) == 0;
 }
 
-/// A helper that copies or reduces LL words: "coll_copy_pm".
-bool isOfWords(const Line &line) {
+bool sccl::test::isOfWords(const Line &line) {
   static const std::regex name(
       "coll_(copy|reduce_elements)_[mp]+(__.*)?|coll_reduce_elements_[mp]+.*");
   return std::regex_match(line.function, name);
 }
 
-/// What a waiting thread looks at now and then; nobody writes it in tests.
-bool isOfAbortWord(const Line &line) {
-  static const std::regex test(R"(\s*setp\.eq\.b64.*, 0;)");
-  return std::regex_match(line.next, test);
-}
-
-using Change = std::function<std::optional<std::string>(const Line &)>;
-
-/// Replaces `from`, wherever `where` is true.
-Change replace(const char *from, const char *to,
-               bool (*where)(const Line &) = nullptr) {
+Change sccl::test::replace(const char *from, const char *to,
+                           bool (*where)(const Line &)) {
   return [pattern = std::regex(from), to,
           where](const Line &line) -> std::optional<std::string> {
     if (where && !where(line))
@@ -59,12 +35,19 @@ Change replace(const char *from, const char *to,
   };
 }
 
-/// Replaces `from` in bodies of functions whose name begins with `function`.
-Change replaceIn(const char *function, const char *from, const char *to) {
+Change sccl::test::replaceIn(const char *function, const char *from,
+                             const char *to) {
   return [change = replace(from, to),
           function](const Line &line) -> std::optional<std::string> {
     return isIn(line, function) ? change(line) : std::nullopt;
   };
+}
+
+namespace {
+/// What a waiting thread looks at now and then; nobody writes it in tests.
+bool isOfAbortWord(const Line &line) {
+  static const std::regex test(R"(\s*setp\.eq\.b64.*, 0;)");
+  return std::regex_match(line.next, test);
 }
 
 /// Mistakes about the order and scope of flags.
@@ -173,34 +156,47 @@ std::vector<Line> linesOf(const std::string &text) {
       function = match[1];
     if (!lines.empty())
       lines.back().next = line;
-    lines.push_back({line, "", function});
+    lines.push_back({.text = line, .function = function});
   }
   return lines;
 }
 
 std::string join(const std::vector<Line> &lines, size_t changed,
-                 const std::string &with) {
+                 const std::string &with, bool swaps) {
   std::string text;
   for (size_t i = 0; i < lines.size(); ++i)
-    text += (i == changed ? with : lines[i].text) + "\n";
+    if (i == changed && swaps)
+      text += lines[i + 1].text + "\n" + lines[i].text + "\n", ++i;
+    else
+      text += (i == changed ? with : lines[i].text) + "\n";
   return text;
+}
+
+bool isGCN(const std::string &text) {
+  return text.find(".amdgcn_target") != std::string::npos;
+}
+
+std::vector<std::string> namesOf(const std::vector<Kind> &kinds) {
+  std::vector<std::string> names;
+  for (const Kind &kind : kinds)
+    names.push_back(kind.name);
+  return names;
 }
 } // namespace
 
 std::vector<Mutant> sccl::test::mutantsOf(const std::string &text) {
-  std::vector<Line> lines = linesOf(text);
+  std::vector<Line> lines = isGCN(text) ? gcnLinesOf(text) : linesOf(text);
   std::vector<Mutant> mutants;
-  for (const Kind &kind : kinds())
+  for (const Kind &kind : isGCN(text) ? gcnKinds() : kinds())
     for (size_t i = 0; i < lines.size(); ++i)
       if (std::optional<std::string> changed = kind.change(lines[i]))
         mutants.push_back({kind.name, unsigned(i + 1), lines[i].text, *changed,
-                           join(lines, i, *changed)});
+                           join(lines, i, *changed, kind.swaps)});
   return mutants;
 }
 
-std::vector<std::string> sccl::test::mutantKinds() {
-  std::vector<std::string> names;
-  for (const Kind &kind : kinds())
-    names.push_back(kind.name);
-  return names;
+std::vector<std::string> sccl::test::mutantKinds() { return namesOf(kinds()); }
+
+std::vector<std::string> sccl::test::gcnMutantKinds() {
+  return namesOf(gcnKinds());
 }

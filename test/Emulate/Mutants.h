@@ -1,4 +1,4 @@
-//===- Mutants.h - PTX with a mistake ---------------------------*- C++ -*-===//
+//===- Mutants.h - Assembly with a mistake ----------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,8 @@
 
 namespace sccl::test {
 
-/// A text that differs from what was emitted in one line.
+/// A text that differs from what was emitted in one line, or in the order of
+/// two.
 struct Mutant {
   std::string kind; ///< "release: relaxed"
   unsigned line = 0;
@@ -24,8 +25,9 @@ struct Mutant {
 /// All mutants of `text`, by kind and line.
 std::vector<Mutant> mutantsOf(const std::string &text);
 
-/// The names of all kinds.
+/// The names of all kinds, of PTX and of GCN.
 std::vector<std::string> mutantKinds();
+std::vector<std::string> gcnMutantKinds();
 
 } // namespace sccl::test
 

@@ -16,6 +16,8 @@ namespace sccl::test {
 /// Those in opcodes.txt, and those of memory and control that OpcodesTest.cpp
 /// executes.
 const std::set<std::string> &testedOpcodes();
+/// Those in gcn-opcodes.txt, without their encodings.
+const std::set<std::string> &testedGCNOpcodes();
 
 } // namespace sccl::test
 

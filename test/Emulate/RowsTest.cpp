@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Every row, and the inverse of every row that has one. The text is what plans
-// hold, as PTX and, for every fourth row, as GCN. Rows take turns with the
+// hold, as PTX and, for every eighth row, as GCN. Rows take turns with the
 // shapes that code has, with element types and with reductions; with
-// SCCL_EMULATE_ALL in the environment each row has all shapes. The sizes are
-// those at which chunks get short or empty.
+// SCCL_EMULATE_ALL in the environment each row has all shapes of PTX, and 4 of
+// GCN on each chip. The sizes are those at which chunks get short or empty.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,10 +81,10 @@ protected:
 
   static bool isWhole() { return std::getenv("SCCL_EMULATE_ALL"); }
 
-  /// Runs `subject` in `count` ways, if there is no time for all.
+  /// Runs `subject` in `count` ways.
   static void runSome(const Subject &subject, const std::vector<Way> &all,
-                      unsigned turn, unsigned count) {
-    for (unsigned i = 0; i < (isWhole() ? all.size() : count); ++i)
+                      unsigned turn, size_t count) {
+    for (unsigned i = 0; i < count; ++i)
       run(subject, all[(turn * 2 + i) % all.size()], turn * 2 + i);
   }
 
@@ -99,27 +99,31 @@ protected:
 };
 } // namespace
 
-TEST_P(EmulatedRows, run) { runSome(*subject, ways(), GetParam().first, 2); }
+TEST_P(EmulatedRows, run) {
+  std::vector<Way> all = ways();
+  runSome(*subject, all, GetParam().first, isWhole() ? all.size() : 2);
+}
 
 TEST_P(EmulatedRows, runOnAMD) {
   unsigned row = GetParam().first;
-  if (!isWhole() && row % 4 != 0)
+  if (!isWhole() && row % 8 != 0)
     return;
   Result<Implementation> inverse = invert(subject->implementation);
-  unsigned turn = row / 4;
+  unsigned turn = isWhole() ? row * 4 : row / 8;
   for (const char *chip : {"gfx942", "gfx90a"}) {
     std::vector<Way> all = waysFor(chip);
-    runSome(*subject, all, turn++, 1);
+    runSome(*subject, all, turn++, isWhole() ? 4 : 1);
     if (inverse && isWhole())
-      runSome({subject->topology.reversed(), *inverse}, all, turn++, 1);
+      runSome({subject->topology.reversed(), *inverse}, all, turn++, 4);
   }
 }
 
 TEST_P(EmulatedRows, inverseRuns) {
   Result<Implementation> inverse = invert(subject->implementation);
+  std::vector<Way> all = ways();
   if (inverse)
-    runSome({subject->topology.reversed(), *inverse}, ways(),
-            GetParam().first + 3, 1);
+    runSome({subject->topology.reversed(), *inverse}, all, GetParam().first + 3,
+            isWhole() ? all.size() : 1);
   else
     EXPECT_EQ(GetParam().second.kind, CollectiveKind::AllReduce);
 }

@@ -17,7 +17,7 @@ using llvm::StringRef;
 /// The bytes of "dwordx4".
 static unsigned bytesOf(StringRef type) {
   return llvm::StringSwitch<unsigned>(type)
-      .Cases({"ubyte", "sbyte", "byte"}, 1)
+      .Cases({"ubyte", "sbyte", "byte", "byte_d16_hi"}, 1)
       .Cases({"ushort", "short", "short_d16_hi"}, 2)
       .Case("dword", 4)
       .Case("dwordx2", 8)
