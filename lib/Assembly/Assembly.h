@@ -59,6 +59,11 @@ Text parseGCN(llvm::StringRef text);
 
 using Condition = llvm::function_ref<bool(const Instruction &)>;
 
+/// findPath(), or one that leaves out paths that nothing takes.
+using PathSearch = const Instruction *(*)(const Function &function,
+                                          llvm::ArrayRef<unsigned> starts,
+                                          Condition stop, Condition goal);
+
 /// Walks along all paths that begin with one of `starts`, each up to the first
 /// instruction that is a `stop`. Returns a `goal` on the way, if there is any.
 const Instruction *findPath(const Function &function,

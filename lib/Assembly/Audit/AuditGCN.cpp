@@ -7,6 +7,7 @@
 
 #include "AuditRules.h"
 #include "GCNInstructions.h"
+#include "GCNPaths.h"
 #include "GCNRules.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,7 +32,7 @@ public:
     if (isHelper && !hasHelperSize())
       return;
     auditGCNFlags(function, findings, caches, isOneWave);
-    checkBlocks(callsFunction, isReturn, isStore);
+    checkBlocks(callsFunction, isReturn, isStore, findPossiblePath);
     auditGCNWords(function, findings, caches);
   }
 

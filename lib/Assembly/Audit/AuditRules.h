@@ -105,13 +105,13 @@ protected:
     return findPath(function, from.next, stop, goal);
   }
   /// The same behind any of `sources`.
-  const Instruction *afterAny(Condition sources, Condition stop,
-                              Condition goal) const {
+  const Instruction *afterAny(Condition sources, Condition stop, Condition goal,
+                              PathSearch find = findPath) const {
     llvm::SmallVector<unsigned> starts;
     for (const Instruction &op : function.code)
       if (sources(op))
         starts.append(op.next.begin(), op.next.end());
-    return findPath(function, starts, stop, goal);
+    return find(function, starts, stop, goal);
   }
   /// The instructions for which `condition` holds, to ask for them often.
   std::vector<bool> all(Condition condition) const {
@@ -180,12 +180,12 @@ protected:
   /// code, rather than in a helper, is no part of the protocol.
   void checkBlocks(
       llvm::function_ref<bool(const Instruction &, llvm::StringRef)> calls,
-      Condition isReturn, Condition isStore) {
+      Condition isReturn, Condition isStore, PathSearch find = findPath) {
     auto begins = [&](const Instruction &op) {
       return calls(op, helper::begin);
     };
     auto ends = [&](const Instruction &op) { return calls(op, helper::end); };
-    if (const Instruction *found = afterAny(begins, ends, isReturn))
+    if (const Instruction *found = afterAny(begins, ends, isReturn, find))
       report(*found, "a block may return without a call of @coll_end", "D2");
     if (llvm::any_of(function.code, begins))
       for (const Instruction &op : function.code)
