@@ -272,10 +272,13 @@ StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
 
 /// True if engines have looked for long enough. On many ranks they seldom find
 /// what trees do not, each answer takes long, and there is a question for each
-/// number of steps and C: all together must come to an end.
+/// number of steps and C: all together must come to an end. On up to 16 ranks
+/// they find a little more.
 bool FrontierSearch::isSpent(unsigned steps) const {
-  bool isBounded = isVast() && !options.thorough && !options.k;
-  return isBounded && spent >= options.manyRanksWork * (knownAt(steps) ? 1 : 4);
+  if (!problem.hasManyRanks() || options.thorough || options.k)
+    return false;
+  uint64_t more = isVast() && knownAt(steps) ? 1 : 2;
+  return spent >= options.manyRanksWork * more;
 }
 
 /// Searches the steps of `batch` at once. What one finds may make the search

@@ -144,6 +144,27 @@ TEST(Exchange, SearchesOnManyRanksHaveTheirWorkTogether) {
   EXPECT_LE(asked.size(), 5u);
 }
 
+TEST(Exchange, SearchesOnSomeRanksHaveTheirWorkTogether) {
+  // Where engines find a little more than trees, if they get more work.
+  Topology topology = *makeBuiltinTopology("torus:3x4");
+  FrontierOptions options;
+  options.maxSteps = 7;
+  options.probeWork = 160'000;
+  auto askedWith = [&](uint64_t work) {
+    unsigned asked = 0;
+    options.manyRanksWork = work;
+    options.watch = [&](const FrontierActivity &activity) {
+      asked += activity.chunks > 0;
+    };
+    auto frontier =
+        searchFrontier(topology, {CollectiveKind::Broadcast}, options);
+    EXPECT_TRUE(frontier && !frontier->stopped);
+    EXPECT_GE(frontier->points.size(), 4u);
+    return asked;
+  };
+  EXPECT_LT(askedWith(1), askedWith(1'000'000));
+}
+
 TEST(Exchange, EndsOnBoxesOfCardsForTwo) {
   // Where trees do not meet the bound, nothing else would within minutes.
   Topology topology = test::boxesOnCore(10, 8, 7, /*perCard=*/2);

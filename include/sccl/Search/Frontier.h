@@ -67,9 +67,10 @@ struct FrontierOptions {
   /// Work for all (C, R) of one number of steps, once those that meet the bound
   /// have been tried.
   uint64_t stepWork = 20'000'000;
-  /// Work for all (C, R) of all numbers of steps on more than 16 ranks, where
-  /// engines seldom find what trees do not; four times as much for numbers of
-  /// steps without any schedule. Nobody counts it with `k`, or `thorough`.
+  /// Work for all (C, R) of all numbers of steps on more than 8 ranks, where
+  /// engines seldom find what trees do not; twice as much on up to 16, and for
+  /// numbers of steps without any schedule. Nobody counts it with `k`, or
+  /// `thorough`.
   uint64_t manyRanksWork = 10'000'000;
   /// Searches for long between two points of an all_reduce even if the last
   /// one meets the bandwidth bound. Else a short search must do there, and what
