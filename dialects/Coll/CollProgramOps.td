@@ -55,7 +55,9 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c12) there are no signals and no waits where there are barriers;
     - (program_c13) a transfer has strides if and only if it is repeated; the
       repetitions do not overlap, and have their chunks at the same place in a
-      segment.
+      segment;
+    - (program_c14) all ranks together have at most 67108864 slots of scratch,
+      as many as schedules may have sends.
 
     ```mlir
     coll.topology @one_way ranks = 2 {

@@ -381,6 +381,13 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   for (auto [rank, op] : llvm::enumerate(ranks))
     slots.push_back({problem->collective.inputSlots(rank),
                      problem->collective.outputSlots(rank), op.getScratch()});
+  uint64_t scratch = 0;
+  for (const auto &[input, output, ofRank] : slots)
+    scratch += ofRank;
+  if (scratch > Schedule::maxSends) // program_c14
+    return emitOpError() << "has " << scratch
+                         << " slots of scratch, expected at most "
+                         << Schedule::maxSends << " of all ranks";
   for (RankOp rank : ranks)
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
       for (Operation &op : channel.getBody().getOps())

@@ -597,3 +597,20 @@ coll.program @program_c12_ready of broadcast on @pair chunks = 1 root = 0 blocks
     }
   }
 }
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1
+  coll.link 1 -> 0
+}
+// expected-error @+1 {{'coll.program' op has 4000000000 slots of scratch, expected at most 67108864 of all ranks}}
+coll.program @program_c14_scratch of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 2000000000 {
+    coll.channel to 1 {
+      coll.put chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 2000000000 {
+  }
+}
