@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Operands.h"
 #include "Runner.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -41,22 +40,4 @@ std::string Code::functionAt(unsigned line) const {
     if (function.first <= line && line <= function.last)
       return function.name;
   return "";
-}
-
-llvm::SmallVector<StringRef, 4> emulate::splitOperands(StringRef text) {
-  llvm::SmallVector<StringRef, 4> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == ',' && depth == 0)) {
-      if (StringRef part = text.slice(begin, i).trim(); !part.empty())
-        parts.push_back(part);
-      begin = i + 1;
-    } else if (StringRef("([{").contains(text[i])) {
-      ++depth;
-    } else if (StringRef(")]}").contains(text[i])) {
-      --depth;
-    }
-  }
-  return parts;
 }

@@ -8,7 +8,7 @@
 #include "Directives.h"
 #include "InstructionDecoder.h"
 
-#include "Assembly/Assembly.h"
+#include "Emulate/Decoding.h"
 
 using namespace sccl;
 using namespace sccl::emulate;
@@ -44,9 +44,7 @@ public:
         return Error{done.error()};
       first += function.code.size();
     }
-    code->opcodes.resize(opcodes.size());
-    for (const auto &entry : opcodes)
-      code->opcodes[entry.second] = entry.first().str();
+    code->opcodes = namesOf(opcodes);
     return std::unique_ptr<Code::Parts>(std::move(code));
   }
 
@@ -65,16 +63,11 @@ private:
 
   Result<bool> decodeFunction(const assembly::Function &function,
                               uint32_t first) {
-    FunctionPlace place{function.name, function.isKernel, 0, 0};
-    if (!function.code.empty()) {
-      place.first = function.code.front().line;
-      place.last = function.code.back().line;
-    }
     KernelRegisters registers = directives.kernels.lookup(function.name);
     registers.firstOp = first;
     if (function.isKernel && !directives.kernels.contains(function.name))
       return Error{"kernel " + function.name + " has no descriptor"};
-    code->functions.push_back(std::move(place));
+    code->functions.push_back(placeOf(function));
     code->kernels.push_back(registers);
     for (const assembly::Instruction &instruction : function.code) {
       uint64_t literal = code->addresses[code->body.size()] + 4;
@@ -117,8 +110,8 @@ private:
 
 Result<std::unique_ptr<Code::Parts>> emulate::parseGCN(StringRef text) {
   assembly::Text assembly = assembly::parseGCN(text);
-  if (assembly.cutOffLine != 0 || assembly.functions.empty())
-    return Error{"the text ends early"};
+  if (std::optional<Error> error = findCut(assembly))
+    return *error;
   Result<Directives> directives = parseDirectives(text);
   if (!directives)
     return Error{directives.error()};

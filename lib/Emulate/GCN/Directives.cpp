@@ -7,6 +7,8 @@
 
 #include "Directives.h"
 
+#include "Emulate/Decoding.h"
+
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -158,7 +160,7 @@ private:
     uint64_t number = 0;
     if (name == ".size") {
       isInObject = false;
-      next += (bytes.size() + 255) / 256 * 256;
+      next = nextConstant(next, bytes.size());
     } else if (name == ".zero" && !value.getAsInteger(0, number)) {
       bytes.append(number, 0);
     } else if (size == 0) {

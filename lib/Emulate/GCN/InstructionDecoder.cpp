@@ -7,7 +7,7 @@
 
 #include "InstructionDecoder.h"
 
-#include "Emulate/Operands.h"
+#include "Emulate/Decoding.h"
 
 #include "llvm/ADT/StringSwitch.h"
 

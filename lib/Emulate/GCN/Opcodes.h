@@ -50,6 +50,9 @@ enum class Kind : char {
   Result = '^', ///< what the result was before
 };
 
+/// How many bits an operand has: 16, 32 or 64.
+unsigned bitsOf(Kind kind);
+
 struct Opcode {
   void (*evaluate)(Lane &lane) = nullptr;
   llvm::SmallVector<Kind, 2> results;

@@ -7,7 +7,8 @@
 
 #include "OperandText.h"
 
-#include "llvm/ADT/APFloat.h"
+#include "Emulate/Floats.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -17,17 +18,7 @@ using namespace sccl::emulate;
 using namespace sccl::emulate::gcn;
 using llvm::StringRef;
 
-unsigned gcn::wordsOf(Kind kind) {
-  switch (kind) {
-  case Kind::Int64:
-  case Kind::Float64:
-  case Kind::Floats:
-  case Kind::Mask:
-    return 2;
-  default:
-    return 1;
-  }
-}
+unsigned gcn::wordsOf(Kind kind) { return bitsOf(kind) == 64 ? 2 : 1; }
 
 std::optional<Part> gcn::parsePart(StringRef text) {
   return llvm::StringSwitch<std::optional<Part>>(text)
@@ -73,20 +64,15 @@ std::optional<Operand> gcn::parseRegister(StringRef text) {
 }
 
 /// What "1.0" is where an instruction wants `kind`.
-static std::optional<uint64_t> bitsOf(double number, Kind kind) {
+static std::optional<uint64_t> encode(double number, Kind kind) {
   switch (kind) {
   case Kind::Float64:
     return std::bit_cast<uint64_t>(number);
   case Kind::Float32:
   case Kind::Int32:
     return std::bit_cast<uint32_t>(float(number));
-  case Kind::Float16: {
-    llvm::APFloat half(number);
-    bool isInexact;
-    half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
-                 &isInexact);
-    return half.bitcastToAPInt().getZExtValue();
-  }
+  case Kind::Float16:
+    return encodeHalf(llvm::APFloat::IEEEhalf(), float(number), /*none=*/0);
   default:
     return std::nullopt;
   }
@@ -97,12 +83,11 @@ static std::optional<uint64_t> bitsOf(double number, Kind kind) {
 static std::optional<uint64_t> parseNumber(StringRef text, Kind kind) {
   double fraction;
   if (text.contains('.') && !text.starts_with("0x"))
-    return text.getAsDouble(fraction) ? std::nullopt : bitsOf(fraction, kind);
+    return text.getAsDouble(fraction) ? std::nullopt : encode(fraction, kind);
   int64_t number;
   if (text.getAsInteger(0, number))
     return std::nullopt;
   bool isInline = number >= -16 && number <= 64;
-  bool isWide = wordsOf(kind) == 2;
   switch (kind) {
   case Kind::Short32:
     return uint32_t(int32_t(int16_t(number)));
@@ -117,7 +102,7 @@ static std::optional<uint64_t> parseNumber(StringRef text, Kind kind) {
   case Kind::Float64:
     return isInline ? std::optional(uint64_t(number)) : std::nullopt;
   default:
-    return isWide ? uint64_t(number) : uint32_t(number);
+    return uint32_t(number);
   }
 }
 

@@ -68,21 +68,6 @@ void Wave::setPair(unsigned first, uint64_t value) {
 
 static uint64_t maskOf(unsigned bits) { return ~uint64_t(0) >> (64 - bits); }
 
-static unsigned bitsOf(Kind kind) {
-  switch (kind) {
-  case Kind::Int16:
-  case Kind::Float16:
-    return 16;
-  case Kind::Int64:
-  case Kind::Float64:
-  case Kind::Floats:
-  case Kind::Mask:
-    return 64;
-  default:
-    return 32;
-  }
-}
-
 uint64_t Wave::scalar(const Operand &operand) const {
   if (operand.place == Place::Number)
     return operand.number;
@@ -150,8 +135,7 @@ void Wave::checkRegisters(const Op &op, Memory &memory) {
 
 void Wave::report(const Op &op, FindingKind kind, const std::string &what,
                   Memory &memory) const {
-  unsigned line = code.ops[&op - code.body.data()].line;
-  memory.report(kind, "line " + std::to_string(line) + ": " + what);
+  memory.report(kind, "line " + std::to_string(lineOf(op)) + ": " + what);
 }
 
 //===----------------------------------------------------------------------===//

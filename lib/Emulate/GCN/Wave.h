@@ -64,6 +64,9 @@ private:
   uint32_t &vector(unsigned first, unsigned lane) {
     return vectors[rowOf[first] * waveLanes + lane];
   }
+  unsigned lineOf(const Op &op) const {
+    return code.ops[&op - code.body.data()].line;
+  }
   uint64_t pair(unsigned first) const {
     return uint64_t(scalars[first + 1]) << 32 | scalars[first];
   }

@@ -133,7 +133,7 @@ unsigned Wave::pieceOf(const Op &op, uint64_t address, Memory &memory) const {
 }
 
 void Wave::load(const Op &op, Memory &memory) {
-  unsigned line = code.ops[&op - code.body.data()].line;
+  unsigned line = lineOf(op);
   Access &access = begin();
   const Operand &result = op.results.front();
   for (unsigned i = 0; i < result.words; ++i)
@@ -162,7 +162,7 @@ void Wave::load(const Op &op, Memory &memory) {
 }
 
 void Wave::store(const Op &op, Memory &memory) {
-  unsigned line = code.ops[&op - code.body.data()].line;
+  unsigned line = lineOf(op);
   begin();
   checkLanes(op, memory);
   if (isWrittenNew && op.order != Order::Weak) {
@@ -204,7 +204,7 @@ void Wave::checkLanes(const Op &op, Memory &memory) {
 }
 
 void Wave::loadScalar(const Op &op, Memory &memory) {
-  unsigned line = code.ops[&op - code.body.data()].line;
+  unsigned line = lineOf(op);
   const Operand &result = op.results.front();
   const uint8_t *bytes = memory.constant(
       pair(op.sources.front().first) + op.offset, op.bytes, line);

@@ -7,8 +7,7 @@
 
 #include "PTXCode.h"
 
-#include "Assembly/Assembly.h"
-#include "Emulate/Operands.h"
+#include "Emulate/Decoding.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -368,7 +367,7 @@ Result<bool> parseConstants(StringRef text, Code::Parts &parts, Names &names) {
       return Error{"line " + std::to_string(number) +
                    ": unknown variable: " + line.substr(0, 60).str()};
     names.constants[constant->name] = address;
-    address += (constant->bytes.size() + 255) / 256 * 256;
+    address = nextConstant(address, constant->bytes.size());
     parts.constants.push_back(std::move(*constant));
   }
   return true;
@@ -381,24 +380,19 @@ Result<bool> parseConstants(StringRef text, Code::Parts &parts, Names &names) {
 
 /// Adds a function to `code`.
 static void add(PTXCode &code, const assembly::Function &text, Function body) {
-  FunctionPlace place{text.name, text.isKernel, 0, 0};
-  if (!body.ops.empty()) {
-    place.first = body.ops.front().line;
-    place.last = body.ops.back().line;
-  }
   for (Op &op : body.ops) {
     op.number = code.ops.size();
     code.ops.push_back({op.name, op.line});
   }
-  code.functions.push_back(std::move(place));
+  code.functions.push_back(placeOf(text));
   code.bodies.push_back(std::move(body));
 }
 
 Result<std::unique_ptr<Code::Parts>> emulate::parsePTX(StringRef text) {
   auto code = std::make_unique<PTXCode>();
   assembly::Text assembly = assembly::parsePTX(text);
-  if (assembly.cutOffLine != 0 || assembly.functions.empty())
-    return Error{"the text ends early"};
+  if (std::optional<Error> error = findCut(assembly))
+    return *error;
   Names names;
   if (Result<bool> constants = parseConstants(text, *code, names); !constants)
     return Error{constants.error()};
@@ -410,8 +404,6 @@ Result<std::unique_ptr<Code::Parts>> emulate::parsePTX(StringRef text) {
       return Error{decoded.error()};
     add(*code, function, std::move(*decoded));
   }
-  code->opcodes.resize(names.opcodes.size());
-  for (const auto &entry : names.opcodes)
-    code->opcodes[entry.second] = entry.first().str();
+  code->opcodes = namesOf(names.opcodes);
   return std::unique_ptr<Code::Parts>(std::move(code));
 }
