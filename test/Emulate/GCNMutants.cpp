@@ -18,21 +18,8 @@ bool has(const std::string &text, const char *part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Replaces `from` in `function`, where `what` holds.
-Change replaceWhere(const char *function, const char *from, const char *to,
-                    bool (*what)(const Line &)) {
-  return [change = replace(from, to, what),
-          function](const Line &line) -> std::optional<std::string> {
-    return isIn(line, function) ? change(line) : std::nullopt;
-  };
-}
-
 bool isWaitedFor(const Line &line) { return has(line.next, "s_waitcnt"); }
 bool isNotWaitedFor(const Line &line) { return !isWaitedFor(line); }
-bool isOfFlag(const Line &line) { return !line.isOfAbortWord; }
-bool isPollOfWords(const Line &line) {
-  return isOfWords(line) && !line.isOfAbortWord;
-}
 bool isAfterWriteBack(const Line &line) {
   return has(line.previous, "buffer_wbl2");
 }
@@ -42,21 +29,20 @@ void addCacheKinds(std::vector<Kind> &kinds) {
   const char *scoped = R"(buffer_wbl2 sc0 sc1)";
   kinds.push_back(
       {"write-back: gone",
-       replaceWhere("coll_signal", R"(.*buffer_wbl2.*)", "", isWaitedFor)});
+       replaceIn("coll_signal", R"(.*buffer_wbl2.*)", "", isWaitedFor)});
   kinds.push_back({"write-back: agent scope",
                    replace(scoped, "buffer_wbl2 sc1", isWaitedFor)});
   kinds.push_back({"write-back: block scope",
                    replace(scoped, "buffer_wbl2 sc0", isWaitedFor)});
-  kinds.push_back({"write-back: not waited for",
-                   replaceWhere("coll_signal", R"(vmcnt\(0\))", "vmcnt(1)",
-                                isAfterWriteBack)});
   kinds.push_back(
-      {"write-back: after the wait",
-       replaceWhere("coll_signal", R"(buffer_wbl2)", "", isWaitedFor),
-       /*swaps=*/true});
+      {"write-back: not waited for", replaceIn("coll_signal", R"(vmcnt\(0\))",
+                                               "vmcnt(1)", isAfterWriteBack)});
+  kinds.push_back({"write-back: after the wait",
+                   replaceIn("coll_signal", R"(buffer_wbl2)", "", isWaitedFor),
+                   /*swaps=*/true});
   kinds.push_back(
       {"second write-back: gone",
-       replaceWhere("coll_signal", R"(.*buffer_wbl2.*)", "", isNotWaitedFor)});
+       replaceIn("coll_signal", R"(.*buffer_wbl2.*)", "", isNotWaitedFor)});
   kinds.push_back(
       {"invalidate: gone", replace(R"(.*buffer_(inv |wbinvl1_vol).*)", "")});
   kinds.push_back(
@@ -82,7 +68,7 @@ void addFlagKinds(std::vector<Kind> &kinds) {
     return isIn(line, "coll_signal") && has(line.text, "global_store");
   };
   auto isFlagLoad = [](const Line &line) {
-    return isIn(line, "coll_wait") && isOfFlag(line) &&
+    return isIn(line, "coll_wait") && !line.isOfAbortWord &&
            has(line.text, "global_load");
   };
   kinds.push_back({"release: weak", replace(bits, "", isFlagStore)});

@@ -64,6 +64,31 @@ inline void judge(const Compiled &compiled, const emulate::Code &code,
   tally.survivors.push_back(name);
 }
 
+/// At most `most` of each kind, spread over those that there are.
+template <typename Mutant>
+std::vector<Mutant> spread(std::map<std::string, std::vector<Mutant>> byKind,
+                           unsigned most) {
+  std::vector<Mutant> taken;
+  for (auto &[kind, all] : byKind) {
+    size_t count = std::min<size_t>(most, all.size());
+    for (size_t i = 0; i < count; ++i)
+      taken.push_back(std::move(all[i * all.size() / count]));
+  }
+  return taken;
+}
+
+/// What mutants are made of: sums and copies in a ring, and an all_gather whose
+/// ranks send at once, so that one may begin anew before others have read.
+inline std::optional<Subject> ringReduce() {
+  return synthesized("ring:4", CollectiveKind::AllReduce, 4, 6, 6);
+}
+inline std::optional<Subject> ringGather() {
+  return synthesized("ring:4", CollectiveKind::AllGather, 2, 3, 3);
+}
+inline std::optional<Subject> oneShotGather() {
+  return synthesized("mesh:3", CollectiveKind::AllGather, 1, 1, 1);
+}
+
 /// What was found by what. `reason` says of a kind why some do what they
 /// should, or null.
 inline void print(const Matrix &matrix,
@@ -79,6 +104,17 @@ inline void print(const Matrix &matrix,
     for (const std::string &survivor : tally.survivors)
       std::printf("    survives: %s\n", survivor.c_str());
   }
+}
+
+/// Prints what was found by what, and expects that of all kinds without a
+/// reason all were.
+inline void expectFoundOut(const Matrix &matrix,
+                           const char *(*reason)(const std::string &kind)) {
+  print(matrix, reason);
+  for (const auto &[kind, tally] : matrix)
+    if (reason(kind) == nullptr) {
+      EXPECT_EQ(tally.killed, tally.made) << kind;
+    }
 }
 
 } // namespace sccl::test

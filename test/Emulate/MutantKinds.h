@@ -20,7 +20,9 @@ struct Line {
   std::string text, next = "", previous = "";
   std::string function;       ///< whose body it is in
   std::string callee = "";    ///< of a call in GCN
-  bool isOfAbortWord = false; ///< in GCN: a load of it
+  /// Loads what a waiting thread looks at now and then; nobody writes that in
+  /// tests.
+  bool isOfAbortWord = false;
 };
 
 using Change = std::function<std::optional<std::string>(const Line &)>;
@@ -36,12 +38,15 @@ struct Kind {
 bool isIn(const Line &line, const char *function);
 /// A helper that copies or reduces LL words: "coll_copy_pm".
 bool isOfWords(const Line &line);
+/// In such a one, where it waits for words.
+bool isPollOfWords(const Line &line);
 
 /// Replaces `from`, wherever `where` is true.
 Change replace(const char *from, const char *to,
                bool (*where)(const Line &) = nullptr);
-/// Replaces `from` in bodies of functions whose name begins with `function`.
-Change replaceIn(const char *function, const char *from, const char *to);
+/// The same in bodies of functions whose name begins with `function`.
+Change replaceIn(const char *function, const char *from, const char *to,
+                 bool (*where)(const Line &) = nullptr);
 
 /// Those of GCN.
 const std::vector<Kind> &gcnKinds();

@@ -23,6 +23,10 @@ bool sccl::test::isOfWords(const Line &line) {
   return std::regex_match(line.function, name);
 }
 
+bool sccl::test::isPollOfWords(const Line &line) {
+  return isOfWords(line) && !line.isOfAbortWord;
+}
+
 Change sccl::test::replace(const char *from, const char *to,
                            bool (*where)(const Line &)) {
   return [pattern = std::regex(from), to,
@@ -36,20 +40,14 @@ Change sccl::test::replace(const char *from, const char *to,
 }
 
 Change sccl::test::replaceIn(const char *function, const char *from,
-                             const char *to) {
-  return [change = replace(from, to),
+                             const char *to, bool (*where)(const Line &)) {
+  return [change = replace(from, to, where),
           function](const Line &line) -> std::optional<std::string> {
     return isIn(line, function) ? change(line) : std::nullopt;
   };
 }
 
 namespace {
-/// What a waiting thread looks at now and then; nobody writes it in tests.
-bool isOfAbortWord(const Line &line) {
-  static const std::regex test(R"(\s*setp\.eq\.b64.*, 0;)");
-  return std::regex_match(line.next, test);
-}
-
 /// Mistakes about the order and scope of flags.
 void addFlagKinds(std::vector<Kind> &kinds) {
   const char *release = R"(st\.release\.sys)", *acquire = R"(ld\.acquire\.sys)";
@@ -97,16 +95,13 @@ void addProtocolKinds(std::vector<Kind> &kinds) {
 }
 
 void addWordKinds(std::vector<Kind> &kinds) {
-  auto isPoll = [](const Line &line) {
-    return isOfWords(line) && !isOfAbortWord(line);
-  };
   const char *store = R"(st\.relaxed\.sys)", *load = R"(ld\.relaxed\.sys)";
   kinds.push_back({"LL store: weak", replace(store, "st", isOfWords)});
   kinds.push_back(
       {"LL store: gpu scope", replace(store, "st.relaxed.gpu", isOfWords)});
-  kinds.push_back({"LL load: weak", replace(load, "ld", isPoll)});
+  kinds.push_back({"LL load: weak", replace(load, "ld", isPollOfWords)});
   kinds.push_back(
-      {"LL load: gpu scope", replace(load, "ld.relaxed.gpu", isPoll)});
+      {"LL load: gpu scope", replace(load, "ld.relaxed.gpu", isPollOfWords)});
   kinds.push_back({"LL load: launch not compared",
                    replace(R"(setp\.ne\.b32(\s+%p\d+), (%r\d+), (%r\d+))",
                            "setp.ne.b32$1, $2, $2", isOfWords)});
@@ -146,7 +141,8 @@ const std::vector<Kind> &kinds() {
 
 std::vector<Line> linesOf(const std::string &text) {
   static const std::regex header(
-      R"(.*\.(?:func|entry)\s+(?:\(.*\)\s*)?(\w+)\()");
+      R"(.*\.(?:func|entry)\s+(?:\(.*\)\s*)?(\w+)\()"),
+      test(R"(\s*setp\.eq\.b64.*, 0;)");
   std::vector<Line> lines;
   std::istringstream stream(text);
   std::string function;
@@ -154,8 +150,10 @@ std::vector<Line> linesOf(const std::string &text) {
     std::smatch match;
     if (std::regex_match(line, match, header))
       function = match[1];
-    if (!lines.empty())
+    if (!lines.empty()) {
       lines.back().next = line;
+      lines.back().isOfAbortWord = std::regex_match(line, test);
+    }
     lines.push_back({.text = line, .function = function});
   }
   return lines;

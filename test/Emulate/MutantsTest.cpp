@@ -54,11 +54,7 @@ std::vector<Mutant> chosen(std::vector<Mutant> mutants,
   for (Mutant &mutant : mutants)
     if (lines.count(mutant.line) != 0 && canMatter(mutant, way, isOneShot))
       byKind[mutant.kind].push_back(std::move(mutant));
-  std::vector<Mutant> taken;
-  for (auto &[kind, all] : byKind)
-    for (size_t i = 0; i < std::min<size_t>(most, all.size()); ++i)
-      taken.push_back(all[i * all.size() / std::min<size_t>(most, all.size())]);
-  return taken;
+  return spread(std::move(byKind), most);
 }
 
 /// Why some mutants of a kind do what they should, and null if none do.
@@ -98,19 +94,8 @@ bool isEquivalent(const std::string &kind) {
   return kind == "second write-back: gone";
 }
 
-/// All that have no reason to survive.
-void expectFoundOut(const Matrix &matrix) {
-  print(matrix, reasonToSurvive);
-  for (const auto &[kind, tally] : matrix)
-    if (reasonToSurvive(kind) == nullptr) {
-      EXPECT_EQ(tally.killed, tally.made) << kind;
-    }
-}
-
-/// The same, and that there are some of each kind that are found out.
-void expectFoundOut(const Matrix &matrix,
-                    const std::vector<std::string> &kinds) {
-  expectFoundOut(matrix);
+/// Of each kind there are some that are found out.
+void expectAll(const Matrix &matrix, const std::vector<std::string> &kinds) {
   for (const std::string &kind : kinds) {
     auto found = matrix.find(kind);
     Tally tally = found == matrix.end() ? Tally() : found->second;
@@ -120,11 +105,9 @@ void expectFoundOut(const Matrix &matrix,
 } // namespace
 
 TEST(Mutants, areFoundOut) {
-  std::optional<Subject> reduce =
-      synthesized("ring:4", CollectiveKind::AllReduce, 4, 6, 6);
-  std::optional<Subject> gather =
-      synthesized("ring:4", CollectiveKind::AllGather, 2, 3, 3);
-  ASSERT_TRUE(reduce && gather);
+  std::optional<Subject> reduce = ringReduce(), gather = ringGather(),
+                         oneShot = oneShotGather();
+  ASSERT_TRUE(reduce && gather && oneShot);
   bool isWhole = std::getenv("SCCL_EMULATE_ALL");
   unsigned most = isWhole ? 10000 : 1;
   const std::set<std::string> left = {"scratch", "pull table", "2 pieces",
@@ -138,21 +121,15 @@ TEST(Mutants, areFoundOut) {
       return;
   }
   judgeAll(*gather, ways().front(), most, matrix);
-  // Where each rank sends at once, it may begin anew before others have read.
-  std::optional<Subject> oneShot =
-      synthesized("mesh:3", CollectiveKind::AllGather, 1, 1, 1);
-  ASSERT_TRUE(oneShot);
   for (const Way &way : ways())
     if (way.options.doubleBuffer)
       judgeAll(*oneShot, way, most, matrix, true);
-  expectFoundOut(matrix, mutantKinds());
+  expectFoundOut(matrix, reasonToSurvive);
+  expectAll(matrix, mutantKinds());
 }
 
 TEST(Mutants, areFoundOutOnAMD) {
-  std::optional<Subject> reduce =
-      synthesized("ring:4", CollectiveKind::AllReduce, 4, 6, 6);
-  std::optional<Subject> oneShot =
-      synthesized("mesh:3", CollectiveKind::AllGather, 1, 1, 1);
+  std::optional<Subject> reduce = ringReduce(), oneShot = oneShotGather();
   ASSERT_TRUE(reduce && oneShot);
   bool isWhole = std::getenv("SCCL_EMULATE_ALL");
   unsigned most = isWhole ? 2 : 1;
@@ -169,8 +146,7 @@ TEST(Mutants, areFoundOutOnAMD) {
       if (HasFatalFailure())
         return;
     }
+  expectFoundOut(matrix, reasonToSurvive);
   if (isWhole)
-    expectFoundOut(matrix, gcnMutantKinds());
-  else
-    expectFoundOut(matrix);
+    expectAll(matrix, gcnMutantKinds());
 }

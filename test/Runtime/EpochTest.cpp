@@ -15,6 +15,7 @@
 #include "LongRun.h"
 #include "SharedWords.h"
 
+#include <functional>
 #include <set>
 
 using namespace sccl;
@@ -146,30 +147,27 @@ private:
   }
   uint64_t number = 0;
 };
-} // namespace
 
-TEST(Epochs, ComeToPowersOfTwo) {
+/// Runs two ranks of each of the ways that `isMeant` is true of.
+template <typename Run>
+void runEach(const std::function<bool(const LongWay &)> &isMeant) {
   for (const LongWay &way : longWays) {
-    if (way.messages)
+    if (!isMeant(way))
       continue;
     LoopNetwork network;
     EXPECT_EQ(0, runRanks(2, way.ranks,
                           [&](const RankEnd &end) {
-                            return HighNumbers(end, way, network).run();
+                            return Run(end, way, network).run();
                           }))
         << way.name;
   }
 }
+} // namespace
+
+TEST(Epochs, ComeToPowersOfTwo) {
+  runEach<HighNumbers>([](const LongWay &way) { return !way.messages; });
+}
 
 TEST(Epochs, DoNotMakeOldWordsNew) {
-  for (const LongWay &way : longWays) {
-    if (way.plan != halvesAndLL)
-      continue;
-    LoopNetwork network;
-    EXPECT_EQ(0, runRanks(2, way.ranks,
-                          [&](const RankEnd &end) {
-                            return OldWords(end, way, network).run();
-                          }))
-        << way.name;
-  }
+  runEach<OldWords>([](const LongWay &way) { return way.plan == halvesAndLL; });
 }
