@@ -40,7 +40,7 @@ public:
   }
   /// For any number of steps.
   const SharedBound &throughput() const { return forAny; }
-  /// True if fewer steps than some number cost more.
+  /// True if the bound for `steps` steps is above that for any number of them.
   bool isOfSteps(unsigned steps) const {
     return bounds[steps] && bounds[steps]->value && forAny &&
            *forAny->value < *bounds[steps]->value;
