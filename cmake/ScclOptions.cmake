@@ -19,7 +19,7 @@ endif()
 
 # -Wrestrict of g++ 12 misfires on std::string (GCC bug 105651); drop the switch
 # when g++ 13 is the oldest compiler.
-set(SCCL_WARNINGS -Wall -Wextra -Wno-restrict)
+set(SCCL_WARNINGS -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 # A plain C++ library: exceptions and RTTI on, neither LLVM nor MLIR.
 # Sources name private headers of other rooms from lib/.

@@ -17,6 +17,14 @@ using namespace sccl::plan::json;
 // Values
 //===----------------------------------------------------------------------===//
 
+Value::Value() = default;
+Value::Value(bool value) : held(value) {}
+Value::Value(std::string text) : held(std::move(text)) {}
+Value::Value(llvm::StringRef text) : held(text.str()) {}
+Value::Value(const char *text) : held(std::string(text)) {}
+Value::Value(Array array) : held(std::move(array)) {}
+Value::Value(Object object) : held(std::move(object)) {}
+
 void Array::push_back(Value value) { values.push_back(std::move(value)); }
 size_t Array::size() const { return values.size(); }
 const Value *Array::begin() const { return values.data(); }

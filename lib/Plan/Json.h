@@ -73,16 +73,16 @@ private:
 
 class Value {
 public:
-  Value() = default;
-  Value(bool value) : held(value) {}
+  Value();
+  Value(bool value);
   template <typename T, typename = std::enable_if_t<std::is_integral_v<T> &&
                                                     !std::is_same_v<T, bool>>>
-  Value(T value) : held(int64_t(value)) {}
-  Value(std::string text) : held(std::move(text)) {}
-  Value(llvm::StringRef text) : held(text.str()) {}
-  Value(const char *text) : held(std::string(text)) {}
-  Value(Array array) : held(std::move(array)) {}
-  Value(Object object) : held(std::move(object)) {}
+  Value(T value);
+  Value(std::string text);
+  Value(llvm::StringRef text);
+  Value(const char *text);
+  Value(Array array);
+  Value(Object object);
 
   template <typename T> const T *as() const { return std::get_if<T>(&held); }
   template <typename T> T *as() { return std::get_if<T>(&held); }
@@ -100,6 +100,9 @@ struct Member {
   std::string key;
   Value value;
 };
+
+// The constructors stand behind Member: what a variant holds must be complete.
+template <typename T, typename> Value::Value(T value) : held(int64_t(value)) {}
 
 /// Reads one value, with spaces anywhere between its parts. `text` may not
 /// nest deeper than the stack allows. Fails where it is something else.

@@ -230,7 +230,7 @@ private:
                    transfers[i - 1].step != transfer.step ||
                    transfers[i - 1].depth != transfer.depth;
       if (isNew)
-        groups.push_back({transfer.channel, transfer.op, transfer.op});
+        groups.push_back({transfer.channel, transfer.op, transfer.op, {}});
       groups.back().last = transfer.op;
       transfer.group = groups.size() - 1;
       ChannelPlan &plan = plans[transfer.channel];
