@@ -32,7 +32,8 @@ class ProcessGroupSccl(MovingCollectives):
         element = ELEMENTS.get(tensor.dtype)
         op = opts.reduceOp
         # The shortest way, for what training calls most.
-        if element is not None and tensor.is_cpu and len(tensors) == 1:
+        dense = element is not None and tensor.layout is torch.strided
+        if dense and tensor.is_cpu and len(tensors) == 1:
             reduction = REDUCE_OPS.get(getattr(op, "op", op))
             key = ("all_reduce", -1, element, reduction)
             engine = self._cpu
@@ -50,7 +51,7 @@ class ProcessGroupSccl(MovingCollectives):
                 if code == 0:
                     return self._done
                 return self._failed_now(tensor)
-        check_tensor("all_reduce", tensors, 1)
+        check_tensor("all_reduce", tensors, 1, in_any_order=True)
         found = self._try(
             "all_reduce",
             tensor,
@@ -78,7 +79,7 @@ class ProcessGroupSccl(MovingCollectives):
         return self._all(works, list(tensors))
 
     def reduce(self, tensors: Any, opts: Any) -> Any:
-        check_tensor("reduce", tensors, 1)
+        check_tensor("reduce", tensors, 1, in_any_order=True)
         tensor, is_root = tensors[0], opts.rootRank == self._rank
         found = self._try(
             "reduce",

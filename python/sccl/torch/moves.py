@@ -25,7 +25,7 @@ class MovingCollectives(GroupBase):
             options = dist.BroadcastOptions()
             options.rootRank = opts or 0
             tensors, opts = [tensors], options
-        check_tensor("broadcast", tensors, 1)
+        check_tensor("broadcast", tensors, 1, in_any_order=True)
         tensor = tensors[0]
         found = self._try(
             "broadcast",

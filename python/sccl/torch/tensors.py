@@ -79,12 +79,23 @@ def element_of(tensor: torch.Tensor, op: Any) -> Union[str, Tuple[int, int, int]
     return f"no plan reduces {tensor.dtype}"
 
 
-def check_tensor(what: str, tensors: Sequence[torch.Tensor], count: int) -> None:
-    """Raises torch's kind of error if these are not `count` contiguous tensors."""
+def _is_channels_last(tensor: torch.Tensor) -> bool:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    kind = formats.get(tensor.dim())
+    return kind is not None and tensor.is_contiguous(memory_format=kind)
+
+
+def check_tensor(
+    what: str, tensors: Sequence[torch.Tensor], count: int, in_any_order: bool = False
+) -> None:
+    """Raises torch's kind of error if these are not `count` contiguous tensors, or,
+    where elements may be in any order that is the same on all ranks, images."""
     if len(tensors) != count:
         raise BackendError(f"sccl: {what}: {len(tensors)} tensors, expected {count}")
     for tensor in tensors:
-        if tensor.layout is torch.strided and not tensor.is_contiguous():
+        if tensor.layout is torch.strided and not (
+            tensor.is_contiguous() or (in_any_order and _is_channels_last(tensor))
+        ):
             raise BackendError(
                 f"sccl: {what}: a tensor of shape {tuple(tensor.shape)} and strides "
                 f"{tuple(tensor.stride())} is not contiguous; pass tensor.contiguous()"

@@ -132,7 +132,13 @@ def others(rank, size):
     elif rank == 1:
         dist.recv(tensor, 0)
         assert tensor.item() == 0
+    images = torch.arange(24.0).view(1, 2, 3, 4).to(memory_format=torch.channels_last)
+    dist.all_reduce(images)
+    equal(images, torch.arange(24.0).view(1, 2, 3, 4) * size, "images")
     # What no plan has: gloo does it, and one line says so.
+    sparse = torch.sparse_coo_tensor([[rank]], [1.0], (size,))
+    dist.all_reduce(sparse)
+    equal(sparse.to_dense(), torch.ones(size), "sparse")
     for _ in range(3):
         mask = torch.tensor([1 << rank])
         dist.all_reduce(mask, OP.BOR)
