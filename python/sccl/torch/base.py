@@ -17,6 +17,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
 from .._library import REDUCTIONS, Error
+from ..shelf import ROOTED
 from .engine import Engine, Key
 from .tensors import REDUCE_OPS, element_of
 from .work import BackendError, Completer, DoneWork, PendingWork
@@ -138,7 +139,9 @@ class GroupBase(dist.ProcessGroup):
             return found
         element, width, reduction = found
         key: Key = (collective, root, element, reduction)
-        if self._size == 1 or count == 0:
+        if collective in ROOTED and root < 0:
+            raise BackendError(f"sccl: {collective}: there is no rank {root}")
+        if self._size == 1:
             return handed(self._alone(send, recv, results, finish), caller)
         kind = tensor.device.type
         if kind not in ("cpu", "cuda"):
@@ -146,9 +149,12 @@ class GroupBase(dist.ProcessGroup):
         engine = self._cpu if kind == "cpu" else self._engine(tensor.device)
         try:
             if key not in engine.covered:
+                # Also of no elements: all ranks ask, and may have some.
                 reason = engine.why_not(key)
-                if reason is not None:
+                if reason is not None and count:
                     return reason
+            if count == 0:
+                return handed(self._alone(send, recv, results, finish), caller)
             source = None if send is None else send.data_ptr()
             target = None if recv is None else recv.data_ptr()
             if caller == AWAITS or kind == "cuda":

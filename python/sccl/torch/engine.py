@@ -18,19 +18,16 @@ import os
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from .. import _library, shelf
-from .._library import DATA_TYPES, Error, Unsupported
+from .._library import DATA_TYPES, Error, RankLost, Timeout, Unsupported
 from ..communicator import Communicator
 from ..plans import Plan
 from ..ranks import StoreGather
+from .store import WatchedStore
 
 #: More ranks than this on one host have no plans made.
 MOST_RANKS = 64
 #: A collective, its root, element type and reduction; -1 for none.
 Key = Tuple[str, int, int, int]
-
-
-def _bytes(value: Any) -> bytes:
-    return value.encode() if isinstance(value, str) else bytes(value)
 
 
 class Engine:
@@ -52,7 +49,7 @@ class Engine:
         must_fit: bool = False,
     ):
         self.rank, self.size, self.device = rank, size, device
-        self._store = store
+        store = self._store = WatchedStore(rank, size, store, timeout)
         self._missing: Dict[Key, str] = {}
         self.covered: Dict[Key, bool] = {}
         self._launched: Deque[Tuple[int, Any]] = collections.deque()
@@ -72,6 +69,7 @@ class Engine:
         except Unsupported as error:
             self.problem = str(error)
             return
+        store.learn_processes()
         self.handle = self.comm.handle
         self.library = _library.library()
         for plan in plans:
@@ -86,7 +84,7 @@ class Engine:
             except Error as error:
                 data = b"-%d " % error.code + str(error).encode()
             self._store.set(key, data)
-        data = _bytes(self._store.get(key))
+        data = self._store.get(key)
         if data[:1] == b"-":
             code, _, text = data[1:].partition(b" ")
             raise _library._ERRORS.get(int(code), Error)(text.decode(), int(code))
@@ -112,9 +110,7 @@ class Engine:
 
         count = int(self._share("plans", make))
         get = self._store.get
-        return [
-            Plan(_bytes(get(f"{self.device}/plan/{number}"))) for number in range(count)
-        ]
+        return [Plan(get(f"{self.device}/plan/{number}")) for number in range(count)]
 
     def why_not(self, key: Key) -> Optional[str]:
         """None if a plan covers it, which may be made now, else why there is none.
@@ -151,6 +147,8 @@ class Engine:
 
         try:
             data = self._share(f"made/{collective}/{root}/{element}", make)
+        except (RankLost, Timeout):
+            raise
         except Error as error:
             return str(error)
         self.comm.load(Plan(data))

@@ -53,6 +53,26 @@ def death(rank, size):
     os._exit(0)  # the group is out of use
 
 
+def early_death(rank, size):
+    """A process dies before the first call of its kind, for which ranks meet."""
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    tell(rank, "early", lambda: dist.all_reduce(torch.ones(1)))
+    tell(rank, "again", lambda: dist.all_reduce(torch.ones(1)))
+    os._exit(0)
+
+
+def first_calls(rank, size):
+    """Ranks whose first calls differ in length or type."""
+    tell(rank, "root", lambda: dist.broadcast(torch.ones(1), -1))
+    group = dist.new_group(timeout=datetime.timedelta(seconds=0.5), backend="sccl")
+    kind = torch.int32 if rank == 0 else torch.float32
+    one = torch.ones(1, dtype=kind)
+    tell(rank, "types", lambda: dist.all_reduce(one, group=group), ranks=(1,))
+    dist.barrier()
+    os._exit(0)
+
+
 def lateness(rank, size):
     """A rank does not come."""
     seconds = datetime.timedelta(seconds=0.5)
