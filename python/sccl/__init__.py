@@ -43,6 +43,7 @@ from ._library import (
     Unsupported,
     version,
 )
+from . import shelf
 from .communicator import Communicator
 from .machines import Machine
 from .plans import Plan
@@ -89,5 +90,6 @@ __all__ = [
     "Undecided",
     "Unsupported",
     "run_threads",
+    "shelf",
     "version",
 ]

@@ -12,7 +12,10 @@ import functools
 import os
 import pathlib
 import shutil
-from typing import Callable, List, Optional
+from typing import TYPE_CHECKING, List, Optional
+
+if TYPE_CHECKING:
+    from .ranks import Gather
 
 ALL_GATHER = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p, c.c_void_p, c.c_size_t)
 
@@ -212,12 +215,18 @@ def index(names: List[str], name: str, what: str) -> int:
     return names.index(name)
 
 
-def all_gather_callback(gather: Callable[[bytes], List[bytes]], failures: list):
+def all_gather_callback(gather: "Gather", failures: list):
     """A scclAllGatherFn that calls `gather`; what that raises goes to `failures`."""
 
     def call(_, mine, everyone, size):
         try:
-            parts = gather(c.string_at(mine, size))
+            parts = [bytes(part) for part in gather(c.string_at(mine, size))]
+            lengths = [len(part) for part in parts]
+            if lengths != [size] * gather.size:
+                raise InvalidArgument(
+                    f"the gather gave parts of {lengths} bytes, expected {gather.size} "
+                    f"of {size}"
+                )
             c.memmove(everyone, b"".join(parts), size * len(parts))
             return 0
         except BaseException as error:  # noqa: B902: nothing may pass through C

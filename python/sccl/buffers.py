@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes as c
 import dataclasses
+import sys
 from typing import Any, Optional
 
 from ._library import SIZES, InvalidArgument
@@ -48,12 +49,17 @@ class Buffer:
     item_bytes: int
     read_only: bool
     owner: Any = None
+    is_bool: bool = False
 
 
 NONE = Buffer(None, 0, None, 1, False)
 
 
 def _of_interface(value: Any) -> Buffer:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic):
+        # Its interface is that of an array which is gone by now.
+        raise InvalidArgument(f"{type(value).__name__} is a scalar, not an array")
     interface = value.__array_interface__
     if interface.get("strides") is not None:
         raise InvalidArgument("the array is not contiguous")
@@ -63,17 +69,21 @@ def _of_interface(value: Any) -> Buffer:
     kind = interface["typestr"]
     if kind.startswith(">"):
         raise InvalidArgument(f"the array has the byte order of {kind!r}")
+    if kind[1] in "OUmM":
+        raise InvalidArgument(f"elements of the array are of {kind!r}")
     name = _NAMES.get(str(getattr(value, "dtype", "")), _KINDS.get(kind[1:]))
     address, read_only = interface["data"]
-    return Buffer(address, count, name, int(kind[2:]), read_only, value)
+    size, is_bool = int(kind[2:]), kind[1] == "b"
+    return Buffer(address, count, name, size, read_only, value, is_bool)
 
 
 def _of_tensor(value: Any) -> Buffer:
     if not value.is_contiguous():
         raise InvalidArgument("the tensor is not contiguous")
-    name = _NAMES.get(str(value.dtype).rpartition(".")[2])
-    size = value.element_size()
-    return Buffer(value.data_ptr(), value.numel(), name, size, False, value)
+    kind = str(value.dtype).rpartition(".")[2]
+    name, size = _NAMES.get(kind), value.element_size()
+    is_bool = kind == "bool"
+    return Buffer(value.data_ptr(), value.numel(), name, size, False, value, is_bool)
 
 
 def _of_view(value: Any) -> Buffer:
@@ -86,12 +96,13 @@ def _of_view(value: Any) -> Buffer:
         raise InvalidArgument("the buffer is not contiguous")
     kind = _FORMATS.get(view.format.lstrip("@=<"))
     name = kind and _KINDS.get(f"{kind}{view.itemsize}")
-    count = view.nbytes // view.itemsize
+    count, is_bool = view.nbytes // view.itemsize, view.format == "?"
     if count == 0:
         return Buffer(None, 0, name, view.itemsize, view.readonly, value)
     if not view.readonly:
         memory = (c.c_char * view.nbytes).from_buffer(view)
-        return Buffer(c.addressof(memory), count, name, view.itemsize, False, memory)
+        address = c.addressof(memory)
+        return Buffer(address, count, name, view.itemsize, False, memory, is_bool)
     if isinstance(value, bytes):
         address = c.cast(c.c_char_p(value), c.c_void_p).value
         return Buffer(address, count, name, view.itemsize, True, value)

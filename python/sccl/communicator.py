@@ -7,8 +7,10 @@
 """Communicators: one rank's membership in a group of ranks."""
 from __future__ import annotations
 
+import collections
 import ctypes as c
-from typing import Any, Dict, List, Optional
+import weakref
+from typing import Any, Deque, List, Optional, Tuple
 
 from . import _library
 from ._library import DATA_TYPES, REDUCTIONS, InvalidArgument, check, index
@@ -31,6 +33,44 @@ _FUNCTIONS = {
     name: "sccl" + "".join(word.capitalize() for word in name.split("_"))
     for name in _SEGMENTS
 }
+
+
+class Membership:
+    """libsccl's communicator, and what it needs while it is there. It is destroyed when
+    nothing refers to it: no Communicator, and no memory of it."""
+
+    #: Of launches that wait for their turn.
+    MOST_WAITING = 64
+
+    def __init__(self, callback: Any):
+        self.handle = c.c_void_p()
+        self._library, self._callback = _library.library(), callback
+        self._memory: List[weakref.ref] = []
+        self._launched: Deque[Tuple[int, Any]] = collections.deque()
+
+    def keep(self, ticket: int, buffers: Any) -> None:
+        """Keeps the buffers of a launch until it must have ended."""
+        self._launched.append((ticket, buffers))
+        while self._launched[0][0] + self.MOST_WAITING < ticket:
+            self._launched.popleft()
+
+    def memory_at(self, address: int, size: int) -> Any:
+        """Memory of scclMemAlloc, which keeps the membership."""
+        memory = (c.c_char * size).from_address(address)
+        memory.membership = self
+        self._memory.append(weakref.ref(memory))
+        return memory
+
+    def leave(self) -> None:
+        """Destroys it, or leaves that to the last memory that is still referred to."""
+        if self.handle and all(memory() is None for memory in self._memory):
+            handle, self.handle = self.handle, c.c_void_p()
+            check(self._library.scclCommDestroy(handle))
+            self._launched.clear()
+
+    def __del__(self) -> None:
+        if self.handle:
+            self._library.scclCommDestroy(self.handle)
 
 
 class Pending:
@@ -67,25 +107,29 @@ class Communicator:
     ):
         lib = _library.library()
         self.rank, self.size = gather.rank, gather.size
-        self.handle = c.c_void_p()
         self.plans: List[Plan] = []
         self._failures: List[BaseException] = []
-        self._callback = _library.all_gather_callback(gather, self._failures)
+        callback = _library.all_gather_callback(gather, self._failures)
+        self._membership: Optional[Membership] = Membership(callback)
         kind = index(_library.DEVICES, device, "device")
         self._config = _library.Config(
             c.sizeof(_library.Config), kind, device_index, timeout, scratch_bytes
         )
-        self._memory: Dict[int, Any] = {}
         self._check(
             lib.scclCommInit(
                 self.rank,
                 self.size,
-                self._callback,
+                callback,
                 None,
                 c.byref(self._config),
-                c.byref(self.handle),
+                c.byref(self._membership.handle),
             )
         )
+
+    @property
+    def handle(self) -> c.c_void_p:
+        """libsccl's; null after `destroy`."""
+        return self._membership.handle if self._membership else c.c_void_p()
 
     def _check(self, code: int) -> None:
         """For collective functions: what the gather has raised comes first."""
@@ -100,11 +144,13 @@ class Communicator:
         self.destroy()
 
     def destroy(self) -> None:
-        """Ends the membership. Memory of `empty` is gone then."""
-        handle, self.handle = self.handle, c.c_void_p()
-        self._memory.clear()
-        if handle:
-            check(_library.library().scclCommDestroy(handle))
+        """Ends the membership. Memory of `empty` stays while something refers to it."""
+        membership, self._membership = self._membership, None
+        if membership:
+            membership.leave()
+
+    def __reduce__(self) -> tuple:
+        raise TypeError("a communicator cannot be copied or pickled")
 
     def load(self, plan: Plan) -> None:
         """Collective. Makes the collective of `plan` available."""
@@ -116,10 +162,12 @@ class Communicator:
         """Collective. A communicator of the ranks with the same `color`, in the order
         of `key`; None for ranks with a negative colour. It has no plans."""
         result = Communicator.__new__(Communicator)
-        result.__dict__.update(self.__dict__, handle=c.c_void_p(), plans=[], _memory={})
+        result.__dict__.update(self.__dict__, plans=[])
+        callback = self._membership._callback if self._membership else None
+        made = result._membership = Membership(callback)
         lib = _library.library()
         self._check(
-            lib.scclCommSplit(self.handle, color, key, None, c.byref(result.handle))
+            lib.scclCommSplit(self.handle, color, key, None, c.byref(made.handle))
         )
         if not result.handle:
             return None
@@ -153,7 +201,8 @@ class Communicator:
         address = c.c_void_p()
         lib = _library.library()
         self._check(lib.scclMemAlloc(self.handle, size, c.byref(address)))
-        memory = (c.c_char * size).from_address(address.value or 0)
+        assert self._membership is not None
+        memory = self._membership.memory_at(address.value or 0, size)
         try:
             import numpy
         except ImportError:
@@ -199,8 +248,16 @@ class Communicator:
         if source.type and target.type and source.type != target.type:
             raise InvalidArgument(f"{source.type} is sent, {target.type} received")
         count = self._segment(collective, source, target)
+        if op is not None and (source.is_bool or target.is_bool):
+            op = _of_bool(op)
         words: List[Any] = [source.address, target.address, count]
-        words.append(index(DATA_TYPES, source.type or target.type or "?", "type"))
+        kind = source.type or target.type
+        if kind is None:
+            raise InvalidArgument(
+                "plans know no such elements; `type` says as what they are taken: "
+                + ", ".join(DATA_TYPES)
+            )
+        words.append(index(DATA_TYPES, kind, "type"))
         if op is not None:
             words.append(index(REDUCTIONS, op, "op"))
         if root is not None:
@@ -251,18 +308,31 @@ class Communicator:
         check(_library.library().scclLaunch(self.handle, *words, stream))
 
     def launch_async(self, plan: Plan, send, recv, count, type, op="sum") -> Pending:
-        """The same on a CPU by another thread. Buffers must stay until the end."""
+        """The same on a CPU by another thread."""
         ticket = c.c_uint64()
         words = self._launch_words(plan, send, recv, count, type, op)
         lib = _library.library()
         check(lib.scclLaunchAsync(self.handle, *words, c.byref(ticket)))
+        assert self._membership is not None
+        self._membership.keep(ticket.value, (send, recv))
         return Pending(self, ticket.value, (send, recv))
 
     def _launch_words(self, plan, send, recv, count, type, op) -> List[Any]:
+        source, target = buffer_of(send, type), buffer_of(recv, type)
+        if target.read_only:
+            raise InvalidArgument("the receive buffer is read-only")
+        # Of a collective of your own only libsccl knows the segments.
+        for buffer, segments in zip((source, target), _SEGMENTS.get(plan.collective, ())):
+            need = count * (segments or self.size)
+            if buffer.address is not None and buffer.count < need:
+                raise InvalidArgument(
+                    f"{plan.collective} of {count} elements: a buffer has "
+                    f"{buffer.count}, expected {need}"
+                )
         return [
             plan._handle,
-            buffer_of(send, type).address,
-            buffer_of(recv, type).address,
+            source.address,
+            target.address,
             count,
             index(DATA_TYPES, type, "type"),
             index(REDUCTIONS, op, "op"),
@@ -288,6 +358,13 @@ class Communicator:
 
     def __repr__(self) -> str:
         return f"<Communicator: rank {self.rank} of {self.size}>"
+
+
+def _of_bool(op: str) -> str:
+    """The reduction of bytes that is `op` of bool: a sum is true where one is."""
+    if op == "avg":
+        raise InvalidArgument("bool has no average")
+    return {"sum": "max", "prod": "min"}.get(op, op)
 
 
 def _or(recv: Any, send: Any) -> Any:

@@ -32,6 +32,8 @@ class Machine:
 
     def __init__(self, spec: Union[str, pathlib.Path]):
         self.spec = str(spec)
+        if not self.spec or self.spec.startswith("-"):
+            raise InvalidArgument(f"{self.spec!r} is the name of no machine")
         self._folder: Optional[tempfile.TemporaryDirectory] = None
         _, self.text = tool.run("topo", self.spec)
 

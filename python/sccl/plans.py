@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
 import pathlib
 import tempfile
 from typing import TYPE_CHECKING, List, Optional, Sequence, Union
 
 from . import _library, tool
+from ._library import InvalidArgument
 
 if TYPE_CHECKING:
     from .schedules import Schedule
@@ -27,17 +29,17 @@ class Plan:
     sccl.InvalidPlan: ...this is no sccl plan...
     """
 
-    def __init__(self, source: Union[str, pathlib.Path, bytes]):
+    def __init__(self, source: Union[str, pathlib.Path, bytes, bytearray, memoryview]):
         lib = _library.library()
         self._handle = c.c_void_p()
         self._info = _library.PlanInfo(c.sizeof(_library.PlanInfo))
-        if isinstance(source, bytes):
-            self.data = source
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            source = self.data = bytes(source)
             self.path: Optional[str] = None
             code = lib.scclPlanLoadMemory(source, len(source), c.byref(self._handle))
         else:
             self.path = str(source)
-            code = lib.scclPlanLoad(self.path.encode(), c.byref(self._handle))
+            code = lib.scclPlanLoad(os.fsencode(self.path), c.byref(self._handle))
         _library.check(code)
         _library.check(lib.scclPlanGetInfo(self._handle, c.byref(self._info)))
 
@@ -55,6 +57,8 @@ class Plan:
         collective reduces; without them for f32 and sum. Other options are those of
         ``sccl compile``.
         """
+        if not schedules:
+            raise InvalidArgument("there are no schedules to compile")
         with tempfile.TemporaryDirectory() as folder:
             files = []
             for number, schedule in enumerate(schedules):
@@ -68,8 +72,7 @@ class Plan:
 
     def save(self, path: Union[str, pathlib.Path]) -> None:
         """Writes the plan to a file."""
-        data = pathlib.Path(self.path).read_bytes() if self.path else self.data
-        pathlib.Path(path).write_bytes(data)
+        pathlib.Path(path).write_bytes(self.__reduce__()[1][0])
 
     @property
     def collective(self) -> str:
@@ -111,6 +114,11 @@ class Plan:
     def targets(self) -> List[str]:
         """What it has code for."""
         return sorted({kernel["target"] for kernel in self.inspect()["kernels"]})
+
+    def __reduce__(self) -> tuple:
+        """Of copies and pickles: they load the same bytes."""
+        data = pathlib.Path(self.path).read_bytes() if self.path else self.data
+        return Plan, (data,)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

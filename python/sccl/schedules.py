@@ -271,6 +271,8 @@ class Frontier(Sequence[Point]):
     def best(self, size: int, alpha: float, bandwidth: float) -> Point:
         """The point that takes least in the cost model for a send buffer of `size`
         bytes; `alpha` in microseconds, `bandwidth` in GB/s."""
+        if not self.points:
+            raise Undecided(f"the frontier has no points: {self.reason}")
         return min(
             self.points, key=lambda p: p.schedule.cost([size], alpha, bandwidth)[0]
         )
@@ -283,3 +285,8 @@ class Frontier(Sequence[Point]):
 
     def __iter__(self) -> Iterator[Point]:
         return iter(self.points)
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else "incomplete"
+        points = ", ".join(f"({point.steps}, {point.cost})" for point in self.points)
+        return f"<Frontier, {state}: {points}>"

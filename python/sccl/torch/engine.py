@@ -12,10 +12,9 @@ the group's store.
 """
 from __future__ import annotations
 
-import collections
 import ctypes as c
 import os
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _library, shelf
 from .._library import DATA_TYPES, Error, RankLost, Timeout, Unsupported
@@ -52,7 +51,6 @@ class Engine:
         store = self._store = WatchedStore(rank, size, store, timeout)
         self._missing: Dict[Key, str] = {}
         self.covered: Dict[Key, bool] = {}
-        self._launched: Deque[Tuple[int, Any]] = collections.deque()
         self.problem: Optional[str] = None
         self.comm: Optional[Communicator] = None
         plans = self._given_plans(must_fit)
@@ -203,11 +201,7 @@ class Engine:
                 c.byref(ticket),
             )
         )
-        launched = self._launched
-        launched.append((ticket.value, owners))
-        # No more than 64 wait; what is older has ended.
-        while launched[0][0] + 64 < ticket.value:
-            launched.popleft()
+        self.comm._membership.keep(ticket.value, owners)
         return ticket.value
 
     def wait(self, ticket: int) -> None:
@@ -217,7 +211,6 @@ class Engine:
     def destroy(self) -> None:
         if self.comm is not None:
             comm, self.comm = self.comm, None
-            self._launched.clear()
             self.problem = "the group was destroyed"
             self.covered.clear()
             comm.destroy()

@@ -1,5 +1,6 @@
 """What the package refuses, one line each: NAME: CLASS: CAUSE."""
 import array
+import copy
 
 import sccl
 from sccl import shelf
@@ -41,6 +42,11 @@ tell("odd", with_ranks(lambda comm: comm.all_gather(floats(2), floats(5))))
 doubles = array.array("d", [1.0])
 tell("types", with_ranks(lambda comm: comm.all_reduce(floats(1), doubles)))
 tell("op", with_ranks(lambda comm: comm.all_reduce(floats(1), op="xor")))
+truth = memoryview(bytearray(4)).cast("?")
+tell("bool", with_ranks(lambda comm: comm.all_reduce(truth, op="avg")))
+tell("unknown", with_ranks(lambda comm: comm.all_reduce(array.array("h", [1]))))
+four = floats(4)
+tell("short", with_ranks(lambda comm: comm.launch(reducing, four, four, 4000, "f32")))
 tell("unplanned", with_ranks(lambda comm: comm.broadcast(floats(1))))
 tell("element", with_ranks(lambda comm: comm.all_reduce(doubles)))
 tell("ranks", with_ranks(lambda comm: None, ranks=3))
@@ -54,7 +60,13 @@ class Broken:
         return 1 / 0
 
 
+class Long(Broken):
+    def __call__(self, mine):
+        return [mine] * 3
+
+
 tell("gather", lambda: sccl.Communicator(Broken()))
+tell("long gather", lambda: sccl.Communicator(Long()))
 
 
 def abandon(comm):
@@ -75,5 +87,11 @@ def wait(comm):
 
 tell("late", lambda: sccl.run_threads(2, wait, timeout=0.2))
 tell("machine", lambda: sccl.Machine("dgx7"))
+tell("nameless", lambda: sccl.Machine(""))
+tell("option", lambda: sccl.Machine("--help"))
 ring = sccl.Machine("ring:8")
 tell("refuted", lambda: ring.synthesize("all_gather", chunks=1, steps=1, rounds=1))
+few = ring.frontier("all_gather", max_steps=1)
+tell("best", lambda: few.best(1024, alpha=1, bandwidth=1))
+tell("nothing", lambda: sccl.Plan.compile([]))
+tell("copy", with_ranks(copy.copy))

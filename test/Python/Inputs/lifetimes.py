@@ -1,0 +1,70 @@
+"""Objects that go in an order that nobody would choose."""
+import array
+import copy
+import gc
+import os
+import pickle
+
+import sccl
+
+
+def floats(count, value=0.0):
+    return array.array("f", [value]) * count
+
+
+def bytes_of(memory):
+    return memoryview(memory).cast("B")
+
+
+plan = sccl.Plan(sccl.shelf.host_plan("all_reduce", 2))
+
+
+def forgotten(comm):
+    """Nobody but the communicator knows the buffers of launches under way."""
+    comm.load(plan)
+    count, results = 100000, [floats(100000) for _ in range(20)]
+    for number, result in enumerate(results):
+        comm.launch_async(plan, floats(count, number), result, count, "f32")
+        floats(count, 7e7)  # likely where the last one was
+    comm.launch_async(plan, floats(1), floats(1), 1, "f32").wait()
+    return [result[0] == result[-1] == 2 * at for at, result in enumerate(results)]
+
+
+assert sccl.run_threads(2, forgotten) == [[True] * 20] * 2
+print("launches keep their buffers")
+
+
+def allocate(comm):
+    memory = comm.empty(1000)
+    bytes_of(memory)[:] = b"\1" * 4000
+    return memory
+
+
+memory = sccl.run_threads(2, allocate)[1]
+assert bytes(bytes_of(memory)) == b"\1" * 4000
+del memory
+print("memory stays while it is used")
+
+
+def tasks():
+    gc.collect()
+    return len(os.listdir("/proc/self/task"))
+
+
+class Alone:
+    rank, size = 0, 1
+
+    def __call__(self, mine):
+        return [mine]
+
+
+before = tasks()
+for _ in range(10):
+    sccl.Communicator(Alone())
+assert tasks() == before, (tasks(), before)
+print("communicators that nobody has are destroyed")
+copies = [copy.copy(plan), copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))]
+del plan
+assert all(other.ranks == 2 and other.inspect() for other in copies)
+del copies
+print("copies of plans are plans")
