@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Damage.h"
 #include "Fuzz.h"
 
 #include <algorithm>
@@ -51,29 +52,29 @@ static void run(const std::string &input) {
   alarm(0);
 }
 
-/// Changes, removes, repeats or brings from another file a few bytes.
+/// Changes, removes, repeats or brings from another file a few bytes or tokens.
 static std::string damage(const Corpus &corpus, std::mt19937 &random) {
-  auto below = [&](size_t end) { return end == 0 ? 0 : random() % end; };
-  std::string input = corpus[below(corpus.size())];
-  for (size_t times = 1 + below(4); times > 0; --times) {
-    size_t at = below(input.size() + 1), length = below(24);
-    const std::string &other = corpus[below(corpus.size())];
-    switch (below(5)) {
+  auto any = [&](size_t end) { return below(random, end); };
+  std::string input = corpus[any(corpus.size())];
+  for (size_t times = 1 + any(4); times > 0; --times) {
+    size_t at = any(input.size() + 1), length = any(24);
+    const std::string &other = corpus[any(corpus.size())];
+    switch (any(8)) {
     case 0:
       input.erase(at, length);
       break;
     case 1:
-      input.insert(at, input.substr(below(input.size() + 1), length));
+      input.insert(at, input.substr(any(input.size() + 1), length));
       break;
     case 2:
-      input.insert(at, other.substr(below(other.size() + 1), length));
+      input.insert(at, other.substr(any(other.size() + 1), length));
       break;
     case 3:
-      input.insert(at, std::to_string(random()));
-      break;
-    default:
       if (at < input.size())
         input[at] = char(random());
+      break;
+    default:
+      changeToken(input, other, random);
     }
   }
   return input;
