@@ -90,8 +90,18 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm,
   std::memcpy(&joining.address, &id, sizeof joining.address);
   joining.rank = rank;
   joining.numRanks = numRanks;
-  joining.config = config;
+  if (ncclResult_t code = joining.config.take(config))
+    return code;
   return runOrDefer([=] { return initRank(comm, joining); });
+}
+
+/// The first id is enough: ranks meet at one place.
+SCCL_VENDOR_API ncclResult_t
+ncclCommInitRankScalable(ncclComm_t *comm, int numRanks, int rank, int numIds,
+                         ncclUniqueId *ids, ncclConfig_t *config) {
+  if (numIds < 1 || !ids)
+    return failWith(ncclInvalidArgument, "there is no unique id");
+  return ncclCommInitRankConfig(comm, numRanks, ids[0], rank, config);
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommInitRank(ncclComm_t *comm, int numRanks,
@@ -129,7 +139,8 @@ namespace {
 /// What a rank says when a communicator is split.
 struct Part {
   int color, key;
-  Address address; ///< of the part, if this rank is its first
+  ncclResult_t code; ///< why this rank cannot take part
+  Address address;   ///< of the part, if this rank is its first
 };
 } // namespace
 
@@ -144,30 +155,43 @@ static std::vector<int> ranksOfPart(const std::vector<Part> &parts, int rank) {
   return ranks;
 }
 
+/// What `member` says, to all ranks; fails if one cannot take part.
+static ncclResult_t exchangeParts(Member &member, const Part &mine,
+                                  std::vector<Part> &parts) {
+  parts.resize(member.numRanks);
+  if (!member.meeting->gather(&mine, parts.data(), sizeof mine))
+    return failWith(ncclRemoteError, "a rank has gone");
+  if (mine.code)
+    return mine.code;
+  for (size_t rank = 0; rank < parts.size(); ++rank)
+    if (parts[rank].code) {
+      std::string message = "rank " + std::to_string(rank) + " cannot split";
+      return failWith(ncclRemoteError, message.c_str());
+    }
+  return ncclSuccess;
+}
+
 static ncclResult_t split(ncclComm_t comm, int color, int key,
-                          ncclComm_t *result, ncclConfig_t *config) {
+                          ncclComm_t *result, Configuration config) {
   Member &member = *memberOf(comm);
   ncclComm_t real = nullptr;
-  if (member.real)
-    if (ncclResult_t code =
-            callReal("ncclCommSplit", member.real, color, key, &real, config))
-      return code;
-  Part mine = {color, key, {}};
-  std::vector<Part> parts(member.numRanks);
-  auto exchange = [&] {
-    return member.meeting->gather(&mine, parts.data(), sizeof mine);
-  };
-  if (!exchange())
-    return failWith(ncclRemoteError, "a rank has gone");
+  Part mine = {color, key, ncclSuccess, {}};
+  if (member.real) {
+    mine.code = callReal("ncclCommSplit", member.real, color, key, &real,
+                         config.get());
+    mine.code = settleReal(real ? real : member.real, mine.code);
+  }
+  std::vector<Part> parts;
+  if (ncclResult_t code = exchangeParts(member, mine, parts))
+    return code;
   std::vector<int> ranks = ranksOfPart(parts, member.rank);
-  std::string problem;
   if (color >= 0 && ranks[0] == member.rank)
-    problem = listenForRanks(mine.address);
-  if (!exchange())
-    return failWith(ncclRemoteError, "a rank has gone");
-  if (color < 0 || !problem.empty())
-    return problem.empty() ? ncclSuccess
-                           : failWith(ncclSystemError, problem.c_str());
+    if (std::string problem = listenForRanks(mine.address); !problem.empty())
+      mine.code = failWith(ncclSystemError, problem.c_str());
+  if (ncclResult_t code = exchangeParts(member, mine, parts))
+    return code;
+  if (color < 0)
+    return ncclSuccess;
   Joining joining;
   joining.address = parts[ranks[0]].address;
   joining.rank =
@@ -185,7 +209,20 @@ SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
   if (!comm || !result)
     return failWith(ncclInvalidArgument, "a communicator is null");
   *result = nullptr;
-  return runOrDefer([=] { return split(comm, color, key, result, config); });
+  Configuration own;
+  if (ncclResult_t code = own.take(config))
+    return code;
+  return runOrDefer([=] { return split(comm, color, key, result, own); });
+}
+
+/// Those that are left could not meet: the others do not call.
+SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t, int *, int,
+                                            ncclComm_t *result, ncclConfig_t *,
+                                            int) {
+  if (result)
+    *result = nullptr;
+  return failWith(ncclInvalidUsage, "libsccl-nccl shrinks no communicators; "
+                                    "ncclCommSplit makes parts of them");
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -200,8 +237,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
   std::unique_ptr<Member> member(memberOf(comm));
-  if (member && member->ours)
-    scclCommAbort(member->ours);
+  if (member)
+    member->abortOurs();
   return realOf(comm) ? callReal("ncclCommAbort", realOf(comm)) : ncclSuccess;
 }
 
@@ -402,6 +439,25 @@ SCCL_VENDOR_API ncclResult_t ncclCommDeregister(const ncclComm_t comm,
                                                 void *handle) {
   return realOf(comm) && handle
              ? callReal("ncclCommDeregister", realOf(comm), handle)
+             : ncclSuccess;
+}
+
+/// As ncclCommRegister; NCCL gives no window, too, where it has no use for one.
+SCCL_VENDOR_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm,
+                                                    void *buffer, size_t bytes,
+                                                    void **window, int flags) {
+  if (!comm || !window)
+    return failWith(ncclInvalidArgument, "comm or the window is null");
+  *window = nullptr;
+  return realOf(comm) ? callReal("ncclCommWindowRegister", realOf(comm), buffer,
+                                 bytes, window, flags)
+                      : ncclSuccess;
+}
+
+SCCL_VENDOR_API ncclResult_t ncclCommWindowDeregister(ncclComm_t comm,
+                                                      void *window) {
+  return realOf(comm) && window
+             ? callReal("ncclCommWindowDeregister", realOf(comm), window)
              : ncclSuccess;
 }
 

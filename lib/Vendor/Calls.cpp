@@ -62,7 +62,7 @@ static bool isServed(const Call &call, scclRedOp op) {
                        &plan) == scclSuccess;
 }
 
-static scclResult launch(const Call &c, scclRedOp op) {
+static scclResult launchOnce(const Call &c, scclRedOp op) {
   auto type = scclDataType(c.type);
   scclComm comm = c.member->ours;
   switch (c.kind) {
@@ -85,6 +85,13 @@ static scclResult launch(const Call &c, scclRedOp op) {
     return scclScatter(c.send, c.recv, c.count, type, c.root, comm, c.stream);
   }
   return scclErrorInternal;
+}
+
+static scclResult launch(const Call &call, scclRedOp op) {
+  ++call.member->calls;
+  scclResult code = launchOnce(call, op);
+  --call.member->calls;
+  return code;
 }
 
 ncclResult_t
@@ -176,9 +183,13 @@ ncclResult_t sccl::vendor::endGroup() {
   auto calls = std::move(group.calls);
   group.works.clear();
   group.calls.clear();
+  // What the vendor's communicators go on with, ours need not wait for.
+  bool isUnderWay = code == ncclInProgress;
+  if (isUnderWay)
+    code = ncclSuccess;
   if (code == ncclSuccess)
     code = runTogether(std::move(works));
   if (code == ncclSuccess)
     code = runTogether(byMember(std::move(calls)));
-  return code;
+  return code == ncclSuccess && isUnderWay ? ncclInProgress : code;
 }

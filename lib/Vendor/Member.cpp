@@ -15,11 +15,34 @@
 #include <cstring>
 #include <filesystem>
 
+#include <unistd.h>
+
 using namespace sccl::vendor;
 
 Member::~Member() {
   if (ours)
     scclCommDestroy(ours);
+}
+
+void Member::abortOurs() {
+  if (ours)
+    scclCommAbort(ours);
+  while (calls > 0)
+    usleep(100);
+}
+
+ncclResult_t Configuration::take(const ncclConfig_t *config) {
+  constexpr size_t least = sizeof(size_t), most = 1 << 12;
+  size_t size = 0;
+  if (!config)
+    return ncclSuccess;
+  std::memcpy(&size, config, sizeof size); // its first field
+  if (size < least || size > most)
+    return failWith(ncclInvalidArgument,
+                    "the configuration is not NCCL_CONFIG_INITIALIZER");
+  auto *first = static_cast<const char *>(config);
+  bytes.assign(first, first + size);
+  return ncclSuccess;
 }
 
 ncclResult_t sccl::vendor::asVendor(scclResult code) {
@@ -141,7 +164,7 @@ static std::optional<int> currentDevice() {
 }
 
 /// The communicator of the vendor's library; none if some rank has no library.
-static ncclResult_t joinReal(const Joining &joining, Member &member) {
+static ncclResult_t joinReal(Joining &joining, Member &member) {
   std::vector<std::string> have =
       member.meeting->gatherText(hasRealLibrary() ? "yes" : "no");
   if (have.empty())
@@ -155,9 +178,12 @@ static ncclResult_t joinReal(const Joining &joining, Member &member) {
   std::vector<ncclUniqueId> ids(member.numRanks);
   if (!member.meeting->gather(&mine, ids.data(), sizeof mine))
     return failWith(ncclRemoteError, "a rank has gone");
-  if (joining.config)
-    return callReal("ncclCommInitRankConfig", &member.real, member.numRanks,
-                    ids[0], member.rank, joining.config);
+  if (joining.config.isGiven()) {
+    ncclResult_t code =
+        callReal("ncclCommInitRankConfig", &member.real, member.numRanks,
+                 ids[0], member.rank, joining.config.get());
+    return settleReal(member.real, code);
+  }
   return callReal("ncclCommInitRank", &member.real, member.numRanks, ids[0],
                   member.rank);
 }
@@ -191,7 +217,7 @@ static scclResult joinOurs(const Plans &plans, Member &member) {
   return code;
 }
 
-ncclResult_t sccl::vendor::joinRanks(const Joining &joining,
+ncclResult_t sccl::vendor::joinRanks(Joining joining,
                                      std::unique_ptr<Member> &result) {
   auto member = std::make_unique<Member>();
   member->rank = joining.rank;

@@ -13,7 +13,9 @@
 
 #include "sccl/sccl.h"
 
+#include <atomic>
 #include <optional>
+#include <vector>
 
 namespace sccl::vendor {
 
@@ -24,7 +26,25 @@ struct Member {
   std::unique_ptr<Rendezvous> meeting;
   scclComm ours = nullptr;
   ncclComm_t real = nullptr;
+  /// Calls of `ours` that are under way: ncclCommAbort may come meanwhile.
+  std::atomic<int> calls{0};
   ~Member();
+  /// Has calls of `ours` that are under way return, and waits for that.
+  void abortOurs();
+};
+
+/// A copy of a configuration of NCCL: calls in a group are executed at its end,
+/// when the program may have let go of its own.
+class Configuration {
+public:
+  /// Fails if the program has not initialized it.
+  ncclResult_t take(const ncclConfig_t *config);
+  bool isGiven() const { return !bytes.empty(); }
+  /// As an argument; null if none was given.
+  ncclConfig_t *get() { return bytes.empty() ? nullptr : bytes.data(); }
+
+private:
+  std::vector<char> bytes;
 };
 
 /// How a member is made.
@@ -33,15 +53,15 @@ struct Joining {
   int rank = 0, numRanks = 0;
   /// The current device of the thread, or rank `rank` where there is none.
   std::optional<int> device;
-  /// Of the vendor's library: one that is there already, or a configuration to
-  /// make one with.
+  /// Of the vendor's library: one that is there already, or what to make one
+  /// with.
   ncclComm_t real = nullptr;
-  ncclConfig_t *config = nullptr;
+  Configuration config;
   bool makesReal = true;
 };
 
 /// Collective. On failure nothing is made, and ncclGetLastError tells why.
-ncclResult_t joinRanks(const Joining &joining, std::unique_ptr<Member> &result);
+ncclResult_t joinRanks(Joining joining, std::unique_ptr<Member> &result);
 
 /// A result code of libsccl's last call as one of NCCL's, with its message.
 ncclResult_t asVendor(scclResult code);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 using namespace sccl::vendor;
 
@@ -74,6 +75,15 @@ ncclResult_t sccl::vendor::failWith(ncclResult_t code, const char *text) {
     message = "no plan of SCCL_PLAN_PATH serves this call, and there is no "
               "library of the vendor with " +
               message;
+  return code;
+}
+
+ncclResult_t sccl::vendor::settleReal(ncclComm_t real, ncclResult_t code) {
+  while (code == ncclInProgress && real) {
+    usleep(1000);
+    if (ncclResult_t failed = callReal("ncclCommGetAsyncError", real, &code))
+      return failed;
+  }
   return code;
 }
 

@@ -34,6 +34,9 @@ void *driverFunction(const char *cuda, const char *hip);
 /// Keeps what ncclGetLastError says on this thread, and returns `code`.
 ncclResult_t failWith(ncclResult_t code, const char *message);
 const char *lastMessage();
+/// Waits until a communicator of the vendor's, which need not wait itself, is
+/// done with what has returned `code`; returns how that ended.
+ncclResult_t settleReal(ncclComm_t real, ncclResult_t code);
 /// Keeps what the vendor's library says about its last failure.
 ncclResult_t keepRealMessage(ncclResult_t code);
 

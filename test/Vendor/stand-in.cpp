@@ -17,8 +17,16 @@ static std::atomic<int> live{0};
 namespace {
 struct StandIn {
   int rank, numRanks;
+  std::atomic<int> looks{0}; ///< until it is ready
+};
+/// As ncclConfig_t begins.
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
 };
 } // namespace
+static std::atomic<bool> someGoOn{false};
 
 static ncclResult_t say(const char *name, ncclComm_t comm) {
   auto *own = static_cast<StandIn *>(comm);
@@ -34,13 +42,30 @@ SCCL_VENDOR_API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   std::strcpy(id->internal, "stand-in");
   return ncclSuccess;
 }
-SCCL_VENDOR_API ncclResult_t ncclCommInitRank(ncclComm_t *comm, int numRanks,
-                                              ncclUniqueId id, int rank) {
+static ncclResult_t make(ncclComm_t *comm, int numRanks, ncclUniqueId id,
+                         int rank) {
   if (std::strcmp(id.internal, "stand-in"))
     return ncclInvalidArgument;
   *comm = new StandIn{rank, numRanks};
   ++live;
   return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommInitRank(ncclComm_t *comm, int numRanks,
+                                              ncclUniqueId id, int rank) {
+  return make(comm, numRanks, id, rank);
+}
+/// A communicator that goes on after the call, which reads the configuration.
+SCCL_VENDOR_API ncclResult_t
+ncclCommInitRankConfig(ncclComm_t *comm, int numRanks, ncclUniqueId id,
+                       int rank, ncclConfig_t *config) {
+  auto *own = static_cast<Config *>(config);
+  if (own->magic != 0xcafebeef || own->blocking != 0)
+    return ncclInvalidArgument;
+  if (ncclResult_t code = make(comm, numRanks, id, rank))
+    return code;
+  static_cast<StandIn *>(*comm)->looks = 3;
+  someGoOn = true;
+  return ncclInProgress;
 }
 SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numRanks,
                                              const int *) {
@@ -48,8 +73,10 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numRanks,
     comms[rank] = new StandIn{rank, numRanks};
   return ncclSuccess;
 }
-SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t, int color, int,
+SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int,
                                            ncclComm_t *result, void *) {
+  if (color == 99 && static_cast<StandIn *>(comm)->rank == 1)
+    return ncclSystemError;
   *result = color < 0 ? nullptr : new StandIn{-1, -1};
   live += color >= 0;
   return ncclSuccess;
@@ -63,9 +90,10 @@ SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     std::printf("vendor: nothing is left\n");
   return ncclSuccess;
 }
-SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t,
+SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                    ncclResult_t *code) {
-  *code = ncclSuccess;
+  auto *own = static_cast<StandIn *>(comm);
+  *code = own->looks > 0 && --own->looks > 0 ? ncclInProgress : ncclSuccess;
   return ncclSuccess;
 }
 SCCL_VENDOR_API ncclResult_t ncclAllReduce(const void *, void *, size_t, int,
@@ -85,7 +113,9 @@ SCCL_VENDOR_API ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t comm,
   return say("ncclRecv", comm);
 }
 SCCL_VENDOR_API ncclResult_t ncclGroupStart() { return ncclSuccess; }
-SCCL_VENDOR_API ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+SCCL_VENDOR_API ncclResult_t ncclGroupEnd() {
+  return someGoOn ? ncclInProgress : ncclSuccess;
+}
 SCCL_VENDOR_API ncclResult_t ncclMemAlloc(void **memory, size_t bytes) {
   *memory = std::malloc(bytes);
   return ncclSuccess;
@@ -106,6 +136,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommDeregister(ncclComm_t comm, void *) {
 // What is never forwarded; programs are linked to it all the same.
 #define UNUSED(name)                                                           \
   SCCL_VENDOR_API ncclResult_t name() { return ncclInternalError; }
+UNUSED(ncclCommAbort)
+UNUSED(ncclCommInitRankScalable)
 UNUSED(ncclCommCount)
 UNUSED(ncclCommUserRank)
 UNUSED(ncclCommCuDevice)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: vendor-ranks threads|processes|devices|refused
+// usage: vendor-ranks threads|processes|devices|later|aborted|refused
 //
 // Sums, maxima and more among three ranks, compared with the definition: ranks
 // as threads, as processes, or as devices of one thread.
@@ -27,6 +27,8 @@ extern "C" {
 ncclResult_t ncclGetVersion(int *);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *);
 ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *, int, int, int,
+                                      ncclUniqueId *, void *);
 ncclResult_t ncclCommInitAll(ncclComm_t *, int, const int *);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *);
 ncclResult_t ncclCommFinalize(ncclComm_t);
@@ -142,16 +144,6 @@ static void rankMain(ncclUniqueId id, int rank) {
   check(!ncclCommFinalize(comm) && !ncclCommDestroy(comm), "destroy");
 }
 
-static void asThreads() {
-  ncclUniqueId id;
-  check(!ncclGetUniqueId(&id), "unique id");
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < numRanks; ++rank)
-    threads.emplace_back(rankMain, id, rank);
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
 static void asProcesses() {
   ncclUniqueId id;
   check(!ncclGetUniqueId(&id), "unique id");
@@ -164,6 +156,73 @@ static void asProcesses() {
   int status = 0;
   while (wait(&status) > 0)
     problems += status != 0;
+}
+
+static void runThreads(void (*main)(ncclUniqueId, int)) {
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < numRanks; ++rank)
+    threads.emplace_back(main, id, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+static bool isFineOrGoesOn(ncclResult_t code) {
+  return code == ncclSuccess || code == ncclInProgress;
+}
+
+/// Joins as programs do that wait for nothing, with a configuration that is
+/// gone when the group ends.
+static void joinLater(ncclUniqueId id, int rank, ncclComm_t &comm) {
+  struct {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+  } config = {sizeof config, 0xcafebeef, 22803, 0};
+  check(!ncclGroupStart() && !ncclCommInitRankScalable(&comm, numRanks, rank, 1,
+                                                       &id, &config),
+        "begin to join");
+  std::memset(&config, 0xff, sizeof config);
+  check(isFineOrGoesOn(ncclGroupEnd()), "join");
+}
+
+static void laterMain(ncclUniqueId id, int rank) {
+  ncclComm_t comm = nullptr, part = nullptr;
+  joinLater(id, rank, comm);
+  std::vector<float> data(count, rank + 2.0f);
+  check(comm && !ncclGroupStart() &&
+            !ncclAllReduce(data.data(), data.data(), count, floats, ncclSum,
+                           comm, nullptr) &&
+            isFineOrGoesOn(ncclGroupEnd()) && data[0] == 9,
+        "the sum", comm);
+  // Rank 1 cannot split: nobody waits for it.
+  ncclResult_t code = ncclCommSplit(comm, 99, rank, &part, nullptr);
+  if (code && rank != 1)
+    std::printf("split: %s\n", ncclGetLastError(comm));
+  check(code && !part, "no part");
+  check(!ncclCommDestroy(comm), "destroy");
+}
+
+/// Rank 0 waits for the others, who do not come, until it is told not to.
+static void abortedMain(ncclUniqueId id, int rank) {
+  ncclComm_t comm = nullptr;
+  check(!ncclCommInitRank(&comm, numRanks, id, rank), "join");
+  std::vector<float> data(count, 1.0f);
+  if (rank == 0) {
+    std::thread other([&] {
+      usleep(100000);
+      check(!ncclCommAbort(comm), "abort");
+    });
+    ncclResult_t code = ncclAllReduce(data.data(), data.data(), count, floats,
+                                      ncclSum, comm, nullptr);
+    std::printf("aborted: %s\n", ncclGetLastError(nullptr));
+    check(code == ncclInvalidUsage, "a code");
+    other.join();
+  } else {
+    usleep(300000);
+    check(!ncclCommDestroy(comm), "destroy");
+  }
 }
 
 /// Makes a device current, as programs do with the runtime of the vendor.
@@ -219,6 +278,9 @@ static void refused() {
   tell("null", ncclAllReduce(nullptr, nullptr, 1, floats, 0, nullptr, nullptr));
   tell("group", ncclGroupEnd());
   tell("count", ncclCommCount(nullptr, nullptr));
+  size_t garbage[4] = {};
+  tell("config", ncclCommInitRankScalable(&comm, 2, 0, 1, &id, garbage));
+  tell("ids", ncclCommInitRankScalable(&comm, 2, 0, 0, &id, nullptr));
   tell("unknown", ncclResult_t(99));
 }
 
@@ -227,11 +289,15 @@ int main(int argc, char **argv) {
   int version = 0;
   check(!ncclGetVersion(&version) && version > 20000, "version");
   if (what == "threads")
-    asThreads();
+    runThreads(rankMain);
   else if (what == "processes")
     asProcesses();
   else if (what == "devices")
     asDevices();
+  else if (what == "later")
+    runThreads(laterMain);
+  else if (what == "aborted")
+    runThreads(abortedMain);
   else
     refused();
   std::printf("%s: %d problems\n", what.c_str(), int(problems));
