@@ -24,6 +24,11 @@
 using namespace sccl;
 using namespace sccl::report;
 
+static std::string titleOf(const Subject &subject) {
+  return describe(subject.collective) + " on " + subject.topology.name() +
+         ", " + std::to_string(subject.topology.numRanks()) + " ranks";
+}
+
 std::string report::titleOfPoint(const Subject &subject,
                                  const Explanation &explanation) {
   return subject.name + ": " + describeSize(subject) +
@@ -162,10 +167,7 @@ void DataWriter::writeMeasured() {
 
 void DataWriter::write() {
   json.object([&] {
-    json.attribute("title", describe(first.collective) + " on " +
-                                first.topology.name() + ", " +
-                                std::to_string(first.topology.numRanks()) +
-                                " ranks");
+    json.attribute("title", titleOf(first));
     json.attribute("chunksOfSegment", first.collective.chunksPerSegment());
     json.attributeArray("spots", [&] {
       for (const Spot &spot : layout.spots)
@@ -195,7 +197,7 @@ static std::string dataOf(const PageContents &contents) {
 std::string report::pageText(const PageContents &contents) {
   const Topology &topology = contents.subjects.front().topology;
   return fillIn(assets::pageText(),
-                {{"HEAD", pageHead()},
+                {{"HEAD", pageHead(titleOf(contents.subjects.front()))},
                  {"PAGE_SCRIPT", assets::pageScript()},
                  {"GRAPH", machinePicture(topology, contents.boxes, nullptr,
                                           PictureFor::Page)},

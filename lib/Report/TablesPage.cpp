@@ -60,7 +60,7 @@ static std::string tablesOf(const TablesPage &page) {
 
 std::string report::tablesPageText(const TablesPage &page) {
   return fillIn(assets::tablesText(),
-                {{"HEAD", pageHead()},
+                {{"HEAD", pageHead(page.title)},
                  {"HEADER", headerOf(page)},
                  {"FRONTIER", frontierPicture(page.marks, /*anySteps=*/{},
                                               PictureFor::Page)},

@@ -9,6 +9,10 @@
 
 #include "Assets.h"
 
+#include <pugixml.hpp>
+
+#include <sstream>
+
 using namespace sccl;
 using namespace sccl::report;
 
@@ -24,7 +28,17 @@ std::string report::fillIn(std::string_view text,
   return page.append(text);
 }
 
-std::string report::pageHead() {
-  return fillIn(assets::headText(), {{"PICTURE_STYLE", assets::pictureStyle()},
+static std::string titleElement(const std::string &title) {
+  pugi::xml_document document;
+  pugi::xml_node node = document.append_child("title");
+  node.append_child(pugi::node_pcdata).set_value(title.c_str());
+  std::ostringstream stream;
+  node.print(stream, "", pugi::format_raw);
+  return stream.str();
+}
+
+std::string report::pageHead(const std::string &title) {
+  return fillIn(assets::headText(), {{"TITLE", titleElement(title)},
+                                     {"PICTURE_STYLE", assets::pictureStyle()},
                                      {"PAGE_STYLE", assets::pageStyle()}});
 }

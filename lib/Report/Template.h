@@ -19,8 +19,9 @@ namespace sccl::report {
 std::string fillIn(std::string_view text,
                    const std::map<std::string, std::string> &parts);
 
-/// What pages begin with, up to their body: head.html with the styles in it.
-std::string pageHead();
+/// What pages begin with, up to their body: head.html with `title` and the
+/// styles in it.
+std::string pageHead(const std::string &title);
 
 } // namespace sccl::report
 
