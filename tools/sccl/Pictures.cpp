@@ -64,24 +64,36 @@ std::optional<Rational> Findings::anySteps() const {
   return best;
 }
 
-std::optional<Findings> driver::findOut(std::vector<Subject> subjects,
-                                        const CostModel &model) {
+/// Prints an error and returns nothing on failure.
+static std::optional<std::vector<Explanation>>
+explainAll(const std::vector<Subject> &subjects) {
   InterruptScope interrupt;
   // Seconds for what files do not say.
   SearchLimits limits{0, 10'000'000, interrupt.flag()};
-  Findings findings;
-  findings.subjects = std::move(subjects);
-  findings.model = model;
-  for (const Subject &subject : findings.subjects) {
+  std::vector<Explanation> explanations;
+  for (const Subject &subject : subjects) {
     Progress progress("bounds for " + subject.name);
     Result<Explanation> explanation = explain(subject, limits);
     if (!explanation) {
       fail(explanation.error());
       return std::nullopt;
     }
-    findings.explanations.push_back(std::move(*explanation));
+    explanations.push_back(std::move(*explanation));
   }
-  findings.boxes = guessBoxes(findings.subjects.front().topology);
+  return explanations;
+}
+
+std::optional<Findings> driver::findOut(std::vector<Subject> subjects,
+                                        const CostModel &model) {
+  std::optional<std::vector<Explanation>> explanations = explainAll(subjects);
+  if (!explanations)
+    return std::nullopt;
+  RankGroups boxes = guessBoxes(subjects.front().topology);
+  Findings findings;
+  findings.subjects = std::move(subjects);
+  findings.explanations = std::move(*explanations);
+  findings.boxes = std::move(boxes);
+  findings.model = model;
   return findings;
 }
 
@@ -90,8 +102,9 @@ static std::optional<unsigned> numberIn(const CsvRow &row,
                                         const std::string &column) {
   unsigned number = 0;
   llvm::StringRef text = row.fields.at(column);
-  return text.getAsInteger(10, number) || number == 0 ? std::nullopt
-                                                      : std::optional(number);
+  if (text.getAsInteger(10, number) || number == 0)
+    return std::nullopt;
+  return number;
 }
 
 /// Adds the rows that are of the same topology and collective.
