@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "Progress.h"
 
 #include "sccl/Model/Baselines.h"
 
@@ -115,6 +116,7 @@ int driver::baselineMain() {
     return BadInput;
   if (std::string mistake = findMistake(*topology, *kind); !mistake.empty())
     return fail(mistake);
+  Progress progress("writing " + topologyName.getValue());
   Result<Implementation> baseline = algorithm == Algorithm::Tree
                                         ? makeTrees(*topology, std::move(boxes))
                                         : makeRings(*topology, *kind);

@@ -364,16 +364,18 @@ int driver::explainMain() {
     return BadInput;
   if (!machineName.empty() && modelFlags.isGiven())
     return fail("--machine says what --alpha and --bandwidth would");
-  std::vector<std::string> schedules;
+  std::vector<std::string> plans, schedules;
   for (const std::string &path : inputs)
-    if (!isPlanFile(path))
-      schedules.push_back(path);
-    else if (int code = explainPlan(path, *bytes, *model))
+    (isPlanFile(path) ? plans : schedules).push_back(path);
+  if (schedules.empty() && !measuredPath.empty())
+    return fail("--measured needs the schedules, to know the bound");
+  if (schedules.empty() && !machineName.empty())
+    return fail("--machine needs the schedules, to know what links carry");
+  for (const std::string &path : plans)
+    if (int code = explainPlan(path, *bytes, *model))
       return code;
   if (schedules.empty())
-    return measuredPath.empty()
-               ? Done
-               : fail("--measured needs the schedules, to know the bound");
+    return Done;
   std::optional<std::vector<Subject>> subjects = loadComparable(schedules);
   std::vector<MeasuredTime> measured;
   if (!subjects)

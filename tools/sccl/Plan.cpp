@@ -415,10 +415,8 @@ static FrontierOptions searchOptions(size_t numFabrics,
   return options;
 }
 
-namespace {
 /// What advise() and adviseByDrafts() have in common.
 using Adviser = decltype(&advise);
-} // namespace
 
 /// Prints an error and returns nothing on failure.
 static std::optional<Advice>
@@ -492,6 +490,8 @@ int driver::planMain() {
     return BadInput;
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
+  if (directory.empty() && writesSpares())
+    return fail("--spares needs -o: it says what is written there");
   std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
   if (!fabrics)
     return BadInput;

@@ -29,6 +29,8 @@ static llvm::cl::opt<bool>
                               "links less or take fewer steps"),
                llvm::cl::sub(planCommand()));
 
+bool driver::writesSpares() { return withSpares; }
+
 namespace {
 /// A schedule to be written.
 struct Chosen {

@@ -12,10 +12,12 @@
 
 namespace sccl::driver {
 
+/// True with --spares.
+bool writesSpares();
+
 /// Writes the schedules that are best for some size into `directory`, and spare
-/// ones if --spares says so, with
-/// their certificates and those sizes. Prints an error and returns false if it
-/// cannot.
+/// ones if `writesSpares`, with their certificates and those sizes. Prints an
+/// error and returns false if it cannot.
 bool writeSchedules(llvm::StringRef directory, const Topology &topology,
                     const Advice &advice);
 

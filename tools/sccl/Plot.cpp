@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 using namespace sccl;
@@ -48,7 +49,10 @@ static cl::opt<std::string> output("o", cl::desc("Write the picture here"),
 
 bool driver::plotChosen() { return bool(command); }
 
-static bool isPng() { return llvm::StringRef(output).ends_with(".png"); }
+static llvm::StringRef extension() {
+  return llvm::sys::path::extension(output);
+}
+static bool isPng() { return extension() == ".png"; }
 static PictureFor use() {
   return isPng() ? PictureFor::Image : PictureFor::File;
 }
@@ -141,6 +145,8 @@ int driver::plotMain() {
   std::optional<std::vector<uint64_t>> sizes = flags.sizes();
   if (!model || !sizes)
     return BadInput;
+  if (!llvm::is_contained({"", ".svg", ".png"}, extension()))
+    return fail("pictures are .svg or .png files, and -o is '" + output + "'");
   if (!topologyName.empty())
     return plotTopology();
   if (inputs.empty())

@@ -7,6 +7,9 @@
 
 #include "Subjects.h"
 
+#include "Plans.h"
+#include "Progress.h"
+
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Transforms/Passes.h"
@@ -76,6 +79,11 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
 /// failure.
 static bool addFile(llvm::StringRef path,
                     std::vector<report::Subject> &subjects) {
+  if (isPlanFile(path)) {
+    fail(path + " is a plan; name the schedules that it was compiled of");
+    return false;
+  }
+  Progress progress(("reading " + path).str());
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
   if (!module || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
