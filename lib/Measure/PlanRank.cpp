@@ -378,6 +378,7 @@ bool PlanRank::record(const MeasureRequest &request, scclResult &code) {
   }
   if (code == scclSuccess)
     code = scclCommTrace(theComm, /*on=*/1);
+  recordedFrom = traceClock();
   return true;
 }
 
@@ -394,10 +395,10 @@ Result<double> PlanRank::time(const MeasureRequest &request,
       return Error{hasGone};
     // The first launch makes up for ranks that start late.
     scclResult code = launch(request, buffers);
-    if (!record(request, code))
-      return Error{hasGone};
     if (code == scclSuccess)
       code = settle(buffers);
+    if (!record(request, code))
+      return Error{hasGone};
     Clock::time_point begin = Clock::now();
     for (unsigned i = 0; i < request.launches && code == scclSuccess; ++i)
       code = launch(request, buffers);

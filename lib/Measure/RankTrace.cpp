@@ -57,6 +57,7 @@ Result<PlanRank::Trace> PlanRank::trace() {
     if (clocksAfter.empty() || clocksBefore.empty())
       return Error{hasGone};
   }
+  HostWindow window{recordedFrom, traceClock()};
   const scclTraceEvent *own = nullptr;
   size_t left = 0;
   scclResult result = scclQueryTrace(theComm, &own, &left);
@@ -84,6 +85,12 @@ Result<PlanRank::Trace> PlanRank::trace() {
   }
   if (end.isOnSeveralHosts)
     alignClocks(trace, clocksBefore, clocksAfter);
+  std::vector<HostWindow> windows;
+  if (!isHost) {
+    if (!end.gather(window, windows))
+      return Error{hasGone};
+    alignByMessages(trace, windows);
+  }
   countFromFirst(trace);
   return trace;
 }

@@ -10,6 +10,8 @@
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <map>
+#include <random>
 
 using namespace sccl;
 
@@ -84,4 +86,143 @@ TEST(ClockOffsets, BringTracesTogether) {
   EXPECT_EQ(trace[0][0].begin, sent.begin);
   EXPECT_EQ(trace[1][0].begin, sent.begin + 20);
   EXPECT_EQ(trace[1][0].end, sent.begin + 120);
+}
+
+//===----------------------------------------------------------------------===//
+// By messages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Ranks with clocks of their own that send each other messages.
+struct Messages {
+  static constexpr unsigned ranks = 6;
+  std::mt19937_64 random;
+  PlanRank::Trace trace{ranks};
+  std::vector<int64_t> ahead; ///< by rank, of the host
+  uint64_t tick;              ///< nanoseconds between ticks of the clocks
+  uint64_t flags = 0;
+
+  Messages(uint64_t seed, uint64_t tick) : random(seed), tick(tick) {
+    constexpr int64_t hour = 3'600'000'000'000;
+    for (unsigned rank = 0; rank < ranks; ++rank)
+      ahead.push_back(int64_t(random() % (2 * hour)) - hour);
+  }
+  uint64_t onClock(unsigned rank, uint64_t time) const {
+    return (time + ahead[rank]) / tick * tick;
+  }
+  void add(unsigned rank, scclTraceKind kind, uint64_t begin, uint64_t end) {
+    scclTraceEvent event = {};
+    event.kind = kind;
+    event.begin = onClock(rank, begin);
+    event.end = onClock(rank, end);
+    event.flag = flags;
+    event.value = 1;
+    trace[rank].push_back(event);
+  }
+  void send(unsigned from, unsigned to, uint64_t at, uint64_t latency) {
+    ++flags;
+    add(from, scclTraceSignal, at, at + 10);
+    add(to, scclTraceWait, at - random() % 500, at + latency);
+  }
+  void align() {
+    for (auto &events : trace)
+      std::stable_sort(
+          events.begin(), events.end(),
+          [](auto &left, auto &right) { return left.begin < right.begin; });
+    alignByMessages(trace, std::vector<HostWindow>(ranks, {start, start + ms}));
+  }
+  /// How much later the latest signal is than the end of its wait.
+  int64_t latest() const {
+    std::map<uint64_t, uint64_t> signals;
+    for (const auto &events : trace)
+      for (const scclTraceEvent &event : events)
+        if (event.kind == scclTraceSignal)
+          signals[event.flag] = event.begin;
+    int64_t result = INT64_MIN;
+    for (const auto &events : trace)
+      for (const scclTraceEvent &event : events)
+        if (event.kind == scclTraceWait)
+          result = std::max(result, int64_t(signals[event.flag] - event.end));
+    return result;
+  }
+
+  static constexpr uint64_t ms = 1'000'000, start = 1'000'000'000'000'000;
+};
+} // namespace
+
+// Messages in both directions say where clocks are, as near as they take.
+TEST(MessageClocks, AreAsNearAsMessages) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Messages messages(seed, /*tick=*/1);
+    for (unsigned i = 0; i < 300; ++i) {
+      unsigned from = messages.random() % Messages::ranks;
+      unsigned to = (from + 1 + messages.random() % (Messages::ranks - 1)) %
+                    Messages::ranks;
+      messages.send(from, to,
+                    Messages::start + 1000 + messages.random() % 900000,
+                    300 + messages.random() % 3000);
+    }
+    Messages before = messages;
+    messages.align();
+    EXPECT_LE(messages.latest(), 1);
+    std::vector<int64_t> off;
+    for (unsigned rank = 0; rank < Messages::ranks; ++rank) {
+      uint64_t first = UINT64_MAX;
+      for (const scclTraceEvent &event : before.trace[rank])
+        first = std::min(first, event.begin);
+      off.push_back(int64_t(messages.trace[rank].front().begin - first) +
+                    before.ahead[rank]);
+    }
+    for (int64_t each : off)
+      EXPECT_LT(std::abs(each - off[0]), 3300);
+    // And not far from the host's, which knows less.
+    EXPECT_LT(std::abs(off[0]), int64_t(Messages::ms));
+  }
+}
+
+// Where messages go one way only, the host says the rest.
+TEST(MessageClocks, DoWithoutAnswers) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    Messages messages(seed, /*tick=*/1);
+    for (unsigned rank = 1; rank < Messages::ranks; ++rank)
+      for (unsigned i = 0; i < 20; ++i)
+        messages.send(rank - 1, rank,
+                      Messages::start + 1000 + 40000 * i + 3000 * rank, 900);
+    messages.align();
+    EXPECT_LE(messages.latest(), 1);
+    for (const auto &events : messages.trace)
+      for (const scclTraceEvent &event : events) {
+        EXPECT_GE(event.begin + 1, Messages::start);
+        EXPECT_LE(event.end, Messages::start + Messages::ms + 1);
+      }
+  }
+}
+
+// Clocks that tick every microsecond say that messages came before they left.
+TEST(MessageClocks, TickSeldom) {
+  constexpr uint64_t tick = 1024;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Messages messages(seed, tick);
+    for (unsigned i = 0; i < 300; ++i) {
+      unsigned from = messages.random() % Messages::ranks;
+      unsigned to = (from + 1) % Messages::ranks;
+      if (i % 2)
+        std::swap(from, to);
+      messages.send(from, to,
+                    Messages::start + 5000 + messages.random() % 900000, 400);
+    }
+    messages.align();
+    EXPECT_LE(messages.latest(), int64_t(2 * tick));
+  }
+}
+
+// Nobody waits: clocks stay as they are.
+TEST(MessageClocks, AreLeftAloneWithoutMessages) {
+  Messages messages(1, 1);
+  messages.add(0, scclTraceCopy, Messages::start, Messages::start + 5);
+  messages.add(1, scclTraceWait, Messages::start, Messages::start + 5);
+  PlanRank::Trace before = messages.trace;
+  messages.align();
+  for (unsigned rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(messages.trace[rank][0].begin, before[rank][0].begin);
 }

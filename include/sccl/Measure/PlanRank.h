@@ -72,7 +72,8 @@ public:
   /// By rank, what was done in the last batch that was traced, in the order in
   /// which it began; times are from the first event on. Ranks on several hosts
   /// have clocks of their own: times are rank 0's there, as near as exchanges
-  /// before and after the batch tell.
+  /// before and after the batch tell. Those of GPUs are as near as the signals
+  /// of the program tell.
   using Trace = std::vector<std::vector<scclTraceEvent>>;
   /// Collective. Fails on all ranks if one had no memory to record it.
   Result<Trace> trace();
@@ -115,12 +116,25 @@ private:
   scclPlan plan = nullptr;
   scclComm theComm = nullptr;
   std::vector<ClockOffset> clocksBefore; ///< the last batch, by rank
+  uint64_t recordedFrom = 0;             ///< on the clock of the host
 };
 
 /// Sets times of ranks to what rank 0's clock would say, see onFirstClock; by
 /// rank, how far clocks were ahead before and after.
 void alignClocks(PlanRank::Trace &trace, const std::vector<ClockOffset> &before,
                  const std::vector<ClockOffset> &after);
+
+/// Between which times of the host all events of a rank are, in nanoseconds.
+struct HostWindow {
+  uint64_t from, to;
+};
+
+/// Sets times of ranks whose clocks have nothing to do with each other to those
+/// of the host, so that no wait ends before the signal that it waited for has
+/// begun: in the middle of where clocks can be. Changes nothing where nobody
+/// waits for a signal of another rank.
+void alignByMessages(PlanRank::Trace &trace,
+                     const std::vector<HostWindow> &windows);
 
 } // namespace sccl
 
