@@ -31,8 +31,16 @@ def CollKernel_MarkOp : CollKernel_Op<"mark", [AttrSizedOperandSegments]> {
     rank's own, and whether it reads there; which chunks. Of a signal and a wait:
     the flag.
 
+    A host calls whoever traces (`TraceMark.h`). In a thread block the first
+    thread writes the time down, at place `place` of line `line` of the rank's
+    table (`TraceTable.h`): a line for each channel of each step, and a place for
+    each mark.
+
     **Constraints**
-    - (mark_c1) it is in code for a host.
+    - (mark_c1) in code for thread blocks, and nowhere else, it has a line and a
+      place.
+    - (mark_c2) the marks of a channel have one line, and places 0, 1, 2 and so
+      on; the last one is an `end`.
 
     ```mlir
     collk.program @p ranks = 2 chunks = 1 blocks = 1 slots = 3 host {
@@ -60,6 +68,29 @@ def CollKernel_MarkOp : CollKernel_Op<"mark", [AttrSizedOperandSegments]> {
       }
     }
     ```
+
+    The same wait of a thread block:
+
+    ```mlir
+    collk.program @q ranks = 2 chunks = 1 blocks = 2 slots = 3 {
+      collk.kernel @q_rank0 rank = 0 {
+        collk.channel 0 {
+        ^bb0(%block: i32):
+          %c0 = arith.constant 0 : i32
+          %c1 = arith.constant 1 : i32
+          %c2 = arith.constant 2 : i32
+          %c128 = arith.constant 128 : i32
+          %part = collk.part %block of %c2 chunks %c1
+          %launch = collk.begin %c0 by %part
+          %flag = collk.flag %c0[%c128] per_launch %c1 value %c1
+          collk.mark wait channel 0 flag %flag in %launch line 0 place 0 by %part
+          collk.wait %flag by %part in %launch : !collk.flag
+          collk.end %launch at %c0 by %part
+          collk.mark end channel 0 in %launch line 0 place 1 by %part
+        }
+      }
+    }
+    ```
   }];
   let arguments = (ins CollKernel_MarkAttr:$kind, I32Attr:$channel,
                        OptionalAttr<I32Attr>:$peer, UnitAttr:$pull,
@@ -67,11 +98,13 @@ def CollKernel_MarkOp : CollKernel_Op<"mark", [AttrSizedOperandSegments]> {
                        OptionalAttr<I32Attr>:$position,
                        OptionalAttr<I32Attr>:$times,
                        Optional<CollKernel_FlagType>:$flag,
-                       Optional<I64>:$launch);
+                       Optional<I64>:$launch, OptionalAttr<I32Attr>:$line,
+                       OptionalAttr<I32Attr>:$place,
+                       Optional<CollKernel_PartType>:$part);
   let assemblyFormat = [{
     $kind `channel` $channel (`peer` $peer^)? (`pull` $pull^)?
     (`chunks` $count^ `at` $position `times` $times)? (`flag` $flag^)?
-    (`in` $launch^)? attr-dict
+    (`in` $launch^)? (`line` $line^ `place` $place `by` $part)? attr-dict
   }];
   let hasVerifier = 1;
 }

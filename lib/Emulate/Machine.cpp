@@ -207,9 +207,10 @@ void Machine::State::turn(size_t index) {
     block.sleepsUntil = turns + random() % 16384;
   uint64_t before = memory.stores();
   uint64_t length = uint64_t(1) << (random() % 10);
+  Runner &runner = *block.runners[chosen.runner];
+  runner.time = 1 + instructions + settings.clockDistance * chosen.stream;
   instructions += length;
-  Runner::Stop stop =
-      block.runners[chosen.runner]->run(memory, length, executed);
+  Runner::Stop stop = runner.run(memory, length, executed);
   if (stop != Runner::Stop::Turn) {
     runnable[index] = runnable.back();
     runnable.pop_back();

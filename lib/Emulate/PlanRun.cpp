@@ -7,6 +7,8 @@
 
 #include "sccl/Emulate/PlanRun.h"
 
+#include "sccl/ABI/TraceTable.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -22,6 +24,7 @@ namespace {
 struct RankMemory {
   uint64_t input = 0, output = 0, scratch = 0, control = 0, table = 0;
   uint64_t inputBytes = 0, outputBytes = 0; ///< of the largest launch
+  RankRecord record;
 };
 
 class PlanRun {
@@ -51,8 +54,14 @@ public:
       for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank)
         compare(rank, launch);
     }
+    if (request.recorded != 0)
+      readRecords();
     machine.run();
-    return {machine.findings(), machine.execution()};
+    RunReport report{machine.findings(), machine.execution(), {}};
+    if (request.recorded != 0)
+      for (RankMemory &memory : ranks)
+        report.records.push_back(std::move(memory.record));
+    return report;
   }
 
 private:
@@ -107,10 +116,40 @@ private:
     memory.scratch =
         machine.allocate(needs.scratchSlots * stride, "the scratch" + of);
     memory.control = machine.allocate(needs.controlBytes, "the control" + of);
-    if (kernel.rankTables) {
-      const std::string &table = plan.rankTables[*kernel.rankTables][rank];
-      memory.table = machine.allocateConstant(table.data(), table.size(),
+    if (kernel.rankTables)
+      placeTable(memory, streamOf(rank),
+                 plan.rankTables[*kernel.rankTables][rank], of);
+  }
+
+  /// Code writes to the tables of what is traced.
+  void placeTable(RankMemory &memory, unsigned stream, std::string bytes,
+                  const std::string &of) {
+    TraceTable traced;
+    if (!TraceTable::read(bytes, traced)) {
+      memory.table = machine.allocateConstant(bytes.data(), bytes.size(),
                                               "the table" + of);
+      return;
+    }
+    RankRecord &record = memory.record;
+    if (request.recorded != 0) {
+      record.memory.resize(request.recorded * traced.launchBytes());
+      record.place = machine.allocate(record.memory.size(), "the records" + of);
+      traced.record(record.place, request.recorded);
+      bytes = traced.bytes();
+    }
+    memory.table = machine.allocate(bytes.size(), "the table" + of);
+    record.table = bytes;
+    machine.write(stream, memory.table, std::move(bytes));
+  }
+
+  void readRecords() {
+    for (unsigned rank = 0; rank < ranks.size(); ++rank) {
+      RankMemory &memory = ranks[rank];
+      RankRecord &record = memory.record;
+      machine.read(streamOf(rank), memory.table, record.table.size(),
+                   [&](const std::string &bytes) { record.table = bytes; });
+      machine.read(streamOf(rank), record.place, record.memory.size(),
+                   [&](const std::string &bytes) { record.memory = bytes; });
     }
   }
 

@@ -30,6 +30,9 @@ struct Settled {
 class Runner {
 public:
   Actor actor;
+  /// What the clock of its GPU shows when a turn begins. It goes on by one with
+  /// each instruction.
+  uint64_t time = 0;
 
   enum class Stop {
     Turn,    ///< its turn is over, or it has polled

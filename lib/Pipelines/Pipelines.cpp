@@ -104,11 +104,11 @@ void sccl::addResidencyCheck(OpPassManager &manager,
 
 void sccl::addKernelConversion(OpPassManager &manager,
                                const LoweringOptions &options, bool host) {
-  bool hasMarks = host && options.traced;
-  manager.addPass(
-      coll::createConvertCollToKernel({.host = host, .traced = hasMarks}));
+  manager.addPass(coll::createConvertCollToKernel(
+      {.host = host, .traced = options.traced}));
   manager.addPass(coll::createTabulateKernels(
-      {.codeShape = hasMarks ? CodeShapeChoice::Unrolled : options.codeShape}));
+      {.codeShape =
+           options.traced ? CodeShapeChoice::Unrolled : options.codeShape}));
 }
 
 /// As options of passes have it.
@@ -191,6 +191,8 @@ std::optional<std::string> sccl::findNcclMistake(const LoweringOptions &options,
   if (options.codeShape == CodeShapeChoice::Table)
     return "code-shape = table is not for kernels that call NCCL's device "
            "functions, which are code of single ranks";
+  if (options.traced)
+    return "traced is not for kernels that call NCCL's device functions";
   if (options.virtualRanks)
     return "virtual-ranks is not for kernels that call NCCL's device "
            "functions, whose ranks do not share a GPU";

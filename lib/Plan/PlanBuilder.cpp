@@ -385,6 +385,8 @@ LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
   if (tables.empty()) {
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
       kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
+    if (!(*kernels)->traceTables.empty())
+      kernel.rankTables = addTables((*kernels)->traceTables);
   } else {
     symbol = tableFunction;
     kernel.symbols = {symbol};

@@ -154,6 +154,12 @@ all:
 	s_add_i32 s18, s18, 3
 	s_cmp_lt_u32 s18, 10
 	s_cbranch_scc1 .LBB1_3
+	s_memrealtime s[24:25]
+	s_waitcnt lgkmcnt(0)
+	s_memrealtime s[26:27]
+	s_waitcnt lgkmcnt(0)
+	s_cmp_lg_u64 s[24:25], s[26:27]
+	s_cselect_b32 s18, s18, 0
 	v_mov_b32_e32 v26, s18
 	v_mov_b32_e32 v28, 0xabcd1234
 	global_store_short v1, v26, s[8:9] offset:512
@@ -297,6 +303,7 @@ TEST(GCNOpcodes, findsRegistersThatNobodyHasWaitedFor) {
          {std::pair("vmcnt(1)", "vmcnt(2)"),
           std::pair("vmcnt(0) lgkmcnt(0)", "lgkmcnt(0)"),
           std::pair("vmcnt(0) lgkmcnt(0)", "vmcnt(0)"),
+          std::pair("s[26:27]\n\ts_waitcnt", "s[26:27]\n\ts_nop 0 ;"),
           std::pair("\ts_waitcnt vmcnt(1)", "\tv_mov_b32_e32 v14, 0")}) {
       Findings findings = findingsOf(chip, from, to);
       ASSERT_FALSE(findings.empty()) << chip << ": " << to;
@@ -328,7 +335,8 @@ TEST(GCNOpcodes, refusesWhatItDoesNotKnow) {
         "global_load_dword v1, v[2:3], off glc", "buffer_invl2",
         "v_add_u32_e32 v1, v2", "v_add_u32_e32 v1, v[2:3], v4",
         "v_add_f32_e64 v1, v2, v3 clamp", "v_add_u32_e32 v1, -v2, v3",
-        "v_mov_b32_dpp v1, v2 row_shr:1", "s_sleep 1", "s_waitcnt lgkmcnt(1)",
+        "v_mov_b32_dpp v1, v2 row_shr:1", "s_memtime s[0:1]", "s_memrealtime",
+        "s_sleep 1", "s_waitcnt lgkmcnt(1)",
         "v_lshl_add_u64 v[0:1], v[2:3], 0, 0x80000000", "s_branch .Lnowhere",
         "s_add_u32 s0, s0, nobody@rel32@lo+4"})
     EXPECT_NE(errorOf(unknown), "") << unknown;

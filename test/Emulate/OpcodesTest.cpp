@@ -132,6 +132,11 @@ $L__wait:
 	@!%p1 bra 	$L__end;
 	ld.global.b64 	%rd11, [%rd1+104];
 	st.global.b64 	[%rd1+112], %rd11;
+	mov.u64 	%rd12, %globaltimer;
+	mov.u64 	%rd13, %globaltimer;
+	sub.s64 	%rd12, %rd13, %rd12;
+	min.u64 	%rd12, %rd12, 1;
+	st.global.b64 	[%rd1+120], %rd12;
 	exit;
 $L__end:
 	ret;
@@ -192,7 +197,7 @@ TEST(Opcodes, memoryAndControl) {
                                     0xffff,
                                     0x300000002,
                                     0x300000002,
-                                    0};
+                                    1};
   EXPECT_EQ(words, expected);
 }
 
@@ -210,7 +215,7 @@ TEST(Opcodes, refusesWhatItDoesNotKnow) {
         "ld.release.sys.global.b64 	%rd1, [%rd2];",
         "ld.acquire.global.b64 	%rd1, [%rd2];", "st.shared.b32 	[%rd2], %r1;",
         "bar.sync 	1;", "add.s32 	%r1, %r2;",
-        "mov.b64 	%rd1, nobody;", "call.uni nobody, (param0);",
-        "vote.sync.any 	%p1, %p2, -1;"})
+        "mov.b64 	%rd1, nobody;", "mov.u64 	%rd1, %clock64;",
+        "call.uni nobody, (param0);", "vote.sync.any 	%p1, %p2, -1;"})
     EXPECT_NE(errorOf(unknown), "") << unknown;
 }

@@ -33,6 +33,10 @@ inline constexpr const char *wait = "coll_wait";
 inline constexpr const char *begin = "coll_begin";
 inline constexpr const char *end = "coll_end";
 
+// Marks of code that is traced.
+inline constexpr const char *record = "coll_record";
+inline constexpr const char *mark = "coll_mark";
+
 // Between boxes, by NCCL's device functions: chunks of a segment, bytes, flags.
 inline constexpr const char *put = "coll_put";
 inline constexpr const char *ginPut = "coll_gin_put";

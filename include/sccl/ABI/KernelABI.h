@@ -25,8 +25,9 @@
 //                       next; more than `segment` if the launch is for a piece
 //                       of each segment. The same on all ranks if peers access
 //                       buffers of several segments
-//   void *table         what the rank executes, see RankTable.h; null for
-//                       functions of one rank
+//   void *table         what the rank executes, see RankTable.h; of functions
+//                       of one rank null, or if they are for a GPU and traced
+//                       where they tell, see TraceTable.h
 //   uint64_t reduction  which of the reductions that the function has code for,
 //                       see reductionNumber(); of no interest if that is one
 //

@@ -1,4 +1,4 @@
-//===- TraceMark.h - What traced host code tells ----------------*- C++ -*-===//
+//===- TraceMark.h - What traced code tells ---------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,6 +14,8 @@
 // function before each of its ops, and once behind the last one, by the thread
 // that executes them. `launch` is the number of the launch, or 0 in programs
 // whose launches are not counted.
+//
+// Code for GPUs writes down when it comes to each mark, see TraceTable.h.
 //
 //===----------------------------------------------------------------------===//
 

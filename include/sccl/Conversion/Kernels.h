@@ -31,10 +31,13 @@ struct Kernels {
   /// By rank, the bytes of the table that the rank passes to its functions
   /// (RankTable.h). Empty if the program has kernels for single ranks.
   std::vector<std::string> tables;
+  /// Likewise what the rank passes to functions for a GPU that are traced
+  /// (TraceTable.h); otherwise empty.
+  std::vector<std::string> traceTables;
 };
 
 /// The kernels of `program` for a host or for thread blocks, `program` stays.
-/// With `traced` those for a host have marks, and no tables.
+/// With `traced` they have marks, and are not tables: fails with that shape.
 /// Of ops that become rows of tables, only those of one rank exist at a time.
 /// Emits an error and fails where convert-coll-to-kernel does.
 mlir::FailureOr<Kernels> makeKernels(coll::ProgramOp program,

@@ -50,7 +50,8 @@ def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
 
     With `host` one thread executes a rank: its channels become one, in an order
     in which the program can execute. With `traced` a `collk.mark` before each op
-    says which channel it is of; signals and waits are then single ones.
+    says which channel it is of; signals and waits are then single ones. Tables
+    have no marks.
 
     Expects programs with signals and waits, for a host with one block per
     channel, and fails on schedules. After this pass no op of the coll dialect
@@ -60,7 +61,7 @@ def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"host", "host", "bool", "false", "One thread executes a rank">,
-    Option<"traced", "traced", "bool", "false", "Mark what a host executes">
+    Option<"traced", "traced", "bool", "false", "Mark what is executed">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
@@ -179,7 +180,8 @@ def ConvertKernelToGPU : Pass<"convert-kernel-to-gpu", "::mlir::ModuleOp"> {
     With `virtual-ranks` there is one more kernel, which runs all ranks in the
     blocks of a single grid, for ranks that share a GPU: `@p_virtual`, or for
     tables `@sccl_table_virtual`. Tables are dropped, or with `embed-tables`
-    become data with the symbols `@p_table_rankN`.
+    become data with the symbols `@p_table_rankN`. Kernels of single ranks that
+    have marks read tables, too: where to write the times (`TraceTable.h`).
 
     For `reduction=avg` a reduction with a divisor also divides.
     docs/Rationale/ElementTypes.md has the rules for every type. With several

@@ -22,7 +22,8 @@ class ProgramOp;
 } // namespace collk
 
 /// By rank, the bytes of the table that the rank passes to its functions
-/// (RankTable.h). Empty if the program has kernels for single ranks.
+/// (RankTable.h), or where kernels of single ranks for blocks have marks, of
+/// that (TraceTable.h). Empty if functions take none.
 std::vector<std::string> rankTables(collk::ProgramOp program);
 
 /// The symbol of the table of `rank` in device code that brings its tables.

@@ -28,6 +28,9 @@ struct Settings {
   uint64_t seed = 0;
   /// Whether loads may get what is not the newest. Races are found either way.
   bool weak = true;
+  /// How far the clock of each GPU is ahead of that of the one before; all
+  /// count instructions of all GPUs.
+  uint64_t clockDistance = 0;
   /// Ends with FindingKind::NoProgress after so many instructions.
   uint64_t instructions = uint64_t(1) << 32;
 };

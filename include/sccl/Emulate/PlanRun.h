@@ -30,6 +30,9 @@ struct RunRequest {
   unsigned sharedGPUs = 0;
   uint64_t reduction = 0;    ///< reductionNumber()
   unsigned misalignment = 0; ///< bytes that user buffers are off 16
+  /// Of traced code: of how many launches there is memory for what it tells; 0:
+  /// nobody records.
+  unsigned recorded = 0;
   Settings settings;
 };
 
@@ -40,9 +43,17 @@ struct RunData {
       compare;
 };
 
+/// What traced code of a rank has told, see TraceTable.h.
+struct RankRecord {
+  std::string table;  ///< with the lines as channels have left them
+  uint64_t place = 0; ///< the address of the memory for records
+  std::string memory;
+};
+
 struct RunReport {
   Findings findings;
   Execution execution;
+  std::vector<RankRecord> records; ///< by rank; empty if nobody recorded
 };
 
 /// Runs kernel `kernel` of `plan`, whose code is `code`. Programs in which

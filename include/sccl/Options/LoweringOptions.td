@@ -151,8 +151,8 @@ def Lowering_cacheBytes
 
 def Lowering_traced
     : LoweringOption<"traced", "traced", "bool", "false", "CPU",
-                     "Have code for CPUs tell what it does when, for "
-                     "`sccl bench --trace`; costs some 50 ns for each op">;
+                     "Have code tell what it does when, for `sccl bench "
+                     "--trace`; costs a CPU some 50 ns for each op">;
 
 defvar Lowering_all = [
   Lowering_pieces, Lowering_pieceDistance, Lowering_pieceRounds,

@@ -34,6 +34,11 @@ public:
     auditGCNFlags(function, findings, caches, isOneWave);
     checkBlocks(callsFunction, isReturn, isStore, findPossiblePath);
     auditGCNWords(function, findings, caches);
+    checkMark({"v0", "v1"}, isBarrier, [](const Instruction &op) -> StringRef {
+      llvm::SmallVector<StringRef> operands = operandsOf(op);
+      bool isKnown = (isLoad(op) || isStore(op)) && operands.size() > 1;
+      return isKnown ? operands[isLoad(op)] : "";
+    });
   }
 
 private:

@@ -36,6 +36,12 @@ public:
         name == helper::average)
       checkAlignment();
     auditPTXWords(function, findings);
+    std::string table = function.name + "_param_0";
+    checkMark({table}, isBarrier, [](const Instruction &op) -> StringRef {
+      llvm::SmallVector<StringRef> operands = operandsOf(op);
+      bool isLoad = isAccess(op, "ld"), isStore = isAccess(op, "st");
+      return (isLoad || isStore) && operands.size() > 1 ? operands[isLoad] : "";
+    });
     if (function.name == helper::end)
       requireFromEntry(isBarrier, isStore,
                        "the epoch word is stored before the block barrier");

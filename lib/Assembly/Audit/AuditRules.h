@@ -29,7 +29,8 @@ namespace sccl::assembly {
 /// for payload 2,341: it grows with the conversions of the element type.
 inline size_t maxHelperSize(llvm::StringRef name) {
   bool isForFlags = name == helper::signal || name == helper::wait ||
-                    name == helper::begin || name == helper::end;
+                    name == helper::begin || name == helper::end ||
+                    name == helper::mark || name == helper::record;
   return isForFlags ? 200 : 5000;
 }
 
@@ -191,6 +192,23 @@ protected:
       for (const Instruction &op : function.code)
         if (isStore(op))
           report(op, "a kernel stores by itself, outside of the helpers");
+  }
+
+  /// What tells of a channel waits for nobody, and touches nothing but memory
+  /// that its table names, which is in `table`. `addressOf` gives the operand
+  /// of an access, or nothing for another op.
+  void checkMark(
+      llvm::ArrayRef<llvm::StringRef> table, Condition isBarrier,
+      llvm::function_ref<llvm::StringRef(const Instruction &)> addressOf) {
+    if (function.name != helper::mark && function.name != helper::record)
+      return;
+    for (const Instruction &op : function.code) {
+      if (isBarrier(op))
+        report(op, "a mark waits for other threads");
+      if (llvm::StringRef address = addressOf(op); !address.empty())
+        requireSource(op, address, table,
+                      "a mark touches memory that is not of the trace");
+    }
   }
 
   const Function &function;

@@ -35,9 +35,9 @@ ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
 
 ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
                                const ProgramContext &context, unsigned rank,
-                               unsigned number)
+                               unsigned number, unsigned line)
     : builder(builder), context(context), rank(rank),
-      channel(collk::ChannelOp::create(builder, loc, number)) {
+      channel(collk::ChannelOp::create(builder, loc, number)), line(line) {
   Block *body =
       builder.createBlock(&channel.getBody(), {}, builder.getI32Type(), loc);
   Value blocks = constant(loc, context.layouts[rank].blocks);
@@ -46,6 +46,7 @@ ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
       collk::PartOp::create(builder, loc, body->getArgument(0), blocks, chunks);
   if (!context.hasThreads)
     return;
+  source = number;
   views.emplace_back(context.program);
   if (!context.inPlaceOffsets.empty())
     views.emplace_back(context.program, context.inPlaceOffsets);
@@ -70,9 +71,7 @@ void ChannelBuilder::end() {
   if (launch)
     collk::EndOp::create(builder, channel.getLoc(), launch, epoch, part);
   if (context.traced)
-    collk::MarkOp::create(builder, channel.getLoc(), collk::MarkKind::End,
-                          source, IntegerAttr(), /*pull=*/false, IntegerAttr(),
-                          IntegerAttr(), IntegerAttr(), Value(), launch);
+    mark(channel.getLoc(), collk::MarkKind::End);
   builder.setInsertionPointAfter(channel);
 }
 
@@ -104,12 +103,25 @@ void ChannelBuilder::addFlag(Operation *op, bool isSignal, const FlagId &flag,
     markFlag(loc, isSignal);
 }
 
+/// A mark that says nothing yet of what it is for.
+collk::MarkOp ChannelBuilder::mark(Location loc, collk::MarkKind kind) {
+  auto mark = collk::MarkOp::create(
+      builder, loc, kind, source, IntegerAttr(), /*pull=*/false, IntegerAttr(),
+      IntegerAttr(), IntegerAttr(), Value(), launch, IntegerAttr(),
+      IntegerAttr(), Value());
+  if (context.hasThreads) {
+    mark.setLine(line);
+    mark.setPlace(places++);
+    mark.getPartMutable().assign(part);
+  }
+  return mark;
+}
+
 /// Says that the flag that was added last comes next.
 void ChannelBuilder::markFlag(Location loc, bool isSignal) {
-  collk::MarkOp::create(
-      builder, loc, isSignal ? collk::MarkKind::Signal : collk::MarkKind::Wait,
-      source, IntegerAttr(), /*pull=*/false, IntegerAttr(), IntegerAttr(),
-      IntegerAttr(), pending.back(), launch);
+  mark(loc, isSignal ? collk::MarkKind::Signal : collk::MarkKind::Wait)
+      .getFlagMutable()
+      .assign(pending.back());
 }
 
 void ChannelBuilder::markTransfer(Location loc, const Transfer &transfer) {
@@ -118,18 +130,16 @@ void ChannelBuilder::markTransfer(Location loc, const Transfer &transfer) {
   for (const SlotRange &read : transfer.reads)
     if (!other && read.rank != rank)
       other = &read;
-  auto number = [&](unsigned value) {
-    return builder.getI32IntegerAttr(value);
-  };
   collk::MarkKind kind = transfer.reads.size() == 2 ? collk::MarkKind::Reduce
                          : other                    ? collk::MarkKind::Transfer
                                                     : collk::MarkKind::Copy;
-  unsigned perSegment = context.collective.chunksPerSegment();
-  collk::MarkOp::create(
-      builder, loc, kind, source, other ? number(other->rank) : IntegerAttr(),
-      /*pull=*/other && other != &transfer.write, number(transfer.count),
-      number(transfer.chunk % perSegment), number(transfer.times), Value(),
-      launch);
+  collk::MarkOp made = mark(loc, kind);
+  if (other)
+    made.setPeer(other->rank);
+  made.setPull(other && other != &transfer.write);
+  made.setCount(transfer.count);
+  made.setPosition(transfer.chunk % context.collective.chunksPerSegment());
+  made.setTimes(transfer.times);
 }
 
 void ChannelBuilder::flushFlags() {

@@ -37,9 +37,11 @@ struct ProgramContext {
 /// Emits what one channel of a kernel executes.
 class ChannelBuilder {
 public:
-  /// Creates channel `number` at the insertion point.
+  /// Creates channel `number` at the insertion point. Where threads execute it,
+  /// marks have places in line `line`.
   ChannelBuilder(mlir::OpBuilder &builder, mlir::Location loc,
-                 const ProgramContext &context, unsigned rank, unsigned number);
+                 const ProgramContext &context, unsigned rank, unsigned number,
+                 unsigned line);
 
   /// Begins a launch. Without it, launches are not counted, and flags are out
   /// of use.
@@ -61,6 +63,7 @@ private:
   void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
                unsigned value);
   void flushFlags();
+  collk::MarkOp mark(mlir::Location loc, collk::MarkKind kind);
   void markTransfer(mlir::Location loc, const Transfer &transfer);
   void markFlag(mlir::Location loc, bool isSignal);
   void join(mlir::Location loc);
@@ -77,7 +80,8 @@ private:
   llvm::SmallVector<Accesses, 2> views;   ///< none for one thread
   llvm::SmallVector<mlir::Value> pending; ///< flags of one op
   bool pendingSignals = false;
-  unsigned source = 0; ///< the channel of the program that the op is from
+  unsigned source = 0;       ///< the channel of the program that the op is from
+  unsigned line, places = 0; ///< of marks
 };
 
 } // namespace sccl::coll

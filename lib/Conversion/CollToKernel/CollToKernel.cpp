@@ -36,7 +36,7 @@ struct ConvertCollToKernelPass
 
   LogicalResult convert(ProgramOp program) {
     FailureOr<std::unique_ptr<ProgramConverter>> converter =
-        ProgramConverter::make(program, host, host && traced);
+        ProgramConverter::make(program, host, traced);
     if (failed(converter))
       return failure();
     OpBuilder builder(program);

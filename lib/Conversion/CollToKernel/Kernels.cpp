@@ -12,6 +12,7 @@
 #include "TableKernel.h"
 
 #include "sccl/Analysis/Program.h"
+#include "sccl/Conversion/RankTables.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -85,13 +86,13 @@ static void emitTables(ProgramConverter &converter, coll::ProgramOp program,
 FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
                                      CodeShapeChoice shape, bool host,
                                      bool traced) {
-  if (host && traced && shape == CodeShapeChoice::Table)
+  if (traced && shape == CodeShapeChoice::Table)
     return program.emitOpError("cannot be traced as a table");
   program.getContext()
       ->loadDialect<arith::ArithDialect, scf::SCFDialect,
                     collk::CollKernelDialect>();
   FailureOr<std::unique_ptr<ProgramConverter>> converter =
-      ProgramConverter::make(program, host, host && traced);
+      ProgramConverter::make(program, host, traced);
   if (failed(converter))
     return failure();
   const ProgramInfo &info = (*converter)->info();
@@ -101,7 +102,7 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
   auto builder = OpBuilder::atBlockEnd(kernels.module->getBody());
   collk::ProgramOp made = (*converter)->createProgram(builder);
   Tabulation tabulation(made, channelEndsOf(info, host));
-  bool isAuto = shape == CodeShapeChoice::Auto && !(host && traced);
+  bool isAuto = shape == CodeShapeChoice::Auto && !traced;
   if (shape == CodeShapeChoice::Table ||
       (isAuto && collk::isBetterAsTables(info.ranks.size()))) {
     emitTables(**converter, program, tabulation);
@@ -115,5 +116,7 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
       tabulation.encode(rank, made);
     kernels.tables = tabulation.finish(info.steps);
   }
+  if (traced && !host)
+    kernels.traceTables = rankTables(made);
   return kernels;
 }

@@ -133,7 +133,8 @@ void ProgramConverter::emit(RankOp rank, collk::ProgramOp result) {
         hasSteps ? builder.getI32IntegerAttr(step) : IntegerAttr());
     builder.createBlock(&kernel.getBody());
     for (auto [index, parts] : llvm::enumerate(channels)) {
-      ChannelBuilder channel(builder, rank.getLoc(), context, number, index);
+      ChannelBuilder channel(builder, rank.getLoc(), context, number, index,
+                             step * channels.size() + index);
       if (!hasSteps)
         channel.begin();
       for (Operation *op : parts[hasSteps ? step + 1 : 0])

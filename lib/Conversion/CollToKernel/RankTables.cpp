@@ -9,6 +9,7 @@
 
 #include "TableEncoder.h"
 #include "TableKernel.h"
+#include "TraceTables.h"
 
 #include "sccl/Conversion/ProgramInfo.h"
 
@@ -159,6 +160,8 @@ std::string TableEncoder::bytes() {
 
 std::vector<std::string> sccl::rankTables(ProgramOp program) {
   auto tables = program.getBody().getOps<TableOp>();
+  if (tables.empty())
+    return traceTables(program);
   std::vector<uint32_t> channelEnds(program.getRanks());
   for (TableOp table : tables) {
     auto channels = table.getBody().getOps<ChannelOp>();
@@ -172,8 +175,7 @@ std::vector<std::string> sccl::rankTables(ProgramOp program) {
   for (TableOp table : tables)
     encoders[table.getRank()].add(table);
   std::vector<std::string> result;
-  if (!tables.empty())
-    for (TableEncoder &encoder : encoders)
-      result.push_back(encoder.bytes());
+  for (TableEncoder &encoder : encoders)
+    result.push_back(encoder.bytes());
   return result;
 }

@@ -74,6 +74,13 @@ void CodeBuilder::intrinsic(StringRef name) {
                                 ValueRange{});
 }
 
+Value CodeBuilder::time() {
+  return LLVM::CallIntrinsicOp::create(
+             builder, where, i64,
+             builder.getStringAttr("llvm.readsteadycounter"), ValueRange{})
+      .getResults();
+}
+
 //===----------------------------------------------------------------------===//
 // Integers and vectors
 //===----------------------------------------------------------------------===//

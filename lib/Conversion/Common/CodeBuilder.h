@@ -135,6 +135,8 @@ public:
 
   /// The number of the thread in its block, as `type`.
   Value threadId(mlir::Type type);
+  /// Ticks of a clock that all blocks share, and that no sleep stops, as i64.
+  Value time();
   void barrier();
 
   // Control.

@@ -12,6 +12,7 @@
 #include "CodeBuilder.h"
 #include "FlagCode.h"
 #include "HostLoops.h"
+#include "MarkCode.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -35,4 +36,6 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   else
     buildBlockLoops(code, options);
   buildFlagHelpers(code, options.target);
+  if (options.traced && !isHost)
+    buildMarkHelpers(code);
 }

@@ -30,6 +30,9 @@
 //   @coll_begin            the number of this launch, from the block's epoch
 //                          word
 //   @coll_end              stores it there
+//   @coll_record           where the channel tells of this launch, and of which
+//                          one; only in traced code for GPUs
+//   @coll_mark             tells that the channel has come to a mark; likewise
 //   @coll_transfer_XY, @coll_copy_XY, @coll_reduce_XYZ,
 //   @coll_reduce_elements_XYZ, @coll_average_XYZ
 //                          the same with LL words: the destination X and the
@@ -70,6 +73,8 @@ struct HelperOptions {
   uint64_t cacheBytes = 0;
   /// Of the copies and reductions that have to do with LL words.
   std::set<LLShape> ll = {};
+  /// On a GPU: the program has marks.
+  bool traced = false;
 
   bool reduces() const { return !reductions.empty(); }
   bool averages() const {

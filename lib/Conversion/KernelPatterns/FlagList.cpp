@@ -84,6 +84,7 @@ LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
   bool hasReducingLL = false;
   program.walk([&](Operation *each) {
     LLShape shape;
+    options.traced |= isa<MarkOp>(each);
     if (auto copy = dyn_cast<CopyOp>(each))
       shape = shapeOf(copy);
     else if (auto reduce = dyn_cast<ReduceOp>(each))

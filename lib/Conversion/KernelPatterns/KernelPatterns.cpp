@@ -8,10 +8,11 @@
 #include "PatternBase.h"
 
 #include "../CollToKernel/TableKernel.h"
+#include "../CollToKernel/TraceTables.h"
 
 #include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/RankTable.h"
-#include "sccl/ABI/TraceMark.h"
+#include "sccl/ABI/TraceTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -323,32 +324,41 @@ struct LowerMark : KernelPattern<MarkOp> {
   LogicalResult matchAndRewrite(MarkOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value list = LLVM::AddressOfOp::create(rewriter, loc, lowering.pointer,
-                                           lowering.markSymbol);
-    uint64_t offset = lowering.marks.offsetOf(wordsOf(op, adaptor.getFlag()));
     Value launch = op.getLaunch() ? adaptor.getLaunch().front()
                                   : constant(rewriter, loc, 0, 64);
-    call(rewriter, loc, markFunction,
-         {byteOffset(rewriter, loc, list, offset), launch});
+    if (lowering.isHost)
+      callHook(op, launch, rewriter);
+    else
+      writeTime(op, launch, adaptor.getPart()[BlockNumber], rewriter);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  /// Those of TraceMark.
-  FlagList::Words wordsOf(MarkOp op, ValueRange flag) const {
-    static_assert(unsigned(MarkKind::End) == TraceMark::End);
-    FlagList::Words words;
-    for (uint32_t word :
-         {uint32_t(op.getKind()), op.getChannel(),
-          op.getPeer().value_or(TraceMark::noPeer), uint32_t(op.getPull()),
-          op.getPosition().value_or(0), op.getCount().value_or(0),
-          op.getTimes().value_or(0), lowering.chunks})
-      words.push_back(word);
-    for (Value word : flag)
-      words.push_back(getConstantIntValue(word).value_or(0));
-    words.resize(sizeof(TraceMark) / sizeof(int32_t));
-    return words;
+  void callHook(MarkOp op, Value launch, Rewriter &rewriter) const {
+    Location loc = op.getLoc();
+    Value list = LLVM::AddressOfOp::create(rewriter, loc, lowering.pointer,
+                                           lowering.markSymbol);
+    TraceMark mark = traceMarkOf(op, lowering.chunks);
+    FlagList::Words words(sizeof(mark) / sizeof(int32_t));
+    std::memcpy(words.data(), &mark, sizeof(mark));
+    Value place =
+        byteOffset(rewriter, loc, list, lowering.marks.offsetOf(words));
+    call(rewriter, loc, markFunction, {place, launch});
+  }
+
+  /// The first mark of a channel also begins its record.
+  void writeTime(MarkOp op, Value launch, Value block,
+                 Rewriter &rewriter) const {
+    Location loc = op.getLoc();
+    Value table = argument(rewriter, op, Argument::Table);
+    Value line = constant(rewriter, loc, traceLineOffset(*op.getLine()));
+    if (*op.getPlace() == 0)
+      call(rewriter, loc, helper::record,
+           {table, line, launch, argument(rewriter, op, Argument::Segment),
+            block});
+    call(rewriter, loc, helper::mark,
+         {table, line, constant(rewriter, loc, *op.getPlace()), block});
   }
 };
 } // namespace

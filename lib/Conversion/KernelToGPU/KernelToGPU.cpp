@@ -110,7 +110,7 @@ struct ConvertKernelToGPUPass
       return failure();
     if (!functions.haveTables())
       createFlagList(builder, program.getLoc(), lowering);
-    else if (embedTables)
+    if (embedTables)
       createTables(builder, program);
     program.erase();
     return success();

@@ -82,19 +82,43 @@ LogicalResult TableOp::verifyRegions() {
   return success();
 }
 
+/// Fails unless marks that have places have one line, and places from 0 on.
+static LogicalResult checkMarks(Block &body) {
+  unsigned next = 0;
+  MarkOp last;
+  for (MarkOp mark : body.getOps<MarkOp>()) {
+    if (!mark.getPlace())
+      continue;
+    if (*mark.getPlace() != next)
+      return mark.emitOpError()
+             << "has place " << *mark.getPlace() << ", expected " << next;
+    if (last && last.getLine() != mark.getLine())
+      return mark.emitOpError()
+             << "has line " << *mark.getLine()
+             << ", others of the channel have line " << *last.getLine();
+    last = mark;
+    ++next;
+  }
+  return !last || last.getKind() == MarkKind::End
+             ? success()
+             : last.emitOpError("is the last one of its channel, but no end");
+}
+
 LogicalResult ChannelOp::verifyRegions() {
   Block &block = getBody().front();
   if (block.getNumArguments() == 1 &&
       block.getArgument(0).getType().isInteger(32))
-    return success();
+    return checkMarks(block);
   return emitOpError("has a body whose only argument is not an i32");
 }
 
 LogicalResult MarkOp::verify() {
   auto program = (*this)->getParentOfType<ProgramOp>();
-  return !program || program.getHost()
-             ? success()
-             : emitOpError("is in code that is not for a host");
+  if (!program || program.getHost() != getLine().has_value())
+    return success();
+  return program.getHost()
+             ? emitOpError("has a place, in code for a host")
+             : emitOpError("has no place, in code for thread blocks");
 }
 
 LogicalResult SlotOp::verify() {

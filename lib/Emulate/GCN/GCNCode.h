@@ -60,6 +60,7 @@ enum class Form : uint8_t {
   ReadFirst, ///< of the first lane that is active
   ReadLane,
   WriteLane,
+  ReadClock,
   GetPC,
   Call,
   Jump,

@@ -217,6 +217,11 @@ bool InstructionDecoder::decodeSpecial() {
     addRegister(op.sources, operands[1], Place::Vector, 1);
     return true;
   }
+  if (name == "s_memrealtime" && operands.size() == 1) {
+    op.form = Form::ReadClock;
+    addRegister(op.results, operands[0], Place::Scalar, 2);
+    return true;
+  }
   if ((!isRead && !isWrite) || operands.size() != 3)
     return false;
   op.form = isRead ? Form::ReadLane : Form::WriteLane;

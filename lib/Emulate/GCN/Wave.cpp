@@ -244,6 +244,13 @@ void Wave::moveLane(const Op &op) {
     scalars[result.first] = vector(source.first, lane);
 }
 
+/// It comes like what a scalar load brings.
+void Wave::readClock(const Op &op, uint64_t now) {
+  unsigned first = op.results.front().first;
+  setPair(first, now);
+  areScalarsOnTheirWay[first] = areScalarsOnTheirWay[first + 1] = true;
+}
+
 //===----------------------------------------------------------------------===//
 // Control
 //===----------------------------------------------------------------------===//
@@ -305,6 +312,7 @@ bool Wave::executeControl(const Op &op, Memory &memory) {
 
 Runner::Stop Wave::run(Memory &memory, uint64_t turn,
                        std::vector<uint64_t> &executed) {
+  uint64_t end = time + turn;
   for (; turn != 0; --turn) {
     const Op &op = code.body[next];
     ++executed[next++];
@@ -320,6 +328,8 @@ Runner::Stop Wave::run(Memory &memory, uint64_t turn,
     else if (op.form == Form::ReadFirst || op.form == Form::ReadLane ||
              op.form == Form::WriteLane)
       moveLane(op);
+    else if (op.form == Form::ReadClock)
+      readClock(op, end - turn);
     else if (op.form == Form::Barrier)
       return Stop::Barrier;
     else if (op.form == Form::End)

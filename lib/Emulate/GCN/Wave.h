@@ -89,6 +89,7 @@ private:
   void executePacked(const Op &op);
   void saveExec(const Op &op);
   void moveLane(const Op &op);
+  void readClock(const Op &op, uint64_t now);
   bool isTaken(Condition condition) const;
   void jump(uint64_t address, Memory &memory);
   bool executeControl(const Op &op, Memory &memory);

@@ -211,6 +211,12 @@ private:
                      llvm::ArrayRef<StringRef> operands) {
     if (decodePack(op, opcode, operands))
       return;
+    if (opcode == "mov.u64" && operands.size() == 2 &&
+        operands[1] == "%globaltimer") {
+      op.form = Form::ReadClock;
+      op.results.push_back(resultOf(operands[0]));
+      return;
+    }
     op.opcode = findOpcode(opcode);
     if (!op.opcode)
       return fail("unknown opcode");

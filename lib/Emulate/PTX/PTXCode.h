@@ -30,6 +30,7 @@ enum class Form : uint8_t {
   Move,   ///< to or from a parameter
   Pack,   ///< registers into a wider one
   Unpack, ///< and out of it
+  ReadClock,
   Branch,
   Call,
   Barrier,

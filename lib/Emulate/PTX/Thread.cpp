@@ -117,6 +117,7 @@ void Thread::leave() {
 
 Runner::Stop Thread::run(Memory &memory, uint64_t turn,
                          std::vector<uint64_t> &executed) {
+  uint64_t end = time + turn;
   for (; turn != 0; --turn) {
     Frame &frame = frames.back();
     const Op &op = frame.function->ops[frame.next++];
@@ -139,6 +140,9 @@ Runner::Stop Thread::run(Memory &memory, uint64_t turn,
     case Form::Pack:
     case Form::Unpack:
       pack(op);
+      break;
+    case Form::ReadClock:
+      slot(op.results.front()) = end - turn;
       break;
     case Form::Branch:
       frame.next = op.target;

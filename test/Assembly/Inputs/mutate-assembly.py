@@ -90,6 +90,19 @@ PTX = [
     ("text without its end", None, r"st\.release\.sys(?:.*\n)*", ""),
     ("atomic epoch", "coll_begin", r"ld\.global\.b64(\s+\S+\s+\S+);", r"atom.global.or.b64\1, 0;"),
 ]
+PTX_MARKS = [
+    ("time written elsewhere", "coll_mark", r"(st\.global\.b64\s+\[)%rd\d+", r"\1%rd99"),
+    ("line read elsewhere", "coll_mark", r"(ld\.global\.b64\s+\S+ \[)%rd\d+", r"\1%rd99"),
+    ("mark with a barrier", "coll_mark", r"(\tst\.global)", r"\tbar.sync 0;\n\1"),
+    ("mark as a flag", "coll_mark", r"st\.global", "st.release.sys.global"),
+    ("record begun elsewhere", "coll_record", r"(st\.global\.b64\s+\[)%rd\d+", r"\1%rd99"),
+]
+GCN_MARKS = [
+    ("time written elsewhere", "coll_mark", r"(global_store_dwordx2) v\[\d+:\d+\]", r"\1 v[98:99]"),
+    ("line read elsewhere", "coll_mark", r"(global_load_dwordx2 \S+) v\[\d+:\d+\]", r"\1 v[98:99]"),
+    ("mark with a barrier", "coll_mark", r"(\tglobal_store)", r"\ts_barrier\n\1"),
+    ("record begun elsewhere", "coll_record", r"(global_store_dwordx[24]) v\[\d+:\d+\]", r"\1 v[98:99]"),
+]
 PTX_LL = [
     ("LL word polled without order", "coll_reduce_elements_pmp", r"ld\.relaxed\.sys\.global\.b64", "ld.global.b64"),
     ("LL word polled at gpu scope", "coll_reduce_elements_pmp", r"ld\.relaxed\.sys", "ld.relaxed.gpu"),
@@ -191,6 +204,8 @@ SCOPED = [
 
 
 def mutants(path, text):
+    if "coll_mark" in text:
+        return PTX_MARKS if path.suffix == ".ptx" else GCN_MARKS
     if "coll_copy_pm" in text:
         if path.suffix == ".ptx":
             return PTX_LL

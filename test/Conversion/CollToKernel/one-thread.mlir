@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -convert-coll-to-kernel=host | FileCheck %s
 // RUN: sccl-opt %s -convert-coll-to-kernel | FileCheck %s --check-prefix=BLOCKS
 // RUN: sccl-opt %s -convert-coll-to-kernel='host traced' | FileCheck %s --check-prefix=TRACED
-// RUN: sccl-opt %s -convert-coll-to-kernel=traced | FileCheck %s --check-prefix=UNMARKED
+// RUN: sccl-opt %s -convert-coll-to-kernel=traced | FileCheck %s --check-prefix=PLACES
 
 // On a host one thread executes all channels of a rank, so what one channel has
 // waited for, no other waits for. Blocks of a GPU do not know of each other.
@@ -15,7 +15,8 @@
 // BLOCKS-COUNT-2: collk.wait
 // BLOCKS-LABEL: collk.kernel @fan_rank1
 
-// Marks say what comes next and for which channel; those of thread blocks have none.
+// Marks say what comes next and for which channel. Those of thread blocks say where the
+// time is written: a line for each channel, and a place for each mark.
 // TRACED-LABEL: collk.kernel @fan_rank0
 // TRACED:      %[[FLAG:.*]] = collk.flag
 // TRACED-NEXT: collk.mark wait channel 0 flag %[[FLAG]] in %{{.*}}
@@ -29,7 +30,15 @@
 // TRACED-NEXT: collk.mark end channel 1 in
 // TRACED-LABEL: collk.kernel @fan_rank1
 // TRACED:      collk.mark copy channel {{[01]}} chunks 1
-// UNMARKED-NOT: collk.mark
+// PLACES-LABEL: collk.kernel @fan_rank0
+// PLACES:      %[[PART:.*]] = collk.part
+// PLACES:      %[[FLAG:.*]] = collk.flag
+// PLACES-NEXT: collk.mark wait channel 0 flag %[[FLAG]] in %[[LAUNCH:.*]] line 0 place 0 by %[[PART]]
+// PLACES-NEXT: collk.wait %[[FLAG]]
+// PLACES-NEXT: collk.mark transfer channel 0 peer 2 chunks 1 at 0 times 1 in %[[LAUNCH]] line 0 place 1 by %[[PART]]
+// PLACES:      collk.end
+// PLACES-NEXT: collk.mark end channel 0 in %[[LAUNCH]] line 0 place 3 by %[[PART]]
+// PLACES:      collk.mark wait channel 1 flag {{.*}} line 1 place 0 by
 coll.topology @star ranks = 4 {
   coll.link 1 -> 0 bandwidth = 1
   coll.link 0 -> 2 bandwidth = 1

@@ -158,8 +158,69 @@ collk.program @mark_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
   collk.kernel @p_rank0 rank = 0 {
     collk.channel 0 {
     ^bb0(%block: i32):
-      // expected-error @+1 {{'collk.mark' op is in code that is not for a host}}
+      // expected-error @+1 {{'collk.mark' op has no place, in code for thread blocks}}
       collk.mark end channel 0
+    }
+  }
+}
+
+// -----
+
+// mark_c1
+collk.program @mark_c1_b ranks = 1 chunks = 1 blocks = 1 slots = 1 host {
+  collk.kernel @p_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      %part = collk.part %block of %c1 chunks %c1
+      // expected-error @+1 {{'collk.mark' op has a place, in code for a host}}
+      collk.mark end channel 0 line 0 place 0 by %part
+    }
+  }
+}
+
+// -----
+
+// mark_c2
+collk.program @mark_c2_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.kernel @p_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      %part = collk.part %block of %c1 chunks %c1
+      // expected-error @+1 {{'collk.mark' op has place 1, expected 0}}
+      collk.mark end channel 0 line 0 place 1 by %part
+    }
+  }
+}
+
+// -----
+
+// mark_c2
+collk.program @mark_c2_b ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.kernel @p_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      %part = collk.part %block of %c1 chunks %c1
+      collk.mark copy channel 0 chunks 1 at 0 times 1 line 0 place 0 by %part
+      // expected-error @+1 {{'collk.mark' op has line 1, others of the channel have line 0}}
+      collk.mark end channel 0 line 1 place 1 by %part
+    }
+  }
+}
+
+// -----
+
+// mark_c2
+collk.program @mark_c2_c ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.kernel @p_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      %part = collk.part %block of %c1 chunks %c1
+      // expected-error @+1 {{'collk.mark' op is the last one of its channel, but no end}}
+      collk.mark copy channel 0 chunks 1 at 0 times 1 line 0 place 0 by %part
     }
   }
 }

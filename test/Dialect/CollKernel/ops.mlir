@@ -85,3 +85,19 @@ collk.program @traced ranks = 2 chunks = 1 blocks = 1 slots = 3 host {
     }
   }
 }
+
+// CHECK-LABEL: collk.program @traced_blocks
+collk.program @traced_blocks ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.kernel @traced_blocks_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      // CHECK: %[[PART:.*]] = collk.part
+      %part = collk.part %block of %c1 chunks %c1
+      // CHECK-NEXT: collk.mark copy channel 0 chunks 1 at 0 times 1 line 2 place 0 by %[[PART]]
+      collk.mark copy channel 0 chunks 1 at 0 times 1 line 2 place 0 by %part
+      // CHECK-NEXT: collk.mark end channel 0 line 2 place 1 by %[[PART]]
+      collk.mark end channel 0 line 2 place 1 by %part
+    }
+  }
+}
