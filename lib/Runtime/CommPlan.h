@@ -11,6 +11,7 @@
 #include "Group.h"
 #include "JoinedPlan.h"
 #include "PeerTables.h"
+#include "PlanTrace.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -31,6 +32,13 @@ public:
   Status loadAgain() const override;
   uint64_t ownBytes() const override { return memory[rank]->size(); }
   Status checkGaps() const override;
+  Status recordTrace(bool on) override {
+    return trace.record(*group.device, on);
+  }
+  Status readTrace(std::vector<scclTraceEvent> &events,
+                   uint64_t &lost) const override {
+    return trace.read(*group.device, events, lost);
+  }
   /// Unmaps memory that is shared between processes.
   void unmap() { memory.clear(); }
 
@@ -135,6 +143,7 @@ private:
   Group &group;
   ControlPlane &plane;
   std::unique_ptr<DeviceBuffer> rankTableMemory; ///< null if it is the host's
+  PlanTrace trace;
   unsigned mostInputSegments = 0, mostOutputSegments = 0; ///< of any rank
   uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold
   std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank

@@ -12,7 +12,10 @@
 #include "Choice.h"
 #include "Programs.h"
 
+#include "sccl/sccl-trace.h"
+
 #include <memory>
+#include <vector>
 
 namespace sccl {
 
@@ -49,6 +52,11 @@ public:
   /// Fails if a program has written between the parts of this rank's memory. On
   /// CPUs; nobody looks on GPUs.
   virtual Status checkGaps() const { return {}; }
+  /// See PlanTrace; on a GPU. No launch may be under way.
+  virtual Status recordTrace(bool) { return {}; }
+  virtual Status readTrace(std::vector<scclTraceEvent> &, uint64_t &) const {
+    return {};
+  }
 
   /// A launch, checked and on its way.
   struct Flight {

@@ -7,8 +7,6 @@
 
 #include "APISupport.h"
 
-#include "Tracer.h"
-
 using namespace sccl;
 
 //===----------------------------------------------------------------------===//
@@ -234,34 +232,21 @@ scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
 // Traces
 //===----------------------------------------------------------------------===//
 
-static Status findTracer(scclComm comm, Tracer *&tracer) {
-  if (Status status = checkComm(comm); !status.ok())
-    return status;
-  tracer = comm->comm->device().tracer();
-  if (!tracer)
-    return {scclErrorUnsupported,
-            "code for " + comm->comm->device().target() + " is not traced"};
-  return {};
-}
-
 scclResult scclCommTrace(scclComm comm, int on) {
   return guarded([&]() -> Status {
-    Tracer *tracer = nullptr;
-    if (Status status = findTracer(comm, tracer); !status.ok())
+    if (Status status = checkComm(comm); !status.ok())
       return status;
-    tracer->record(on != 0);
-    return {};
+    return comm->comm->recordTrace(on != 0);
   });
 }
 
 scclResult scclQueryTrace(scclComm comm, const scclTraceEvent **events,
                           size_t *count) {
   return guarded([&]() -> Status {
-    Tracer *tracer = nullptr;
-    if (Status status = findTracer(comm, tracer); !status.ok())
+    if (Status status = checkComm(comm); !status.ok())
       return status;
     if (!events || !count)
       return isNull(events ? "count" : "events");
-    return tracer->read(*events, *count);
+    return comm->comm->readTrace(*events, *count);
   });
 }

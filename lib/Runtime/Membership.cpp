@@ -7,6 +7,9 @@
 
 #include "Membership.h"
 
+#include "TraceRecords.h"
+#include "Tracer.h"
+
 using namespace sccl;
 
 Membership::~Membership() = default;
@@ -111,4 +114,32 @@ Status Membership::checkGaps() const {
     if (Status status = plan->checkGaps(); !status.ok())
       return status;
   return {};
+}
+
+Status Membership::recordTrace(bool on) {
+  for (const std::unique_ptr<JoinedPlan> &plan : plans)
+    if (Status status = plan->recordTrace(on); !status.ok())
+      return status;
+  device().tracer()->record(on);
+  return {};
+}
+
+Status Membership::readTrace(const scclTraceEvent *&events, size_t &count) {
+  std::vector<scclTraceEvent> told;
+  uint64_t lost = 0;
+  for (const std::unique_ptr<JoinedPlan> &plan : plans)
+    if (Status status = plan->readTrace(told, lost); !status.ok())
+      return status;
+  Tracer &tracer = *device().tracer();
+  double period = 1;
+  if (!told.empty())
+    if (Status status = device().clockPeriod(period); !status.ok())
+      return status;
+  putOnHostClock(told, period, tracer.beginning(), Tracer::now());
+  Status status = tracer.read(told, events, count);
+  if (!status.ok() || lost == 0)
+    return status;
+  return {scclErrorOutOfMemory, "there was no memory for " +
+                                    std::to_string(lost) +
+                                    " more launches of a program"};
 }

@@ -63,6 +63,9 @@ public:
   uint64_t ownBytes() const;
   /// See JoinedPlan::checkGaps.
   Status checkGaps() const;
+  /// See scclCommTrace.
+  Status recordTrace(bool on);
+  Status readTrace(const scclTraceEvent *&events, size_t &count);
 
   /// Collective; see scclLaunch. `plan` is one of those that are loaded.
   virtual Status launch(JoinedPlan &plan, const LaunchRequest &request) = 0;

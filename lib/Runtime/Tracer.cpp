@@ -7,7 +7,7 @@
 
 #include "Tracer.h"
 
-#include "sccl/ABI/KernelABI.h"
+#include "TraceRecords.h"
 
 #include <algorithm>
 #include <ctime>
@@ -79,7 +79,8 @@ void Tracer::record(bool start) {
   first = instant();
 }
 
-Status Tracer::read(const scclTraceEvent *&data, size_t &count) {
+Status Tracer::read(const std::vector<scclTraceEvent> &more,
+                    const scclTraceEvent *&data, size_t &count) {
   if (isIncomplete)
     return {scclErrorOutOfMemory, "there was no memory for all events"};
   Instant now = instant();
@@ -87,11 +88,12 @@ Status Tracer::read(const scclTraceEvent *&data, size_t &count) {
   for (size_t i = 0; i < parts.size(); ++i)
     addEventsOf(parts[i],
                 i + 1 < parts.size() ? parts[i + 1].first : numCalls(), now);
+  notes = events;
+  events.insert(events.end(), more.begin(), more.end());
   std::stable_sort(events.begin(), events.end(),
                    [](const scclTraceEvent &left, const scclTraceEvent &right) {
                      return left.begin < right.begin;
                    });
-  notes = events;
   forgetCalls();
   data = events.data();
   count = events.size();
@@ -109,7 +111,7 @@ void Tracer::addEventsOf(const Part &part, size_t end, const Instant &now) {
   for (size_t i = part.first; i < end && i + 1 < numCalls(); ++i) {
     if (call(i).isEnd())
       continue;
-    scclTraceEvent event = eventOf(*call(i).mark, part);
+    scclTraceEvent event = eventOf(*call(i).mark, part.launch, part.segment);
     event.begin = timeOf(call(i));
     event.end = timeOf(call(i + 1));
     events.push_back(event);
@@ -156,8 +158,7 @@ void Tracer::onMark(const TraceMark *mark, uint64_t launch) {
 }
 
 void Tracer::take(const TraceMark *mark, uint64_t launch) {
-  if (launch != parts.back().launch &&
-      !addPart(launch, parts.back().segment))
+  if (launch != parts.back().launch && !addPart(launch, parts.back().segment))
     return;
   if (next == last && !makeRoom())
     return;
@@ -197,27 +198,4 @@ void Tracer::forgetCalls() {
   parts.clear();
   filled = 0;
   next = last = nullptr;
-}
-
-/// The bytes of the chunks, as far as the segment reaches.
-static uint64_t bytesOf(const TraceMark &mark, uint64_t segment) {
-  uint64_t stride = chunkStride(segment, mark.chunksPerSegment);
-  uint64_t begin = std::min(mark.position * stride, segment);
-  uint64_t end = std::min(begin + mark.count * stride, segment);
-  return (end - begin) * mark.times;
-}
-
-scclTraceEvent Tracer::eventOf(const TraceMark &mark, const Part &part) {
-  scclTraceEvent event = {};
-  event.kind = scclTraceKind(mark.kind);
-  event.channel = mark.channel;
-  event.peer = mark.peer == TraceMark::noPeer ? -1 : int(mark.peer);
-  event.isPull = mark.isPull;
-  if (mark.kind == TraceMark::Signal || mark.kind == TraceMark::Wait) {
-    event.flag = uint64_t(mark.owner) << 32 | mark.offset;
-    event.value = part.launch * mark.perLaunch + mark.value;
-  } else {
-    event.bytes = bytesOf(mark, part.segment);
-  }
-  return event;
 }

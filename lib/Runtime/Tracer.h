@@ -25,8 +25,12 @@ public:
   /// Begins anew, or ends.
   void record(bool on);
   bool isOn() const { return on; }
+  /// When it began.
+  uint64_t beginning() const { return first.time; }
   /// See scclQueryTrace. The code whose marks were called must still be loaded.
-  Status read(const scclTraceEvent *&events, size_t &count);
+  /// `more` is what others have recorded.
+  Status read(const std::vector<scclTraceEvent> &more,
+              const scclTraceEvent *&events, size_t &count);
 
   /// Where there is no memory for an event, `read` fails.
   void add(const scclTraceEvent &event);
@@ -64,9 +68,9 @@ private:
   };
   static Instant instant();
 
-  /// A call of `onMark`. What it says is looked up when somebody reads. A launch
-  /// makes hundreds, and each writes to memory that is in no cache, so they are
-  /// small, and stay where they are when there are more.
+  /// A call of `onMark`. What it says is looked up when somebody reads. A
+  /// launch makes hundreds, and each writes to memory that is in no cache, so
+  /// they are small, and stay where they are when there are more.
   struct Call {
     const TraceMark *mark; ///< null where code stopped without saying so
     uint64_t ticks;
@@ -87,7 +91,6 @@ private:
   bool addPart(uint64_t launch, uint64_t segment);
   void forgetCalls();
   void addEventsOf(const Part &part, size_t end, const Instant &now);
-  static scclTraceEvent eventOf(const TraceMark &mark, const Part &part);
 
   bool on = false, isIncomplete = false;
   Instant first = {0, 0}; ///< when this began

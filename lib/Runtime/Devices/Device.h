@@ -123,8 +123,14 @@ public:
                          const void *from, uint64_t bytes);
   /// Tells whether all that was enqueued is done, or how it failed.
   virtual Status poll(void *stream, bool &done) = 0;
-  /// Records what functions do; null where they cannot tell.
-  virtual Tracer *tracer() const { return nullptr; }
+  /// Records what functions and hosts do; on a GPU, hosts only.
+  virtual Tracer *tracer() const = 0;
+  /// Nanoseconds between ticks of the clock that functions read. Fails if the
+  /// driver does not say.
+  virtual Status clockPeriod(double &nanoseconds) const {
+    nanoseconds = 1;
+    return {};
+  }
   /// True if `launch` and `copy` return when they are done.
   virtual bool isSynchronous() const = 0;
 };

@@ -7,7 +7,13 @@
 
 #include "GPUDevice.h"
 
+#include "Runtime/Tracer.h"
+
 using namespace sccl;
+
+GPUDevice::GPUDevice(std::shared_ptr<GPUContext> context)
+    : context(std::move(context)), driver(this->context->driver),
+      theTracer(std::make_unique<Tracer>()) {}
 
 Status GPUDevice::readArch() {
   if (!driver.isCUDA()) {
@@ -200,6 +206,25 @@ Status GPUDevice::poll(void *stream, bool &done) {
   if (code == 0 || code == GPUDriver::notReady)
     return {};
   return driver.error(driver.queryStream.name, code);
+}
+
+/// %globaltimer counts nanoseconds, and s_memrealtime what the driver says.
+Status GPUDevice::clockPeriod(double &nanoseconds) const {
+  nanoseconds = 1;
+  if (driver.isCUDA())
+    return {};
+  constexpr int wallClockRate = 10017; // kilohertz
+  constexpr double nanosecondsPerMillisecond = 1e6;
+  int kilohertz = 0;
+  if (Status status = context->attribute(wallClockRate, kilohertz);
+      !status.ok())
+    return status;
+  if (kilohertz <= 0)
+    return {scclErrorUnsupported, arch.name + " device " +
+                                      std::to_string(context->index) +
+                                      " does not say how fast its clock is"};
+  nanoseconds = nanosecondsPerMillisecond / kilohertz;
+  return {};
 }
 
 Status sccl::createGPUDevice(const scclConfig &config,

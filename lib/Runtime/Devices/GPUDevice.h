@@ -43,8 +43,7 @@ private:
 /// One GPU as one rank uses it.
 class GPUDevice : public Device {
 public:
-  explicit GPUDevice(std::shared_ptr<GPUContext> context)
-      : context(std::move(context)), driver(this->context->driver) {}
+  explicit GPUDevice(std::shared_ptr<GPUContext> context);
   ~GPUDevice() override;
   Status prepare();
 
@@ -79,6 +78,8 @@ public:
               void *stream) override;
   Status poll(void *stream, bool &done) override;
   bool isSynchronous() const override { return false; }
+  Tracer *tracer() const override { return theTracer.get(); }
+  Status clockPeriod(double &nanoseconds) const override;
 
 private:
   Status readArch();
@@ -107,6 +108,7 @@ private:
   void *sideStream = nullptr;
   /// Between the null stream and the own one.
   void *beginEvent = nullptr, *endEvent = nullptr;
+  std::unique_ptr<Tracer> theTracer;
   std::vector<void *> registered;
   std::vector<std::shared_ptr<GPUContext>> peers;
 };

@@ -41,6 +41,7 @@ static int loadObject(void **module, const void *image) {
   }
   if (!library)
     return noBinary;
+  listen(library);
   std::lock_guard lock(state().mutex);
   state().modules.insert(library);
   *module = library;
@@ -129,7 +130,8 @@ static const Kernel *kernelOf(void *function) {
   return nullptr;
 }
 
-static void call(void *entry, const Arguments &values) {
+static void call(void *entry, const Arguments &values, int device) {
+  beginLaunch(values, device);
   std::apply(
       [entry](auto... each) {
         reinterpret_cast<void (*)(decltype(each)...)>(entry)(each...);
@@ -138,12 +140,13 @@ static void call(void *entry, const Arguments &values) {
 }
 
 /// Ranks without control memory are elsewhere.
-static void runAll(const std::vector<void *> &entries, const Arguments *ranks) {
+static void runAll(const std::vector<void *> &entries, const Arguments *ranks,
+                   int device) {
   constexpr unsigned control = 3;
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < entries.size(); ++rank)
     if (ranks[rank][control] != 0)
-      threads.emplace_back(call, entries[rank], ranks[rank]);
+      threads.emplace_back(call, entries[rank], ranks[rank], device);
   for (std::thread &thread : threads)
     thread.join();
 }
@@ -160,15 +163,20 @@ EXPORT int NAME(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel)(
     return invalidValue;
   if (x > setting("SCCL_FAKE_SMS", 8) * setting("SCCL_FAKE_BLOCKS", 4))
     return tooLarge;
+  int device = currentDevice();
   // Parameters are copied before the call returns.
   if (kernel->isVirtual) {
     const Arguments *ranks = *static_cast<const Arguments **>(parameters[0]);
-    known->push([entries = kernel->entries, ranks] { runAll(entries, ranks); });
+    known->push([entries = kernel->entries, ranks, device] {
+      runAll(entries, ranks, device);
+    });
     return 0;
   }
   Arguments values;
   for (unsigned i = 0; i < values.size(); ++i)
     std::memcpy(&values[i], parameters[i], sizeof(values[i]));
-  known->push([entry = kernel->entries[0], values] { call(entry, values); });
+  known->push([entry = kernel->entries[0], values, device] {
+    call(entry, values, device);
+  });
   return 0;
 }

@@ -14,6 +14,7 @@
 //   SCCL_FAKE_DEVICES=N        devices; 2 by default
 //   SCCL_FAKE_SMS=N            multiprocessors; 8
 //   SCCL_FAKE_BLOCKS=N         blocks per multiprocessor; 4
+//   SCCL_FAKE_CLOCK=N          kilohertz of the clock of HIP; 100000
 //   SCCL_FAKE_NO_COOPERATIVE, SCCL_FAKE_NO_PEERS, SCCL_FAKE_NO_UNCACHED
 //
 //===----------------------------------------------------------------------===//
@@ -84,6 +85,8 @@ EXPORT int NAME(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value,
     *value = 0;
   else if (isCUDA && (which == 75 || which == 76))
     *value = which == 75 ? 9 : 0;
+  else if (!isCUDA && which == 10017)
+    *value = setting("SCCL_FAKE_CLOCK", 100000);
   else
     return invalidValue;
   return 0;

@@ -187,6 +187,12 @@ inline int enter(const std::string &name) {
 inline thread_local std::deque<Context *> contextStack;
 
 int currentDevice();
+
+/// Has code of `library` tell what it does, if it can.
+void listen(void *library);
+/// This thread executes a launch on `device` from now on.
+void beginLaunch(const Arguments &values, int device);
+
 /// How calls of this thread go with captures under way, as the driver numbers
 /// it: 0 refuses whatever could harm them, 2 nothing.
 inline thread_local int captureMode = 0;

@@ -21,14 +21,32 @@ inline std::string virtualSymbolOf(const sccl::plan::KernelInfo &kernel,
   return isOfOneRank ? name : name + std::to_string(ranks);
 }
 
+/// Gives code for the host the tables of code for GPUs that is beside it, and
+/// removes that.
+inline void takeTables(sccl::plan::Manifest &manifest) {
+  using sccl::plan::KernelInfo;
+  auto isOfGPU = [](const KernelInfo &kernel) {
+    return kernel.format != "elf";
+  };
+  for (KernelInfo &kernel : manifest.kernels)
+    for (const KernelInfo &other : manifest.kernels)
+      if (isOfGPU(other) && !isOfGPU(kernel) &&
+          other.program == kernel.program && other.element == kernel.element &&
+          other.reduction == kernel.reduction)
+        kernel.rankTables = other.rankTables;
+  std::erase_if(manifest.kernels, isOfGPU);
+}
+
 /// A plan for the host that says it is one for a GPU, with virtual kernels or
-/// without. Empty if `bytes` is no plan.
+/// without; if it is traced, one that is for a GPU as well. Empty if `bytes` is
+/// no plan.
 inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
                              bool isVirtual) {
   auto read = sccl::plan::readPlan(bytes);
   if (!read)
     return "";
   sccl::plan::Plan &changed = *read;
+  takeTables(changed.manifest);
   for (sccl::plan::KernelInfo &kernel : changed.manifest.kernels) {
     kernel.target = isCUDA ? "sm_90" : "gfx942";
     kernel.format = isCUDA ? "cubin" : "hsaco";
