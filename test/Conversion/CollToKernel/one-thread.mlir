@@ -2,6 +2,8 @@
 // RUN: sccl-opt %s -convert-coll-to-kernel | FileCheck %s --check-prefix=BLOCKS
 // RUN: sccl-opt %s -convert-coll-to-kernel='host traced' | FileCheck %s --check-prefix=TRACED
 // RUN: sccl-opt %s -convert-coll-to-kernel=traced | FileCheck %s --check-prefix=PLACES
+// RUN: sccl-opt %s -convert-coll-to-kernel=traced | grep -v collk.mark > %t.traced
+// RUN: sccl-opt %s -convert-coll-to-kernel | diff - %t.traced
 
 // On a host one thread executes all channels of a rank, so what one channel has
 // waited for, no other waits for. Blocks of a GPU do not know of each other.
@@ -16,7 +18,8 @@
 // BLOCKS-LABEL: collk.kernel @fan_rank1
 
 // Marks say what comes next and for which channel. Those of thread blocks say where the
-// time is written: a line for each channel, and a place for each mark.
+// time is written: a line for each channel, and a place for each mark. Nothing else is
+// different.
 // TRACED-LABEL: collk.kernel @fan_rank0
 // TRACED:      %[[FLAG:.*]] = collk.flag
 // TRACED-NEXT: collk.mark wait channel 0 flag %[[FLAG]] in %{{.*}}

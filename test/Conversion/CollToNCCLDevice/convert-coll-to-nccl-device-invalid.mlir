@@ -7,6 +7,7 @@
 // RUN: not sccl-opt %S/../../Tools/Inputs/ring4-all_reduce.mlir -sccl-to-nccl-device=chip=gfx942 2>&1 | FileCheck %s --check-prefix=AMD
 // RUN: not sccl-opt %S/../../Tools/Inputs/ring4-all_reduce.mlir -sccl-to-nccl-device=code-shape=table 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: not sccl-opt %S/../../Tools/Inputs/ring4-all_reduce.mlir -sccl-to-nccl-device=virtual-ranks 2>&1 | FileCheck %s --check-prefix=VIRTUAL
+// RUN: not sccl-opt %S/../../Tools/Inputs/ring4-all_reduce.mlir -sccl-to-nccl-device=traced 2>&1 | FileCheck %s --check-prefix=TRACED
 // RUN: not sccl-opt %S/../../Tools/Inputs/ring4-all_reduce.mlir -convert-coll-to-nccl-device 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not sccl-opt %S/../../Tools/Inputs/ring4-all_reduce.mlir -sccl-lower -convert-coll-to-nccl-device=ranks-per-box=1 2>&1 | FileCheck %s --check-prefix=FUSED
 // RUN: not sccl-opt %S/Inputs/mixed-boxes.mlir -sccl-to-nccl-device 2>&1 | FileCheck %s --check-prefix=MIXED
@@ -19,6 +20,7 @@
 // AMD: NCCL is for NVIDIA chips, and gfx942 is an AMD chip
 // TABLE: code-shape = table is not for kernels that call NCCL's device functions
 // VIRTUAL: virtual-ranks is not for kernels that call NCCL's device functions
+// TRACED: traced is not for kernels that call NCCL's device functions
 // SCHEDULE: 'coll.schedule' op is not a program yet
 // FUSED: 'collk.reduce' op of rank {{[0-3]}} reduces into memory of rank {{[0-3]}} in another box; lower without coll-fuse-reductions
 // MIXED: 'coll.program' op is for machine @mixed, whose boxes are not of the same number of ranks in a row, as LSA teams are
