@@ -39,13 +39,31 @@ using Distances = std::vector<int64_t>;
 
 static constexpr int64_t unreached = INT64_MAX;
 
+namespace {
+struct Signal {
+  unsigned rank;
+  uint64_t begin;
+};
+/// By flag and value.
+using Signals = std::map<std::pair<uint64_t, uint64_t>, Signal>;
+} // namespace
+
+/// The signal that was there when `wait` ended; the first from its value on.
+/// None if one before that may have been sent before anybody recorded.
+static const Signal *signalOf(const Signals &signals,
+                              const scclTraceEvent &wait) {
+  auto signal = signals.lower_bound({wait.flag, wait.value});
+  if (signal == signals.end() || signal->first.first != wait.flag)
+    return nullptr;
+  bool isFirst =
+      signal == signals.begin() || std::prev(signal)->first.first != wait.flag;
+  return isFirst && signal->first.second != wait.value ? nullptr
+                                                       : &signal->second;
+}
+
 /// The bounds by signals that waits have waited for, the least for two ranks.
 static Bounds boundsByMessages(const PlanRank::Trace &trace) {
-  struct Signal {
-    unsigned rank;
-    uint64_t begin;
-  };
-  std::map<std::pair<uint64_t, uint64_t>, Signal> signals; // by flag and value
+  Signals signals;
   for (unsigned rank = 0; rank < trace.size(); ++rank)
     for (const scclTraceEvent &event : trace[rank])
       if (event.kind == scclTraceSignal)
@@ -55,12 +73,11 @@ static Bounds boundsByMessages(const PlanRank::Trace &trace) {
     for (const scclTraceEvent &event : trace[rank]) {
       if (event.kind != scclTraceWait)
         continue;
-      auto signal = signals.lower_bound({event.flag, event.value});
-      if (signal == signals.end() || signal->first.first != event.flag ||
-          signal->second.rank == rank)
+      const Signal *signal = signalOf(signals, event);
+      if (!signal || signal->rank == rank)
         continue;
-      int64_t most = int64_t(event.end - signal->second.begin);
-      auto [known, isNew] = least.insert({{signal->second.rank, rank}, most});
+      int64_t most = int64_t(event.end - signal->begin);
+      auto [known, isNew] = least.insert({{signal->rank, rank}, most});
       if (!isNew)
         known->second = std::min(known->second, most);
     }

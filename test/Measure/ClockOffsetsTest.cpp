@@ -146,6 +146,17 @@ struct Messages {
     return result;
   }
 
+  /// How far times of a rank are from the host's, now that they are aligned.
+  int64_t off(unsigned rank, const Messages &before) const {
+    auto firstOf = [&](const PlanRank::Trace &trace) {
+      uint64_t first = UINT64_MAX;
+      for (const scclTraceEvent &event : trace[rank])
+        first = std::min(first, event.begin);
+      return first;
+    };
+    return int64_t(firstOf(trace) - firstOf(before.trace)) + ahead[rank];
+  }
+
   static constexpr uint64_t ms = 1'000'000, start = 1'000'000'000'000'000;
 };
 } // namespace
@@ -165,18 +176,11 @@ TEST(MessageClocks, AreAsNearAsMessages) {
     Messages before = messages;
     messages.align();
     EXPECT_LE(messages.latest(), 1);
-    std::vector<int64_t> off;
-    for (unsigned rank = 0; rank < Messages::ranks; ++rank) {
-      uint64_t first = UINT64_MAX;
-      for (const scclTraceEvent &event : before.trace[rank])
-        first = std::min(first, event.begin);
-      off.push_back(int64_t(messages.trace[rank].front().begin - first) +
-                    before.ahead[rank]);
-    }
-    for (int64_t each : off)
-      EXPECT_LT(std::abs(each - off[0]), 3300);
+    int64_t first = messages.off(0, before);
+    for (unsigned rank = 0; rank < Messages::ranks; ++rank)
+      EXPECT_LT(std::abs(messages.off(rank, before) - first), 3300);
     // And not far from the host's, which knows less.
-    EXPECT_LT(std::abs(off[0]), int64_t(Messages::ms));
+    EXPECT_LT(std::abs(first), int64_t(Messages::ms));
   }
 }
 
@@ -214,6 +218,24 @@ TEST(MessageClocks, TickSeldom) {
     messages.align();
     EXPECT_LE(messages.latest(), int64_t(2 * tick));
   }
+}
+
+// A wait for a signal that nobody has recorded says nothing of the next one.
+TEST(MessageClocks, KnowNothingOfSignalsBefore) {
+  Messages messages(3, /*tick=*/1);
+  for (unsigned i = 0; i < 20; ++i) {
+    messages.send(0, 1, Messages::start + 10000 * i + 5000, 700);
+    messages.send(1, 0, Messages::start + 10000 * i + 9000, 700);
+  }
+  // The flag gets 2 long after the wait for 1.
+  ++messages.flags;
+  messages.add(1, scclTraceWait, Messages::start, Messages::start + 10);
+  messages.add(0, scclTraceSignal, Messages::start + 900000,
+               Messages::start + 900010);
+  messages.trace[0].back().value = 2;
+  Messages before = messages;
+  messages.align();
+  EXPECT_LT(std::abs(messages.off(1, before) - messages.off(0, before)), 701);
 }
 
 // Nobody waits: clocks stay as they are.
