@@ -156,7 +156,8 @@ static std::string bashScript() {
          "  esac\n  case $word in\n"
          "  -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "      [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace ;;\n"
-         "  *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}\n"
+         "  *) local IFS=$'\\n' # names of files have spaces\n"
+         "     COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}\n"
          "complete -o filenames -F _sccl sccl\n";
 }
 

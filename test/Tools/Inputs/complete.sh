@@ -9,3 +9,6 @@ complete_word() {
 }
 complete_word top
 complete_word topo --box
+cd "$2" && touch "one two.mlir"
+complete_word plot one
+echo "${#COMPREPLY[@]} file"
