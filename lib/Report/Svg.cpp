@@ -8,6 +8,7 @@
 #include "Svg.h"
 
 #include "Assets.h"
+#include "Template.h"
 
 #include <charconv>
 #include <cmath>
@@ -63,7 +64,7 @@ Svg::Svg(double width, double height, std::string_view title, PictureFor use) {
 }
 
 void Svg::set(pugi::xml_node node, const char *name, std::string_view value) {
-  node.append_attribute(name).set_value(std::string(value).c_str());
+  node.append_attribute(name).set_value(printable(value).c_str());
 }
 
 void Svg::set(pugi::xml_node node, const char *name, double value) {
@@ -71,7 +72,7 @@ void Svg::set(pugi::xml_node node, const char *name, double value) {
 }
 
 void Svg::setTitle(pugi::xml_node node, std::string_view title) {
-  node.prepend_child("title").text().set(std::string(title).c_str());
+  node.prepend_child("title").text().set(printable(title).c_str());
 }
 
 pugi::xml_node Svg::add(const char *element, std::string_view kind) {
@@ -122,7 +123,7 @@ pugi::xml_node Svg::text(Place place, std::string_view text,
   set(node, "x", place.x);
   set(node, "y", place.y);
   set(node, "text-anchor", anchor);
-  node.text().set(std::string(text).c_str());
+  node.text().set(printable(text).c_str());
   return node;
 }
 

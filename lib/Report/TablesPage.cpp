@@ -20,7 +20,7 @@ using namespace sccl::report;
 static pugi::xml_node addText(pugi::xml_node parent, const char *element,
                               const std::string &text) {
   pugi::xml_node node = parent.append_child(element);
-  node.append_child(pugi::node_pcdata).set_value(text.c_str());
+  node.append_child(pugi::node_pcdata).set_value(printable(text).c_str());
   return node;
 }
 

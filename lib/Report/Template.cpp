@@ -9,6 +9,7 @@
 
 #include "Assets.h"
 
+#include "llvm/Support/JSON.h"
 #include <pugixml.hpp>
 
 #include <sstream>
@@ -28,10 +29,21 @@ std::string report::fillIn(std::string_view text,
   return page.append(text);
 }
 
+std::string report::printable(std::string_view text) {
+  constexpr const char *replacement = "\xEF\xBF\xBD"; // U+FFFD
+  std::string result;
+  for (unsigned char c : llvm::json::fixUTF8({text.data(), text.size()}))
+    if (c < 0x20 || c == 0x7f)
+      result += replacement;
+    else
+      result += char(c);
+  return result;
+}
+
 static std::string titleElement(const std::string &title) {
   pugi::xml_document document;
   pugi::xml_node node = document.append_child("title");
-  node.append_child(pugi::node_pcdata).set_value(title.c_str());
+  node.append_child(pugi::node_pcdata).set_value(printable(title).c_str());
   std::ostringstream stream;
   node.print(stream, "", pugi::format_raw);
   return stream.str();

@@ -19,6 +19,10 @@ namespace sccl::report {
 std::string fillIn(std::string_view text,
                    const std::map<std::string, std::string> &parts);
 
+/// `text` as documents can hold it: without control characters, and in UTF-8.
+/// Names of files and topologies may be anything.
+std::string printable(std::string_view text);
+
 /// What pages begin with, up to their body: head.html with `title` and the
 /// styles in it.
 std::string pageHead(const std::string &title);

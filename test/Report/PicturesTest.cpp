@@ -53,6 +53,17 @@ TEST(Pictures, ShowHowBusyLinksAre) {
                            &subject, PictureFor::File));
 }
 
+TEST(Pictures, HoldNamesOfAnyBytes) {
+  Subject subject = pairsWithBridge();
+  subject.name = std::string("a\x1b[31m\xff\0<b>", 11);
+  std::string picture = stepsPicture(
+      subject, groupsToDraw(subject.topology, {}), PictureFor::File);
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(picture.c_str()));
+  EXPECT_EQ(document.child("svg").child("title").text().get(),
+            std::string("a\uFFFD[31m\uFFFD\uFFFD<b>, ranks and steps"));
+}
+
 TEST(Pictures, GuessBoxesByTheWidestLinks) {
   EXPECT_THAT(guessBoxes(pairsWithBridge().topology),
               ElementsAre(ElementsAre(0u, 1u), ElementsAre(2u, 3u)));
