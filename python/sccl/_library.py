@@ -187,6 +187,8 @@ def library() -> c.CDLL:
             + "; ".join(problems)
         )
     for name, types in _SIGNATURES.items():
+        if not hasattr(loaded, name):
+            raise Error(f"{path} is not libsccl of this version: it has no {name}")
         getattr(loaded, name).argtypes = types
     for name in ["scclGetLastErrorMessage", "scclErrorString"]:
         getattr(loaded, name).restype = c.c_char_p

@@ -99,6 +99,8 @@ def _plans() -> Finding:
             return "--", "plans", f"SCCL_PLAN_PATH is not set, and {why}"
         return "OK", "plans", f"made when they are needed, in {shelf.cache_folder()}"
     names = [f"{plan.collective} of {plan.ranks}" for plan in shelf.read_plans(path)]
+    if not names:
+        return "--", "plans", "SCCL_PLAN_PATH names no files"
     return "OK", "plans", f"SCCL_PLAN_PATH has {', '.join(names)}"
 
 
@@ -117,16 +119,17 @@ def _all_reduce() -> Finding:
     return "OK", "all_reduce", "two ranks have the right sums"
 
 
-CHECKS: List[Callable[[], Finding]] = [
-    _library_there,
-    _tool_there,
-    _plans,
-    _cores,
-    _copies,
-    _numpy,
-    _torch,
-    _gpus,
-    _mpi,
+#: With the name that a check has if it fails.
+CHECKS: List[Tuple[str, Callable[[], Finding]]] = [
+    ("libsccl", _library_there),
+    ("tool", _tool_there),
+    ("plans", _plans),
+    ("cores", _cores),
+    ("copies", _copies),
+    ("numpy", _numpy),
+    ("torch", _torch),
+    ("GPU driver", _gpus),
+    ("MPI", _mpi),
 ]
 
 
@@ -135,12 +138,12 @@ def findings() -> List[Finding]:
     found = []
     checks = list(CHECKS)
     if shelf.can_make() is None:
-        checks.append(_all_reduce)
-    for check in checks:
+        checks.append(("all_reduce", _all_reduce))
+    for name, check in checks:
         try:
             found.append(check())
         except Exception as error:
-            found.append(("MISSING", check.__name__.strip("_").split("_")[0], str(error)))
+            found.append(("MISSING", name, str(error)))
     return found
 
 

@@ -19,7 +19,7 @@ import tempfile
 from typing import Dict, List, Optional, Tuple
 
 from . import _library, tool
-from ._library import InvalidArgument, InvalidPlan
+from ._library import Error, InvalidArgument, InvalidPlan
 from .machines import Machine
 from .plans import Plan
 
@@ -102,7 +102,8 @@ def host_plan(
 ) -> pathlib.Path:
     """The file of a plan for ranks of this host, which is made if it is not there.
 
-    Where values are reduced it is for one element type, and all reductions.
+    Where values are reduced it is for one element type, and all reductions. One that is
+    damaged is made anew. Raises Error if it cannot be kept.
 
     >>> host_plan("barrier", 2)
     Traceback (most recent call last):
@@ -117,15 +118,29 @@ def host_plan(
     build = tool.run("--version")[1].split()[1].rstrip(",")
     folder = cache_folder() / f"plans-{build}-{host_target()}"
     path = folder / f"{name}.sccl"
-    if path.exists():
-        return path
-    folder.mkdir(parents=True, exist_ok=True)
-    plan = _make(collective, ranks, root, element)
-    # Several groups may make it at once: the last one that is whole stays.
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-        file.write(plan.data)
-    os.replace(file.name, path)
+    try:
+        if _is_whole(path):
+            return path
+        folder.mkdir(parents=True, exist_ok=True)
+        plan = _make(collective, ranks, root, element)
+        # Several groups may make it at once: the last one that is whole stays.
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(plan.data)
+            os.fchmod(file.fileno(), 0o644)  # as other files, for whoever shares it
+        os.replace(file.name, path)
+    except OSError as error:
+        raise Error(f"cannot keep plans in {folder}, of SCCL_CACHE_HOME: {error}") from None
     return path
+
+
+def _is_whole(path: pathlib.Path) -> bool:
+    if not path.exists():
+        return False
+    try:
+        Plan(path)
+    except InvalidPlan:
+        return False
+    return True
 
 
 def _make(collective: str, ranks: int, root: int, element: str) -> Plan:

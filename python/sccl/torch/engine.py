@@ -79,8 +79,8 @@ class Engine:
         if self.rank == 0:
             try:
                 data = b"+" + make()
-            except Error as error:
-                data = b"-%d " % error.code + str(error).encode()
+            except (Error, OSError) as error:
+                data = b"-%d " % getattr(error, "code", 0) + str(error).encode()
             self._store.set(key, data)
         data = self._store.get(key)
         if data[:1] == b"-":
