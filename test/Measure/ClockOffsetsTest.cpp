@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 
@@ -98,8 +99,9 @@ struct Messages {
   static constexpr unsigned ranks = 6;
   std::mt19937_64 random;
   PlanRank::Trace trace{ranks};
-  std::vector<int64_t> ahead; ///< by rank, of the host
-  uint64_t tick;              ///< nanoseconds between ticks of the clocks
+  std::vector<int64_t> ahead;                 ///< by rank, of the host
+  std::vector<double> gain{0, 0, 0, 0, 0, 0}; ///< by rank, in a nanosecond
+  uint64_t tick; ///< nanoseconds between ticks of the clocks
   uint64_t flags = 0;
 
   Messages(uint64_t seed, uint64_t tick) : random(seed), tick(tick) {
@@ -108,7 +110,8 @@ struct Messages {
       ahead.push_back(int64_t(random() % (2 * hour)) - hour);
   }
   uint64_t onClock(unsigned rank, uint64_t time) const {
-    return (time + ahead[rank]) / tick * tick;
+    int64_t gained = std::llround(double(time - start) * gain[rank]);
+    return (time + ahead[rank] + gained) / tick * tick;
   }
   void add(unsigned rank, scclTraceKind kind, uint64_t begin, uint64_t end) {
     scclTraceEvent event = {};
@@ -124,12 +127,16 @@ struct Messages {
     add(from, scclTraceSignal, at, at + 10);
     add(to, scclTraceWait, at - random() % 500, at + latency);
   }
-  void align() {
+  void sort() {
     for (auto &events : trace)
       std::stable_sort(
           events.begin(), events.end(),
           [](auto &left, auto &right) { return left.begin < right.begin; });
-    alignByMessages(trace, std::vector<HostWindow>(ranks, {start, start + ms}));
+  }
+  void align(uint64_t length = ms) {
+    sort();
+    alignByMessages(trace,
+                    std::vector<HostWindow>(ranks, {start, start + length}));
   }
   /// How much later the latest signal is than the end of its wait.
   int64_t latest() const {
@@ -215,8 +222,38 @@ TEST(MessageClocks, TickSeldom) {
       messages.send(from, to,
                     Messages::start + 5000 + messages.random() % 900000, 400);
     }
+    messages.sort();
+    Messages before = messages;
     messages.align();
     EXPECT_LE(messages.latest(), int64_t(2 * tick));
+    // Times keep their distances.
+    auto length = [](const std::vector<scclTraceEvent> &events) {
+      return double(events.back().begin - events.front().begin);
+    };
+    for (unsigned rank = 0; rank < Messages::ranks; ++rank)
+      EXPECT_NEAR(length(messages.trace[rank]), length(before.trace[rank]),
+                  1000);
+  }
+}
+
+// Clocks that gain or lose up to 50 us in a second, for a tenth of that.
+TEST(MessageClocks, DoNotRunAlike) {
+  constexpr uint64_t length = 100 * Messages::ms;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    Messages messages(seed, /*tick=*/1);
+    for (double &gain : messages.gain)
+      gain = (double(messages.random() % 101) - 50) * 1e-6;
+    for (unsigned i = 0; i < 3000; ++i) {
+      unsigned from = messages.random() % Messages::ranks;
+      unsigned to = (from + 1 + messages.random() % (Messages::ranks - 1)) %
+                    Messages::ranks;
+      messages.send(from, to,
+                    Messages::start + 1000 +
+                        messages.random() % (length - 9000),
+                    300 + messages.random() % 3000);
+    }
+    messages.align(length);
+    EXPECT_LE(messages.latest(), 1) << seed;
   }
 }
 
