@@ -207,14 +207,21 @@ static ncclResult_t agreeOnPlans(const Plans &plans, Member &member) {
   return ncclSuccess;
 }
 
+/// Loads the plans that have code for the device. Fails if none has.
 static scclResult joinOurs(const Plans &plans, Member &member) {
   scclConfig config = makeConfig(member.device);
-  scclResult code = scclCommInit(member.rank, member.numRanks, gatherBytes,
-                                 member.meeting.get(), &config, &member.ours);
-  for (scclPlan plan : plans.plans)
-    if (code == scclSuccess)
-      code = scclCommLoad(member.ours, plan);
-  return code;
+  if (scclResult code =
+          scclCommInit(member.rank, member.numRanks, gatherBytes,
+                       member.meeting.get(), &config, &member.ours))
+    return code;
+  bool isServed = plans.plans.empty();
+  for (scclPlan plan : plans.plans) {
+    scclResult code = scclCommLoad(member.ours, plan);
+    if (code != scclSuccess && code != scclErrorUnsupported)
+      return code;
+    isServed |= code == scclSuccess;
+  }
+  return isServed ? scclSuccess : scclErrorUnsupported;
 }
 
 ncclResult_t sccl::vendor::joinRanks(Joining joining,

@@ -94,7 +94,13 @@ class GroupBase(dist.ProcessGroup):
                 device.index or 0,
                 must_fit=not dist.is_initialized(),
             )
-        return self._engines[kind]
+        engine = self._engines[kind]
+        if engine.device_index != (device.index or 0):
+            raise BackendError(
+                f"sccl: a tensor on '{device}'; the group uses "
+                f"'{kind}:{engine.device_index}' on rank {self._rank}"
+            )
+        return engine
 
     def _fall_back(self, device: torch.device, what: str, reason: str) -> Any:
         """The backend for what no plan covers; says so once."""

@@ -47,7 +47,8 @@ class Engine:
         device_index: int = 0,
         must_fit: bool = False,
     ):
-        self.rank, self.size, self.device = rank, size, device
+        self.rank, self.size = rank, size
+        self.device, self.device_index = device, device_index
         store = self._store = WatchedStore(rank, size, store, timeout)
         self._missing: Dict[Key, str] = {}
         self.covered: Dict[Key, bool] = {}
@@ -70,8 +71,20 @@ class Engine:
         store.learn_processes()
         self.handle = self.comm.handle
         self.library = _library.library()
+        self._load(plans)
+
+    def _load(self, plans: List[Plan]) -> None:
+        """Loads those with code for this device. Raises Unsupported if there are plans
+        for devices of its kind, and none of them is for this one."""
+        refused: Optional[Unsupported] = None
         for plan in plans:
-            self.comm.load(plan)
+            try:
+                self.comm.load(plan)
+            except Unsupported as error:
+                if any(_kind_of(target) == self.device for target in plan.targets):
+                    refused = refused or error
+        if refused is not None and not self.comm.plans:
+            raise refused
 
     def _share(self, key: str, make: Callable[[], bytes]) -> bytes:
         """What rank 0 makes; an Error of it is raised on all ranks."""
@@ -218,6 +231,13 @@ class Engine:
     def abort(self) -> None:
         if self.comm is not None:
             self.comm.abort()
+
+
+def _kind_of(target: str) -> str:
+    """The kind of device that a name of the compiler is for."""
+    if target.startswith("sm_"):
+        return "cuda"
+    return "hip" if target.startswith("gfx") else "cpu"
 
 
 _FUNCTIONS = {
