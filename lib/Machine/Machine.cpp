@@ -8,6 +8,7 @@
 #include "sccl/Machine/Machine.h"
 
 #include "sccl/Machine/Units.h"
+#include "sccl/Model/Topology.h"
 
 #include <algorithm>
 
@@ -76,6 +77,11 @@ Result<unsigned> Machine::addVertex(Vertex vertex) {
   if (allVertices.size() >= maxVertices)
     return Error{"'" + vertex.name + "' is one more than " +
                  std::to_string(maxVertices) + ", the most vertices allowed"};
+  if (vertex.kind == VertexKind::Gpu &&
+      gpuVertices.size() >= Topology::maxRanks)
+    return Error{"'" + vertex.name + "' is one more than " +
+                 std::to_string(Topology::maxRanks) +
+                 ", the most GPUs allowed"};
   if (findVertex(vertex.name))
     return Error{"the name '" + vertex.name + "' is there twice"};
   auto number = static_cast<unsigned>(allVertices.size());
@@ -103,28 +109,30 @@ Result<unsigned> Machine::addEdge(Edge edge) {
       return Error{"vertex number " + std::to_string(end) +
                    " of an edge is out of range for " +
                    std::to_string(allVertices.size()) + " vertices"};
-  std::string who = "the edge from '" + allVertices[edge.src].name + "' to '" +
-                    allVertices[edge.dst].name + "'";
+  auto fail = [&](const std::string &what) {
+    return Error{"the edge from '" + allVertices[edge.src].name + "' to '" +
+                 allVertices[edge.dst].name + "' " + what};
+  };
   if (edge.src == edge.dst)
-    return Error{who + " joins a vertex to itself"};
+    return fail("joins a vertex to itself");
   if (allEdges.size() >= maxEdges)
-    return Error{who + " is one more than " + std::to_string(maxEdges) +
-                 ", the most edges allowed"};
+    return fail("is one more than " + std::to_string(maxEdges) +
+                ", the most edges allowed");
   const Rational &bandwidth = edge.bandwidth.value;
   if (bandwidth <= Rational(0) || bandwidth > Rational(maxQuantity))
-    return Error{who + " has " + decimalText(bandwidth) +
-                 " GB/s, expected more than 0 and at most " +
-                 std::to_string(maxQuantity)};
+    return fail("has " + decimalText(bandwidth) +
+                " GB/s, expected more than 0 and at most " +
+                std::to_string(maxQuantity));
   if (edge.latency && (edge.latency->value < Rational(0) ||
                        edge.latency->value > Rational(maxQuantity)))
-    return Error{who + " has a latency of " + decimalText(edge.latency->value) +
-                 " us, expected at least 0 and at most " +
-                 std::to_string(maxQuantity)};
+    return fail("has a latency of " + decimalText(edge.latency->value) +
+                " us, expected at least 0 and at most " +
+                std::to_string(maxQuantity));
   if (edge.lanes == 0)
-    return Error{who + " has no lanes"};
+    return fail("has no lanes");
   auto number = static_cast<unsigned>(allEdges.size());
   if (!byEnds.try_emplace(endsKey(edge.src, edge.dst), number).second)
-    return Error{who + " is there already; say cables in parallel as lanes"};
+    return fail("is there already; say cables in parallel as lanes");
   out[edge.src].push_back(number);
   allEdges.push_back(std::move(edge));
   return number;

@@ -72,6 +72,15 @@ TEST(Machine, RefusesBadVertices) {
   EXPECT_EQ(machine.numBoxes(), 2u);
 }
 
+TEST(Machine, RefusesMoreGpusThanTopologiesHave) {
+  Machine machine("large");
+  for (unsigned i = 0; i < 65536; ++i)
+    ASSERT_TRUE(machine.addVertex({VertexKind::Gpu, std::to_string(i), 0}));
+  EXPECT_EQ(machine.addVertex({VertexKind::Gpu, "last", 0}).error(),
+            "'last' is one more than 65536, the most GPUs allowed");
+  EXPECT_TRUE(machine.addVertex({VertexKind::Nic, "nic", 0}));
+}
+
 TEST(Machine, RefusesBadEdges) {
   Machine machine = pair();
   auto error = [&](Edge edge) { return machine.addEdge(edge).error(); };
