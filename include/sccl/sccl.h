@@ -338,7 +338,8 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * scatter likewise on the root.
  * All ranks must pass the same count, type and reduction, and all work in place
  * or none where that decides which plan is taken. Differences are reported
- * where ranks access each other's buffers, and undefined elsewhere.
+ * where ranks access each other's buffers, or wait for each other in vain, and
+ * undefined elsewhere.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused.

@@ -47,6 +47,8 @@ public:
   Status execute(Flight &flight);
   /// The same in the order of the stream; nobody waits for anything.
   Status enqueue(Flight &flight);
+  /// What all ranks must call for alike.
+  ControlPlane::Announcement announcement(const Flight &flight) const;
   /// A region of memory is free.
   void forget(uint64_t region) { tables.forget(region); }
 

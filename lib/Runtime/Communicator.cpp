@@ -133,6 +133,7 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   plane.takeNoteBack();
   if (theGroup->isStreamOrdered())
     return enqueue(plan, flight);
+  plane.announce(plan.announcement(flight));
   Patience::begin(theGroup->numRanks());
   status = attempt([&] {
     Status status = theGroup->device->begin(request.stream);

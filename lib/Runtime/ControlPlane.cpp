@@ -34,6 +34,28 @@ bool ControlPlane::await(const Word &word, uint64_t value) const {
   return true;
 }
 
+void ControlPlane::announce(const Announcement &what) const {
+  Announced &words = announcedBy(own);
+  words.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  words.signature.store(what.signature, std::memory_order_relaxed);
+  words.segmentBytes.store(what.segmentBytes, std::memory_order_relaxed);
+  words.number.store(state(own).load(std::memory_order_relaxed),
+                     std::memory_order_release);
+}
+
+std::optional<ControlPlane::Announcement>
+ControlPlane::announced(unsigned rank, uint64_t state) const {
+  const Announced &words = announcedBy(rank);
+  if (words.number.load(std::memory_order_acquire) != state)
+    return std::nullopt;
+  Announcement what{words.signature.load(std::memory_order_relaxed),
+                    words.segmentBytes.load(std::memory_order_relaxed)};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  bool isWhole = words.number.load(std::memory_order_relaxed) == state;
+  return isWhole ? std::optional(what) : std::nullopt;
+}
+
 void ControlPlane::leaveNote(const std::string &text) const {
   Note &note = noteOf(own);
   uint64_t version = note.version.load();

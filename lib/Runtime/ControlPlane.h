@@ -13,6 +13,7 @@
 #include "sccl/ABI/KernelABI.h"
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,19 @@ public:
     counter.store(counter.load(std::memory_order_relaxed) + 1,
                   std::memory_order_relaxed);
   }
+
+  /// What a rank launches, for others to compare while they wait: nobody else
+  /// writes the line, so that it costs launches nothing.
+  struct Announcement {
+    uint64_t signature; ///< of plan, type and reduction
+    uint64_t segmentBytes;
+    bool operator==(const Announcement &) const = default;
+  };
+  /// This rank is in the launch that `state` now counts.
+  void announce(const Announcement &what) const;
+  /// What `rank` has announced for the launch with this number; nothing if it
+  /// is not that far, or is further.
+  std::optional<Announcement> announced(unsigned rank, uint64_t state) const;
 
   /// Stops everyone; the first cause counts.
   void raise(const AbortCause &cause) const {
@@ -178,6 +192,16 @@ private:
   /// The exchanges of this rank. Only the rank itself uses it; it is where all
   /// other numbers of launches are, so that tests can begin with high ones.
   Word &exchanges() const { return word(own, lineBytes + 2 * sizeof(Word)); }
+
+  /// In the line of `state`; the number is that of the launch, and 0 while the
+  /// rest is written.
+  struct Announced {
+    Word number, signature, segmentBytes;
+  };
+  Announced &announcedBy(unsigned rank) const {
+    return *reinterpret_cast<Announced *>(parts[rank].data() + lineBytes +
+                                          3 * sizeof(Word));
+  }
 
   unsigned own = 0;
   std::vector<SharedMemory> parts; ///< by rank

@@ -28,6 +28,13 @@ uint64_t CommPlan::callSignature(const Flight &flight) const {
          uint64_t(flight.request.type) << 8 | uint64_t(flight.request.op);
 }
 
+ControlPlane::Announcement
+CommPlan::announcement(const Flight &flight) const {
+  return {uint64_t(number) << 32 | uint64_t(flight.request.type) << 8 |
+              uint64_t(flight.request.op),
+          flight.segmentBytes};
+}
+
 /// Learns what all ranks pass, and decides as all of them do whether peers can
 /// access it.
 Status CommPlan::meetPeers(Flight &flight, bool &direct) {

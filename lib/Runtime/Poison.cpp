@@ -36,7 +36,9 @@ static std::string describe(const AbortCause &cause, double seconds,
   case scclErrorRankLost:
     return "the process of " + who + " has ended during a launch";
   case scclErrorMismatch:
-    return who + " launched with another count, type or reduction than " +
+    return who +
+           " launched another plan, or with another count, type or reduction, "
+           "than " +
            rankText(cause.reporter);
   case scclErrorTimeout:
     return describeTimeout(cause, seconds, note);

@@ -59,8 +59,21 @@ void Watchdog::inspect() {
     if (rank != plane->rank() && plane->state(rank).load() <= state &&
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
+  if (unsigned other = findOtherCall(); other != AbortCause::noRank)
+    return plane->raise({scclErrorMismatch, other, plane->rank()});
   if (launchLimit.isOver())
     plane->raise({scclErrorTimeout, findLateRank(), plane->rank()});
+}
+
+/// The first rank that has called for something else than this one.
+unsigned Watchdog::findOtherCall() const {
+  auto mine = plane->announced(plane->rank(), seenState);
+  for (unsigned rank = 0; mine && rank < plane->numRanks(); ++rank) {
+    auto other = plane->announced(rank, seenState);
+    if (other && *other != *mine)
+      return rank;
+  }
+  return AbortCause::noRank;
 }
 
 /// The first rank that has not begun the launch of `lane` that this one is in.

@@ -19,8 +19,8 @@
 namespace sccl {
 
 /// A thread that looks at a rank's state now and then. If no rank gets on
-/// for longer than the limit, or a rank's process has ended meanwhile, it
-/// aborts the communicator. A launch itself pays nothing for this.
+/// for longer than the limit, a rank's process has ended meanwhile, or a rank
+/// has called for something else, it aborts the communicator. A launch itself pays nothing for this.
 class Watchdog {
 public:
   ~Watchdog();
@@ -33,6 +33,7 @@ private:
   void run();
   void inspect();
   unsigned findLateRank() const;
+  unsigned findOtherCall() const;
   void inspectLanes();
   unsigned findLateRank(unsigned lane) const;
 

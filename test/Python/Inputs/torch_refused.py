@@ -73,6 +73,14 @@ def first_calls(rank, size):
     os._exit(0)
 
 
+def small_lengths(rank, size):
+    """Few elements, which ranks add up without comparing how many there are."""
+    dist.all_reduce(torch.ones(1))
+    few = torch.ones(4 if rank == 0 else 5)
+    tell(rank, "few", lambda: dist.all_reduce(few), ranks=(1,))
+    os._exit(0)
+
+
 def lateness(rank, size):
     """A rank does not come."""
     seconds = datetime.timedelta(seconds=0.5)
