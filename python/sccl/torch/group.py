@@ -163,6 +163,13 @@ class ProcessGroupSccl(MovingCollectives):
         reason = "plans are for collectives"
         return self._fall_back(tensors[0].device, "send and recv", reason)
 
+    def _start_coalescing(self, device: torch.device) -> None:
+        """torch 2, before sends and receives of GPUs that are to go together."""
+        self._fall_back(device, "batches", "plans are for collectives")._start_coalescing()
+
+    def _end_coalescing(self, device: torch.device) -> Any:
+        return self._behind[device.type]._end_coalescing()
+
     def getBackendName(self) -> str:  # noqa: N802: torch 1.13 and 2 ask for this
         return "sccl"
 

@@ -123,9 +123,40 @@ def refused(rank, what, call):
         call()
     except RuntimeError as error:
         if rank == 0:
-            print(f"{what}: {error}")
+            print(f"{what}: {error}", flush=True)
         return
     assert False, f"{what}: nothing was raised"
+
+
+class Vendor(dist.ProcessGroupGloo):
+    """In place of NCCL; it takes the tensors, as their memory is that of the host."""
+
+    said = []
+
+    def _start_coalescing(self):
+        self.said.append("start")
+
+    def _end_coalescing(self):
+        self.said.append("end")
+
+
+def by_vendor(rank, size):
+    dist.is_nccl_available = lambda: True
+    dist.ProcessGroupNCCL = Vendor
+    everyone = [values(r, kind=torch.float16) for r in range(size)]
+    tensor = put(everyone[rank])
+    dist.all_reduce(tensor)
+    expect(tensor, sum(everyone), "all_reduce by the vendor's library")
+    # As torch 2 does for sends and receives of GPUs that go together.
+    group = dist.distributed_c10d._get_default_group()
+    group._start_coalescing(tensor.device)
+    if rank == 0:
+        dist.send(put(everyone[0]), 1)
+    else:
+        dist.recv(tensor, 0)
+        expect(tensor, everyone[0], "recv")
+    group._end_coalescing(tensor.device)
+    assert Vendor.said == ["start", "end"]
 
 
 def main(rank, size):
@@ -141,8 +172,9 @@ def main(rank, size):
     tensor = put(values(rank, kind=torch.float16))
     refused(rank, "type", lambda: dist.all_reduce(tensor))
     refused(rank, "send", lambda: dist.send(tensor, 1 - rank))
+    by_vendor(rank, size)
     if rank == 0:
-        print(f"{size} ranks: {Gpu.launches} launches on each GPU are right")
+        print(f"{size} ranks: {Gpu.launches} launches on each GPU are right", flush=True)
     Gpu.index = 1 - rank
     refused(rank, "device", lambda: dist.all_reduce(put(values(rank))))
 
