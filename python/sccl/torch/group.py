@@ -163,6 +163,13 @@ class ProcessGroupSccl(MovingCollectives):
         reason = "plans are for collectives"
         return self._fall_back(tensors[0].device, "send and recv", reason)
 
+    #: torch 2 asks the backend of a device for it when init_process_group gets one.
+    supports_splitting = False
+
+    def _get_backend(self, device: torch.device) -> "ProcessGroupSccl":
+        """What executes calls for a device, in torch 2: the group itself."""
+        return self
+
     def _start_coalescing(self, device: torch.device) -> None:
         """torch 2, before sends and receives of GPUs that are to go together."""
         self._fall_back(device, "batches", "plans are for collectives")._start_coalescing()

@@ -157,6 +157,7 @@ def by_vendor(rank, size):
         expect(tensor, everyone[0], "recv")
     group._end_coalescing(tensor.device)
     assert Vendor.said == ["start", "end"]
+    assert not group._get_backend(tensor.device).supports_splitting
 
 
 def main(rank, size):
