@@ -12,10 +12,11 @@
 //
 // and so does the host, whose clock is one more: nothing begins before it has
 // asked for the trace, or ends after it has read it. Shortest paths over these
-// bounds, from rank 0 to a clock and back, are how far that can be from rank
-// 0's at most. Half-way between the two all bounds hold at once: of the lengths
-// d, half of d(a, 0) <= w(a, b) + d(b, 0) and half of d(0, b) <= d(0, a) +
-// w(a, b) add up to the bound w(a, b) on the two middles.
+// bounds, from one rank to a clock and back, are how far that can be from this
+// rank's at most; rank 0 unless that has done nothing. Half-way between the two
+// all bounds hold at once: of the lengths d, half of d(a, 0) <= w(a, b) +
+// d(b, 0) and half of d(0, b) <= d(0, a) + w(a, b) add up to the bound w(a, b)
+// on the two middles.
 //
 // Bounds contradict each other where clocks tick seldom, and in long traces,
 // because clocks do not run alike. Each half of the trace is then looked at by
@@ -44,6 +45,8 @@ using Distances = std::vector<int64_t>;
 } // namespace
 
 static constexpr int64_t unreached = INT64_MAX;
+/// Of two clocks, in a nanosecond: crystals are off by less.
+static constexpr double mostGrowth = 500e-6;
 
 namespace {
 struct Signal {
@@ -107,9 +110,11 @@ static Bounds boundsBy(const std::vector<Message> &messages) {
   return bounds;
 }
 
-/// The bounds by what the host has seen, whose number is that of ranks.
+/// The bounds by what the host has seen, whose number is that of ranks and
+/// whose clock grows apart from the others by `growth` in a nanosecond.
 static void addHost(const PlanRank::Trace &trace,
-                    const std::vector<HostWindow> &windows, Bounds &bounds) {
+                    const std::vector<HostWindow> &windows, double growth,
+                    Bounds &bounds) {
   unsigned host = trace.size();
   for (unsigned rank = 0; rank < trace.size(); ++rank) {
     if (trace[rank].empty())
@@ -117,18 +122,21 @@ static void addHost(const PlanRank::Trace &trace,
     uint64_t last = 0;
     for (const scclTraceEvent &event : trace[rank])
       last = std::max(last, event.end);
+    const HostWindow &window = windows[rank];
     int64_t first = int64_t(trace[rank].front().begin);
-    bounds.push_back({host, rank, first - int64_t(windows[rank].from)});
-    bounds.push_back({rank, host, int64_t(windows[rank].to - last)});
+    int64_t apart = int64_t(growth * double(window.to - window.from));
+    bounds.push_back({host, rank, first - int64_t(window.from) + apart});
+    bounds.push_back({rank, host, int64_t(window.to - last) + apart});
   }
 }
 
-/// How far it is from clock 0 to the others, or back. Nothing if the bounds
-/// contradict each other, although each is `slack` more.
+/// How far it is from clock `first` to the others, or back. Nothing if the
+/// bounds contradict each other, although each is `slack` more.
 static std::optional<Distances> distances(const Bounds &bounds, size_t clocks,
-                                          int64_t slack, bool isBack) {
+                                          unsigned first, int64_t slack,
+                                          bool isBack) {
   Distances result(clocks, unreached);
-  result[0] = 0;
+  result[first] = 0;
   for (size_t round = 0; round <= clocks; ++round) {
     bool isDone = true;
     for (const Bound &bound : bounds) {
@@ -150,7 +158,7 @@ static std::optional<Distances> distances(const Bounds &bounds, size_t clocks,
 
 namespace {
 struct Corrections {
-  std::vector<int64_t> byClock; ///< what has to be added to it for rank 0's
+  std::vector<int64_t> byClock; ///< what has to be added for the first one's
   bool isExact;                 ///< all bounds hold
 };
 
@@ -166,20 +174,20 @@ struct Line {
     double growth = passed * double(atSecond - atFirst);
     return time + uint64_t(atFirst + std::llround(growth));
   }
-  /// Crystals are off by less; in short traces ticks look like more.
+  /// In short traces ticks look like more than crystals are off by.
   bool isPlausible() const {
-    constexpr double most = 500e-6;
     return std::abs(double(atSecond - atFirst)) <=
-           most * double(int64_t(second - first));
+           mostGrowth * double(int64_t(second - first));
   }
 };
 } // namespace
 
-static Corrections correctionsOf(const Bounds &bounds, size_t clocks) {
+static Corrections correctionsOf(const Bounds &bounds, size_t clocks,
+                                 unsigned first) {
   // Clocks that tick seldom contradict each other by a tick.
   for (int64_t slack = 0;; slack = std::max<int64_t>(2 * slack, 1)) {
-    auto there = distances(bounds, clocks, slack, /*isBack=*/false);
-    auto back = distances(bounds, clocks, slack, /*isBack=*/true);
+    auto there = distances(bounds, clocks, first, slack, /*isBack=*/false);
+    auto back = distances(bounds, clocks, first, slack, /*isBack=*/true);
     if (!there || !back)
       continue;
     Corrections result{std::vector<int64_t>(clocks), slack == 0};
@@ -188,6 +196,16 @@ static Corrections correctionsOf(const Bounds &bounds, size_t clocks) {
         result.byClock[i] = ((*back)[i] - (*there)[i]) / 2;
     return result;
   }
+}
+
+/// By messages and the host; see addHost.
+static Corrections corrections(const PlanRank::Trace &trace,
+                               const std::vector<HostWindow> &windows,
+                               const std::vector<Message> &messages,
+                               unsigned first, double growth) {
+  Bounds bounds = boundsBy(messages);
+  addHost(trace, windows, growth, bounds);
+  return correctionsOf(bounds, trace.size() + 1, first);
 }
 
 /// How much earlier than it was sent a message has come, at most.
@@ -202,11 +220,11 @@ static int64_t worst(const std::vector<Message> &messages,
 }
 
 /// Clocks that do not run alike: set by the messages of each half of the trace
-/// to that of rank 0, which is `rank0` off the host's.
+/// to that of rank `first`, which is `offset` off the host's.
 static std::vector<Line> growingLines(const PlanRank::Trace &trace,
                                       const std::vector<HostWindow> &windows,
                                       const std::vector<Message> &messages,
-                                      int64_t rank0) {
+                                      unsigned first, int64_t offset) {
   std::vector<Line> lines(trace.size());
   for (size_t rank = 0; rank < trace.size(); ++rank) {
     if (trace[rank].empty())
@@ -224,12 +242,10 @@ static std::vector<Line> growingLines(const PlanRank::Trace &trace,
       if ((message.end > middle) == isLate)
         half.push_back(message);
     }
-    Bounds bounds = boundsBy(half);
-    addHost(trace, windows, bounds);
-    Corrections found = correctionsOf(bounds, trace.size() + 1);
+    Corrections found = corrections(trace, windows, half, first, mostGrowth);
     for (size_t rank = 0; rank < trace.size(); ++rank)
       (isLate ? lines[rank].atSecond : lines[rank].atFirst) =
-          found.byClock[rank] + rank0;
+          found.byClock[rank] + offset;
   }
   return lines;
 }
@@ -240,16 +256,21 @@ static bool alignOnce(PlanRank::Trace &trace,
   std::vector<Message> messages = messagesOf(trace);
   if (messages.empty())
     return false;
-  Bounds bounds = boundsBy(messages);
-  addHost(trace, windows, bounds);
-  Corrections found = correctionsOf(bounds, trace.size() + 1);
-  int64_t rank0 = -found.byClock.back();
+  unsigned first = 0;
+  while (trace[first].empty())
+    ++first;
+  Corrections found = corrections(trace, windows, messages, first, 0);
+  // The host knows less than messages.
+  if (!found.isExact)
+    found = corrections(trace, windows, messages, first, mostGrowth);
+  int64_t offset = -found.byClock.back();
   std::vector<Line> lines(trace.size());
   for (size_t rank = 0; rank < trace.size(); ++rank)
-    lines[rank].atFirst = lines[rank].atSecond = found.byClock[rank] + rank0;
+    lines[rank].atFirst = lines[rank].atSecond = found.byClock[rank] + offset;
   bool grows = false;
   if (!found.isExact) {
-    std::vector<Line> growing = growingLines(trace, windows, messages, rank0);
+    std::vector<Line> growing =
+        growingLines(trace, windows, messages, first, offset);
     grows = std::all_of(growing.begin(), growing.end(),
                         std::mem_fn(&Line::isPlausible)) &&
             worst(messages, growing) < worst(messages, lines);

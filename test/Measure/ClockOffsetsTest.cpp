@@ -236,22 +236,43 @@ TEST(MessageClocks, TickSeldom) {
   }
 }
 
+namespace {
+/// Of clocks that gain or lose up to 50 us in a second, in `length`
+/// nanoseconds, of which `rest` are left at the end.
+Messages messagesThatGrow(uint64_t seed, uint64_t length, uint64_t rest) {
+  Messages messages(seed, /*tick=*/1);
+  for (double &gain : messages.gain)
+    gain = (double(messages.random() % 101) - 50) * 1e-6;
+  for (unsigned i = 0; i < 3000; ++i) {
+    unsigned from = messages.random() % Messages::ranks;
+    unsigned to = (from + 1 + messages.random() % (Messages::ranks - 1)) %
+                  Messages::ranks;
+    messages.send(from, to,
+                  Messages::start + 1000 + messages.random() % (length - rest),
+                  300 + messages.random() % 3000);
+  }
+  return messages;
+}
+} // namespace
+
 // Clocks that gain or lose up to 50 us in a second, for a tenth of that.
 TEST(MessageClocks, DoNotRunAlike) {
   constexpr uint64_t length = 100 * Messages::ms;
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    Messages messages(seed, /*tick=*/1);
-    for (double &gain : messages.gain)
-      gain = (double(messages.random() % 101) - 50) * 1e-6;
-    for (unsigned i = 0; i < 3000; ++i) {
-      unsigned from = messages.random() % Messages::ranks;
-      unsigned to = (from + 1 + messages.random() % (Messages::ranks - 1)) %
-                    Messages::ranks;
-      messages.send(from, to,
-                    Messages::start + 1000 +
-                        messages.random() % (length - 9000),
-                    300 + messages.random() % 3000);
-    }
+    Messages messages = messagesThatGrow(seed, length, 9000);
+    messages.align(length);
+    EXPECT_LE(messages.latest(), 1) << seed;
+  }
+}
+
+// Clocks by which more time has passed than by the host's.
+TEST(MessageClocks, ContradictTheHost) {
+  constexpr uint64_t length = 1000 * Messages::ms;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    Messages messages = messagesThatGrow(seed, length, 6000);
+    for (unsigned rank = 0; rank < Messages::ranks; ++rank)
+      messages.add(rank, scclTraceCopy, Messages::start,
+                   Messages::start + length);
     messages.align(length);
     EXPECT_LE(messages.latest(), 1) << seed;
   }
@@ -273,6 +294,20 @@ TEST(MessageClocks, KnowNothingOfSignalsBefore) {
   Messages before = messages;
   messages.align();
   EXPECT_LT(std::abs(messages.off(1, before) - messages.off(0, before)), 701);
+}
+
+// A rank that takes no part says nothing of the others.
+TEST(MessageClocks, DoWithoutTheFirstRank) {
+  Messages messages(4, /*tick=*/1);
+  for (unsigned i = 0; i < 20; ++i) {
+    messages.send(2, 3, Messages::start + 10000 * i + 5000, 700);
+    messages.send(3, 2, Messages::start + 10000 * i + 9000, 700);
+  }
+  Messages before = messages;
+  messages.align();
+  EXPECT_LE(messages.latest(), 1);
+  EXPECT_LT(std::abs(messages.off(2, before) - messages.off(3, before)), 701);
+  EXPECT_LT(std::abs(messages.off(2, before)), int64_t(Messages::ms));
 }
 
 // Nobody waits: clocks stay as they are.
