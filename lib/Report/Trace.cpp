@@ -244,27 +244,25 @@ static llvm::json::Array *findEvents(llvm::json::Value &value,
   return events;
 }
 
-bool report::isOfMessages(const std::string &text) {
+Result<RecordedTrace> RecordedTrace::parse(const std::string &text) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return false;
-  }
-  const llvm::json::Object *object = value->getAsObject();
+  if (!value)
+    return Error{"is no JSON: " + llvm::toString(value.takeError())};
+  RecordedTrace trace;
+  trace.value = std::make_shared<llvm::json::Value>(std::move(*value));
+  if (!findEvents(*trace.value, trace.ranks))
+    return Error{"is no trace of what ranks did"};
+  return trace;
+}
+
+bool RecordedTrace::isOfMessages() const {
   const llvm::json::Object *data =
-      object ? object->getObject("otherData") : nullptr;
+      value->getAsObject()->getObject("otherData");
   return data && data->getBoolean("messages").value_or(false);
 }
 
-Result<std::string> report::withModel(const std::string &measured,
-                                      const Trace &model) {
-  llvm::Expected<llvm::json::Value> text = llvm::json::parse(measured);
-  if (!text)
-    return Error{"is no JSON: " + llvm::toString(text.takeError())};
-  std::set<int64_t> ranks, ofModel;
-  llvm::json::Array *events = findEvents(*text, ranks);
-  if (!events)
-    return Error{"is no trace of what ranks did"};
+Result<std::string> RecordedTrace::withModel(const Trace &model) && {
+  std::set<int64_t> ofModel;
   for (const TraceEvent &event : model.events)
     ofModel.insert(event.rank);
   if (ranks != ofModel)
@@ -272,10 +270,11 @@ Result<std::string> report::withModel(const std::string &measured,
                  " ranks, the program has " + std::to_string(ofModel.size())};
   llvm::json::Value own =
       llvm::cantFail(llvm::json::parse(textOf(model, /*isModel=*/true)));
+  llvm::json::Array &events = *value->getAsObject()->getArray("traceEvents");
   for (llvm::json::Value &event : *own.getAsObject()->getArray("traceEvents"))
-    events->push_back(std::move(event));
+    events.push_back(std::move(event));
   std::string result;
-  llvm::raw_string_ostream(result) << *text << '\n';
+  llvm::raw_string_ostream(result) << *value << '\n';
   return result;
 }
 

@@ -20,8 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   transfer.peer = 1;
   report::TraceEvent wait = {/*rank=*/1, /*channel=*/2,
                              report::TraceEvent::Kind::Wait, 0, 1};
-  report::Trace model = {"model", {transfer, wait}, report::isOfMessages(text)};
-  auto both = report::withModel(text, model);
+  auto recorded = report::RecordedTrace::parse(text);
+  if (!recorded)
+    return 0;
+  report::Trace model = {"model", {transfer, wait}, recorded->isOfMessages()};
+  auto both = std::move(*recorded).withModel(model);
   demand(!both || !both->empty(), "nothing is drawn");
   return 0;
 }

@@ -126,6 +126,13 @@ TEST(Trace, GivesMessagesThatOverlapTracksOfTheirOwn) {
   EXPECT_EQ(eventsOf(text, "f")[0].getNumber("ts"), 6);
 }
 
+Result<std::string> withModel(const std::string &measured, const Trace &model) {
+  Result<RecordedTrace> trace = RecordedTrace::parse(measured);
+  if (!trace)
+    return Error{trace.error()};
+  return std::move(*trace).withModel(model);
+}
+
 TEST(Trace, PutsAModelBelowWhatWasMeasured) {
   Topology topology = pair();
   Trace trace =

@@ -116,39 +116,40 @@ static void findBusiest(const SimulationResult &result, const Timing &timing,
   }
 }
 
-/// What --beside names, and whether it is of ranks that exchange messages.
-struct Beside {
-  std::string text;
-  bool isOfMessages = false;
-};
+/// What --beside names; nothing without it.
+using Beside = std::optional<report::RecordedTrace>;
 
-/// Reads it. Prints an error and returns nothing if it cannot.
-static std::optional<Beside> readBeside() {
+/// Reads it. Prints an error and returns false if it cannot.
+static bool readBeside(Beside &measured) {
   if (beside.empty())
-    return Beside();
+    return true;
   std::unique_ptr<llvm::MemoryBuffer> file = readText(beside);
   if (!file)
-    return std::nullopt;
-  std::string text = file->getBuffer().str();
-  bool isOfMessages = report::isOfMessages(text);
-  return Beside{std::move(text), isOfMessages};
+    return false;
+  Result<report::RecordedTrace> trace =
+      report::RecordedTrace::parse(file->getBuffer().str());
+  if (trace)
+    measured = std::move(*trace);
+  else
+    fail("'" + beside + "' " + trace.error());
+  return measured.has_value();
 }
 
 /// Writes what is simulated to --trace. False after an error.
 static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
                        const Traffic &traffic, const Timing &timing,
-                       const Beside &measured) {
+                       Beside &measured) {
   std::string name =
       (input + ":@" + program.getSymName() + ", simulated").str();
   Result<report::Trace> trace =
       report::traceOf(name, problem.topology, traffic, timing);
   if (!trace)
     program.emitOpError() << trace.error();
-  if (!trace || beside.empty())
+  if (!trace || !measured)
     return trace && writeFile(tracePath, report::chromeText(*trace));
-  if (measured.isOfMessages)
+  if (measured->isOfMessages())
     trace = report::asMessages(*trace);
-  Result<std::string> both = report::withModel(measured.text, *trace);
+  Result<std::string> both = std::move(*measured).withModel(*trace);
   if (!both)
     fail("'" + beside + "' " + both.error());
   return both && writeFile(tracePath, *both);
@@ -158,7 +159,7 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
 static std::optional<Prediction> predict(coll::ProgramOp program,
                                          const coll::Problem &problem,
                                          const Timing &timing, uint64_t bytes,
-                                         const Beside &measured) {
+                                         Beside &measured) {
   double chunkBytes = double(bytes) / problem.collective.chunks();
   mlir::FailureOr<Traffic> traffic =
       coll::trafficOf(program, problem.topology, chunkBytes);
@@ -219,7 +220,7 @@ static Timing timingOf(const Topology &topology) {
 /// False after an error.
 static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
                        const std::vector<uint64_t> &sizes,
-                       const Beside &measured) {
+                       Beside &measured) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
   if (failed(problem))
     return false;
@@ -266,10 +267,10 @@ int driver::simulateMain() {
   if (!module)
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(*module);
-  std::optional<Beside> measured = readBeside();
-  if (!costs || !measured ||
+  Beside measured;
+  if (!costs || !readBeside(measured) ||
       failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, measured->isOfMessages
+        addLowering(manager, measured && measured->isOfMessages()
                                  ? messageLowering(lowering.get())
                                  : lowering.get());
       })))
@@ -283,7 +284,7 @@ int driver::simulateMain() {
   bool hasProgram = false;
   for (auto program : programs) {
     hasProgram = true;
-    if (!predictAll(program, *costs, *sizes, *measured))
+    if (!predictAll(program, *costs, *sizes, measured))
       return BadInput;
   }
   return hasProgram ? Done : fail(input + " holds no schedule and no program");

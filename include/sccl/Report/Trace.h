@@ -10,9 +10,15 @@
 
 #include "sccl/Simulate/Simulator.h"
 
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace llvm::json {
+class Value;
+} // namespace llvm::json
 
 namespace sccl::report {
 
@@ -47,12 +53,22 @@ struct Trace {
 /// Events in the order in which they are given; equal traces give equal bytes.
 std::string chromeText(const Trace &trace);
 
-/// What `chromeText` has made, and `model` in it: below each rank what it would
-/// do. Fails if `measured` is no such text, or of other ranks.
-Result<std::string> withModel(const std::string &measured, const Trace &model);
+/// What `chromeText` has made, read again.
+class RecordedTrace {
+public:
+  /// Fails if `text` is nothing of the kind.
+  static Result<RecordedTrace> parse(const std::string &text);
 
-/// Whether `chromeText` has made `text` of ranks that exchange messages.
-bool isOfMessages(const std::string &text);
+  /// Whether it is of ranks that exchange messages.
+  bool isOfMessages() const;
+  /// Its text with `model` in it: below each rank what it would do. Fails if
+  /// that is of other ranks.
+  Result<std::string> withModel(const Trace &model) &&;
+
+private:
+  std::shared_ptr<llvm::json::Value> value; ///< an object with events
+  std::set<int64_t> ranks;
+};
 
 /// What channels were simulated to do, on the tracks that ranks have which
 /// exchange messages: a transfer and the signal after it are a message, what
