@@ -94,19 +94,27 @@ public:
   Server(int listener, unsigned long long secret)
       : listener(listener), secret(secret) {}
   ~Server() {
-    ::close(listener);
+    stopListening();
     for (int socket : sockets)
       if (socket >= 0)
         ::close(socket);
   }
 
   void run() {
-    if (accept())
-      while (serveGather())
-        ;
+    bool isComplete = accept();
+    // Whoever comes later would wait for ever: an id is for one communicator.
+    stopListening();
+    while (isComplete && serveGather())
+      ;
   }
 
 private:
+  void stopListening() {
+    if (listener >= 0)
+      ::close(listener);
+    listener = -1;
+  }
+
   bool accept() {
     size_t missing = 1;
     while (missing > 0) {

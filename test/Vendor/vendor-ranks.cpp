@@ -278,6 +278,12 @@ static void refused() {
   tell("null", ncclAllReduce(nullptr, nullptr, 1, floats, 0, nullptr, nullptr));
   tell("group", ncclGroupEnd());
   tell("count", ncclCommCount(nullptr, nullptr));
+  ncclUniqueId used;
+  ncclComm_t first = nullptr;
+  check(!ncclGetUniqueId(&used) && !ncclCommInitRank(&first, 1, used, 0),
+        "one rank");
+  tell("again", ncclCommInitRank(&comm, 1, used, 0));
+  check(!ncclCommDestroy(first), "destroy");
   size_t garbage[4] = {};
   tell("config", ncclCommInitRankScalable(&comm, 2, 0, 1, &id, garbage));
   tell("ids", ncclCommInitRankScalable(&comm, 2, 0, 0, &id, nullptr));
