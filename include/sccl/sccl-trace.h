@@ -54,8 +54,9 @@ typedef struct scclTraceEvent {
  * recorded; or with `on` 0 ends that. Not collective. Code of plans that are
  * loaded tells if it was compiled for it (`sccl compile --traced`), ranks that
  * exchange messages always do. Launches need memory then; on a GPU this gets
- * it, up to 32 MiB for each program, for up to 4096 launches. Must not be
- * called while a launch is in flight, or enqueued.
+ * it, up to 32 MiB for each program, for up to 4096 launches. If it fails,
+ * nothing is recorded. Must not be called while a launch is in flight, or
+ * enqueued.
  *
  * Of a GPU the first block of each channel tells. A graph tells when it is
  * replayed, if somebody records then.

@@ -117,11 +117,18 @@ Status Membership::checkGaps() const {
 }
 
 Status Membership::recordTrace(bool on) {
-  for (const std::unique_ptr<JoinedPlan> &plan : plans)
-    if (Status status = plan->recordTrace(on); !status.ok())
-      return status;
-  device().tracer()->record(on);
-  return {};
+  Status status;
+  for (const std::unique_ptr<JoinedPlan> &plan : plans) {
+    Status own = plan->recordTrace(on && status.ok());
+    if (status.ok())
+      status = own;
+  }
+  // Some may have begun.
+  if (on && !status.ok())
+    (void)recordTrace(false);
+  else
+    device().tracer()->record(on);
+  return status;
 }
 
 Status Membership::readTrace(const scclTraceEvent *&events, size_t &count) {

@@ -240,3 +240,43 @@ TEST_P(TraceGPU, RecordsNothingOfCodeThatDoesNotTell) {
                      return failed + rank.launch(2) + rank.expectLaunches(0, 0);
                    }));
 }
+
+/// Cannot begin, as call number `number` of `name` fails: then nothing is
+/// recorded, until somebody asks for it again.
+static int failToBegin(const Fake &fake, TracedRank &rank, const RankEnd &end,
+                       const std::string &name, unsigned number) {
+  int failed = 0;
+  if (end.rank == 0) {
+    fake.reset();
+    Setting fail("SCCL_FAKE_FAIL", name + ":" + std::to_string(number));
+    failed +=
+        check(scclCommTrace(rank.member.comm, 1) == scclErrorDevice, "begin");
+  }
+  meet(end);
+  failed += rank.launch(1);
+  if (end.rank == 0)
+    failed += rank.expectLaunches(0, 0);
+  meet(end);
+  return failed;
+}
+
+TEST_P(TraceGPU, RecordsNothingIfItCannotBegin) {
+  Setting noOther("SCCL_FAKE_NO_UNCACHED", "1"); // the last way to get memory
+  for (auto [name, calls] :
+       {std::pair(fake.isCUDA ? "cuMemAlloc_v2" : "fine-grained", 2u),
+        std::pair(fake.isCUDA ? "cuMemcpyAsync" : "hipMemcpyAsync", 6u)})
+    for (unsigned number = 1; number <= calls; ++number)
+      EXPECT_EQ(0, run(plan(), [&](TracedRank &rank, const RankEnd &end) {
+                  int failed = failToBegin(fake, rank, end, name, number);
+                  size_t each = rank.recordOne(end);
+                  failed += check(each != 0, "after it");
+                  meet(end);
+                  // And while it is recording.
+                  std::string copy =
+                      fake.isCUDA ? "cuMemcpyAsync" : "hipMemcpyAsync";
+                  failed += failToBegin(fake, rank, end, copy, calls);
+                  return failed +
+                         check(rank.recordOne(end) == each, "as before");
+                }))
+          << name << " number " << number;
+}
