@@ -392,6 +392,13 @@ TEST(Trace, tablesThatAreNoneAreRefused) {
     wrong[at + 1] = char(0x7f);
     EXPECT_FALSE(TraceTable::read(wrong, other)) << at;
   }
+  // Nor are those with marks that tell nothing, or divide by zero.
+  other = table;
+  other.marks.back().kind = TraceMark::End + 1;
+  EXPECT_FALSE(TraceTable::read(other.bytes(), other));
+  other = table;
+  other.marks.front().chunksPerSegment = 0;
+  EXPECT_FALSE(TraceTable::read(other.bytes(), other));
 }
 
 TEST(Trace, plainCodeTellsNothing) {

@@ -92,10 +92,7 @@ struct TraceTable {
       return false;
     take(bytes, header.lines, table.lines);
     take(bytes, header.marks, table.marks);
-    for (const TraceLine &line : table.lines)
-      if (uint64_t(line.firstMark) + line.marks > header.marks)
-        return false;
-    return true;
+    return table.isValid();
   }
 
   static uint64_t recordBytes(const TraceLine &line) {
@@ -122,6 +119,16 @@ struct TraceTable {
   }
 
 private:
+  /// Lines have marks that are there, and nothing divides by zero.
+  bool isValid() const {
+    for (const TraceLine &line : lines)
+      if (uint64_t(line.firstMark) + line.marks > marks.size())
+        return false;
+    for (const TraceMark &mark : marks)
+      if (mark.kind > TraceMark::End || mark.chunksPerSegment == 0)
+        return false;
+    return true;
+  }
   template <typename T>
   static void append(std::string &bytes, const std::vector<T> &parts) {
     bytes.append(reinterpret_cast<const char *>(parts.data()),
