@@ -17,7 +17,7 @@ packages=(
   # optional: kernels that call NCCL's device functions run in tests
   clang-22
   # unit tests and benchmarks
-  libgtest-dev libbenchmark-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
 )
 
 fail() {
