@@ -62,8 +62,9 @@ RankSymmetry bounds::findRankSymmetry(const Topology &topology) {
 namespace {
 class CellModel {
 public:
+  /// Lacks trees if the user's time is over.
   CellModel(const Topology &topology, const CellQuestion &question,
-            RankSymmetry &symmetry);
+            RankSymmetry &symmetry, const Deadline &deadline);
 
   /// Columns, before any is left out.
   size_t countColumns() const;
@@ -110,7 +111,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 CellModel::CellModel(const Topology &topology, const CellQuestion &question,
-                     RankSymmetry &symmetry)
+                     RankSymmetry &symmetry, const Deadline &deadline)
     : topology(topology), steps(question.steps),
       slots(question.pipelined ? 1 : steps), symmetry(symmetry),
       limitClassesOf(topology.links().size()) {
@@ -120,7 +121,7 @@ CellModel::CellModel(const Topology &topology, const CellQuestion &question,
     for (unsigned link : topology.limits()[i].links)
       limitClassesOf[link].push_back(limits.classOf[i]);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    if (symmetry.firsts[rank] == rank)
+    if (symmetry.firsts[rank] == rank && !deadline.isOver())
       addTree(rank, std::ranges::count(symmetry.firsts, rank),
               question.withPaths);
 }
@@ -438,6 +439,14 @@ bool bounds::hasEqualLimits(const Topology &topology) {
   return std::ranges::adjacent_find(sets) != sets.end();
 }
 
+/// Each for the ranks of an orbit.
+static size_t countTrees(const RankSymmetry &symmetry) {
+  size_t count = 0;
+  for (unsigned rank = 0; rank < symmetry.firsts.size(); ++rank)
+    count += symmetry.firsts[rank] == rank;
+  return count;
+}
+
 std::optional<PriceProof> bounds::proveByCells(const Topology &topology,
                                                const Collective &collective,
                                                const CellQuestion &question,
@@ -447,18 +456,27 @@ std::optional<PriceProof> bounds::proveByCells(const Topology &topology,
   // all links for each target, though rarely at many.
   constexpr size_t largest = 1500;
   constexpr uint64_t maxChecked = uint64_t(1) << 30;
+  // Links are put into classes for each tree: 2^26 of them take half a minute.
+  constexpr uint64_t maxClassified = uint64_t(1) << 26;
   uint64_t checked = uint64_t(topology.links().size()) * topology.numRanks();
   if (question.withPaths && checked * question.steps > maxChecked)
     return std::nullopt;
   if (!hasCellModel(collective) || hasEqualLimits(topology))
     return std::nullopt;
+  size_t maxColumns =
+      std::min(question.withPaths ? largest / 8 : largest, question.maxColumns);
+  // Links into and out of the root of a tree are not alike.
+  size_t trees = countTrees(symmetry);
+  if (2 * trees * question.steps > maxColumns ||
+      trees * topology.links().size() > maxClassified)
+    return std::nullopt;
   bool backward = collective.combining();
   std::optional<Topology> reversed;
   if (backward)
     reversed = topology.reversed();
-  CellModel model(backward ? *reversed : topology, question, symmetry);
-  if (model.countColumns() >
-      std::min(question.withPaths ? largest / 8 : largest, question.maxColumns))
+  CellModel model(backward ? *reversed : topology, question, symmetry,
+                  deadline);
+  if (deadline.isOver() || model.countColumns() > maxColumns)
     return std::nullopt;
   model.build(question.withPaths);
   return model.solve(backward, deadline);
