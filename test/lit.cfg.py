@@ -8,8 +8,9 @@
 # Features, for REQUIRES: z3 (the z3 engine is built), nvptx and amdgpu (LLVM has
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
-# tsan (sccl-execute is built), dot, pkg-config, chromium, mkdocs and groff (in PATH), pip and torch (some Python has
-# it), clang (of LLVM's version), no-gpu (neither a GPU nor a driver for one).
+# tsan (sccl-execute is built), dot, pkg-config, chromium, mkdocs and groff (in PATH),
+# pip, numpy and torch (some Python has it), clang (of LLVM's version), no-gpu (neither
+# a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
@@ -32,6 +33,8 @@ config.test_exec_root = os.path.join(config.sccl_binary_dir, "test")
 path = [os.path.join(config.sccl_binary_dir, "bin"), config.llvm_tools_dir]
 path += [os.environ["PATH"], "/usr/local/cuda/bin"]
 config.environment["PATH"] = os.pathsep.join(path)
+# CMake's own choice wants make, which a machine that builds with Ninja need not have.
+config.environment["CMAKE_GENERATOR"] = "Ninja"
 
 # libMLIR is not instrumented: memory that our code poisons through LLVM's bump
 # allocators would be reported when libMLIR uses it, and what it keeps until the
@@ -102,7 +105,7 @@ def python_with(module):
     return None
 
 
-for module in ["pip", "torch"]:
+for module in ["pip", "numpy", "torch"]:
     if python_with(module):
         config.available_features.add(module)
 
