@@ -337,9 +337,12 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * with recv == send + rank * count, all_to_all with send == recv, gather and
  * scatter likewise on the root.
  * All ranks must pass the same count, type and reduction, and all work in place
- * or none where that decides which plan is taken. Differences are reported
- * where ranks access each other's buffers, or wait for each other in vain, and
- * undefined elsewhere.
+ * or none where that decides which plan is taken; a call without elements is a
+ * call. Differences are scclErrorMismatch. Where ranks neither access each
+ * other's buffers nor wait for each other in vain, some may have returned by
+ * then: those learn it within 50 ms, from scclCommGetError and all later calls.
+ * Ranks that exchange messages compare counts alone, and those that launch in
+ * streams of GPUs nothing.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused.

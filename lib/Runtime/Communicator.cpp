@@ -122,8 +122,6 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
     plane.leaveNote(status.message());
     return status;
   }
-  if (request.count == 0)
-    return theGroup->poison();
   InFlight inFlight(plane);
   if (!inFlight.entered)
     return {scclErrorBusy, "another launch of this rank is in flight"};
@@ -132,12 +130,14 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
     return status;
   plane.takeNoteBack();
   if (theGroup->isStreamOrdered())
-    return enqueue(plan, flight);
-  plane.announce(plan.announcement(flight));
+    return request.count == 0 ? status : enqueue(plan, flight);
+  bool isNew = plane.announce(plan.announcement(flight));
   Patience::begin(theGroup->numRanks());
   status = attempt([&] {
     Status status = theGroup->device->begin(request.stream);
-    return status.ok() ? plan.execute(flight) : status;
+    if (status.ok() && request.count != 0)
+      status = plan.execute(flight);
+    return status.ok() && isNew ? theGroup->compareCalls() : status;
   });
   if (status.ok())
     return status;

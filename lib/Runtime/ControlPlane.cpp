@@ -10,6 +10,7 @@
 #include "Runtime/Devices/Device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 using namespace sccl;
@@ -34,26 +35,64 @@ bool ControlPlane::await(const Word &word, uint64_t value) const {
   return true;
 }
 
-void ControlPlane::announce(const Announcement &what) const {
-  Announced &words = announcedBy(own);
+bool ControlPlane::announce(const Announcement &what) {
+  // Odd factors lose nothing; what comes first is mixed most.
+  history = (std::rotl(history, 23) ^ what.signature) * 0x9e3779b97f4a7c15u;
+  history = (history ^ what.count) * 0xd6e8feb86659fd93u;
+  uint64_t number = state(own).load(std::memory_order_relaxed);
+  Announced &words = announcedBy(own, number);
   words.number.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   words.signature.store(what.signature, std::memory_order_relaxed);
-  words.segmentBytes.store(what.segmentBytes, std::memory_order_relaxed);
-  words.number.store(state(own).load(std::memory_order_relaxed),
-                     std::memory_order_release);
+  words.count.store(what.count, std::memory_order_relaxed);
+  words.history.store(history, std::memory_order_relaxed);
+  words.number.store(number, std::memory_order_release);
+  bool isNew = what != lastCall || number <= 1;
+  lastCall = what;
+  return isNew;
 }
 
-std::optional<ControlPlane::Announcement>
-ControlPlane::announced(unsigned rank, uint64_t state) const {
-  const Announced &words = announcedBy(rank);
-  if (words.number.load(std::memory_order_acquire) != state)
+/// Nothing if the rank is not that far, or is further.
+std::optional<ControlPlane::Entry> ControlPlane::read(unsigned rank,
+                                                      uint64_t number) const {
+  const Announced &words = announcedBy(rank, number);
+  if (words.number.load(std::memory_order_acquire) != number)
     return std::nullopt;
-  Announcement what{words.signature.load(std::memory_order_relaxed),
-                    words.segmentBytes.load(std::memory_order_relaxed)};
+  Entry entry{{words.signature.load(std::memory_order_relaxed),
+               words.count.load(std::memory_order_relaxed)},
+              words.history.load(std::memory_order_relaxed)};
   std::atomic_thread_fence(std::memory_order_acquire);
-  bool isWhole = words.number.load(std::memory_order_relaxed) == state;
-  return isWhole ? std::optional(what) : std::nullopt;
+  bool isWhole = words.number.load(std::memory_order_relaxed) == number;
+  return isWhole ? std::optional(entry) : std::nullopt;
+}
+
+/// In what two calls differ.
+static unsigned compare(const ControlPlane::Announcement &a,
+                        const ControlPlane::Announcement &b) {
+  uint64_t differ = a.signature ^ b.signature;
+  return (differ >> 32 ? difference::Plan : 0) |
+         (differ & ControlPlane::sign(0, 0xff, 0) ? difference::Type : 0) |
+         (differ & ControlPlane::sign(0, 0, 0xff) ? difference::Reduction : 0) |
+         (a.count != b.count ? difference::Count : 0);
+}
+
+unsigned ControlPlane::compareCalls(unsigned other) const {
+  // Launches have odd numbers.
+  uint64_t begun = std::min(state(own).load(std::memory_order_acquire),
+                            state(other).load(std::memory_order_acquire));
+  if (begun == 0)
+    return 0;
+  uint64_t last = (begun - 1) | 1;
+  // The last one may not be announced yet.
+  for (uint64_t number : {last, last - 2}) {
+    std::optional<Entry> mine = read(own, number), theirs = read(other, number);
+    if (!mine || !theirs)
+      continue;
+    if (unsigned differences = compare(mine->call, theirs->call))
+      return differences;
+    return mine->history != theirs->history ? difference::Past : 0;
+  }
+  return 0;
 }
 
 void ControlPlane::leaveNote(const std::string &text) const {

@@ -33,18 +33,25 @@ struct Call {
   static constexpr uint64_t inPlaceBit = uint64_t(1) << 63;
 };
 
+/// In what the calls of two ranks differ, bits.
+namespace difference {
+enum Kind : unsigned { Plan = 1, Count = 2, Type = 4, Reduction = 8, Past = 16 };
+} // namespace difference
+
 /// Why a communicator is out of use: a result code, who was the cause, and who
 /// noticed. Fits in a word; zero is none.
 struct AbortCause {
   scclResult code = scclSuccess;
   unsigned culprit = noRank, reporter = noRank;
+  unsigned differences = 0; ///< of calls; none if that is not known
   static constexpr unsigned noRank = 0xfffff;
   uint64_t encode() const {
-    return uint64_t(code) | uint64_t(culprit) << 8 | uint64_t(reporter) << 32;
+    return uint64_t(code) | uint64_t(culprit) << 8 | uint64_t(reporter) << 32 |
+           uint64_t(differences) << 52;
   }
   static AbortCause decode(uint64_t word) {
     return {scclResult(word & 0xff), unsigned(word >> 8 & noRank),
-            unsigned(word >> 32 & noRank)};
+            unsigned(word >> 32 & noRank), unsigned(word >> 52)};
   }
 };
 
@@ -85,18 +92,23 @@ public:
                   std::memory_order_relaxed);
   }
 
-  /// What a rank launches, for others to compare while they wait: nobody else
-  /// writes the line, so that it costs launches nothing.
+  /// What a rank launches, for others to compare: nobody else writes the lines,
+  /// and seldom does anybody read them, so that it costs launches nothing.
   struct Announcement {
-    uint64_t signature; ///< of plan, type and reduction
-    uint64_t segmentBytes;
+    uint64_t signature = 0; ///< of plan, type and reduction
+    uint64_t count = 0;     ///< elements
     bool operator==(const Announcement &) const = default;
   };
-  /// This rank is in the launch that `state` now counts.
-  void announce(const Announcement &what) const;
-  /// What `rank` has announced for the launch with this number; nothing if it
-  /// is not that far, or is further.
-  std::optional<Announcement> announced(unsigned rank, uint64_t state) const;
+  /// The signature of an announcement.
+  static constexpr uint64_t sign(unsigned plan, unsigned type, unsigned op) {
+    return uint64_t(plan) << 32 | type << 8 | op;
+  }
+  /// This rank is in the launch that `state` now counts. True if it is for
+  /// something else than the one before.
+  bool announce(const Announcement &what);
+  /// In what the last launch that this rank and `other` have announced differs,
+  /// or in that any one before it does; 0 if in nothing, or if there is none.
+  unsigned compareCalls(unsigned other) const;
 
   /// Stops everyone; the first cause counts.
   void raise(const AbortCause &cause) const {
@@ -183,7 +195,8 @@ private:
   }
   /// After the boxes.
   uint64_t parcelLine() const { return 2 + 2 * uint64_t(numRanks()); }
-  uint64_t laneLine() const { return parcelLine() + 1 + noteLines; }
+  uint64_t announcedLine() const { return parcelLine() + 1 + noteLines; }
+  uint64_t laneLine() const { return announcedLine() + announcedLines; }
   Note &noteOf(unsigned rank) const {
     return *reinterpret_cast<Note *>(parts[rank].data() +
                                      (parcelLine() + 1) * lineBytes);
@@ -193,17 +206,30 @@ private:
   /// other numbers of launches are, so that tests can begin with high ones.
   Word &exchanges() const { return word(own, lineBytes + 2 * sizeof(Word)); }
 
-  /// In the line of `state`; the number is that of the launch, and 0 while the
-  /// rest is written.
+  /// The number is that of the launch, and 0 while the rest is written. The
+  /// history is a hash of all calls up to this one.
   struct Announced {
-    Word number, signature, segmentBytes;
+    Word number, signature, count, history;
   };
-  Announced &announcedBy(unsigned rank) const {
-    return *reinterpret_cast<Announced *>(parts[rank].data() + lineBytes +
-                                          3 * sizeof(Word));
+  /// The last launches of a rank. One can be ahead of another by some.
+  static constexpr uint64_t numAnnounced = 16;
+  static constexpr uint64_t announcedLines =
+      numAnnounced * sizeof(Announced) / lineBytes;
+  Announced &announcedBy(unsigned rank, uint64_t number) const {
+    return reinterpret_cast<Announced *>(
+        parts[rank].data() +
+        announcedLine() * lineBytes)[number / 2 % numAnnounced];
   }
+  /// What a rank says of one launch.
+  struct Entry {
+    Announcement call;
+    uint64_t history;
+  };
+  std::optional<Entry> read(unsigned rank, uint64_t number) const;
 
   unsigned own = 0;
+  Announcement lastCall; ///< announced
+  uint64_t history = 0;
   std::vector<SharedMemory> parts; ///< by rank
 };
 

@@ -16,7 +16,8 @@ Status CommPlan::compareCalls(const Call &own) {
   for (unsigned other = 0; other < numRanks; ++other)
     if (calls[other].signature != own.signature ||
         calls[other].segmentBytes != own.segmentBytes) {
-      plane.raise({scclErrorMismatch, other, rank});
+      plane.raise(
+          {scclErrorMismatch, other, rank, plane.compareCalls(other)});
       return group.poison();
     }
   return {};
@@ -30,9 +31,9 @@ uint64_t CommPlan::callSignature(const Flight &flight) const {
 
 ControlPlane::Announcement
 CommPlan::announcement(const Flight &flight) const {
-  return {uint64_t(number) << 32 | uint64_t(flight.request.type) << 8 |
-              uint64_t(flight.request.op),
-          flight.segmentBytes};
+  const LaunchRequest &request = flight.request;
+  unsigned op = flight.choice.program->combines ? request.op : 0;
+  return {ControlPlane::sign(number, request.type, op), request.count};
 }
 
 /// Learns what all ranks pass, and decides as all of them do whether peers can

@@ -27,6 +27,25 @@ static std::string describeTimeout(const AbortCause &cause, double seconds,
          (note.empty() ? "" : ": its last call failed: " + note);
 }
 
+/// What the calls of two ranks differ in.
+static std::string describeMismatch(const AbortCause &cause) {
+  std::string who = rankText(cause.culprit), whom = rankText(cause.reporter);
+  if (cause.differences & difference::Past)
+    return "an earlier launch of " + who + " was for something else than that "
+           "of " + whom;
+  if (cause.differences & difference::Plan)
+    return who + " launched another plan than " + whom;
+  std::string what;
+  for (auto [kind, name] : {std::pair{difference::Count, "count"},
+                            {difference::Type, "type"},
+                            {difference::Reduction, "reduction"}})
+    if (cause.differences & kind)
+      what += (what.empty() ? "" : " and ") + std::string(name);
+  if (what.empty())
+    what = "plan, count, type or reduction";
+  return who + " launched with another " + what + " than " + whom;
+}
+
 static std::string describe(const AbortCause &cause, double seconds,
                             const std::string &note) {
   std::string who = rankText(cause.culprit);
@@ -36,10 +55,7 @@ static std::string describe(const AbortCause &cause, double seconds,
   case scclErrorRankLost:
     return "the process of " + who + " has ended during a launch";
   case scclErrorMismatch:
-    return who +
-           " launched another plan, or with another count, type or reduction, "
-           "than " +
-           rankText(cause.reporter);
+    return describeMismatch(cause);
   case scclErrorTimeout:
     return describeTimeout(cause, seconds, note);
   default:
@@ -57,4 +73,11 @@ Status Group::poison() const {
   if (cause.culprit < count)
     note = plane.readNote(cause.culprit);
   return {cause.code, describe(cause, config.timeoutSeconds, note)};
+}
+
+Status Group::compareCalls() {
+  unsigned next = (own + 1) % count;
+  if (unsigned differences = plane.compareCalls(next))
+    plane.raise({scclErrorMismatch, next, own, differences});
+  return poison();
 }

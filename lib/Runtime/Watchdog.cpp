@@ -50,6 +50,7 @@ void Watchdog::inspect() {
   bool isNew = state != seenState || done != seenProgress;
   seenState = state;
   seenProgress = done;
+  findOtherCall();
   if (state % 2 == 0)
     return;
   if (isNew)
@@ -59,21 +60,16 @@ void Watchdog::inspect() {
     if (rank != plane->rank() && plane->state(rank).load() <= state &&
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
-  if (unsigned other = findOtherCall(); other != AbortCause::noRank)
-    return plane->raise({scclErrorMismatch, other, plane->rank()});
   if (launchLimit.isOver())
     plane->raise({scclErrorTimeout, findLateRank(), plane->rank()});
 }
 
-/// The first rank that has called for something else than this one.
-unsigned Watchdog::findOtherCall() const {
-  auto mine = plane->announced(plane->rank(), seenState);
-  for (unsigned rank = 0; mine && rank < plane->numRanks(); ++rank) {
-    auto other = plane->announced(rank, seenState);
-    if (other && *other != *mine)
-      return rank;
-  }
-  return AbortCause::noRank;
+/// Ranks may have called for something else and ended.
+void Watchdog::findOtherCall() {
+  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
+    if (unsigned differences = plane->compareCalls(rank))
+      return plane->raise(
+          {scclErrorMismatch, rank, plane->rank(), differences});
 }
 
 /// The first rank that has not begun the launch of `lane` that this one is in.

@@ -20,7 +20,8 @@ namespace sccl {
 
 /// A thread that looks at a rank's state now and then. If no rank gets on
 /// for longer than the limit, a rank's process has ended meanwhile, or a rank
-/// has called for something else, it aborts the communicator. A launch itself pays nothing for this.
+/// has called for something else, it aborts the communicator. A launch itself
+/// pays nothing for this.
 class Watchdog {
 public:
   ~Watchdog();
@@ -33,7 +34,7 @@ private:
   void run();
   void inspect();
   unsigned findLateRank() const;
-  unsigned findOtherCall() const;
+  void findOtherCall();
   void inspectLanes();
   unsigned findLateRank(unsigned lane) const;
 

@@ -16,48 +16,6 @@
 
 using namespace sccl;
 
-TEST_P(EitherWay, ReportsDifferentCounts) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              if (check(member.join(end, allReduce) == scclSuccess, "join"))
-                return 1;
-              std::vector<float> a(200000), b(200000);
-              return check(
-                         member.launch(a.data(), b.data(), 100000 + end.rank) ==
-                                 scclErrorMismatch &&
-                             messageHas("another count"),
-                         "different counts") +
-                     check(scclCommGetError(member.comm) == scclErrorMismatch,
-                           "afterwards");
-            }));
-}
-
-// Small programs do not compare what ranks pass; the watchdog does.
-TEST_P(EitherWay, ReportsOtherPlansOfWhomItWaitsFor) {
-  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
-              Member member;
-              scclPlan second = nullptr;
-              if (check(!member.join(end, allReduce) &&
-                            !scclPlanLoad(exchange, &second) &&
-                            !scclCommLoad(member.comm, second),
-                        "join"))
-                return 1;
-              scclPlanDestroy(end.rank == 0 ? nullptr : member.plan);
-              if (end.rank == 1)
-                member.plan = second;
-              std::vector<float> a(10), b(10);
-              Stopwatch watch;
-              int failed =
-                  check(member.launch(a.data(), b.data(), 10) ==
-                                scclErrorMismatch &&
-                            messageHas("launched another plan"),
-                        "another plan") +
-                  check(watch.seconds() < 10, "long before the limit");
-              scclPlanDestroy(end.rank == 0 ? second : nullptr);
-              return failed;
-            }));
-}
-
 TEST_P(EitherWay, GivesUpOnALateRank) {
   for (const char *plan : {allReduce, exchange})
     for (size_t count : {size_t(10), size_t(100000)})

@@ -14,7 +14,6 @@ using namespace sccl;
 
 static const char *const gather8 = SCCL_TEST_PLANS "/mesh8-all_gather.sccl";
 static const char *const reduce8 = SCCL_TEST_PLANS "/mesh8-all_reduce.sccl";
-static const char *const broadcast8 = SCCL_TEST_PLANS "/cube8-broadcast.sccl";
 
 namespace {
 /// A communicator with several plans.

@@ -27,6 +27,7 @@ inline const char *const allReduce =
 // Peers write scratch memory only.
 inline const char *const exchange = SCCL_TEST_PLANS "/pair-all_reduce.sccl";
 inline const char *const allGather = SCCL_TEST_PLANS "/ring4-all_gather.sccl";
+inline const char *const broadcast8 = SCCL_TEST_PLANS "/cube8-broadcast.sccl";
 inline const char *const allToAll = SCCL_TEST_PLANS "/pair-all_to_all.sccl";
 // Hosts write the caller's receive buffer, whoever has allocated it.
 inline const char *const copiedAllToAll =

@@ -81,6 +81,29 @@ def small_lengths(rank, size):
     os._exit(0)
 
 
+def other_reductions(rank, size):
+    """Which rank tells first depends on which one is done first."""
+    dist.all_reduce(torch.ones(1))
+    op = dist.ReduceOp.SUM if rank == 0 else dist.ReduceOp.MAX
+
+    def until_it_fails():
+        dist.all_reduce(torch.ones(3), op)
+        while True:
+            dist.all_reduce(torch.ones(3))
+
+    tell(rank, "reductions", until_it_fails)
+    os._exit(0)
+
+
+def no_elements(rank, size):
+    """For ranks with elements and those without any."""
+    dist.all_reduce(torch.ones(1))
+    dist.all_reduce(torch.ones(0))
+    some = torch.ones(4 if rank == 0 else 0)
+    tell(rank, "none", lambda: dist.all_reduce(some))
+    os._exit(0)
+
+
 def lateness(rank, size):
     """A rank does not come."""
     seconds = datetime.timedelta(seconds=0.5)
