@@ -159,7 +159,7 @@ class GroupBase(dist.ProcessGroup):
                 reason = engine.why_not(key)
                 if reason is not None and count:
                     return reason
-            if count == 0:
+            if count == 0 and key not in engine.covered:
                 return handed(self._alone(send, recv, results, finish), caller)
             source = None if send is None else send.data_ptr()
             target = None if recv is None else recv.data_ptr()
