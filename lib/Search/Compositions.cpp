@@ -42,10 +42,7 @@ void Compositions::boundParts(uint64_t work) {
     std::optional<LowerBounds> bounds;
     if (smallest)
       bounds.emplace(topology, *smallest);
-    LowerBoundOptions options;
-    options.maxWork = work;
-    options.timeoutSeconds = problem.deadline.remainingLimit();
-    options.interrupt = problem.options.solver.interrupt;
+    LowerBoundOptions options{problem.limitsOf(work)};
     for (unsigned steps = 1; steps < problem.options.maxSteps; ++steps) {
       least.push_back(0);
       Result<LowerBound> bound =

@@ -11,14 +11,6 @@
 
 using namespace sccl;
 
-LowerBoundOptions FrontierBounds::limits(uint64_t work) const {
-  LowerBoundOptions limits;
-  limits.maxWork = work;
-  limits.timeoutSeconds = problem.deadline.remainingLimit();
-  limits.interrupt = problem.options.solver.interrupt;
-  return limits;
-}
-
 bool FrontierBounds::isAlike() const {
   return problem.family.kind == CollectiveKind::AllReduce ||
          problem.isOneToAll();
@@ -28,7 +20,7 @@ bool FrontierBounds::isAlike() const {
 bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   if (problem.options.watch)
     problem.options.watch({steps});
-  LowerBoundOptions options = limits(work);
+  LowerBoundOptions options{problem.limitsOf(work)};
   // What fewer steps can do anyway need not be proved again.
   if (forAny)
     options.target = forAny->value;
@@ -49,8 +41,8 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
 
 void FrontierBounds::findThroughput(uint64_t work) {
   if (!forAny && !problem.deadline.isOver())
-    if (Result<LowerBound> any =
-            throughputBound(problem.topology, problem.smallest, limits(work)))
+    if (Result<LowerBound> any = throughputBound(
+            problem.topology, problem.smallest, {problem.limitsOf(work)}))
       forAny = std::make_shared<LowerBound>(std::move(*any));
 }
 
@@ -76,7 +68,7 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
   if (isStrong[steps] || problem.deadline.isOver())
     return;
   isStrong[steps] = true;
-  LowerBoundOptions options = limits(work);
+  LowerBoundOptions options{problem.limitsOf(work)};
   options.target = known;
   options.searches = true;
   Result<LowerBound> bound = lower.at(steps, options);

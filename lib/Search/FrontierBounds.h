@@ -53,7 +53,6 @@ public:
   const std::vector<SharedBound> &all() const { return bounds; }
 
 private:
-  LowerBoundOptions limits(uint64_t work) const;
   /// Whether all chunks have the same ranks before and after.
   bool isAlike() const;
   bool findAt(unsigned steps, uint64_t work);

@@ -268,8 +268,7 @@ StepSearch::Point StepSearch::fromTrees() {
     wanted.below =
         Rational(best->numerator() * int64_t(scale), best->denominator());
   uint64_t work = std::min(treeWork(problem()), 5 * problem().options.stepWork);
-  SearchLimits limits{problem().deadline.remainingLimit(), work,
-                      problem().options.solver.interrupt};
+  SearchLimits limits = problem().limitsOf(work);
   return problem().treesToAll() ? fromTreesToAll(wanted, limits)
                                 : fromTreesToSome(wanted, limits);
 }

@@ -90,6 +90,10 @@ struct FrontierProblem {
   const unsigned perRound;
   static constexpr unsigned usualPerRound = 16;
   const Deadline deadline; ///< the user's limits
+  /// Of one question: `work`, in what is left of the user's limits.
+  SearchLimits limitsOf(uint64_t work) const {
+    return {deadline.remainingLimit(), work, options.solver.interrupt};
+  }
 
 private:
   bool packsAllRanks() const {

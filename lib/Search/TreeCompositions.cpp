@@ -116,11 +116,9 @@ void TreeCompositions::findParts() {
   const TreeSynthesis synthesis(problem.reduced, CollectiveKind::AllGather);
   for (unsigned steps = 1; chunks > 0 && steps < problem.options.maxSteps;
        ++steps) {
-    SearchLimits limits{problem.deadline.remainingLimit(), work,
-                        problem.options.solver.interrupt};
     if (problem.deadline.isOver())
       return;
-    if (auto found = synthesis.rounded(steps, chunks, limits))
+    if (auto found = synthesis.rounded(steps, chunks, problem.limitsOf(work)))
       parts.push_back(std::move(*found));
   }
 }
