@@ -33,6 +33,11 @@ void coll::forEachRankApart(ProgramOp program,
   parallelForEach(program.getContext(), ranks, visit);
 }
 
+size_t coll::countRanks(ProgramOp program) {
+  auto ranks = program.getBody().getOps<RankOp>();
+  return std::distance(ranks.begin(), ranks.end());
+}
+
 bool coll::isSynchronized(ProgramOp program) {
   return program
       ->walk([](Operation *op) {
@@ -42,9 +47,7 @@ bool coll::isSynchronized(ProgramOp program) {
       .wasInterrupted();
 }
 
-FlagTable::FlagTable(ProgramOp program) {
-  auto ranks = program.getBody().getOps<RankOp>();
-  flagsOfRank.assign(std::distance(ranks.begin(), ranks.end()), 0);
+FlagTable::FlagTable(ProgramOp program) : flagsOfRank(countRanks(program)) {
   // Numbered by who polls, so that a block's flags share cache lines.
   auto number = [&](const FlagId &id) -> Entry & {
     auto [it, isNew] = flags.try_emplace(keyOf(id));

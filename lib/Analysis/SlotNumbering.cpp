@@ -28,8 +28,7 @@ SlotNumbering::SlotNumbering(ProgramOp program, const Collective &collective) {
 
 /// Makes `begins` the number of slots of each buffer.
 void SlotNumbering::addTransfers(ProgramOp program) {
-  auto ranks = program.getBody().getOps<RankOp>();
-  begins.assign(3 * std::distance(ranks.begin(), ranks.end()) + 1, 0);
+  begins.assign(3 * countRanks(program) + 1, 0);
   auto add = [&](const SlotRange &range) {
     size_t &size = begins[range.rank * 3 + unsigned(range.buffer)];
     size_t last = range.slot + (range.times - 1) * size_t(range.stride);

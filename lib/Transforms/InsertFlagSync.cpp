@@ -274,8 +274,7 @@ private:
 
   /// Notes which channels lead to a rank, and which signal arrivals to it.
   void indexPeers() {
-    auto ranks = program.getBody().getOps<RankOp>();
-    channelsTo.resize(std::distance(ranks.begin(), ranks.end()));
+    channelsTo.resize(countRanks(program));
     for (auto [index, plan] : llvm::enumerate(plans))
       if (!plan.isLocal())
         channelsTo[plan.op.getPeer()].push_back(index);

@@ -326,11 +326,6 @@ struct Removed {
 };
 } // namespace
 
-static size_t countRanks(ProgramOp program) {
-  auto ranks = program.getBody().getOps<RankOp>();
-  return std::distance(ranks.begin(), ranks.end());
-}
-
 /// Calls `visit` on the ops of `rank` that are of type `OpTy`, in order.
 template <typename OpTy, typename Visit>
 static void forEachOpOf(RankOp rank, Visit visit) {

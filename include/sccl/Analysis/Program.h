@@ -53,6 +53,9 @@ void forEachOp(ProgramOp program, Visit visit) {
 void forEachRankApart(ProgramOp program,
                       llvm::function_ref<void(RankOp)> visit);
 
+/// The number of ranks of `program`.
+size_t countRanks(ProgramOp program);
+
 /// True if `program` has a signal, a wait or a barrier.
 bool isSynchronized(ProgramOp program);
 
