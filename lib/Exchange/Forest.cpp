@@ -8,7 +8,7 @@
 #include "sccl/Exchange/Forest.h"
 
 #include "UsedLinks.h"
-#include "XmlPlaces.h"
+#include "Xml.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 
@@ -27,21 +27,17 @@ namespace {
 class ForestReader {
 public:
   ForestReader(std::string_view text, Findings &findings)
-      : text(text), places(text), findings(findings) {}
+      : xml(text, findings), findings(findings) {}
   std::optional<FoundSchedule> read();
 
 private:
-  void complain(pugi::xml_node node, std::string message) {
-    findings.add(places.of(node), std::move(message));
-  }
   /// The numbers of a tuple, which order vertices; none after a finding.
   std::vector<unsigned> vertex(pugi::xml_node node, const char *name);
   std::optional<unsigned> rankOf(pugi::xml_node node, const char *name);
   void readTrees(pugi::xml_node root);
   void addTree(pugi::xml_node tree, unsigned firstChunk, unsigned chunks);
 
-  std::string_view text;
-  const XmlPlaces places;
+  XmlReader xml;
   Findings &findings;
   std::map<std::vector<unsigned>, unsigned> ranks;
   unsigned chunksPerRank = 0;
@@ -62,8 +58,8 @@ std::vector<unsigned> ForestReader::vertex(pugi::xml_node node,
     i = error == std::errc() ? size_t(end - value.data()) : i + 1;
   }
   if (numbers.empty())
-    complain(node, std::string("'") + name + "' of <" + node.name() +
-                       "> is no vertex with numbers");
+    xml.complain(node, std::string("'") + name + "' of <" + node.name() +
+                           "> is no vertex with numbers");
   return numbers;
 }
 
@@ -74,9 +70,9 @@ std::optional<unsigned> ForestReader::rankOf(pugi::xml_node node,
   if (found != ranks.end())
     return found->second;
   if (!numbers.empty())
-    complain(node, std::string("'") + name + "' is " +
-                       node.attribute(name).value() +
-                       ", which is the root of no tree");
+    xml.complain(node, std::string("'") + name + "' is " +
+                           node.attribute(name).value() +
+                           ", which is the root of no tree");
   return std::nullopt;
 }
 
@@ -101,8 +97,8 @@ void ForestReader::addTree(pugi::xml_node tree, unsigned firstChunk,
     for (unsigned src : level)
       for (unsigned dst : children[src]) {
         if (isReached[dst])
-          return complain(tree,
-                          "reaches rank " + std::to_string(dst) + " twice");
+          return xml.complain(tree,
+                              "reaches rank " + std::to_string(dst) + " twice");
         isReached[dst] = true;
         below.push_back(dst);
         schedule.steps.resize(std::max(schedule.steps.size(), step + 1));
@@ -112,7 +108,7 @@ void ForestReader::addTree(pugi::xml_node tree, unsigned firstChunk,
     level = std::move(below);
   }
   if (std::ranges::count(isReached, true) != std::ptrdiff_t(ranks.size()))
-    complain(tree, "does not reach all ranks");
+    xml.complain(tree, "does not reach all ranks");
 }
 
 void ForestReader::readTrees(pugi::xml_node root) {
@@ -124,13 +120,13 @@ void ForestReader::readTrees(pugi::xml_node root) {
   for (pugi::xml_node tree : root.children("tree")) {
     int chunks = tree.attribute("nchunks").as_int(-1);
     if (chunks < 1 || chunks > 1 << 20)
-      complain(tree, "'nchunks' is no number of chunks");
+      xml.complain(tree, "'nchunks' is no number of chunks");
     else if (std::vector<unsigned> numbers = vertex(tree, "root");
              !numbers.empty())
       byRoot[numbers].push_back({tree, unsigned(chunks)});
   }
   if (byRoot.empty() && findings.empty())
-    complain(root, "there are no trees");
+    xml.complain(root, "there are no trees");
   for (const auto &[numbers, trees] : byRoot)
     ranks.try_emplace(numbers, unsigned(ranks.size()));
   for (const auto &[numbers, trees] : byRoot) {
@@ -140,10 +136,10 @@ void ForestReader::readTrees(pugi::xml_node root) {
     if (chunksPerRank == 0)
       chunksPerRank = chunks;
     if (chunks != chunksPerRank)
-      return complain(trees.front().node, "the trees of this root have " +
-                                              std::to_string(chunks) +
-                                              " chunks, those of another " +
-                                              std::to_string(chunksPerRank));
+      return xml.complain(
+          trees.front().node,
+          "the trees of this root have " + std::to_string(chunks) +
+              " chunks, those of another " + std::to_string(chunksPerRank));
     unsigned next = ranks.at(numbers) * chunksPerRank;
     for (const Tree &tree : trees) {
       addTree(tree.node, next, tree.chunks);
@@ -153,28 +149,22 @@ void ForestReader::readTrees(pugi::xml_node root) {
 }
 
 std::optional<FoundSchedule> ForestReader::read() {
-  pugi::xml_document document;
-  pugi::xml_parse_result parsed =
-      document.load_buffer(text.data(), text.size());
-  if (!parsed) {
-    findings.add(places.at(std::min<size_t>(parsed.offset, text.size())),
-                 std::string("this is no XML: ") + parsed.description());
-    return std::nullopt;
-  }
-  readTrees(document.document_element());
+  pugi::xml_node root = xml.parse();
+  if (findings.empty())
+    readTrees(root);
   if (!findings.empty())
     return std::nullopt;
   Result<Collective> collective = Collective::make(
       CollectiveKind::AllGather, unsigned(ranks.size()), chunksPerRank);
   if (!collective) {
-    complain(document.document_element(), collective.error());
+    xml.complain(root, collective.error());
     return std::nullopt;
   }
   schedule.normalize();
   Topology topology = usedLinks(schedule, collective->numRanks());
   fitRounds(schedule, topology);
   if (auto violation = checkSchedule(topology, *collective, schedule)) {
-    complain(document.document_element(), violation->message);
+    xml.complain(root, violation->message);
     return std::nullopt;
   }
   return FoundSchedule{std::move(topology), std::move(*collective),

@@ -14,20 +14,6 @@
 using namespace sccl;
 using namespace sccl::exchange;
 
-JsonReader::JsonReader(std::string_view text, Findings &findings)
-    : source(text), findings(findings) {
-  for (size_t i = 0; i < text.size(); ++i)
-    if (text[i] == '\n')
-      newlines.push_back(i);
-}
-
-Place JsonReader::placeAt(size_t offset) const {
-  auto before = std::ranges::lower_bound(newlines, offset);
-  size_t start = before == newlines.begin() ? 0 : *(before - 1) + 1;
-  return {uint32_t(before - newlines.begin() + 1),
-          uint32_t(offset - start + 1)};
-}
-
 Json::Value JsonReader::parse() {
   Json::CharReaderBuilder builder;
   Json::CharReaderBuilder::strictMode(&builder.settings_);

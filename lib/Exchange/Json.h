@@ -8,11 +8,9 @@
 #ifndef SCCL_LIB_EXCHANGE_JSON_H
 #define SCCL_LIB_EXCHANGE_JSON_H
 
-#include "sccl/Exchange/Place.h"
+#include "TextPlaces.h"
 
 #include <json/json.h>
-
-#include <string_view>
 
 namespace sccl::exchange {
 
@@ -20,7 +18,8 @@ namespace sccl::exchange {
 /// each, in findings; a value that stands for it is returned.
 class JsonReader {
 public:
-  JsonReader(std::string_view text, Findings &findings);
+  JsonReader(std::string_view text, Findings &findings)
+      : source(text), places(text), findings(findings) {}
   /// The outermost value; null after a finding if this is no JSON.
   Json::Value parse();
 
@@ -28,7 +27,7 @@ public:
     findings.add(placeOf(value), std::move(message));
   }
   Place placeOf(const Json::Value &value) const {
-    return placeAt(size_t(value.getOffsetStart()));
+    return places.at(size_t(value.getOffsetStart()));
   }
   /// A field of an object that must be there.
   const Json::Value &field(const Json::Value &object, const char *name);
@@ -48,12 +47,11 @@ public:
   static std::string shortText(const Json::Value &value);
 
 private:
-  Place placeAt(size_t offset) const;
   static const Json::Value &noList();
 
   std::string_view source;
+  const TextPlaces places;
   Findings &findings;
-  std::vector<size_t> newlines;
 };
 
 } // namespace sccl::exchange

@@ -7,7 +7,7 @@
 
 #include "sccl/Exchange/Msccl.h"
 
-#include "XmlPlaces.h"
+#include "Xml.h"
 
 #include <algorithm>
 #include <array>
@@ -69,13 +69,10 @@ namespace {
 class Reader {
 public:
   Reader(std::string_view text, Findings &findings)
-      : findings(findings), places(text) {}
-  std::optional<MscclAlgorithm> read(std::string_view text);
+      : xml(text, findings), findings(findings) {}
+  std::optional<MscclAlgorithm> read();
 
 private:
-  void complain(pugi::xml_node node, std::string message) {
-    findings.add(places.of(node), std::move(message));
-  }
   std::string_view text(pugi::xml_node node, const char *name);
   int number(pugi::xml_node node, const char *name, int least, int most);
   std::optional<uint64_t> bytes(pugi::xml_node node, const char *name);
@@ -89,16 +86,16 @@ private:
   MscclBlock readBlock(pugi::xml_node node);
   MscclGpu readGpu(pugi::xml_node node);
 
+  XmlReader xml;
   Findings &findings;
-  const XmlPlaces places;
 };
 } // namespace
 
 std::string_view Reader::text(pugi::xml_node node, const char *name) {
   pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute)
-    complain(node, std::string("<") + node.name() + "> has no attribute '" +
-                       name + "'");
+    xml.complain(node, std::string("<") + node.name() + "> has no attribute '" +
+                           name + "'");
   return attribute.value();
 }
 
@@ -114,10 +111,11 @@ int Reader::number(pugi::xml_node node, const char *name, int least, int most) {
   if (error == std::errc() && end == value.data() + value.size() &&
       result >= least && result <= most)
     return result;
-  complain(node, std::string("'") + name + "' is \"" +
-                     std::string(value.substr(0, 40)) +
-                     "\", expected a number between " + std::to_string(least) +
-                     " and " + std::to_string(most));
+  xml.complain(node, std::string("'") + name + "' is \"" +
+                         std::string(value.substr(0, 40)) +
+                         "\", expected a number between " +
+                         std::to_string(least) + " and " +
+                         std::to_string(most));
   return least;
 }
 
@@ -130,9 +128,9 @@ std::optional<uint64_t> Reader::bytes(pugi::xml_node node, const char *name) {
   auto [end, error] =
       std::from_chars(value.data(), value.data() + value.size(), result);
   if (error != std::errc() || end != value.data() + value.size())
-    complain(node, std::string("'") + name + "' is \"" +
-                       std::string(value.substr(0, 40)) +
-                       "\", expected a number of bytes");
+    xml.complain(node, std::string("'") + name + "' is \"" +
+                           std::string(value.substr(0, 40)) +
+                           "\", expected a number of bytes");
   return result;
 }
 
@@ -149,7 +147,7 @@ void Reader::sortById(pugi::xml_node parent, const char *what,
   std::ranges::stable_sort(read, {}, &std::pair<int, T>::first);
   for (size_t i = 0; i < read.size(); ++i) {
     if (read[i].first != int(i)) {
-      complain(
+      xml.complain(
           parent,
           std::string("the ids of ") + what + " must be 0 to " +
               std::to_string(read.size() - 1) + ", there is " +
@@ -168,22 +166,23 @@ static constexpr int mostChunks = 32767;
 
 MscclStep Reader::readStep(pugi::xml_node node) {
   MscclStep step{};
-  step.place = places.of(node);
+  step.place = xml.placeOf(node);
   std::string_view type = text(node, "type");
   if (auto known = parseName<MscclType>(typeNames, type))
     step.type = *known;
   else
-    complain(node, "a step of type '" + std::string(type.substr(0, 20)) +
-                       "', expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop");
+    xml.complain(node,
+                 "a step of type '" + std::string(type.substr(0, 20)) +
+                     "', expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop");
   for (auto [name, buffer] : {std::pair{"srcbuf", &step.srcBuffer},
                               std::pair{"dstbuf", &step.dstBuffer}}) {
     std::string_view value = text(node, name);
     if (auto known = parseName<Buffer>(bufferNames, value))
       *buffer = *known;
     else if (node.attribute(name))
-      complain(node, std::string("'") + name + "' is '" +
-                         std::string(value.substr(0, 20)) +
-                         "', expected i, o or s");
+      xml.complain(node, std::string("'") + name + "' is '" +
+                             std::string(value.substr(0, 20)) +
+                             "', expected i, o or s");
   }
   step.src = number(node, "srcoff", -1, mostChunks);
   step.dst = number(node, "dstoff", -1, mostChunks);
@@ -195,7 +194,7 @@ MscclStep Reader::readStep(pugi::xml_node node) {
 }
 
 MscclBlock Reader::readBlock(pugi::xml_node node) {
-  MscclBlock block{places.of(node), 0, 0, 0, {}};
+  MscclBlock block{xml.placeOf(node), 0, 0, 0, {}};
   block.sendPeer = number(node, "send", -1, mostChunks);
   block.receivePeer = number(node, "recv", -1, mostChunks);
   block.channel = number(node, "chan", 0, mostChunks);
@@ -207,7 +206,7 @@ MscclBlock Reader::readBlock(pugi::xml_node node) {
 }
 
 MscclGpu Reader::readGpu(pugi::xml_node node) {
-  MscclGpu gpu{places.of(node), 0, 0, 0, {}};
+  MscclGpu gpu{xml.placeOf(node), 0, 0, 0, {}};
   gpu.inputChunks = number(node, "i_chunks", 0, mostChunks);
   gpu.outputChunks = number(node, "o_chunks", 0, mostChunks);
   gpu.scratchChunks = number(node, "s_chunks", 0, mostChunks);
@@ -218,25 +217,20 @@ MscclGpu Reader::readGpu(pugi::xml_node node) {
   return gpu;
 }
 
-std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
-  pugi::xml_document document;
-  pugi::xml_parse_result parsed =
-      document.load_buffer(text.data(), text.size());
-  if (!parsed) {
-    findings.add(places.at(std::min<size_t>(parsed.offset, text.size())),
-                 std::string("this is no XML: ") + parsed.description());
+std::optional<MscclAlgorithm> Reader::read() {
+  pugi::xml_node root = xml.parse();
+  if (!findings.empty())
     return std::nullopt;
-  }
-  pugi::xml_node root = document.document_element();
   if (std::string_view(root.name()) != "algo") {
-    complain(root, std::string("expected <algo>, got <") + root.name() + ">");
+    xml.complain(root,
+                 std::string("expected <algo>, got <") + root.name() + ">");
     return std::nullopt;
   }
   MscclAlgorithm result{};
-  result.place = places.of(root);
+  result.place = xml.placeOf(root);
   result.name = root.attribute("name").value();
-  result.collective = this->text(root, "coll");
-  result.protocol = this->text(root, "proto");
+  result.collective = text(root, "coll");
+  result.protocol = text(root, "proto");
   result.numChannels = number(root, "nchannels", 1, mostChunks);
   result.chunks = number(root, "nchunksperloop", 1, mostChunks);
   result.inPlace = flag(root, "inplace");
@@ -248,8 +242,9 @@ std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
   for (pugi::xml_node gpu : root.children("gpu"))
     gpus.emplace_back(number(gpu, "id", 0, mostChunks), readGpu(gpu));
   if (gpus.size() != size_t(ranks))
-    complain(root, "'ngpus' is " + std::to_string(ranks) + ", and there are " +
-                       std::to_string(gpus.size()) + " <gpu>");
+    xml.complain(root, "'ngpus' is " + std::to_string(ranks) +
+                           ", and there are " + std::to_string(gpus.size()) +
+                           " <gpu>");
   sortById(root, "gpus", gpus, result.gpus);
   if (!findings.empty())
     return std::nullopt;
@@ -258,7 +253,7 @@ std::optional<MscclAlgorithm> Reader::read(std::string_view text) {
 
 std::optional<MscclAlgorithm> exchange::parseMsccl(std::string_view text,
                                                    Findings &findings) {
-  return Reader(text, findings).read(text);
+  return Reader(text, findings).read();
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,26 +1,24 @@
-//===- XmlPlaces.h - Where elements of XML are ------------------*- C++ -*-===//
+//===- TextPlaces.h - Lines and columns of a file ---------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_EXCHANGE_XMLPLACES_H
-#define SCCL_LIB_EXCHANGE_XMLPLACES_H
+#ifndef SCCL_LIB_EXCHANGE_TEXTPLACES_H
+#define SCCL_LIB_EXCHANGE_TEXTPLACES_H
 
 #include "sccl/Exchange/Place.h"
-
-#include <pugixml.hpp>
 
 #include <algorithm>
 #include <string_view>
 
 namespace sccl::exchange {
 
-/// Lines and columns of a file.
-class XmlPlaces {
+/// Where the bytes of a text are.
+class TextPlaces {
 public:
-  explicit XmlPlaces(std::string_view text) {
+  explicit TextPlaces(std::string_view text) {
     for (size_t i = 0; i < text.size(); ++i)
       if (text[i] == '\n')
         newlines.push_back(i);
@@ -31,15 +29,11 @@ public:
     return {uint32_t(before - newlines.begin() + 1),
             uint32_t(offset - start + 1)};
   }
-  Place of(pugi::xml_node node) const {
-    // The offset is that of the name, after the bracket.
-    return at(std::max<ptrdiff_t>(node.offset_debug() - 1, 0));
-  }
 
 private:
-  std::vector<size_t> newlines;
+  std::vector<size_t> newlines; ///< offsets
 };
 
 } // namespace sccl::exchange
 
-#endif // SCCL_LIB_EXCHANGE_XMLPLACES_H
+#endif // SCCL_LIB_EXCHANGE_TEXTPLACES_H
