@@ -10,6 +10,7 @@
 #include "TestData.h"
 
 #include "sccl/ABI/MessageTable.h"
+#include "sccl/ABI/TraceClock.h"
 #include "sccl/Model/AvailableMemory.h"
 
 #include "llvm/Support/Format.h"

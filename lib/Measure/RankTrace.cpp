@@ -7,8 +7,9 @@
 
 #include "sccl/Measure/PlanRank.h"
 
+#include "sccl/ABI/TraceClock.h"
+
 #include <algorithm>
-#include <ctime>
 
 using namespace sccl;
 
@@ -40,13 +41,6 @@ void sccl::alignClocks(PlanRank::Trace &trace,
       event.begin = onFirstClock(event.begin, before[rank], after[rank]);
       event.end = onFirstClock(event.end, before[rank], after[rank]);
     }
-}
-
-/// That of events.
-uint64_t PlanRank::traceClock() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
 Result<PlanRank::Trace> PlanRank::trace() {

@@ -142,7 +142,7 @@ Status Membership::readTrace(const scclTraceEvent *&events, size_t &count) {
   if (!told.empty())
     if (Status status = device().clockPeriod(period); !status.ok())
       return status;
-  putOnHostClock(told, period, tracer.beginning(), Tracer::now());
+  putOnHostClock(told, period, tracer.beginning(), traceClock());
   Status status = tracer.read(told, events, count);
   if (!status.ok() || lost == 0)
     return status;

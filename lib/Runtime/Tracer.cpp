@@ -10,7 +10,6 @@
 #include "TraceRecords.h"
 
 #include <algorithm>
-#include <ctime>
 #include <new>
 
 #if defined(__x86_64__)
@@ -43,14 +42,14 @@ static uint64_t readCounter() { return 0; }
 
 /// The counter, or nanoseconds where there is none. The clock takes more than
 /// twice as long, as its code and data are seldom in the cache.
-static uint64_t ticks() { return hasCounter ? readCounter() : Tracer::now(); }
+static uint64_t ticks() { return hasCounter ? readCounter() : traceClock(); }
 
 Tracer::Instant Tracer::instant() {
   Instant best = {0, 0};
   uint64_t least = ~uint64_t(0);
   // The try in which the least time has passed tells best.
   for (unsigned i = 0; i < 64; ++i) {
-    uint64_t before = ticks(), time = now(), after = ticks();
+    uint64_t before = ticks(), time = traceClock(), after = ticks();
     if (after - before < least)
       best = {before + (after - before) / 2, time};
     least = std::min(least, after - before);
@@ -61,12 +60,6 @@ Tracer::Instant Tracer::instant() {
 //===----------------------------------------------------------------------===//
 // Recording
 //===----------------------------------------------------------------------===//
-
-uint64_t Tracer::now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
 
 void Tracer::record(bool start) {
   on = start;
@@ -129,7 +122,7 @@ void Tracer::add(const scclTraceEvent &event) {
 void Tracer::note(Tracer *tracer, scclTraceKind kind, uint64_t begin, int peer,
                   bool isPull, uint64_t bytes) {
   if (tracer && tracer->on)
-    tracer->add({kind, /*channel=*/0, peer, isPull, begin, now(), bytes,
+    tracer->add({kind, /*channel=*/0, peer, isPull, begin, traceClock(), bytes,
                  /*flag=*/0, /*value=*/0});
 }
 

@@ -10,6 +10,7 @@
 
 #include "Status.h"
 
+#include "sccl/ABI/TraceClock.h"
 #include "sccl/ABI/TraceMark.h"
 #include "sccl/sccl-trace.h"
 
@@ -37,7 +38,7 @@ public:
 
   /// The time; 0 if `tracer` is null or records nothing, where nobody asks.
   static uint64_t begin(const Tracer *tracer) {
-    return tracer && tracer->on ? now() : 0;
+    return tracer && tracer->on ? traceClock() : 0;
   }
   /// Adds what has begun at `begin` and ends now, unless `tracer` is null or
   /// records nothing. Those that it is about are the rank itself and `peer`.
@@ -58,8 +59,6 @@ public:
   };
   /// What code calls, see TraceMark.h.
   static void onMark(const TraceMark *mark, uint64_t launch);
-
-  static uint64_t now();
 
 private:
   /// A moment, by the counter that marks read and by the clock.

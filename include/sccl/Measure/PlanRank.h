@@ -106,7 +106,6 @@ private:
   Result<bool> addUp(Measurement &result) const;
   scclResult launch(const MeasureRequest &request, const Buffers &buffers);
   scclResult settle(const Buffers &buffers);
-  static uint64_t traceClock();
   scclResult launchVerified(const MeasureRequest &request, Buffers &buffers);
 
   Collective theCollective;

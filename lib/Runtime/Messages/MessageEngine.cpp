@@ -143,7 +143,7 @@ void MessageEngine::noteEnd(unsigned slotNumber, unsigned number) {
   scclTraceEvent event = {};
   event.peer = -1;
   event.begin = begun[slotNumber * rowsOf() + number];
-  event.end = Tracer::now();
+  event.end = traceClock();
   event.bytes = bytes;
   bool isReceive = row.kind == MessageRow::Receive;
   if (isReceive || row.kind == MessageRow::Send) {
