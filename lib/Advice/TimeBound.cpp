@@ -7,6 +7,8 @@
 
 #include "sccl/Advice/TimeBound.h"
 
+#include "sccl/Model/RanksByChunk.h"
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -84,24 +86,11 @@ TimeBound sccl::timeBound(const Topology &topology,
   if (!timing.latencies.empty())
     bound.leastLatency = *std::ranges::min_element(timing.latencies);
   Latencies latencies(topology, timing);
-  std::pair<std::vector<unsigned>, std::vector<unsigned>> last;
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    auto ends = std::pair(collective.pre().ranksOf(chunk),
-                          collective.post().ranksOf(chunk));
-    if (ends == last)
-      continue;
-    auto look = [&](const std::vector<unsigned> &sources) {
-      bound.latency =
-          std::max(bound.latency, latencies.farthest(sources, ends.second));
-    };
-    // To a reduction every rank contributes; else the nearest copy will do.
-    if (!collective.combining())
-      look(ends.first);
-    else
-      for (unsigned rank : ends.first)
-        look({rank});
-    last = std::move(ends);
-  }
+  forEachRoute(collective, [&](const std::vector<unsigned> &origins,
+                               const std::vector<unsigned> &destinations) {
+    bound.latency =
+        std::max(bound.latency, latencies.farthest(origins, destinations));
+  });
   if (throughput)
     bound.perByte = throughput->toDouble() * roundTime;
   return bound;

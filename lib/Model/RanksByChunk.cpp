@@ -23,11 +23,27 @@ RanksByChunk::RanksByChunk(const RankChunkSet &set) : set(set) {
       lists[chunk].push_back(rank);
 }
 
-std::map<ChunkEnds, unsigned>
-sccl::countByEnds(const Collective &collective) {
+std::map<ChunkEnds, unsigned> sccl::countByEnds(const Collective &collective) {
   std::map<ChunkEnds, unsigned> counts;
   RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
     ++counts[{before[chunk], after[chunk]}];
   return counts;
+}
+
+void sccl::forEachRoute(const Collective &collective,
+                        const RouteVisitor &visit) {
+  ChunkEnds last;
+  RanksByChunk before(collective.pre()), after(collective.post());
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
+    ChunkEnds ends(before[chunk], after[chunk]);
+    if (ends == last)
+      continue;
+    if (!collective.combining())
+      visit(ends.first, ends.second);
+    else
+      for (unsigned rank : ends.first)
+        visit({rank}, ends.second);
+    last = std::move(ends);
+  }
 }

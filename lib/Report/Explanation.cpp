@@ -7,6 +7,8 @@
 
 #include "sccl/Report/Explanation.h"
 
+#include "sccl/Model/RanksByChunk.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -244,32 +246,16 @@ std::vector<std::string> report::limitSentences(const Subject &subject,
 /// The steps that information needs at least: the farthest that some rank is
 /// from what it needs.
 static unsigned leastSteps(const Subject &subject) {
-  const Collective &collective = subject.collective;
   std::map<std::vector<unsigned>, std::vector<unsigned>> known;
-  auto farthest = [&](const std::vector<unsigned> &from,
-                      const std::vector<unsigned> &to) {
-    auto [it, isNew] = known.try_emplace(from);
+  unsigned most = 0;
+  forEachRoute(subject.collective, [&](const std::vector<unsigned> &origins,
+                                       const std::vector<unsigned> &to) {
+    auto [it, isNew] = known.try_emplace(origins);
     if (isNew)
-      it->second = subject.topology.distancesFrom(from);
-    unsigned most = 0;
+      it->second = subject.topology.distancesFrom(origins);
     for (unsigned rank : to)
       most = std::max(most, it->second[rank]);
-    return most;
-  };
-  unsigned most = 0;
-  std::pair<std::vector<unsigned>, std::vector<unsigned>> last;
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    auto ends = std::pair(collective.pre().ranksOf(chunk),
-                          collective.post().ranksOf(chunk));
-    if (ends == last)
-      continue;
-    if (!collective.combining())
-      most = std::max(most, farthest(ends.first, ends.second));
-    else
-      for (unsigned rank : ends.first)
-        most = std::max(most, farthest({rank}, ends.second));
-    last = std::move(ends);
-  }
+  });
   return most;
 }
 

@@ -10,6 +10,7 @@
 
 #include "sccl/Model/Collective.h"
 
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -42,6 +43,16 @@ using ChunkEnds = std::pair<std::vector<unsigned>, std::vector<unsigned>>;
 
 /// How many chunks of `collective` go between the same ranks.
 std::map<ChunkEnds, unsigned> countByEnds(const Collective &collective);
+
+using RouteVisitor =
+    std::function<void(const std::vector<unsigned> &origins,
+                       const std::vector<unsigned> &destinations)>;
+
+/// Calls `visit` with the ranks that a chunk may come from, of which the
+/// nearest counts, and those that it must get to. Of a collective that
+/// combines, each contributor counts, and is visited alone. Neighbouring chunks
+/// that are alike are visited once.
+void forEachRoute(const Collective &collective, const RouteVisitor &visit);
 
 } // namespace sccl
 
