@@ -115,12 +115,28 @@ overCommonDenominator(const std::vector<mpq_class> &values) {
   return result;
 }
 
-std::optional<FractionList> sccl::exactValues(const LinearProgram &program,
-                                              const LPSolution &solution,
-                                              const Deadline &deadline) {
-  Active active = findActive(program, solution);
-  if (active.columns.size() != active.rows.size())
+/// Solves `system`, and puts the numbers where `places` says among `size` that
+/// are 0. Nothing if the matrix is singular.
+static std::optional<std::vector<mpq_class>>
+solveFor(const std::vector<unsigned> &places, size_t size, SquareSystem system,
+         const Deadline &deadline) {
+  std::optional<std::vector<mpq_class>> solved =
+      solve(std::move(system), deadline);
+  if (!solved)
     return std::nullopt;
+  std::vector<mpq_class> all(size);
+  for (size_t i = 0; i < places.size(); ++i)
+    all[places[i]] = (*solved)[i];
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Values of columns
+//===----------------------------------------------------------------------===//
+
+/// The active rows hold with equality.
+static SquareSystem rowsWithEquality(const LinearProgram &program,
+                                     const Active &active) {
   SquareSystem system;
   for (unsigned row : active.rows) {
     auto &entries = system.rows.emplace_back();
@@ -130,15 +146,14 @@ std::optional<FractionList> sccl::exactValues(const LinearProgram &program,
     });
     system.right.emplace_back(program.rowBound(row));
   }
-  auto solved = solve(std::move(system), deadline);
-  if (!solved)
-    return std::nullopt;
-  std::vector<mpq_class> values(program.numColumns());
-  for (size_t i = 0; i < active.columns.size(); ++i)
-    values[active.columns[i]] = (*solved)[i];
-  for (const mpq_class &value : values)
-    if (value < 0)
-      return std::nullopt;
+  return system;
+}
+
+/// True if no column is below 0, and all rows hold.
+static bool isFeasible(const LinearProgram &program,
+                       const std::vector<mpq_class> &values) {
+  if (std::ranges::any_of(values, [](const mpq_class &v) { return v < 0; }))
+    return false;
   for (unsigned row = 0; row < program.numRows(); ++row) {
     mpq_class sum = -mpq_class(program.rowBound(row));
     program.visitRow(row, [&](unsigned column, double value) {
@@ -148,17 +163,31 @@ std::optional<FractionList> sccl::exactValues(const LinearProgram &program,
     auto sense = program.rowSense(row);
     if ((sense != LinearProgram::Sense::AtMost && sum < 0) ||
         (sense != LinearProgram::Sense::AtLeast && sum > 0))
-      return std::nullopt;
+      return false;
   }
-  return overCommonDenominator(values);
+  return true;
 }
 
-std::optional<FractionList> sccl::exactMultipliers(const LinearProgram &program,
-                                                   const LPSolution &solution,
-                                                   const Deadline &deadline) {
+std::optional<FractionList> sccl::exactValues(const LinearProgram &program,
+                                              const LPSolution &solution,
+                                              const Deadline &deadline) {
   Active active = findActive(program, solution);
   if (active.columns.size() != active.rows.size())
     return std::nullopt;
+  auto values = solveFor(active.columns, program.numColumns(),
+                         rowsWithEquality(program, active), deadline);
+  if (!values || !isFeasible(program, *values))
+    return std::nullopt;
+  return overCommonDenominator(*values);
+}
+
+//===----------------------------------------------------------------------===//
+// Multipliers of rows
+//===----------------------------------------------------------------------===//
+
+/// The active columns cost what their coefficients are worth.
+static SquareSystem columnsWithEquality(const LinearProgram &program,
+                                        const Active &active) {
   SquareSystem system;
   system.rows.resize(active.columns.size());
   for (unsigned column : active.columns)
@@ -168,19 +197,19 @@ std::optional<FractionList> sccl::exactMultipliers(const LinearProgram &program,
       if (active.numberOf[column] != Active::none && value != 0)
         system.rows[active.numberOf[column]][i] = value;
     });
-  auto solved = solve(std::move(system), deadline);
-  if (!solved)
-    return std::nullopt;
-  std::vector<mpq_class> multipliers(program.numRows());
-  for (size_t i = 0; i < active.rows.size(); ++i)
-    multipliers[active.rows[i]] = (*solved)[i];
+  return system;
+}
+
+/// True if `multipliers` have the signs that their rows ask for, and no column
+/// is cheaper than what its coefficients are worth.
+static bool isDualFeasible(const LinearProgram &program,
+                           const std::vector<mpq_class> &multipliers) {
   for (unsigned row = 0; row < program.numRows(); ++row) {
     auto sense = program.rowSense(row);
     if ((sense == LinearProgram::Sense::AtLeast && multipliers[row] < 0) ||
         (sense == LinearProgram::Sense::AtMost && multipliers[row] > 0))
-      return std::nullopt;
+      return false;
   }
-  // No column may be cheaper than what its coefficients are worth.
   std::vector<mpq_class> reduced;
   for (double cost : program.columnCosts())
     reduced.emplace_back(cost);
@@ -189,7 +218,19 @@ std::optional<FractionList> sccl::exactMultipliers(const LinearProgram &program,
       program.visitRow(row, [&](unsigned column, double value) {
         reduced[column] -= multipliers[row] * mpq_class(value);
       });
-  if (std::ranges::any_of(reduced, [](const mpq_class &v) { return v < 0; }))
+  return std::ranges::all_of(reduced,
+                             [](const mpq_class &v) { return v >= 0; });
+}
+
+std::optional<FractionList> sccl::exactMultipliers(const LinearProgram &program,
+                                                   const LPSolution &solution,
+                                                   const Deadline &deadline) {
+  Active active = findActive(program, solution);
+  if (active.columns.size() != active.rows.size())
     return std::nullopt;
-  return overCommonDenominator(multipliers);
+  auto multipliers = solveFor(active.rows, program.numRows(),
+                              columnsWithEquality(program, active), deadline);
+  if (!multipliers || !isDualFeasible(program, *multipliers))
+    return std::nullopt;
+  return overCommonDenominator(*multipliers);
 }

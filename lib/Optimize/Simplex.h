@@ -42,7 +42,7 @@ private:
 /// bounds.
 void setBasis(ClpSimplex &simplex, const LPSolution &known);
 
-/// Solves what is loaded by the dual simplex method.
+/// Solves what is loaded by `method`, within the limits of `deadline`.
 LPSolution runSimplex(ClpSimplex &simplex, LPMethod method,
                       const Deadline &deadline);
 
