@@ -14,12 +14,13 @@
 
 namespace sccl::report::assets {
 
-const char *pictureStyle(); ///< picture.css
-const char *pageStyle();    ///< page.css
-const char *pageScript();   ///< page.js
-const char *pageText();     ///< page.html, with places for the others
-const char *headText();     ///< head.html, likewise
-const char *tablesText();   ///< tables.html, likewise
+const char *pictureColors(); ///< colors.css
+const char *pictureRules();  ///< picture.css
+const char *pageStyle();     ///< page.css
+const char *pageScript();    ///< page.js
+const char *pageText();      ///< page.html, with places for the others
+const char *headText();      ///< head.html, likewise
+const char *tablesText();    ///< tables.html, likewise
 
 } // namespace sccl::report::assets
 

@@ -12,7 +12,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <sstream>
 
 using namespace sccl;
@@ -26,22 +25,23 @@ std::string report::coordinate(double value) {
   return std::string(text, error == std::errc() ? end : text);
 }
 
-/// `style` in its light colours, for readers that know no variables.
-static std::string lightStyle(std::string style) {
-  std::map<std::string, std::string> colors;
-  size_t dark = style.find("@media");
-  style.erase(dark, style.find("}\n}", dark) + 4 - dark);
-  for (size_t at = style.find("--"); at < style.find("svg");
-       at = style.find("--", at + 2)) {
-    size_t colon = style.find(": ", at), end = style.find(';', at);
-    colors["var(" + style.substr(at, colon - at) + ")"] =
-        style.substr(colon + 2, end - colon - 2);
+/// The rules of pictures with the light colours in place of variables, for
+/// readers that know none.
+static std::string lightRules() {
+  std::string_view colors = assets::pictureColors();
+  std::string rules = assets::pictureRules();
+  colors = colors.substr(0, colors.find('}')); // the light ones come first
+  for (size_t at; (at = colors.find("--")) != colors.npos;) {
+    colors.remove_prefix(at);
+    size_t colon = colors.find(": "), end = colors.find(';');
+    std::string use = "var(" + std::string(colors.substr(0, colon)) + ")";
+    std::string_view color = colors.substr(colon + 2, end - colon - 2);
+    for (size_t place = rules.find(use); place != rules.npos;
+         place = rules.find(use, place))
+      rules.replace(place, use.size(), color);
+    colors.remove_prefix(end);
   }
-  for (const auto &[use, color] : colors)
-    for (size_t at = style.find(use); at != std::string::npos;
-         at = style.find(use, at))
-      style.replace(at, use.size(), color);
-  return style.substr(style.find("svg {"));
+  return rules;
 }
 
 Svg::Svg(double width, double height, std::string_view title, PictureFor use) {
@@ -58,8 +58,7 @@ Svg::Svg(double width, double height, std::string_view title, PictureFor use) {
   if (use == PictureFor::Page)
     return;
   root.append_child("style").text().set(
-      use == PictureFor::Image ? lightStyle(assets::pictureStyle()).c_str()
-                               : assets::pictureStyle());
+      (use == PictureFor::Image ? lightRules() : pictureStyle()).c_str());
   box({0, 0}, width, height, "paper");
 }
 

@@ -40,6 +40,10 @@ std::string report::printable(std::string_view text) {
   return result;
 }
 
+std::string report::pictureStyle() {
+  return std::string(assets::pictureColors()) + assets::pictureRules();
+}
+
 static std::string titleElement(const std::string &title) {
   pugi::xml_document document;
   pugi::xml_node node = document.append_child("title");
@@ -51,6 +55,6 @@ static std::string titleElement(const std::string &title) {
 
 std::string report::pageHead(const std::string &title) {
   return fillIn(assets::headText(), {{"TITLE", titleElement(title)},
-                                     {"PICTURE_STYLE", assets::pictureStyle()},
+                                     {"PICTURE_STYLE", pictureStyle()},
                                      {"PAGE_STYLE", assets::pageStyle()}});
 }

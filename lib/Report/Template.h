@@ -23,6 +23,10 @@ std::string fillIn(std::string_view text,
 /// Names of files and topologies may be anything.
 std::string printable(std::string_view text);
 
+/// How pictures look: light or dark colours, as readers want, and the rules
+/// that use them.
+std::string pictureStyle();
+
 /// What pages begin with, up to their body: head.html with `title` and the
 /// styles in it.
 std::string pageHead(const std::string &title);
