@@ -7,16 +7,15 @@ to READER.py, in this process, and to sccl inspect. Prints how many mutants each
 kind of damage made and how many were accepted, and fails if the two differ.
 """
 
-import collections
 import hashlib
-import importlib.util
 import pathlib
 import random
 import re
 import struct
-import subprocess
 import sys
 import tempfile
+
+from second_reader import Comparison, load
 
 
 class Plan:
@@ -129,13 +128,6 @@ KINDS = [change_number, change_word, drop_field, repeat_field, change_byte_of_te
          change_header, change_any_byte, cut, no_damage]
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location("reader", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def accepts(reader, data):
     try:
         reader.read_plan(bytes(data))
@@ -147,7 +139,7 @@ def accepts(reader, data):
 def main(reader_path, seed, mutants, *paths):
     reader, rng = load(reader_path), random.Random(int(seed))
     plans = [pathlib.Path(path).read_bytes() for path in paths]
-    made, accepted = collections.Counter(), collections.Counter()
+    comparison = Comparison()
     with tempfile.TemporaryDirectory() as folder:
         mutant = pathlib.Path(folder) / "mutant.sccl"
         for i in range(int(mutants)):
@@ -156,15 +148,10 @@ def main(reader_path, seed, mutants, *paths):
             kind(rng, plan)
             mutant.write_bytes(plan.data)
             own = accepts(reader, plan.data)
-            run = subprocess.run(["sccl", "inspect", mutant], capture_output=True, text=True)
-            made[kind.__name__] += 1
-            accepted[kind.__name__] += own
-            if run.returncode not in (0, 1) or own != (run.returncode == 0):
-                print(f"{kind.__name__} {i}: the second reader {'accepts' if own else 'refuses'} it, sccl exits with {run.returncode}: {run.stderr}")
+            if not comparison.agree(kind, f"{kind.__name__} {i}", own, ["sccl", "inspect", mutant]):
                 pathlib.Path("differs.sccl").write_bytes(plan.data)
                 return 1
-    for name in sorted(made):
-        print(f"{name}: {made[name]} made, {accepted[name]} accepted by both")
+    comparison.report()
     return 0
 
 

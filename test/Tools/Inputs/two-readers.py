@@ -7,15 +7,14 @@ to sccl check. Prints how many mutants each kind of damage made and how many
 were accepted, and fails if the two ever differ.
 """
 
-import collections
 import contextlib
-import importlib.util
 import io
 import pathlib
 import random
 import re
-import subprocess
 import sys
+
+from second_reader import Comparison, load
 
 
 def change_number(rng, lines):
@@ -62,13 +61,6 @@ KINDS = [change_number, change_number, change_number, drop_line, repeat_line, sw
          change_word, change_byte, no_damage]
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location("reader", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def accepts(reader, cert, ir):
     try:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -81,7 +73,7 @@ def accepts(reader, cert, ir):
 def main(reader_path, seed, mutants, folder):
     reader, rng = load(reader_path), random.Random(int(seed))
     certificates = sorted(pathlib.Path(folder).glob("*.cert"))
-    made, accepted = collections.Counter(), collections.Counter()
+    comparison = Comparison()
     for _ in range(int(mutants)):
         path = rng.choice(certificates)
         lines = path.read_text().split("\n")[:-1]
@@ -92,15 +84,11 @@ def main(reader_path, seed, mutants, folder):
         mutant.write_text("\n".join(lines) + "\n", newline="")
         ir = str(path.with_suffix(".mlir"))
         own = accepts(reader, str(mutant), ir)
-        run = subprocess.run(["sccl", "check", ir, f"--certificate={mutant}"], capture_output=True, text=True)
-        made[kind.__name__] += 1
-        accepted[kind.__name__] += own
-        if run.returncode not in (0, 1) or own != (run.returncode == 0):
-            print(f"{path.name}, {kind.__name__}: the second reader {'accepts' if own else 'refuses'} it, sccl exits with {run.returncode}: {run.stderr}")
+        check = ["sccl", "check", ir, f"--certificate={mutant}"]
+        if not comparison.agree(kind, f"{path.name}, {kind.__name__}", own, check):
             print(mutant.read_text())
             return 1
-    for name in sorted(made):
-        print(f"{name}: {made[name]} made, {accepted[name]} accepted by both")
+    comparison.report()
     return 0
 
 
