@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AdviceReport.h"
 #include "CollectiveChoice.h"
 #include "Driver.h"
 #include "FrontierReport.h"
@@ -18,7 +19,6 @@
 #include "sccl/Advice/MachineTiming.h"
 #include "sccl/Model/Baselines.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -100,12 +100,6 @@ struct NamedFabric {
   Fabric fabric;
   std::vector<std::string> assumptions;
   RankGroups boxes; ///< the ranks of each
-};
-
-/// What NCCL would run, by name.
-struct Baseline {
-  std::string name;
-  std::vector<SizeAdvice> sizes;
 };
 } // namespace
 
@@ -240,95 +234,10 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   return fabrics;
 }
 
-/// Of what is not usual.
-static std::string orderText(PieceOrder order) {
-  PieceOrder usual;
-  std::string text = order.inRounds ? " in rounds" : "";
-  if (order.distance != usual.distance)
-    text += " at " + std::to_string(order.distance);
-  return text;
-}
-
-static std::string nameOf(const Candidate &candidate) {
-  const auto &[collective, schedule] = candidate.implementation;
-  if (candidate.isPipelined())
-    return llvm::formatv(
-        "C = {0}, S = {1}, P = {2}, {3} piece{4}{5}", collective.chunks(),
-        schedule.steps.size(), schedule.period, candidate.pieces,
-        candidate.pieces == 1 ? "" : "s", orderText(candidate.order));
-  return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
-                       schedule.steps.size(), schedule.rounds());
-}
-
-static void printTable(const Advice &advice, const Advice *intact,
-                       const std::vector<Baseline> &baselines) {
-  llvm::outs() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us",
-                                "bound us", "gap");
-  if (intact)
-    llvm::outs() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us",
-                                  "its bound us", "loss");
-  for (const Baseline &baseline : baselines)
-    llvm::outs() << llvm::formatv("{0,14}", baseline.name + " us");
-  llvm::outs() << "   schedule\n";
-  for (size_t i = 0; i < advice.sizes.size(); ++i) {
-    const SizeAdvice &size = advice.sizes[i];
-    llvm::outs() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}{3,8:P0}",
-                                  formatBytes(size.bytes), size.microseconds,
-                                  size.bound, size.gap());
-    if (intact) {
-      const SizeAdvice &before = intact->sizes[i];
-      llvm::outs() << llvm::formatv(
-          "{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds, before.bound,
-          size.microseconds / before.microseconds - 1);
-    }
-    for (const Baseline &baseline : baselines)
-      llvm::outs() << llvm::formatv("{0,14:f1}",
-                                    baseline.sizes[i].microseconds);
-    llvm::outs() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
-                 << (size.isSimulated() ? size.way : "estimated") << '\n';
-  }
-}
-
-static void printJson(const Advice &advice, const Advice *intact,
-                      const std::vector<Baseline> &baselines) {
-  for (size_t i = 0; i < advice.sizes.size(); ++i) {
-    const SizeAdvice &size = advice.sizes[i];
-    const Candidate &candidate = advice.candidates[size.candidate];
-    const auto &[collective, schedule] = candidate.implementation;
-    bool isPipelined = candidate.isPipelined();
-    unsigned rounds = isPipelined ? schedule.period : schedule.rounds();
-    llvm::json::Object object{
-        {"bytes", size.bytes},
-        {"microseconds", size.microseconds},
-        {"bound_microseconds", size.bound},
-        {"gap", size.gap()},
-        {"chunks", collective.chunks()},
-        {"steps", schedule.steps.size()},
-        {isPipelined ? "period" : "rounds", rounds},
-        {"cost", Rational(rounds, collective.chunks()).str()},
-        {"pieces", candidate.pieces},
-        {"lowering", size.way},
-        {"simulated", size.isSimulated()}};
-    if (candidate.hasOrder()) {
-      object["piece_distance"] = candidate.order.distance;
-      object["piece_rounds"] = candidate.order.inRounds;
-    }
-    if (intact) {
-      object["intact_microseconds"] = intact->sizes[i].microseconds;
-      object["intact_bound_microseconds"] = intact->sizes[i].bound;
-    }
-    for (const Baseline &baseline : baselines)
-      object[baseline.name + "_microseconds"] = baseline.sizes[i].microseconds;
-    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
-  }
-}
-
-/// With what the intact machine takes, if parts are lost.
 static void print(const NamedFabric &named, const CollectiveFamily &family,
-                  const Advice &advice, const Advice *intact,
-                  const std::vector<Baseline> &baselines) {
+                  const AdviceReport &report) {
   if (json)
-    return printJson(advice, intact, baselines);
+    return report.printJson();
   llvm::outs() << family.name() << " on " << named.fabric.topology.name()
                << ", " << named.fabric.topology.numRanks() << " ranks";
   if (!family.groups.empty())
@@ -336,7 +245,8 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   llvm::outs() << '\n';
   for (const std::string &line : named.assumptions)
     llvm::outs() << "  " << line << '\n';
-  printTable(advice, intact, baselines);
+  report.printTable();
+  const Advice &advice = report.advice;
   llvm::outs() << "frontier "
                << (advice.frontier.complete ? "complete: " : "incomplete: ")
                << advice.frontier.why << '\n';
@@ -468,16 +378,15 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
     if (!intact)
       return BadInput;
   }
-  std::optional<std::vector<Baseline>> baselines;
+  auto baselines = std::make_optional<std::vector<Baseline>>();
   if (withBaselines)
     baselines =
         simulateBaselines(context, named, family, sizes,
                           {options.timeoutSeconds, 0, interrupt.flag()});
-  if (withBaselines && !baselines)
+  if (!baselines)
     return BadInput;
-  print(named, family, *advice,
-        intact && !intact->candidates.empty() ? &*intact : nullptr,
-        baselines.value_or(std::vector<Baseline>()));
+  bool hasIntact = intact && !intact->candidates.empty();
+  print(named, family, {*advice, hasIntact ? &*intact : nullptr, *baselines});
   if (!directory.empty() &&
       !writeSchedules(directory, named.fabric.topology, *advice))
     return BadInput;

@@ -1,0 +1,97 @@
+//===- AdviceReport.cpp - Prints what sccl plan advises
+//------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AdviceReport.h"
+
+#include "Driver.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+
+/// Of what is not usual.
+static std::string orderText(PieceOrder order) {
+  PieceOrder usual;
+  std::string text = order.inRounds ? " in rounds" : "";
+  if (order.distance != usual.distance)
+    text += " at " + std::to_string(order.distance);
+  return text;
+}
+
+static std::string nameOf(const Candidate &candidate) {
+  const auto &[collective, schedule] = candidate.implementation;
+  if (candidate.isPipelined())
+    return llvm::formatv(
+        "C = {0}, S = {1}, P = {2}, {3} piece{4}{5}", collective.chunks(),
+        schedule.steps.size(), schedule.period, candidate.pieces,
+        candidate.pieces == 1 ? "" : "s", orderText(candidate.order));
+  return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
+                       schedule.steps.size(), schedule.rounds());
+}
+
+void AdviceReport::printTable() const {
+  llvm::outs() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us",
+                                "bound us", "gap");
+  if (intact)
+    llvm::outs() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us",
+                                  "its bound us", "loss");
+  for (const Baseline &baseline : baselines)
+    llvm::outs() << llvm::formatv("{0,14}", baseline.name + " us");
+  llvm::outs() << "   schedule\n";
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    const SizeAdvice &size = advice.sizes[i];
+    llvm::outs() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}{3,8:P0}",
+                                  formatBytes(size.bytes), size.microseconds,
+                                  size.bound, size.gap());
+    if (intact) {
+      const SizeAdvice &before = intact->sizes[i];
+      llvm::outs() << llvm::formatv(
+          "{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds, before.bound,
+          size.microseconds / before.microseconds - 1);
+    }
+    for (const Baseline &baseline : baselines)
+      llvm::outs() << llvm::formatv("{0,14:f1}",
+                                    baseline.sizes[i].microseconds);
+    llvm::outs() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
+                 << (size.isSimulated() ? size.way : "estimated") << '\n';
+  }
+}
+
+void AdviceReport::printJson() const {
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    const SizeAdvice &size = advice.sizes[i];
+    const Candidate &candidate = advice.candidates[size.candidate];
+    const auto &[collective, schedule] = candidate.implementation;
+    bool isPipelined = candidate.isPipelined();
+    unsigned rounds = isPipelined ? schedule.period : schedule.rounds();
+    llvm::json::Object object{
+        {"bytes", size.bytes},
+        {"microseconds", size.microseconds},
+        {"bound_microseconds", size.bound},
+        {"gap", size.gap()},
+        {"chunks", collective.chunks()},
+        {"steps", schedule.steps.size()},
+        {isPipelined ? "period" : "rounds", rounds},
+        {"cost", Rational(rounds, collective.chunks()).str()},
+        {"pieces", candidate.pieces},
+        {"lowering", size.way},
+        {"simulated", size.isSimulated()}};
+    if (candidate.hasOrder()) {
+      object["piece_distance"] = candidate.order.distance;
+      object["piece_rounds"] = candidate.order.inRounds;
+    }
+    if (intact) {
+      object["intact_microseconds"] = intact->sizes[i].microseconds;
+      object["intact_bound_microseconds"] = intact->sizes[i].bound;
+    }
+    for (const Baseline &baseline : baselines)
+      object[baseline.name + "_microseconds"] = baseline.sizes[i].microseconds;
+    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+  }
+}

@@ -1,0 +1,36 @@
+//===- AdviceReport.h - Prints what sccl plan advises -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_ADVICEREPORT_H
+#define SCCL_TOOLS_SCCL_ADVICEREPORT_H
+
+#include "sccl/Advice/Advice.h"
+
+namespace sccl::driver {
+
+/// What NCCL would run, by name.
+struct Baseline {
+  std::string name;
+  std::vector<SizeAdvice> sizes; ///< those of the advice
+};
+
+/// What there is to say of each size: the advice, and beside it what the intact
+/// machine takes, if parts are lost, and baselines.
+struct AdviceReport {
+  const Advice &advice;
+  const Advice *intact; ///< for the same sizes; or null
+  const std::vector<Baseline> &baselines;
+
+  /// A heading, and a line for each size.
+  void printTable() const;
+  /// An object for each size.
+  void printJson() const;
+};
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_ADVICEREPORT_H
