@@ -16,9 +16,7 @@
 #include "sccl/Search/Frontier.h"
 
 #include "Compositions.h"
-#include "FrontierBounds.h"
-#include "KnownPoints.h"
-#include "StepSearch.h"
+#include "SearchState.h"
 #include "TreeCompositions.h"
 
 #include "sccl/Model/Instance.h"
@@ -40,7 +38,7 @@ class FrontierSearch {
 public:
   FrontierSearch(const FrontierProblem &problem, const Progress &progress)
       : problem(problem), options(problem.options), progress(progress),
-        bounds(problem), compositions(problem), treeCompositions(problem) {
+        state(problem), compositions(problem), treeCompositions(problem) {
     for (unsigned steps = 0; steps <= options.maxSteps; ++steps)
       searches.emplace_back(problem, steps);
   }
@@ -59,20 +57,8 @@ private:
   bool isDone() const;
 
   std::optional<Rational> knownAt(unsigned steps) const {
-    return points.at(steps);
+    return state.points.at(steps);
   }
-  bool isReached(unsigned steps) const;
-  bool isReachedByTrees(unsigned steps) const;
-  bool isSettled(unsigned steps) const;
-  bool meetsThroughput() const;
-  double gapAt(unsigned steps) const;
-  /// More ranks than engines take that look at one C and R.
-  bool isVast() const { return problem.topology.numRanks() > 16; }
-  /// More than where engines of one C and R find anything from one root.
-  bool isHuge() const { return problem.topology.numRanks() > 128; }
-  static constexpr double largeGap = 2;
-  bool isWorthImproving(unsigned steps) const;
-  bool isCloseEnough(unsigned steps) const;
   void add(std::optional<FrontierPoint> point);
   void addFrom(unsigned steps, std::optional<FrontierPoint> point);
   void report(bool isOver);
@@ -86,83 +72,25 @@ private:
   const FrontierProblem &problem;
   const FrontierOptions &options;
   const Progress &progress;
-  FrontierBounds bounds;
+  SearchState state;
   Compositions compositions;
   TreeCompositions treeCompositions;
   std::vector<StepSearch> searches; ///< by steps
-  KnownPoints points;
-  uint64_t spent = 0;    ///< by engines, on single C and R
+  uint64_t spent = 0;               ///< by engines, on single C and R
   unsigned reported = 0; ///< all final points up to this number of steps
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is known
+// Points
 //===----------------------------------------------------------------------===//
-
-/// True if no schedule of `steps` steps is cheaper than the points.
-bool FrontierSearch::isReached(unsigned steps) const {
-  std::optional<Rational> known = knownAt(steps);
-  return bounds.isImpossible(steps) ||
-         (known && bounds.excludesBelow(steps, *known));
-}
-
-/// The same of trees of any number of chunks.
-bool FrontierSearch::isReachedByTrees(unsigned steps) const {
-  std::optional<Rational> trees = points.treesAt(steps);
-  return trees && bounds.excludesBelow(steps, *trees);
-}
-
-/// True if nothing is to be searched for at `steps` steps. On few ranks engines
-/// may meet the bound with fewer chunks than trees.
-bool FrontierSearch::isSettled(unsigned steps) const {
-  return isReached(steps) || (isVast() && isReachedByTrees(steps));
-}
-
-bool FrontierSearch::meetsThroughput() const {
-  const SharedBound &bound = bounds.throughput();
-  return bound && (knownAt(options.maxSteps) == bound->value ||
-                   points.treesAt(options.maxSteps) == bound->value);
-}
-
-/// How many times dearer the known schedules are than the bound of programs.
-double FrontierSearch::gapAt(unsigned steps) const {
-  constexpr double unknown = 1e9;
-  std::optional<Rational> known = knownAt(steps);
-  const SharedBound &bound = bounds.ofPrograms(steps);
-  if (!known || !bound || !bound->value || *bound->value <= Rational(0))
-    return unknown;
-  return known->toDouble() / bound->value->toDouble();
-}
-
-/// Between two points of an all_reduce nothing proves that there is no third,
-/// and searches for it are long: they are made where much can be gained.
-bool FrontierSearch::isWorthImproving(unsigned steps) const {
-  return problem.family.kind != CollectiveKind::AllReduce || options.thorough ||
-         gapAt(steps) > FrontierProblem::close;
-}
-
-/// On many ranks, and for what users define, all searches are long, and trees
-/// come close.
-bool FrontierSearch::isCloseEnough(unsigned steps) const {
-  bool isReduction = problem.family.kind == CollectiveKind::AllReduce;
-  bool isCustom = problem.family.kind == CollectiveKind::Custom;
-  if (isCustom && !problem.hasManyRanks())
-    return !options.thorough && !options.k && gapAt(steps) <= 1.02;
-  if (options.thorough || !problem.hasManyRanks() || (isReduction && !isVast()))
-    return false;
-  // From one root, and for sums, nobody else comes as close there.
-  if (isVast() && (isReduction || problem.isOneToAll()) && problem.wantsTrees())
-    return gapAt(steps) <= largeGap || (isHuge() && knownAt(steps));
-  return gapAt(steps) <= (isVast() || problem.isOneToAll() ? 1.05 : 1.01);
-}
 
 void FrontierSearch::add(std::optional<FrontierPoint> point) {
   if (!point)
     return;
   unsigned steps = point->steps;
-  if (const FrontierPoint *added = points.add(std::move(*point)))
-    if (options.improved && !isSettled(steps))
+  if (const FrontierPoint *added = state.points.add(std::move(*point)))
+    if (options.improved && !state.isSettled(steps))
       options.improved(*added);
 }
 
@@ -171,33 +99,34 @@ void FrontierSearch::addFrom(unsigned steps,
                              std::optional<FrontierPoint> point) {
   add(std::move(point));
   for (TreePoint &trees : searches[steps].takeTrees())
-    points.add(std::move(trees));
+    state.points.add(std::move(trees));
 }
 
 /// Passes the points on that nothing can improve any more, in order of steps;
 /// all of them, if the search is over.
 void FrontierSearch::report(bool isOver) {
-  while (reported < options.maxSteps && (isOver || isSettled(reported + 1)))
+  while (reported < options.maxSteps &&
+         (isOver || state.isSettled(reported + 1)))
     reportAt(++reported);
 }
 
 void FrontierSearch::reportAt(unsigned steps) {
   auto finish = [&](auto &point) {
-    point.bound = bounds.at(steps);
+    point.bound = state.bounds.at(steps);
     point.optimal = point.bound && point.bound->value == point.bandwidth();
   };
-  if (FrontierPoint *point = points.pointOf(steps)) {
+  if (FrontierPoint *point = state.points.pointOf(steps)) {
     finish(*point);
     if (progress)
       progress(*point);
   }
-  TreePoint *trees = points.treesOf(steps);
+  TreePoint *trees = state.points.treesOf(steps);
   if (trees)
     finish(*trees);
   // A little cheaper, of trillions of chunks: that serves nobody.
   if (trees && !trees->optimal && trees->sends > Schedule::maxSends) {
-    points.dropTrees(steps);
-    trees = points.treesOf(steps);
+    state.points.dropTrees(steps);
+    trees = state.points.treesOf(steps);
     if (trees)
       finish(*trees);
   }
@@ -214,14 +143,14 @@ void FrontierSearch::reportAt(unsigned steps) {
 void FrontierSearch::glance(uint64_t work) {
   auto atEach = [&](auto find) {
     for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-      if (!problem.deadline.isOver() && !isReached(steps))
+      if (!problem.deadline.isOver() && !state.isReached(steps))
         addFrom(steps, find(steps));
   };
   if (problem.hasManyRanks())
     atEach([&](unsigned steps) { return compositions.exchange(steps); });
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
     if (std::optional<TreePoint> trees = treeCompositions.at(steps))
-      points.add(std::move(*trees));
+      state.points.add(std::move(*trees));
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
   if (problem.hasManyRanks())
@@ -233,10 +162,10 @@ void FrontierSearch::glance(uint64_t work) {
 /// Trees have as many chunks as their fractions need. Where engines are quick,
 /// others may meet the bound with fewer.
 void FrontierSearch::shorten(uint64_t work) {
-  if (isVast() || options.k)
+  if (problem.isVast() || options.k)
     return;
-  for (auto &[steps, point] : points.all()) {
-    const SharedBound &bound = bounds.at(steps);
+  for (auto &[steps, point] : state.points.all()) {
+    const SharedBound &bound = state.bounds.at(steps);
     if (problem.deadline.isOver() || !bound ||
         bound->value != point.bandwidth())
       continue;
@@ -252,22 +181,23 @@ void FrontierSearch::shorten(uint64_t work) {
 std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
   std::vector<unsigned> open;
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (!isSettled(steps) &&
-        (isFirst || (searches[steps].isWorthMore() && !isCloseEnough(steps) &&
-                     !isSpent(steps))))
+    if (!state.isSettled(steps) &&
+        (isFirst || (searches[steps].isWorthMore() &&
+                     !state.isCloseEnough(steps) && !isSpent(steps))))
       open.push_back(steps);
   if (!isFirst)
-    std::ranges::stable_sort(open, std::ranges::greater(),
-                             [&](unsigned steps) { return gapAt(steps); });
+    std::ranges::stable_sort(open, std::ranges::greater(), [&](unsigned steps) {
+      return state.gapAt(steps);
+    });
   return open;
 }
 
 /// For all candidates of one number of steps that do not meet the bound, when
 /// each gets `work`.
 StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
-  bool isWorth = isWorthImproving(steps) && !isCloseEnough(steps);
+  bool isWorth = state.isWorthImproving(steps) && !state.isCloseEnough(steps);
   return {work, isWorth ? std::min(2 * work, options.stepWork) : 0,
-          bounds.isOfSteps(steps)};
+          state.bounds.isOfSteps(steps)};
 }
 
 /// True if engines have looked for long enough. On many ranks they seldom find
@@ -277,7 +207,7 @@ StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
 bool FrontierSearch::isSpent(unsigned steps) const {
   if (!problem.hasManyRanks() || options.thorough || options.k)
     return false;
-  uint64_t more = isVast() && knownAt(steps) ? 1 : 2;
+  uint64_t more = problem.isVast() && knownAt(steps) ? 1 : 2;
   return spent >= options.manyRanksWork * more;
 }
 
@@ -298,7 +228,7 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
                          : std::launch::deferred,
         [&, steps,
          trial = Trial{searches[steps], knownAt(steps), {}}]() mutable {
-          trial.point = trial.search.run(bounds.at(steps), trial.known,
+          trial.point = trial.search.run(state.bounds.at(steps), trial.known,
                                          effort(steps, work));
           return std::move(trial);
         }));
@@ -307,21 +237,21 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
     results.push_back(trial.get());
   for (size_t i = 0; i < batch.size(); ++i) {
     unsigned steps = batch[i];
-    bool isOver = isSettled(steps) || problem.deadline.isOver();
+    bool isOver = state.isSettled(steps) || problem.deadline.isOver();
     if (i > 0 && (isOver || isSpent(steps)))
       continue;
     Trial &trial = results[i];
-    bool isOptimal = trial.point && bounds.at(steps) &&
-                     bounds.at(steps)->value == trial.point->bandwidth();
+    bool isOptimal = trial.point && state.bounds.at(steps) &&
+                     state.bounds.at(steps)->value == trial.point->bandwidth();
     if (trial.known != knownAt(steps) && !isOptimal) {
-      addFrom(steps, searches[steps].run(bounds.at(steps), knownAt(steps),
+      addFrom(steps, searches[steps].run(state.bounds.at(steps), knownAt(steps),
                                          effort(steps, work)));
     } else {
       searches[steps] = trial.search;
       addFrom(steps, std::move(trial.point));
     }
     spent += searches[steps].workOfRun();
-    if (!isSettled(steps))
+    if (!state.isSettled(steps))
       add(compositions.at(steps, knownAt(steps), work));
     report(/*isOver=*/false);
   }
@@ -340,12 +270,12 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
   for (unsigned steps : open) {
     if (problem.deadline.isOver())
       return;
-    if (isSettled(steps))
+    if (state.isSettled(steps))
       continue;
     if (std::optional<Rational> known = knownAt(steps);
         known && (!isFirst || problem.hasManyRanks()))
-      bounds.strengthen(steps, *known, work);
-    if (!isSettled(steps) && !isSpent(steps))
+      state.bounds.strengthen(steps, *known, work);
+    if (!state.isSettled(steps) && !isSpent(steps))
       batch.push_back(steps);
     if (batch.size() == jobs)
       search();
@@ -358,9 +288,9 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
 /// before.
 void FrontierSearch::strengthenAll(bool isOver) {
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (!problem.hasManyRanks() && knownAt(steps) && !isSettled(steps) &&
-        (isOver || isCloseEnough(steps)))
-      bounds.strengthen(steps, *knownAt(steps), options.probeWork);
+    if (!problem.hasManyRanks() && knownAt(steps) && !state.isSettled(steps) &&
+        (isOver || state.isCloseEnough(steps)))
+      state.bounds.strengthen(steps, *knownAt(steps), options.probeWork);
 }
 
 /// True if more work would not be worth it.
@@ -368,17 +298,17 @@ bool FrontierSearch::isDone() const {
   if (problem.deadline.isOver())
     return true;
   std::vector<unsigned> open = openSteps(/*isFirst=*/false);
-  if (!meetsThroughput())
+  if (!state.meetsThroughput())
     return open.empty();
   return std::ranges::none_of(
-      open, [&](unsigned steps) { return isWorthImproving(steps); });
+      open, [&](unsigned steps) { return state.isWorthImproving(steps); });
 }
 
 Frontier FrontierSearch::run() {
   constexpr uint64_t firstWork = 150'000, growth = 4;
-  bounds.findThroughput(options.probeWork);
+  state.bounds.findThroughput(options.probeWork);
   glance(firstWork);
-  bounds.find(options.probeWork);
+  state.bounds.find(options.probeWork);
   shorten(firstWork);
   report(/*isOver=*/false);
   uint64_t work = std::min(firstWork, options.probeWork);
@@ -413,8 +343,10 @@ FrontierSearch::openText(const std::vector<unsigned> &unsettled) const {
 
 /// How much cheaper schedules of more steps or chunks can be.
 std::string FrontierSearch::openBandwidth() const {
-  if (bounds.throughput() && bounds.throughput()->value > Rational(0))
-    return "the bandwidth bound is R/C = " + bounds.throughput()->value->str();
+  if (state.bounds.throughput() &&
+      state.bounds.throughput()->value > Rational(0))
+    return "the bandwidth bound is R/C = " +
+           state.bounds.throughput()->value->str();
   return "nothing limits the bandwidth, so that more than " +
          std::to_string(options.maxChunks) + " chunks may be cheaper";
 }
@@ -423,9 +355,9 @@ std::string FrontierSearch::why(const std::vector<unsigned> &unsettled,
                                 bool &complete) const {
   complete = false;
   std::string open = openText(unsettled);
-  if (!meetsThroughput() && problem.deadline.isOver())
+  if (!state.meetsThroughput() && problem.deadline.isOver())
     return "time is over, or the search was interrupted";
-  if (!meetsThroughput())
+  if (!state.meetsThroughput())
     return "no more than " + std::to_string(options.maxSteps) +
            (options.maxSteps == 1 ? " step was" : " steps were") +
            " looked at; " + openBandwidth() + open;
@@ -437,7 +369,7 @@ std::string FrontierSearch::why(const std::vector<unsigned> &unsettled,
            open.substr(std::string_view("; ").size());
   complete = true;
   std::string text = "every point is optimal for its steps";
-  if (points.hasTrees())
+  if (state.points.hasTrees())
     text += ", or trees of more chunks are";
   return text + ", and the last one meets the bandwidth bound";
 }
@@ -446,7 +378,7 @@ Frontier FrontierSearch::conclude() {
   Frontier frontier;
   std::vector<unsigned> unsettled;
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (!isReached(steps) && !isReachedByTrees(steps))
+    if (!state.isReached(steps) && !state.isReachedByTrees(steps))
       unsettled.push_back(steps);
   std::ranges::copy_if(unsettled, std::back_inserter(frontier.open),
                        [&](unsigned steps) {
@@ -459,9 +391,9 @@ Frontier FrontierSearch::conclude() {
       frontier.why += "; " + search.failure();
       break;
     }
-  frontier.throughput = bounds.throughput();
-  frontier.bounds = bounds.all();
-  points.moveTo(frontier);
+  frontier.throughput = state.bounds.throughput();
+  frontier.bounds = state.bounds.all();
+  state.points.moveTo(frontier);
   return frontier;
 }
 

@@ -52,6 +52,10 @@ struct FrontierProblem {
   }
   /// More than where searches for one C and R are quick.
   bool hasManyRanks() const { return topology.numRanks() > 8; }
+  /// More ranks than engines take that look at one C and R.
+  bool isVast() const { return topology.numRanks() > 16; }
+  /// More than where engines of one C and R find anything from one root.
+  bool isHuge() const { return topology.numRanks() > 128; }
   /// Whether searches for one C and R are in vain, and take minutes: of sums,
   /// and from one root, on more ranks than they were ever seen to end on; of
   /// others, if there is some schedule, on so many that they find only the
