@@ -13,7 +13,6 @@
 
 #include "TreePacking.h"
 
-#include "FinerCells.h"
 #include "StepRounds.h"
 #include "TreeImages.h"
 #include "TreeMixes.h"
@@ -21,29 +20,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
 using namespace sccl;
 using namespace sccl::trees;
-
-/// More cells than this are looked at only where each rank is one, or where
-/// cells are halved.
-static constexpr unsigned maxCells = 40, maxHalvedCells = 96;
-
-struct TreePacking::Origin {
-  Meeting at; ///< of one rank, but for reductions
-  unsigned demand;
-  int64_t share;
-  /// By level, from coarse to fine. Searches refer to graphs.
-  std::vector<std::unique_ptr<CellGraph>> outward, inward;
-  /// By level and number of steps.
-  std::vector<std::map<unsigned, TreeSearch>> spreads, gathers;
-  bool isFinest = false;
-  size_t level = 0;                ///< the one last searched
-  bool isFruitful = false;         ///< since the coarsest was
-  std::vector<double> values = {}; ///< of the program, while at this level
-};
 
 /// Links to look at for all origins together; more take minutes.
 static constexpr uint64_t maxLinksOfOrigins = uint64_t(1) << 24;
@@ -89,12 +69,8 @@ TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
 TreePacking::~TreePacking() = default;
 
 void TreePacking::addOrigin(Meeting at, unsigned demand, int64_t share) {
-  auto origin = std::make_unique<Origin>();
-  origin->at = std::move(at);
-  origin->demand = demand;
-  origin->share = share;
-  origins.push_back(std::move(origin));
-  addLevel(*origins.back());
+  origins.push_back(std::make_unique<TreeOrigin>(problem, limitKeys,
+                                                 std::move(at), demand, share));
 }
 
 /// Of one demand, as a chunk may be summed up anywhere.
@@ -104,98 +80,9 @@ void TreePacking::addMeetings(unsigned rank, bool alsoOfSeveral) {
       addOrigin(std::move(meeting), 0, int64_t(problem.group.size()));
 }
 
-/// The first cells to look at, or finer ones than the last. Nothing if there
-/// are none.
-std::optional<Refinement> TreePacking::nextCells(Origin &origin) const {
-  const Topology &topology = problem.topology;
-  if (origin.outward.empty()) {
-    std::vector<uint64_t> ranks(topology.numRanks());
-    for (unsigned rank : origin.at.ranks)
-      ranks[rank] = 1;
-    return refine(topology, ranks, limitKeys);
-  }
-  const Refinement &last = origin.outward.back()->refinement();
-  std::optional<Refinement> cells;
-  for (const std::vector<unsigned> &positions : problem.positions)
-    if (!cells)
-      cells = cellsByPosition(topology, last, positions);
-  if (!cells)
-    cells = finerCells(topology, last, problem.inHalves);
-  if (!cells ||
-      cells->ranks.count() <= (problem.inHalves ? maxHalvedCells : maxCells))
-    return cells;
-  origin.isFinest = true;
-  if (problem.kind != CollectiveKind::Broadcast ||
-      topology.numRanks() > maxSingleCells)
-    return std::nullopt;
-  std::vector<unsigned> all(topology.numRanks());
-  std::iota(all.begin(), all.end(), 0u);
-  return refine(topology, last, all);
-}
-
-/// Adds finer graphs than the last ones. Returns false if there are none.
-bool TreePacking::addLevel(Origin &origin) {
-  const Topology &topology = problem.topology;
-  std::optional<Refinement> cells;
-  if (!origin.isFinest)
-    cells = nextCells(origin);
-  if (!cells) {
-    origin.isFinest = true;
-    return false;
-  }
-  bool reduces = problem.kind == CollectiveKind::AllReduce;
-  origin.outward.push_back(std::make_unique<CellGraph>(
-      topology, *cells, origin.at.ranks, Direction::Outward));
-  auto &spreads = origin.spreads.emplace_back();
-  auto &gathers = origin.gathers.emplace_back();
-  if (!reduces) {
-    auto &spread =
-        spreads
-            .try_emplace(problem.steps, *origin.outward.back(), problem.steps,
-                         openSteps(*origin.outward.back(), 0, problem.steps))
-            .first->second;
-    if (origin.spreads.size() > 1)
-      spread.startFrom(origin.spreads.end()[-2].begin()->second);
-    return true;
-  }
-  origin.inward.push_back(std::make_unique<CellGraph>(
-      topology, *cells, origin.at.ranks, Direction::Inward));
-  // No steps at all suffice where all ranks meet.
-  for (unsigned steps = 0; steps < problem.steps; ++steps) {
-    unsigned first = problem.steps - steps;
-    spreads.try_emplace(steps, *origin.outward.back(), steps,
-                        openSteps(*origin.outward.back(), first, steps));
-    gathers.try_emplace(steps, *origin.inward.back(), steps,
-                        openSteps(*origin.inward.back(), 0, steps));
-  }
-  return true;
-}
-
 //===----------------------------------------------------------------------===//
 // Pricing
 //===----------------------------------------------------------------------===//
-
-/// The schedule's step for step `step` of a tree, from 1 on, that takes `count`
-/// steps from `first` on.
-static unsigned scheduleStep(Direction direction, unsigned first,
-                             unsigned count, unsigned step) {
-  return direction == Direction::Outward ? first + step - 1
-                                         : first + count - step;
-}
-
-/// Whether the links of each class may be used in each step of a tree; empty if
-/// all may.
-std::vector<bool> TreePacking::openSteps(const CellGraph &graph, unsigned first,
-                                         unsigned count) const {
-  std::vector<bool> result;
-  for (unsigned cls = 0; problem.window && cls < graph.numLinkClasses(); ++cls)
-    for (unsigned step = 0; step <= count; ++step)
-      result.push_back(
-          step > 0 && problem.window->allows(
-                          graph.linkOf(cls),
-                          scheduleStep(graph.direction(), first, count, step)));
-  return result;
-}
 
 EdgePrices TreePacking::pricesFor(const CellGraph &graph,
                                   const TreePrices &prices, unsigned first,
@@ -245,7 +132,7 @@ void TreePacking::append(const TreeSearch &search, const CellTree &tree,
 
 /// Adds trees of `origin` that cost less than they are worth. Returns whether
 /// there were new ones.
-bool TreePacking::price(Origin &origin, const TreePrices &prices,
+bool TreePacking::price(TreeOrigin &origin, const TreePrices &prices,
                         const Deadline &deadline) {
   constexpr double tolerance = 1e-7;
   double worth = prices.worth[origin.demand] * double(origin.share);
@@ -264,7 +151,7 @@ bool TreePacking::price(Origin &origin, const TreePrices &prices,
 
 /// The same for trees to and from `origin`, whose chunks turn round after some
 /// step, which is another for each chunk.
-bool TreePacking::priceReductions(Origin &origin, const TreePrices &prices,
+bool TreePacking::priceReductions(TreeOrigin &origin, const TreePrices &prices,
                                   const Deadline &deadline) {
   bool added = false;
   for (unsigned turn = 0; turn < problem.steps; ++turn)
@@ -274,7 +161,7 @@ bool TreePacking::priceReductions(Origin &origin, const TreePrices &prices,
 
 /// Those that turn round after `turn` steps. Several ranks that have collected
 /// parts exchange these in the next step.
-bool TreePacking::priceReduction(Origin &origin, unsigned turn,
+bool TreePacking::priceReduction(TreeOrigin &origin, unsigned turn,
                                  const TreePrices &prices,
                                  const Deadline &deadline) {
   constexpr double tolerance = 1e-7, any = 1e14;
@@ -316,7 +203,7 @@ bool TreePacking::priceReduction(Origin &origin, unsigned turn,
 
 /// True if little is gained any more at the level of `origin`. Where each level
 /// costs seconds, it is not waited for the end of that.
-bool TreePacking::isSlow(const Origin &origin) const {
+bool TreePacking::isSlow(const TreeOrigin &origin) const {
   constexpr size_t rounds = 6;
   constexpr double little = 0.01;
   const std::vector<double> &values = origin.values;
@@ -327,7 +214,7 @@ bool TreePacking::isSlow(const Origin &origin) const {
 /// Adds trees of `origin`, of finer cells where coarse ones give none. Returns
 /// whether there were new ones. After the finest level those before it may give
 /// some again, at the prices of today.
-bool TreePacking::priceLevels(Origin &origin, const TreePrices &prices,
+bool TreePacking::priceLevels(TreeOrigin &origin, const TreePrices &prices,
                               const Deadline &deadline) {
   bool reduces = problem.kind == CollectiveKind::AllReduce;
   bool added = false;
@@ -339,7 +226,7 @@ bool TreePacking::priceLevels(Origin &origin, const TreePrices &prices,
     if ((isNew && !isSlow(origin)) || deadline.expired())
       return added;
     origin.values.clear();
-    if (origin.level + 1 < origin.outward.size() || addLevel(origin)) {
+    if (origin.level + 1 < origin.numLevels() || origin.addLevel()) {
       ++origin.level;
       continue;
     }

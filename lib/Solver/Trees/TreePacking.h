@@ -8,57 +8,18 @@
 #ifndef SCCL_LIB_SOLVER_TREES_TREEPACKING_H
 #define SCCL_LIB_SOLVER_TREES_TREEPACKING_H
 
-#include "CheapTrees.h"
-#include "Meetings.h"
+#include "PackingProblem.h"
+#include "TreeOrigin.h"
 #include "TreeProgram.h"
 
 #include "sccl/Model/TreeSchedule.h"
 #include "sccl/Optimize/Deadline.h"
 
-#include "sccl/Solver/Trees.h"
-#include <map>
 #include <memory>
-
 #include <optional>
 #include <vector>
 
 namespace sccl::trees {
-
-/// Ranks that a broadcast may have to be looked at one by one.
-constexpr unsigned maxSingleCells = 128;
-
-/// What to pack trees for.
-struct PackingProblem {
-  const Topology &topology;
-  CollectiveKind kind; ///< all_gather, broadcast or all_reduce
-  unsigned root;       ///< of a broadcast
-  unsigned steps;
-  Rounds rounds = Rounds::PerStep;
-  std::optional<LinkWindow> window = std::nullopt;
-  /// All elements of a group of symmetries, and elements that span it. It must
-  /// keep the root of a broadcast.
-  std::vector<Permutation> group = {}, generators = {};
-  /// Of `twinPositions`: where ranks are alike, one of each box is told apart.
-  std::vector<std::vector<unsigned>> positions = {};
-  /// Cells are made finer by halves, for very many ranks; levels are left early
-  /// where little is gained, and come back.
-  bool inHalves = false;
-
-  /// True if ranks cannot be looked at one by one where they would have to be.
-  bool isHuge() const {
-    return kind == CollectiveKind::Broadcast &&
-           topology.numRanks() > maxSingleCells;
-  }
-};
-
-/// Elements that span `group`, the identity first in it.
-std::vector<Permutation> spanningElements(const std::vector<Permutation> &group,
-                                          unsigned numRanks);
-
-/// A group for `kind`: free, of as many elements as can be found. On many ranks
-/// a small one with few orbits where that is trivial, as for a broadcast, whose
-/// root it keeps; on few ranks the trivial one.
-void chooseGroup(PackingProblem &problem);
 
 class TreeImages;
 
@@ -104,28 +65,21 @@ public:
   const PackingProblem &question() const { return problem; }
 
 private:
-  /// Where trees start, or sums are collected.
-  struct Origin;
-
   void addOrigin(Meeting at, unsigned demand, int64_t share);
   void addMeetings(unsigned rank, bool alsoOfSeveral);
-  std::optional<Refinement> nextCells(Origin &origin) const;
-  bool addLevel(Origin &origin);
-  std::vector<bool> openSteps(const CellGraph &graph, unsigned first,
-                              unsigned count) const;
-  bool isSlow(const Origin &origin) const;
-  bool priceLevels(Origin &origin, const TreePrices &prices,
+  bool isSlow(const TreeOrigin &origin) const;
+  bool priceLevels(TreeOrigin &origin, const TreePrices &prices,
                    const Deadline &deadline);
   /// Whether solving the program takes longer than looking for trees. Where
   /// levels are left early, it does not.
   bool isSlowToSolve() const { return program->isLarge() && !problem.inHalves; }
   bool priceBetween(const TreePrices &between, const Deadline &deadline);
-  bool price(Origin &origin, const TreePrices &prices,
+  bool price(TreeOrigin &origin, const TreePrices &prices,
              const Deadline &deadline);
-  bool priceReductions(Origin &origin, const TreePrices &prices,
+  bool priceReductions(TreeOrigin &origin, const TreePrices &prices,
                        const Deadline &deadline);
-  bool priceReduction(Origin &origin, unsigned turn, const TreePrices &prices,
-                      const Deadline &deadline);
+  bool priceReduction(TreeOrigin &origin, unsigned turn,
+                      const TreePrices &prices, const Deadline &deadline);
   double priceOfSend(unsigned link, unsigned step,
                      const TreePrices &prices) const;
   EdgePrices pricesFor(const CellGraph &graph, const TreePrices &prices,
@@ -140,7 +94,7 @@ private:
   PackingProblem problem;
   LimitOrbits orbits;
   std::vector<uint64_t> limitKeys;
-  std::vector<std::unique_ptr<Origin>> origins;
+  std::vector<std::unique_ptr<TreeOrigin>> origins;
   std::unique_ptr<TreeProgram> program;
   std::unique_ptr<TreeProgram> mixed; ///< with mixes, once it is asked for
   std::unique_ptr<TreeImages> images; ///< once it is asked for

@@ -1,11 +1,11 @@
-//===- PackingGroup.cpp - Symmetries that trees are packed with -----------===//
+//===- PackingProblem.cpp - What to pack trees for ------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "TreePacking.h"
+#include "PackingProblem.h"
 
 #include <algorithm>
 

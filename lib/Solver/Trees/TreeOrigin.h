@@ -1,0 +1,73 @@
+//===- TreeOrigin.h - Where trees start -------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Coarse cells of ranks are searched first, finer ones when those give nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SOLVER_TREES_TREEORIGIN_H
+#define SCCL_LIB_SOLVER_TREES_TREEORIGIN_H
+
+#include "CheapTrees.h"
+#include "Meetings.h"
+#include "PackingProblem.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace sccl::trees {
+
+/// The schedule's step for step `step` of a tree, from 1 on, that takes `count`
+/// steps from `first` on.
+inline unsigned scheduleStep(Direction direction, unsigned first,
+                             unsigned count, unsigned step) {
+  return direction == Direction::Outward ? first + step - 1
+                                         : first + count - step;
+}
+
+/// A rank where trees start, or ranks that collect sums, and the searches for
+/// trees of each level of cells around it.
+class TreeOrigin {
+public:
+  /// With the coarsest level. `problem` and `limitKeys` must outlive this.
+  TreeOrigin(const PackingProblem &problem,
+             const std::vector<uint64_t> &limitKeys, Meeting at,
+             unsigned demand, int64_t share);
+
+  /// Adds finer cells than those of the last level. Returns false if there are
+  /// none.
+  bool addLevel();
+  size_t numLevels() const { return outward.size(); }
+
+  const Meeting at; ///< of one rank, but for reductions
+  const unsigned demand;
+  const int64_t share;
+  /// By level, from coarse to fine, and number of steps.
+  std::vector<std::map<unsigned, TreeSearch>> spreads, gathers;
+  size_t level = 0;           ///< the one last searched
+  bool isFruitful = false;    ///< since the coarsest was
+  std::vector<double> values; ///< of the program, while at this level
+
+private:
+  std::optional<Refinement> nextCells();
+  std::vector<bool> openSteps(const CellGraph &graph, unsigned first,
+                              unsigned count) const;
+  void addSpread();
+  void addReductions(const Refinement &cells);
+
+  const PackingProblem &problem;
+  const std::vector<uint64_t> &limitKeys;
+  /// By level. Searches refer to them.
+  std::vector<std::unique_ptr<CellGraph>> outward, inward;
+  bool isFinest = false;
+};
+
+} // namespace sccl::trees
+
+#endif // SCCL_LIB_SOLVER_TREES_TREEORIGIN_H
