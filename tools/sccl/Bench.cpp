@@ -194,6 +194,18 @@ private:
 };
 } // namespace
 
+static MeasureRequest requestFor(const plan::Manifest &manifest,
+                                 uint64_t size) {
+  MeasureRequest request;
+  request.count = size / segmentsOfSize(manifest) / elementBytes();
+  request.element = elementType(element);
+  request.reduction = reduction;
+  request.registered = buffers == "registered";
+  request.batches = batches;
+  request.launches = launches ? launches : launchesForSize(size);
+  return request;
+}
+
 /// What one rank does. Rank 0 prints.
 static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
                      const RankEnd &end) {
@@ -203,6 +215,10 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
       plan.file->getBuffer(), manifest, end, device.config(end.rank, timeout));
   if (!rank)
     return report(rank.error());
+  if (!tracePath.empty())
+    if (std::optional<Error> error =
+            checkTraced(**rank, requestFor(manifest, sizes.front())))
+      return report(error->message);
   BenchTable table(manifest);
   std::optional<Progress> progress;
   if (end.rank == 0) {
@@ -213,13 +229,7 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
   for (uint64_t size : sizes) {
     if (progress)
       progress->setDetail(formatBytes(size));
-    MeasureRequest request;
-    request.count = size / segmentsOfSize(manifest) / elementBytes();
-    request.element = elementType(element);
-    request.reduction = reduction;
-    request.registered = buffers == "registered";
-    request.batches = batches;
-    request.launches = launches ? launches : launchesForSize(size);
+    MeasureRequest request = requestFor(manifest, size);
     Measurement results[2];
     for (bool inPlace : {false, true}) {
       request.inPlace = inPlace;

@@ -58,6 +58,24 @@ static report::Trace traceOf(const std::string &name,
   return trace;
 }
 
+std::optional<Error> driver::checkTraced(PlanRank &rank,
+                                         MeasureRequest request) {
+  request.traced = true;
+  request.verified = 0;
+  request.batches = request.launches = 1;
+  Result<Measurement> measured = rank.measure(request);
+  if (!measured)
+    return Error{measured.error()};
+  Result<PlanRank::Trace> recorded = rank.trace();
+  if (!recorded)
+    return Error{recorded.error()};
+  for (const std::vector<scclTraceEvent> &events : *recorded)
+    if (!events.empty())
+      return std::nullopt;
+  return Error{"the plan's code does not tell what it does; compile it with "
+               "--traced"};
+}
+
 Result<Measurement> driver::measureTraced(PlanRank &rank,
                                           const MeasureRequest &request,
                                           unsigned number, llvm::StringRef path,
@@ -68,11 +86,8 @@ Result<Measurement> driver::measureTraced(PlanRank &rank,
   Result<PlanRank::Trace> recorded = rank.trace();
   if (!recorded)
     return Error{recorded.error()};
-  report::Trace trace = traceOf(name, *recorded);
-  if (trace.events.empty())
-    return Error{"the plan's code does not tell what it does; compile it with "
-                 "--traced"};
-  if (number == 0 && !writeFile(path, report::chromeText(trace)))
+  if (number == 0 &&
+      !writeFile(path, report::chromeText(traceOf(name, *recorded))))
     return Error{"there is no trace"};
   return measured;
 }

@@ -12,9 +12,13 @@
 
 namespace sccl::driver {
 
+/// Collective. Fails, on all ranks, if nothing is recorded in one launch for
+/// `request`, whether that is to be traced or not.
+std::optional<Error> checkTraced(PlanRank &rank, MeasureRequest request);
+
 /// Collective. Measures; if that is `traced`, rank 0 then writes what all ranks
-/// have recorded to `path`, as of `name`. Fails on all ranks if measuring does
-/// or if nothing was recorded, and on rank 0 if it cannot be written.
+/// have recorded to `path`, as of `name`. Fails on all ranks if measuring does,
+/// and on rank 0 if it cannot be written.
 Result<Measurement> measureTraced(PlanRank &rank, const MeasureRequest &request,
                                   unsigned number, llvm::StringRef path,
                                   const std::string &name);

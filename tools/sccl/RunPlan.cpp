@@ -123,8 +123,12 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
   if (!rank) {
     failure = rank.error();
   } else {
+    std::optional<Error> untraced =
+        measure.traced ? checkTraced(**rank, measure) : std::nullopt;
     Result<Measurement> measured =
-        measureTraced(**rank, measure, end.rank, request.trace, request.path);
+        untraced ? Result<Measurement>(*untraced)
+                 : measureTraced(**rank, measure, end.rank, request.trace,
+                                 request.path);
     Result<bool> left = (*rank)->leave();
     if (measured)
       run = *measured;
