@@ -70,10 +70,16 @@ std::optional<ControlPlane::Entry> ControlPlane::read(unsigned rank,
 static unsigned compare(const ControlPlane::Announcement &a,
                         const ControlPlane::Announcement &b) {
   uint64_t differ = a.signature ^ b.signature;
-  return (differ >> 32 ? difference::Plan : 0) |
-         (differ & ControlPlane::sign(0, 0xff, 0) ? difference::Type : 0) |
-         (differ & ControlPlane::sign(0, 0, 0xff) ? difference::Reduction : 0) |
-         (a.count != b.count ? difference::Count : 0);
+  unsigned result = 0;
+  if (differ >> 32)
+    result |= difference::Plan;
+  if (differ & ControlPlane::sign(0, 0xff, 0))
+    result |= difference::Type;
+  if (differ & ControlPlane::sign(0, 0, 0xff))
+    result |= difference::Reduction;
+  if (a.count != b.count)
+    result |= difference::Count;
+  return result;
 }
 
 unsigned ControlPlane::compareCalls(unsigned other) const {
@@ -90,7 +96,9 @@ unsigned ControlPlane::compareCalls(unsigned other) const {
       continue;
     if (unsigned differences = compare(mine->call, theirs->call))
       return differences;
-    return mine->history != theirs->history ? difference::Past : 0;
+    if (mine->history != theirs->history)
+      return difference::Past;
+    return 0;
   }
   return 0;
 }
