@@ -7,6 +7,8 @@
 
 #include "sccl/Pipelines/TextLimits.h"
 
+#include "sccl/Model/Text.h"
+
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -104,9 +106,9 @@ static std::optional<Excess> findExcess(llvm::StringRef text) {
 }
 
 bool sccl::checkText(llvm::MemoryBufferRef source) {
+  std::string name = escapeControls(source.getBufferIdentifier());
   if (mlir::isBytecode(source)) {
-    llvm::errs() << source.getBufferIdentifier()
-                 << ": error: this is MLIR bytecode, expected text\n";
+    llvm::errs() << name << ": error: this is MLIR bytecode, expected text\n";
     return false;
   }
   llvm::StringRef text = source.getBuffer();
@@ -115,7 +117,7 @@ bool sccl::checkText(llvm::MemoryBufferRef source) {
     return true;
   llvm::StringRef before = text.substr(0, excess->at);
   // The line itself may be very long.
-  llvm::errs() << source.getBufferIdentifier() << ':' << before.count('\n') + 1
+  llvm::errs() << name << ':' << before.count('\n') + 1
                << ':' << excess->at - (before.rfind('\n') + 1) + 1
                << ": error: " << excess->what << '\n';
   return false;

@@ -7,6 +7,8 @@
 
 #include "Json.h"
 
+#include "sccl/Model/Text.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -155,28 +157,6 @@ void Value::print(std::string &text) const {
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
-
-/// The length of the character in UTF-8 that `text` begins with; 0 if there is
-/// none.
-static size_t characterBytes(llvm::StringRef text) {
-  auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  unsigned char first = byte(0);
-  size_t length = first < 0x80                    ? 1
-                  : first >= 0xc2 && first < 0xe0 ? 2
-                  : first >= 0xe0 && first < 0xf0 ? 3
-                  : first >= 0xf0 && first < 0xf5 ? 4
-                                                  : 0;
-  if (length > text.size())
-    return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80)
-      return 0;
-  // Longer than need be, halves of pairs, and beyond the last one.
-  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
-      (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f))
-    return 0;
-  return length;
-}
 
 namespace {
 class Parser {

@@ -9,6 +9,7 @@
 #include "AdviceReport.h"
 
 #include "Driver.h"
+#include "Output.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -36,30 +37,29 @@ static std::string nameOf(const Candidate &candidate) {
 }
 
 void AdviceReport::printTable() const {
-  llvm::outs() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us",
-                                "bound us", "gap");
+  out() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us", "bound us",
+                         "gap");
   if (intact)
-    llvm::outs() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us",
-                                  "its bound us", "loss");
+    out() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us", "its bound us",
+                           "loss");
   for (const Baseline &baseline : baselines)
-    llvm::outs() << llvm::formatv("{0,14}", baseline.name + " us");
-  llvm::outs() << "   schedule\n";
+    out() << llvm::formatv("{0,14}", baseline.name + " us");
+  out() << "   schedule\n";
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     const SizeAdvice &size = advice.sizes[i];
-    llvm::outs() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}{3,8:P0}",
-                                  formatBytes(size.bytes), size.microseconds,
-                                  size.bound, size.gap());
+    out() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}{3,8:P0}",
+                           formatBytes(size.bytes), size.microseconds,
+                           size.bound, size.gap());
     if (intact) {
       const SizeAdvice &before = intact->sizes[i];
-      llvm::outs() << llvm::formatv(
-          "{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds, before.bound,
-          size.microseconds / before.microseconds - 1);
+      out() << llvm::formatv("{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds,
+                             before.bound,
+                             size.microseconds / before.microseconds - 1);
     }
     for (const Baseline &baseline : baselines)
-      llvm::outs() << llvm::formatv("{0,14:f1}",
-                                    baseline.sizes[i].microseconds);
-    llvm::outs() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
-                 << (size.isSimulated() ? size.way : "estimated") << '\n';
+      out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
+    out() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
+          << (size.isSimulated() ? size.way : "estimated") << '\n';
   }
 }
 

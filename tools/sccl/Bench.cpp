@@ -7,6 +7,7 @@
 
 #include "DeviceFlags.h"
 #include "MeasuredTrace.h"
+#include "Output.h"
 #include "Plans.h"
 #include "Progress.h"
 
@@ -125,16 +126,15 @@ public:
   void printHead() const {
     if (json)
       return;
-    llvm::outs()
-        << "# " << manifest.collective << ", " << manifest.ranks << " ranks as "
-        << ranksAs << ", " << buffers << " buffers, best of " << batches
-        << " batches\n"
-        << "#                                                     "
-           "out-of-place                       in-place\n"
-        << "#       size         count   type redop  root     time   algbw   "
-           "busbw #wrong     time   algbw   busbw #wrong\n"
-        << "#        (B)    (elements)                        (us)  (GB/s)  "
-           "(GB/s)            (us)  (GB/s)  (GB/s)\n";
+    out() << "# " << manifest.collective << ", " << manifest.ranks
+          << " ranks as " << ranksAs << ", " << buffers << " buffers, best of "
+          << batches << " batches\n"
+          << "#                                                     "
+             "out-of-place                       in-place\n"
+          << "#       size         count   type redop  root     time   algbw   "
+             "busbw #wrong     time   algbw   busbw #wrong\n"
+          << "#        (B)    (elements)                        (us)  (GB/s)  "
+             "(GB/s)            (us)  (GB/s)  (GB/s)\n";
   }
 
   void print(uint64_t bytes, uint64_t count, const Measurement &apart,
@@ -164,15 +164,15 @@ public:
                           {"in_place", entry(bytes, inPlace)}})
                    << '\n';
     } else {
-      llvm::outs() << llvm::formatv("{0,12} {1,13} {2,6} {3,5} {4,5}", bytes,
-                                    count, elementType(element).name, op, root);
+      out() << llvm::formatv("{0,12} {1,13} {2,6} {3,5} {4,5}", bytes, count,
+                             elementType(element).name, op, root);
       for (const Measurement *measurement : {&apart, &inPlace})
-        llvm::outs() << llvm::formatv(
+        out() << llvm::formatv(
             " {0,8:f2} {1,7:f2} {2,7:f2} {3,6}", measurement->seconds * 1e6,
             bandwidth(bytes, *measurement),
             bandwidth(bytes, *measurement) * busFactor(manifest),
             measurement->wrong);
-      llvm::outs() << '\n';
+      out() << '\n';
     }
     llvm::outs().flush();
   }

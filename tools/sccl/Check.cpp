@@ -8,6 +8,7 @@
 #include "CheckLitmus.h"
 #include "CheckMsccl.h"
 #include "Driver.h"
+#include "Output.h"
 #include "Progress.h"
 
 #include "sccl/Analysis/HappensBefore.h"
@@ -103,13 +104,12 @@ static void report(coll::ScheduleOp op, bool json) {
       object["period"] = schedule.period;
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
   } else {
-    llvm::outs() << "schedule @" << op.getSymName() << ": accepted, "
-                 << problem->collective.name() << " on "
-                 << problem->topology.name() << ", "
-                 << problem->collective.chunks() << " chunks, " << cost.steps
-                 << " steps, " << schedule.rounds()
-                 << " rounds, R/C = " << cost.bandwidth.str()
-                 << pipeliningText(schedule, problem->collective) << '\n';
+    out() << "schedule @" << op.getSymName() << ": accepted, "
+          << problem->collective.name() << " on " << problem->topology.name()
+          << ", " << problem->collective.chunks() << " chunks, " << cost.steps
+          << " steps, " << schedule.rounds()
+          << " rounds, R/C = " << cost.bandwidth.str()
+          << pipeliningText(schedule, problem->collective) << '\n';
   }
 }
 
@@ -119,7 +119,7 @@ static void report(coll::ProgramOp op, bool json) {
                         {"program", op.getSymName()}, {"status", "accepted"}})
                  << '\n';
   else
-    llvm::outs() << "program @" << op.getSymName() << ": accepted\n";
+    out() << "program @" << op.getSymName() << ": accepted\n";
 }
 
 /// Writes what happens before what in the only one of `programs` to `path`.
@@ -196,10 +196,10 @@ static bool checkClaim(coll::ScheduleOp op, llvm::StringRef path, bool json) {
                                            {"status", "accepted"}})
                  << '\n';
   else
-    llvm::outs() << "certificate " << path << ": accepted, " << claim << '\n'
-                 << "schedule @" << op.getSymName()
-                 << (optimal ? " is optimal for its steps\n"
-                             : " is not proved optimal by it\n");
+    out() << "certificate " << path << ": accepted, " << claim << '\n'
+          << "schedule @" << op.getSymName()
+          << (optimal ? " is optimal for its steps\n"
+                      : " is not proved optimal by it\n");
   return true;
 }
 
@@ -231,7 +231,7 @@ static int checkAssembly(llvm::StringRef path, OutputKind kind, bool json) {
                         {"assembly", path}, {"status", "accepted"}})
                  << '\n';
   else
-    llvm::outs() << "assembly " << path << ": accepted\n";
+    out() << "assembly " << path << ": accepted\n";
   return Done;
 }
 

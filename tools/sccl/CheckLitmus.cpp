@@ -8,6 +8,7 @@
 #include "CheckLitmus.h"
 
 #include "Driver.h"
+#include "Output.h"
 
 #include "sccl/Litmus/Axioms.h"
 #include "sccl/Litmus/Protocol.h"
@@ -41,17 +42,15 @@ static bool report(const litmus::Program &program, const litmus::Answer &answer,
     printJson(program, answer);
     return fits;
   }
-  llvm::outs() << "litmus \"" << program.name
-               << "\": " << spellingOf(answer.verdict);
+  out() << "litmus \"" << program.name << "\": " << spellingOf(answer.verdict);
   if (!fits)
-    llvm::outs() << ", where " << spellingOf(*program.expected)
-                 << " is expected";
-  llvm::outs() << '\n';
+    out() << ", where " << spellingOf(*program.expected) << " is expected";
+  out() << '\n';
   if (!fits && shows)
-    llvm::outs() << printLitmus(program);
+    out() << printLitmus(program);
   if (!fits || !program.expected)
     for (const std::string &line : answer.execution)
-      llvm::outs() << "  " << line << '\n';
+      out() << "  " << line << '\n';
   return fits;
 }
 

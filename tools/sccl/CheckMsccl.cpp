@@ -8,9 +8,11 @@
 #include "CheckMsccl.h"
 
 #include "Driver.h"
+#include "Output.h"
 
 #include "sccl/Exchange/Forest.h"
 #include "sccl/Exchange/Teccl.h"
+#include "sccl/Model/Text.h"
 #include "sccl/Pipelines/InputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -114,12 +116,13 @@ static int refuse(llvm::StringRef path, const Findings &findings, bool json) {
                                              {"line", finding.place.line},
                                              {"column", finding.place.column}})
                    << '\n';
-    llvm::errs() << path << ':' << finding.place.line << ':'
-                 << finding.place.column << ": ";
-    llvm::WithColor::error(llvm::errs()) << finding.message << '\n';
+    err() << path << ':' << finding.place.line << ':' << finding.place.column
+          << ": ";
+    llvm::WithColor::error(llvm::errs())
+        << escapeControls(finding.message) << '\n';
   }
   if (findings.more() > 0)
-    llvm::errs() << path << ": and " << findings.more() << " more\n";
+    err() << path << ": and " << findings.more() << " more\n";
   return BadInput;
 }
 
@@ -149,13 +152,12 @@ static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
                           ? "in and out of place"
                       : verdict.inPlace ? "in place"
                                         : "out of place";
-  llvm::outs() << "algorithm '" << algorithm.name << "': accepted, "
-               << collective << " on " << algorithm.gpus.size() << " ranks, "
-               << place << ", " << algorithm.chunks << " chunks, "
-               << verdict.steps << " steps in " << verdict.blocks
-               << " thread blocks (" << verdict.mostBlocks
-               << " of a rank at most, with " << verdict.mostSteps
-               << " steps), for " << dialect << '\n';
+  out() << "algorithm '" << algorithm.name << "': accepted, " << collective
+        << " on " << algorithm.gpus.size() << " ranks, " << place << ", "
+        << algorithm.chunks << " chunks, " << verdict.steps << " steps in "
+        << verdict.blocks << " thread blocks (" << verdict.mostBlocks
+        << " of a rank at most, with " << verdict.mostSteps << " steps), for "
+        << dialect << '\n';
 }
 
 static void accept(llvm::StringRef path, const MscclppPlan &plan,
@@ -178,14 +180,14 @@ static void accept(llvm::StringRef path, const MscclppPlan &plan,
                  << '\n';
     return;
   }
-  llvm::outs() << "plan '" << plan.name << "': accepted, " << collective
-               << " on " << plan.gpus.size() << " ranks, "
-               << (plan.inPlace ? "in place" : "out of place") << ", "
-               << plan.gpus[0].inputChunks << " chunks, " << verdict.operations
-               << " operations in " << verdict.blocks << " thread blocks ("
-               << verdict.mostBlocks << " of a rank at most, with "
-               << verdict.mostOperations << " operations), up to "
-               << verdict.mostBytes << " bytes\n";
+  out() << "plan '" << plan.name << "': accepted, " << collective << " on "
+        << plan.gpus.size() << " ranks, "
+        << (plan.inPlace ? "in place" : "out of place") << ", "
+        << plan.gpus[0].inputChunks << " chunks, " << verdict.operations
+        << " operations in " << verdict.blocks << " thread blocks ("
+        << verdict.mostBlocks << " of a rank at most, with "
+        << verdict.mostOperations << " operations), up to " << verdict.mostBytes
+        << " bytes\n";
 }
 
 static void accept(llvm::StringRef path, const FoundSchedule &found,
@@ -203,10 +205,10 @@ static void accept(llvm::StringRef path, const FoundSchedule &found,
                         {"sends", found.schedule.numSends()}})
                  << '\n';
   else
-    llvm::outs() << "schedule: accepted, " << collective << " on "
-                 << found.collective.numRanks() << " ranks, "
-                 << found.collective.chunks() << " chunks, " << steps
-                 << " steps, " << found.schedule.numSends() << " sends\n";
+    out() << "schedule: accepted, " << collective << " on "
+          << found.collective.numRanks() << " ranks, "
+          << found.collective.chunks() << " chunks, " << steps << " steps, "
+          << found.schedule.numSends() << " sends\n";
 }
 
 /// The text of a file. Prints an error and returns nothing if it cannot be read

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "Output.h"
 
 #include "sccl/Check/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -194,23 +195,23 @@ static void printTable(const std::vector<NamedCost> &costs,
                        const CostModel &model,
                        const std::vector<uint64_t> &sizes) {
   for (size_t i = 0; i < costs.size(); ++i)
-    llvm::outs() << llvm::formatv("[{0}] {1}: S = {2}, R/C = {3}{4}{5}\n", i,
-                                  costs[i].name, costs[i].cost.steps,
-                                  costs[i].cost.bandwidth.str(),
-                                  loadText(costs[i]), markOf(costs, i));
-  llvm::outs() << llvm::formatv("{0,12}", "size");
+    out() << llvm::formatv("[{0}] {1}: S = {2}, R/C = {3}{4}{5}\n", i,
+                           costs[i].name, costs[i].cost.steps,
+                           costs[i].cost.bandwidth.str(), loadText(costs[i]),
+                           markOf(costs, i));
+  out() << llvm::formatv("{0,12}", "size");
   for (size_t i = 0; i < costs.size(); ++i)
-    llvm::outs() << llvm::formatv("{0,14}", "[" + std::to_string(i) + "] us");
-  llvm::outs() << '\n';
+    out() << llvm::formatv("{0,14}", "[" + std::to_string(i) + "] us");
+  out() << '\n';
   for (uint64_t size : sizes) {
-    llvm::outs() << llvm::formatv("{0,12}", formatBytes(size));
+    out() << llvm::formatv("{0,12}", formatBytes(size));
     for (const NamedCost &named : costs)
-      llvm::outs() << llvm::formatv("{0,14}", timeText(named, model, size));
-    llvm::outs() << '\n';
+      out() << llvm::formatv("{0,14}", timeText(named, model, size));
+    out() << '\n';
   }
   for (const BestAtSize &range : select(costs, model, sizes))
-    llvm::outs() << "from " << range.bytes << " bytes: [" << range.best << "] "
-                 << costs[range.best].name << markOf(costs, range.best) << '\n';
+    out() << "from " << range.bytes << " bytes: [" << range.best << "] "
+          << costs[range.best].name << markOf(costs, range.best) << '\n';
 }
 
 /// The same as a line for each schedule, each size and each range of sizes.

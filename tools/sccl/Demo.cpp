@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Output.h"
 #include "Plans.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -29,7 +30,7 @@ bool driver::demoChosen() { return bool(command); }
 /// Announces a stage, runs it, and reports how it ended.
 template <typename Stage>
 static bool stage(const llvm::Twine &title, Stage run) {
-  llvm::outs() << "== " << title << '\n';
+  out() << "== " << title << '\n';
   llvm::outs().flush();
   return run() == Done;
 }
@@ -71,12 +72,12 @@ int driver::demoMain() {
             [&] { return runPlan({schedule}, RanksAs::Threads); });
   if (!done)
     return fail("the demo did not succeed");
-  llvm::outs() << "== success; the artefacts are\n";
+  out() << "== success; the artefacts are\n";
   for (const std::string &file : {schedule, ptx, hsaco}) {
     uint64_t size = 0;
     if (llvm::sys::fs::file_size(file, size))
       return fail("cannot find " + file);
-    llvm::outs() << "   " << file << " (" << size << " bytes)\n";
+    out() << "   " << file << " (" << size << " bytes)\n";
   }
   return Done;
 }

@@ -14,6 +14,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Machine/Derivation.h"
 #include "sccl/Machine/Presets.h"
+#include "sccl/Model/Text.h"
 #include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/TextLimits.h"
@@ -46,13 +47,15 @@ llvm::ArrayRef<const char *> driver::rememberedArguments() {
 
 int driver::fail(const llvm::Twine &message) {
   Progress::clear();
-  llvm::WithColor::error(llvm::errs(), "sccl") << message << '\n';
+  llvm::WithColor::error(llvm::errs(), "sccl")
+      << escapeControls(message.str()) << '\n';
   return BadInput;
 }
 
 namespace {
 /// Prints remarks, and what is about very long lines, without the line: that of
-/// a schedule with its certificate has many kilobytes.
+/// a schedule with its certificate has many kilobytes. Likewise what is about
+/// lines that command a terminal.
 class DiagnosticPrinter : public mlir::SourceMgrDiagnosticHandler {
 public:
   DiagnosticPrinter(llvm::SourceMgr &sources, mlir::MLIRContext *context)
@@ -69,7 +72,9 @@ private:
   mlir::LogicalResult print(mlir::Diagnostic &diagnostic) {
     Progress::clear();
     if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark &&
-        lineLength(diagnostic.getLocation()) <= longestLine)
+        isPlain(diagnostic) &&
+        llvm::all_of(diagnostic.getNotes(),
+                     [this](mlir::Diagnostic &note) { return isPlain(note); }))
       return mlir::failure();
     emitBriefly(diagnostic);
     for (mlir::Diagnostic &note : diagnostic.getNotes())
@@ -78,26 +83,41 @@ private:
   }
 
   void emitBriefly(mlir::Diagnostic &diagnostic) {
-    emitDiagnostic(diagnostic.getLocation(), diagnostic.str(),
+    mlir::Location location = diagnostic.getLocation();
+    if (auto place = mlir::dyn_cast<mlir::FileLineColLoc>(location))
+      location = mlir::FileLineColLoc::get(
+          place.getContext(), escapeControls(place.getFilename().getValue()),
+          place.getLine(), place.getColumn());
+    emitDiagnostic(location, escapeControls(diagnostic.str()),
                    diagnostic.getSeverity(), /*displaySourceLine=*/false);
   }
 
-  /// Characters in the source line at `location`; 0 if that is not known.
-  size_t lineLength(mlir::Location location) const {
-    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(location);
-    if (!place || sources.getNumBuffers() == 0)
-      return 0;
+  /// True if it can be printed with its line.
+  bool isPlain(mlir::Diagnostic &diagnostic) const {
+    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation());
+    std::string text = diagnostic.str();
+    if (place)
+      text += place.getFilename().getValue();
+    llvm::StringRef line = place ? lineAt(place) : "";
+    text += line;
+    return line.size() <= longestLine && escapeControls(text) == text;
+  }
+
+  /// The source line at `place`; empty if that is not known.
+  llvm::StringRef lineAt(mlir::FileLineColLoc place) const {
+    if (sources.getNumBuffers() == 0)
+      return "";
     unsigned file = sources.getMainFileID();
     const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(file);
     if (buffer->getBufferIdentifier() != place.getFilename().getValue())
-      return 0;
+      return "";
     llvm::SMLoc begin =
         sources.FindLocForLineAndColumn(file, place.getLine(), 1);
     if (!begin.isValid())
-      return 0;
+      return "";
     size_t at = begin.getPointer() - buffer->getBufferStart();
-    llvm::StringRef rest = buffer->getBuffer().substr(at);
-    return std::min(rest.find('\n'), rest.size());
+    return buffer->getBuffer().substr(at).take_until(
+        [](char c) { return c == '\n' || c == '\r'; });
   }
 
   llvm::SourceMgr &sources;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Output.h"
 #include "Pictures.h"
 #include "Plans.h"
 
@@ -57,8 +58,8 @@ struct Chapter {
 static void printChapters(const std::vector<Chapter> &chapters) {
   for (const Chapter &chapter : chapters)
     for (auto [number, sentence] : llvm::enumerate(chapter.sentences))
-      llvm::outs() << llvm::formatv(
-          "  {0,-13}{1}\n", number == 0 ? chapter.heading : "", sentence);
+      out() << llvm::formatv("  {0,-13}{1}\n",
+                             number == 0 ? chapter.heading : "", sentence);
 }
 
 static void addChapters(const std::vector<Chapter> &chapters,
@@ -263,10 +264,10 @@ static void explainSchedules(const Findings &findings, double bytes) {
       llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
       continue;
     }
-    llvm::outs() << llvm::formatv(
-        "{0}: {1} on {2}, {3}, R/C = {4}\n", subject.name,
-        describe(subject.collective), subject.topology.name(),
-        describeSize(subject), subject.cost().bandwidth.str());
+    out() << llvm::formatv("{0}: {1} on {2}, {3}, R/C = {4}\n", subject.name,
+                           describe(subject.collective),
+                           subject.topology.name(), describeSize(subject),
+                           subject.cost().bandwidth.str());
     printChapters(chapters);
   }
 }
@@ -349,8 +350,8 @@ static int explainPlan(llvm::StringRef path, uint64_t bytes,
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return Done;
   }
-  llvm::outs() << path << ": " << manifest.collective << " on "
-               << manifest.topology << ", " << manifest.ranks << " ranks\n";
+  out() << path << ": " << manifest.collective << " on " << manifest.topology
+        << ", " << manifest.ranks << " ranks\n";
   printChapters(chapters);
   return Done;
 }

@@ -8,6 +8,7 @@
 #include "FrontierReport.h"
 
 #include "Driver.h"
+#include "Output.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Solver/Trees.h"
@@ -77,7 +78,7 @@ template <typename Point> static std::string optimality(const Point &point) {
 void FrontierReport::header() {
   if (output.json || std::exchange(hasHeader, true))
     return;
-  llvm::outs() << describe(topology, family) << '\n';
+  out() << describe(topology, family) << '\n';
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +140,7 @@ void FrontierReport::point(const FrontierPoint &point) {
   if (output.json)
     llvm::outs() << llvm::json::Value(object(point)) << '\n';
   else
-    llvm::outs() << llvm::formatv(
+    out() << llvm::formatv(
         "  C = {0,-4} S = {1,-3} R = {2,-4} R/C = {3,-7} {4} ({5}, {6:f3} "
         "s)\n",
         point.chunks, point.steps, point.rounds, point.bandwidth().str(),
@@ -154,7 +155,7 @@ void FrontierReport::point(const TreePoint &point) {
   if (output.json)
     llvm::outs() << llvm::json::Value(object(point)) << '\n';
   else
-    llvm::outs() << llvm::formatv(
+    out() << llvm::formatv(
         "  C = {0,-4} S = {1,-3} R = {2,-4} R/C = {3,-7} {4} ({5}, {6} "
         "sends, {7:f3} s)\n",
         point.chunks, point.steps, point.rounds, point.bandwidth().str(),
@@ -171,8 +172,8 @@ void FrontierReport::point(const PipelinedSchedule &result, double seconds) {
                         pipelinedObject(topology, result, seconds))
                  << '\n';
   else
-    llvm::outs() << llvm::formatv("  {0} ({1:f3} s)\n", pipelinedText(result),
-                                  seconds);
+    out() << llvm::formatv("  {0} ({1:f3} s)\n", pipelinedText(result),
+                           seconds);
   if (!output.directory.empty())
     write(result);
 }
@@ -185,9 +186,8 @@ void FrontierReport::conclusion(const Frontier &frontier) {
   std::vector<Certificate> claims = openClaims(frontier);
   if (!output.json) {
     for (const Certificate &claim : claims)
-      llvm::outs() << "  certified: " << claimText(claim, family.name())
-                   << '\n';
-    llvm::outs() << "  frontier " << status << ": " << frontier.why << '\n';
+      out() << "  certified: " << claimText(claim, family.name()) << '\n';
+    out() << "  frontier " << status << ": " << frontier.why << '\n';
     return;
   }
   llvm::json::Object result = common();
@@ -217,9 +217,8 @@ void FrontierReport::write(const FrontierPoint &point) {
 
 void FrontierReport::write(const TreePoint &point) {
   if (point.sends > maxSends) {
-    llvm::errs() << "not written: C = " << point.chunks
-                 << " of S = " << point.steps << ", more than " << maxSends
-                 << " sends\n";
+    err() << "not written: C = " << point.chunks << " of S = " << point.steps
+          << ", more than " << maxSends << " sends\n";
     return;
   }
   Result<Implementation> written = writeOut(point, family, topology.numRanks());

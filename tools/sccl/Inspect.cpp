@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Output.h"
 #include "Plans.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -85,23 +86,22 @@ static void printPrograms(const plan::Manifest &manifest) {
       slots = std::max(slots, needs.scratchSlots);
       control = std::max(control, needs.controlBytes);
     }
-    llvm::outs() << llvm::formatv(
+    out() << llvm::formatv(
         "program {0}: schedule {1}, {2}, {3}, {4} blocks per channel, at most "
         "{5} scratch slots and {6} bytes of flags per rank\n",
         index, program.schedule, program.variant, program.codeShape,
         program.blocks, slots, control);
-    llvm::outs() << "  peers " << (program.peersReadInput ? "read" : "leave")
-                 << " the send buffer and "
-                 << (program.peersTouchOutput ? "write" : "leave")
-                 << " the receive buffer; in place "
-                 << (program.inPlace ? "as it is" : "by way of own buffers")
-                 << '\n';
+    out() << "  peers " << (program.peersReadInput ? "read" : "leave")
+          << " the send buffer and "
+          << (program.peersTouchOutput ? "write" : "leave")
+          << " the receive buffer; in place "
+          << (program.inPlace ? "as it is" : "by way of own buffers") << '\n';
     size_t copies = 0;
     for (const std::vector<EngineCopy> &step : program.copies)
       copies += step.size();
     if (program.steps != 0)
-      llvm::outs() << llvm::formatv(
-          "  in {0} steps, with {1} copies by hosts\n", program.steps, copies);
+      out() << llvm::formatv("  in {0} steps, with {1} copies by hosts\n",
+                             program.steps, copies);
   }
 }
 
@@ -116,14 +116,13 @@ static void printConditions(const plan::Conditions &conditions) {
     return "[" + text + (chunks.size() > shown ? ", ...]" : "]");
   };
   for (unsigned rank = 0; rank < conditions.pre.size(); ++rank)
-    llvm::outs() << "rank " << rank << " has chunks "
-                 << list(conditions.pre[rank]) << " and must get "
-                 << list(conditions.post[rank]) << '\n';
+    out() << "rank " << rank << " has chunks " << list(conditions.pre[rank])
+          << " and must get " << list(conditions.post[rank]) << '\n';
 }
 
 static void printPlan(const plan::PlanView &view) {
   const plan::Manifest &manifest = view.manifest;
-  llvm::outs() << llvm::formatv(
+  out() << llvm::formatv(
       "{0}, {1} ranks, root {2}\ntopology {3}, fingerprint {4}\ncontents {5}\n"
       "format version {6}, made by {7}\n",
       manifest.collective, manifest.ranks, manifest.root, manifest.topology,
@@ -133,26 +132,25 @@ static void printPlan(const plan::PlanView &view) {
   if (manifest.conditions)
     printConditions(*manifest.conditions);
   for (auto [index, schedule] : llvm::enumerate(manifest.schedules))
-    llvm::outs() << llvm::formatv(
+    out() << llvm::formatv(
         "schedule {0}: {1}, C = {2}, S = {3}, R = {4}, R/C = {5}\n", index,
         schedule.name, schedule.chunks, schedule.steps, schedule.rounds,
         schedule.cost);
   printPrograms(manifest);
   for (auto [index, kernel] : llvm::enumerate(manifest.kernels)) {
-    llvm::outs() << llvm::formatv("kernel {0}: program {1}, {2}, {3}", index,
-                                  kernel.program, kernel.target, kernel.format);
+    out() << llvm::formatv("kernel {0}: program {1}, {2}, {3}", index,
+                           kernel.program, kernel.target, kernel.format);
     if (!kernel.element.empty())
-      llvm::outs() << ", " << kernel.element << " " << kernel.reduction;
-    llvm::outs() << llvm::formatv(
-        ", blocks of {0}, {1} bytes, {2} to {3}\n", kernel.blockSize,
-        view.blobs[kernel.blob].size(), kernel.symbols.front(),
-        kernel.symbols.back());
+      out() << ", " << kernel.element << " " << kernel.reduction;
+    out() << llvm::formatv(", blocks of {0}, {1} bytes, {2} to {3}\n",
+                           kernel.blockSize, view.blobs[kernel.blob].size(),
+                           kernel.symbols.front(), kernel.symbols.back());
   }
   for (const plan::SizeTable &table : manifest.tables) {
-    llvm::outs() << "sizes of a send buffer, " << table.source;
+    out() << "sizes of a send buffer, " << table.source;
     if (!table.target.empty())
-      llvm::outs() << " on " << table.target << ", ranks as " << table.ranksAs;
-    llvm::outs() << ":\n" << describeTable(manifest, table);
+      out() << " on " << table.target << ", ranks as " << table.ranksAs;
+    out() << ":\n" << describeTable(manifest, table);
   }
 }
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachineFlags.h"
+#include "Output.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -55,14 +56,14 @@ static std::optional<ImportFile> run(const Command &command) {
                                 {StringRef(""), StringRef(path), StringRef("")},
                                 mostSeconds, /*MemoryLimit=*/0, &message);
   if (code != 0) {
-    llvm::errs() << "sccl: '" << name << "' failed"
-                 << (message.empty() ? "" : ": ") << message << '\n';
+    err() << "sccl: '" << name << "' failed" << (message.empty() ? "" : ": ")
+          << message << '\n';
     return std::nullopt;
   }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return std::nullopt;
-  llvm::errs() << "sccl: read '" << name << "'\n";
+  err() << "sccl: read '" << name << "'\n";
   return ImportFile{name, (*buffer)->getBuffer().str()};
 }
 
@@ -81,7 +82,7 @@ static std::optional<ImportFile> askHwloc() {
   // The length counts the 0 at the end.
   ImportFile file = {"hwloc", std::string(buffer, length > 0 ? length - 1 : 0)};
   hwloc_free_xmlbuffer(topology, buffer);
-  llvm::errs() << "sccl: read what hwloc says of this host\n";
+  err() << "sccl: read what hwloc says of this host\n";
   return file;
 }
 

@@ -9,6 +9,7 @@
 #include "Driver.h"
 #include "FrontierReport.h"
 #include "Interrupt.h"
+#include "Output.h"
 #include "Progress.h"
 
 #include "sccl/Model/Symmetry.h"
@@ -168,7 +169,7 @@ public:
     });
     if (!known) {
       auto paused = progress.pause();
-      llvm::errs() << "no pipelined schedule: " << error << '\n';
+      err() << "no pipelined schedule: " << error << '\n';
     }
   }
 

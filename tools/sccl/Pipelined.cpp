@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "Interrupt.h"
+#include "Output.h"
 #include "Progress.h"
 
 #include "sccl/Solver/Pipelined.h"
@@ -106,7 +107,7 @@ static int reportImpossible(const SynthesisRequest &request,
                                            {"claim", claim}})
                  << '\n';
   else
-    llvm::errs() << "unsatisfiable: " << claim << '\n';
+    err() << "unsatisfiable: " << claim << '\n';
   return ProvedUnsatisfiable;
 }
 
@@ -156,8 +157,8 @@ int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
                         pipelinedObject(*topology, *result, time.count()))
                  << '\n';
   else
-    llvm::errs() << llvm::formatv("{0} on {1}: {2} ({3:f3} s)\n", name,
-                                  topology->name(), pipelinedText(*result),
-                                  time.count());
+    err() << llvm::formatv("{0} on {1}: {2} ({3:f3} s)\n", name,
+                           topology->name(), pipelinedText(*result),
+                           time.count());
   return Done;
 }

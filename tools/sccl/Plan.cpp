@@ -12,6 +12,7 @@
 #include "Interrupt.h"
 #include "LoweringFlags.h"
 #include "MachineFlags.h"
+#include "Output.h"
 #include "PlanFiles.h"
 #include "Progress.h"
 
@@ -238,20 +239,20 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
                   const AdviceReport &report) {
   if (json)
     return report.printJson();
-  llvm::outs() << family.name() << " on " << named.fabric.topology.name()
-               << ", " << named.fabric.topology.numRanks() << " ranks";
+  out() << family.name() << " on " << named.fabric.topology.name() << ", "
+        << named.fabric.topology.numRanks() << " ranks";
   if (!family.groups.empty())
-    llvm::outs() << ", groups " << printRankGroups(family.groups);
-  llvm::outs() << '\n';
+    out() << ", groups " << printRankGroups(family.groups);
+  out() << '\n';
   for (const std::string &line : named.assumptions)
-    llvm::outs() << "  " << line << '\n';
+    out() << "  " << line << '\n';
   report.printTable();
   const Advice &advice = report.advice;
-  llvm::outs() << "frontier "
-               << (advice.frontier.complete ? "complete: " : "incomplete: ")
-               << advice.frontier.why << '\n';
+  out() << "frontier "
+        << (advice.frontier.complete ? "complete: " : "incomplete: ")
+        << advice.frontier.why << '\n';
   if (!advice.stopped.empty())
-    llvm::outs() << "stopped before all was tried: " << advice.stopped << '\n';
+    out() << "stopped before all was tried: " << advice.stopped << '\n';
 }
 
 /// The collective, which must be the same on all machines.

@@ -12,6 +12,7 @@
 
 #include "DeviceFlags.h"
 #include "MachineFlags.h"
+#include "Output.h"
 #include "Plans.h"
 
 #include "sccl/Machine/Profile.h"
@@ -152,9 +153,9 @@ static void print(const Profile &profile,
                   const std::vector<LinkMeasurement> &measurements) {
   const Topology &topology = profile.derivation.topology;
   if (!json)
-    llvm::outs() << llvm::formatv("{0,-32} {1,7} {2,10} {3,12} {4,10} {5,10}\n",
-                                  "links", "number", "measured", "latency (us)",
-                                  "GB/s", "as said");
+    out() << llvm::formatv("{0,-32} {1,7} {2,10} {3,12} {4,10} {5,10}\n",
+                           "links", "number", "measured", "latency (us)",
+                           "GB/s", "as said");
   for (size_t i = 0; i < measurements.size(); ++i) {
     const LinkClass &links = profile.classes[i];
     const Link &link = topology.links()[links.link];
@@ -173,7 +174,7 @@ static void print(const Profile &profile,
                           {"said_gigabytes_per_second", said}})
                    << '\n';
     else
-      llvm::outs() << llvm::formatv(
+      out() << llvm::formatv(
           "{0,-32} {1,7} {2,10} {3,12:f2} {4,10} {5,10}\n", links.name,
           links.count, which, measurements[i].latency,
           formatRate(measurements[i].bandwidth), formatRate(said));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Progress.h"
+#include "Output.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -74,8 +75,8 @@ void Progress::show() {
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - begin;
     erase();
-    llvm::errs() << what << (detail.empty() ? "" : ", ") << detail << ": "
-                 << int(seconds.count()) << " s";
+    err() << what << (detail.empty() ? "" : ", ") << detail << ": "
+          << int(seconds.count()) << " s";
     isShown = true;
   }
   erase();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MeasuredTrace.h"
+#include "Output.h"
 #include "Plans.h"
 
 #include "sccl/Measure/HostPlan.h"
@@ -95,15 +96,15 @@ static int report(const RunRequest &request, const plan::Manifest &manifest,
                  << '\n';
     return isGood ? Done : BadInput;
   }
-  llvm::outs() << llvm::formatv(
+  out() << llvm::formatv(
       "{0}, {1} ranks, {2} per send buffer, {3}, {4} launches: #wrong {5} of "
       "{6} elements",
       manifest.collective, manifest.ranks, formatBytes(request.bytes),
       request.lowering.element, request.iterations, run.wrong, run.elements);
   if (failure.empty())
-    llvm::outs() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s",
-                                  run.seconds * 1e6, gigabytes);
-  llvm::outs() << '\n';
+    out() << llvm::formatv(", best {0:f1} us, {1:f2} GB/s", run.seconds * 1e6,
+                           gigabytes);
+  out() << '\n';
   if (!run.firstWrong.empty())
     fail("wrong result in " + run.firstWrong);
   if (!failure.empty())

@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "LoweringFlags.h"
+#include "Output.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -192,21 +193,20 @@ static void print(const Prediction &prediction, const Topology &topology) {
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return;
   }
-  llvm::outs() << llvm::formatv("{0,12}{1,14:f1}",
-                                formatBytes(prediction.bytes),
-                                prediction.microseconds);
-  llvm::outs() << (prediction.model
-                       ? llvm::formatv("{0,14:f1}", *prediction.model).str()
-                       : std::string(14, ' '));
+  out() << llvm::formatv("{0,12}{1,14:f1}", formatBytes(prediction.bytes),
+                         prediction.microseconds);
+  out() << (prediction.model
+                ? llvm::formatv("{0,14:f1}", *prediction.model).str()
+                : std::string(14, ' '));
   if (prediction.use > 0) {
     const BandwidthLimit &limit = topology.limits()[prediction.busiest];
     const Link &link = topology.links()[limit.links.front()];
-    llvm::outs() << llvm::formatv("{0,8:P0} of {1} -> {2}", prediction.use,
-                                  link.src, link.dst);
+    out() << llvm::formatv("{0,8:P0} of {1} -> {2}", prediction.use, link.src,
+                           link.dst);
     if (limit.links.size() > 1)
-      llvm::outs() << " and " << limit.links.size() - 1 << " more";
+      out() << " and " << limit.links.size() - 1 << " more";
   }
-  llvm::outs() << '\n';
+  out() << '\n';
 }
 
 static Timing timingOf(const Topology &topology) {
@@ -225,10 +225,9 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
   if (failed(problem))
     return false;
   if (!json)
-    llvm::outs() << program.getSymName() << " on " << problem->topology.name()
-                 << '\n'
-                 << llvm::formatv("{0,12}{1,14}{2,14}   {3}\n", "size",
-                                  "simulated us", "model us", "busiest");
+    out() << program.getSymName() << " on " << problem->topology.name() << '\n'
+          << llvm::formatv("{0,12}{1,14}{2,14}   {3}\n", "size", "simulated us",
+                           "model us", "busiest");
   CostModel model{latency, 1 / (bandwidth * 1e3)};
   auto cost = costs.find(program.getSymName().str());
   Timing timing = timingOf(problem->topology);

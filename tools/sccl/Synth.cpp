@@ -8,6 +8,7 @@
 #include "CollectiveChoice.h"
 #include "Driver.h"
 #include "Interrupt.h"
+#include "Output.h"
 #include "Progress.h"
 
 #include "sccl/Bounds/LowerBound.h"
@@ -260,18 +261,18 @@ static int report(const SynthesisRequest &request, const Instance &instance,
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return code;
   }
-  llvm::errs() << llvm::formatv(
+  err() << llvm::formatv(
       "{0} on {1}, {2} chunks, {3} steps, {4} rounds: {5} ({6}, {7:f3} s)",
       instance.collective.name(), instance.topology.name(),
       instance.collective.chunks(), instance.steps, instance.rounds,
       statusName(result.outcome), result.engine, result.seconds);
   if (auto reason = object.getString("reason"))
-    llvm::errs() << ": " << *reason;
-  llvm::errs() << '\n';
+    err() << ": " << *reason;
+  err() << '\n';
   if (auto claim = object.getString("claim"))
-    llvm::errs() << "certified: " << *claim << '\n';
+    err() << "certified: " << *claim << '\n';
   else if (object.get("certified"))
-    llvm::errs() << "uncertified: no lower bound covers this refutation\n";
+    err() << "uncertified: no lower bound covers this refutation\n";
   return code;
 }
 

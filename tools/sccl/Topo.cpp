@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachineFlags.h"
+#include "Output.h"
 
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -45,14 +46,14 @@ bool driver::topoChosen() { return bool(topoCommand()); }
 
 static void listNames() {
   for (const BuiltinTopology &builtin : builtinTopologies())
-    llvm::outs() << llvm::left_justify(builtin.spec, 18) << builtin.description
-                 << '\n';
-  llvm::outs() << "\nMachines, in GB/s; with :boxes=N several of them, with "
-                  "rails (the default) or\na core between their NICs, "
-                  "nic-gbps=X for other NICs\n";
+    out() << llvm::left_justify(builtin.spec, 18) << builtin.description
+          << '\n';
+  out() << "\nMachines, in GB/s; with :boxes=N several of them, with "
+           "rails (the default) or\na core between their NICs, "
+           "nic-gbps=X for other NICs\n";
   for (const MachinePreset &preset : machinePresets())
-    llvm::outs() << llvm::left_justify(preset.spec, 18) << preset.description
-                 << " [" << preset.source << "]\n";
+    out() << llvm::left_justify(preset.spec, 18) << preset.description << " ["
+          << preset.source << "]\n";
 }
 
 /// What `make` adds to a module, as text.

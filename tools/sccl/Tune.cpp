@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceFlags.h"
+#include "Output.h"
 #include "Plans.h"
 #include "Progress.h"
 
@@ -208,9 +209,9 @@ static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
     return other.source == table.source && other.target == table.target &&
            other.ranksAs == table.ranksAs;
   });
-  llvm::outs() << "fastest on " << table.target << ", ranks as "
-               << table.ranksAs << ":\n"
-               << describeTable(plan.manifest, table);
+  out() << "fastest on " << table.target << ", ranks as " << table.ranksAs
+        << ":\n"
+        << describeTable(plan.manifest, table);
   plan.manifest.tables.push_back(std::move(table));
   Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)
