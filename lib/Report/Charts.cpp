@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 using namespace sccl;
 using namespace sccl::report;
@@ -22,6 +23,24 @@ static std::string hueOf(size_t number) {
 
 /// "2", "1.25".
 static std::string numberText(double value) { return coordinate(value); }
+
+/// A round time: "100 us", "1 ms".
+static std::string roundTimeText(double microseconds) {
+  // Powers of ten are not exact.
+  double value = microseconds * (1 + 1e-9);
+  auto [unit, name] = value >= 1e6   ? std::pair{1e6, " s"}
+                      : value >= 1e3 ? std::pair{1e3, " ms"}
+                                     : std::pair{1.0, " us"};
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g%s", microseconds / unit, name);
+  return text;
+}
+
+/// Powers of ten, or what is round between two of them.
+static std::vector<double> timeTicks(double least, double most) {
+  std::vector<double> powers = powerTicks(least, most, 10, 8);
+  return powers.size() > 1 ? powers : linearTicks(least, most, 8, false);
+}
 
 static Axis frontierAxis(const char *name, double least, double most,
                          bool isHorizontal) {
@@ -91,8 +110,8 @@ std::string report::timePicture(const std::vector<TimeCurve> &curves,
          Chart::bottom,
          Chart::top,
          true,
-         powerTicks(fastest.second * 0.9, slowest.second * 1.1, 10, 8),
-         timeText};
+         timeTicks(fastest.second * 0.9, slowest.second * 1.1),
+         roundTimeText};
   Svg svg(Chart::width, Chart::height, "Time over size", use);
   Chart chart(svg, std::move(x), std::move(y));
   for (size_t number = 0; number < curves.size(); ++number) {

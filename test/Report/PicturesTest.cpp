@@ -101,6 +101,22 @@ TEST(Pictures, DrawTimesAsLinesAndMarks) {
               ElementsAre("measured: 2 KiB, 5.00 us"));
 }
 
+TEST(Pictures, AxesHaveRoundTimes) {
+  auto axesOf = [](double least, double most) {
+    std::string picture = timePicture(
+        {{"model", true, {{1, least}, {64, most}}}}, PictureFor::File);
+    return picture.substr(0, picture.find("class=\"curve"));
+  };
+  std::string axes = axesOf(0.1, 2e7);
+  for (const char *label : {">0.1 us<", ">1 us<", ">100 us<", ">1 ms<",
+                            ">100 ms<", ">1 s<", ">10 s<"})
+    EXPECT_NE(axes.find(label), axes.npos) << label;
+  // Where there is no power of ten, or one.
+  axes = axesOf(700, 1800);
+  for (const char *label : {">800 us<", ">1 ms<", ">1.2 ms<", ">1.8 ms<"})
+    EXPECT_NE(axes.find(label), axes.npos) << label;
+}
+
 TEST(Pictures, HaveALineForEachPairOfRanksInAStep) {
   Subject subject = pairsWithBridge();
   std::string picture = stepsPicture(
