@@ -117,8 +117,8 @@ bool sccl::checkText(llvm::MemoryBufferRef source) {
     return true;
   llvm::StringRef before = text.substr(0, excess->at);
   // The line itself may be very long.
-  llvm::errs() << name << ':' << before.count('\n') + 1
-               << ':' << excess->at - (before.rfind('\n') + 1) + 1
+  llvm::errs() << name << ':' << before.count('\n') + 1 << ':'
+               << excess->at - (before.rfind('\n') + 1) + 1
                << ": error: " << excess->what << '\n';
   return false;
 }

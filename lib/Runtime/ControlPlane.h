@@ -35,7 +35,13 @@ struct Call {
 
 /// In what the calls of two ranks differ, bits.
 namespace difference {
-enum Kind : unsigned { Plan = 1, Count = 2, Type = 4, Reduction = 8, Past = 16 };
+enum Kind : unsigned {
+  Plan = 1,
+  Count = 2,
+  Type = 4,
+  Reduction = 8,
+  Past = 16
+};
 } // namespace difference
 
 /// Why a communicator is out of use: a result code, who was the cause, and who

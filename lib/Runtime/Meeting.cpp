@@ -16,8 +16,7 @@ Status CommPlan::compareCalls(const Call &own) {
   for (unsigned other = 0; other < numRanks; ++other)
     if (calls[other].signature != own.signature ||
         calls[other].segmentBytes != own.segmentBytes) {
-      plane.raise(
-          {scclErrorMismatch, other, rank, plane.compareCalls(other)});
+      plane.raise({scclErrorMismatch, other, rank, plane.compareCalls(other)});
       return group.poison();
     }
   return {};

@@ -31,8 +31,10 @@ static std::string describeTimeout(const AbortCause &cause, double seconds,
 static std::string describeMismatch(const AbortCause &cause) {
   std::string who = rankText(cause.culprit), whom = rankText(cause.reporter);
   if (cause.differences & difference::Past)
-    return "an earlier launch of " + who + " was for something else than that "
-           "of " + whom;
+    return "an earlier launch of " + who +
+           " was for something else than that "
+           "of " +
+           whom;
   if (cause.differences & difference::Plan)
     return who + " launched another plan than " + whom;
   std::string what;

@@ -42,12 +42,11 @@ TEST_P(EitherWay, ReportsOtherPlansOfWhomItWaitsFor) {
                 member.plan = second;
               std::vector<float> a(10), b(10);
               Stopwatch watch;
-              int failed =
-                  check(member.launch(a.data(), b.data(), 10) ==
-                                scclErrorMismatch &&
-                            messageHas("launched another plan"),
-                        "another plan") +
-                  check(watch.seconds() < 10, "long before the limit");
+              int failed = check(member.launch(a.data(), b.data(), 10) ==
+                                         scclErrorMismatch &&
+                                     messageHas("launched another plan"),
+                                 "another plan") +
+                           check(watch.seconds() < 10, "long before the limit");
               scclPlanDestroy(end.rank == 0 ? second : nullptr);
               return failed;
             }));
@@ -152,9 +151,9 @@ TEST_P(EitherWay, ReportsWhatDifferedBefore) {
               scclResult result = scclSuccess;
               Stopwatch watch;
               for (unsigned i = 0; !result && watch.seconds() < 20; ++i)
-                result = launch(
-                    member,
-                    {10, i == 1 && end.rank == 0 ? scclInt32 : scclFloat32});
+                result =
+                    launch(member, {10, i == 1 && end.rank == 0 ? scclInt32
+                                                                : scclFloat32});
               int failed = check(result == scclErrorMismatch, "at last");
               std::vector<int> all;
               end.gather(0, all);
