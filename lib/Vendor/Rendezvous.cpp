@@ -8,8 +8,8 @@
 #include "Rendezvous.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <functional>
 #include <random>
 
 #include <arpa/inet.h>
@@ -82,12 +82,29 @@ static unsigned hostAddress() {
   return found;
 }
 
-static bool awaitReadable(int socket, int milliseconds) {
-  pollfd entry = {socket, POLLIN, 0};
-  return ::poll(&entry, 1, milliseconds) > 0;
-}
-
 namespace {
+using Clock = std::chrono::steady_clock;
+
+/// Whoever has connected, and not said all of its hello.
+struct Newcomer {
+  int socket;
+  Clock::time_point until; ///< so long it is waited for
+  Hello hello = {};
+  size_t received = 0; ///< bytes of it
+  bool hasGone = false;
+
+  bool isHeard() const { return received == sizeof hello; }
+  /// Takes what has come.
+  void listen() {
+    ssize_t bytes = ::recv(socket, reinterpret_cast<char *>(&hello) + received,
+                           sizeof hello - received, MSG_DONTWAIT);
+    if (bytes > 0)
+      received += bytes;
+    else
+      hasGone = bytes == 0 || (errno != EINTR && errno != EAGAIN);
+  }
+};
+
 /// The thread that serves the ranks of one group.
 class Server {
 public:
@@ -101,7 +118,7 @@ public:
   }
 
   void run() {
-    bool isComplete = accept();
+    bool isComplete = acceptAll();
     // Whoever comes later would wait for ever: an id is for one communicator.
     stopListening();
     while (isComplete && serveGather())
@@ -109,41 +126,91 @@ public:
   }
 
 private:
+  static constexpr std::chrono::minutes patience{5};         ///< for a rank
+  static constexpr std::chrono::seconds patienceForHello{5}; ///< for all of it
+  static constexpr size_t mostNewcomers = 256; ///< who are listened to at once
+
   void stopListening() {
     if (listener >= 0)
       ::close(listener);
     listener = -1;
+    for (const Newcomer &newcomer : newcomers)
+      ::close(newcomer.socket);
+    newcomers.clear();
   }
 
-  bool accept() {
-    size_t missing = 1;
+  /// Returns whether all ranks have come. Those who say nothing, or half a
+  /// hello, hold nobody up.
+  bool acceptAll() {
+    end = Clock::now() + patience;
     while (missing > 0) {
-      if (!awaitReadable(listener, 300000))
+      if (Clock::now() >= end)
         return false;
-      int socket = ::accept(listener, nullptr, nullptr);
-      Hello hello;
-      // Whoever does not know the secret is none of the ranks.
-      if (socket < 0 || !awaitReadable(socket, 5000) ||
-          !receiveAll(socket, &hello, sizeof hello) || hello.secret != secret ||
-          hello.numRanks < 1 || hello.rank < 0 ||
-          hello.rank >= hello.numRanks) {
-        if (socket >= 0)
-          ::close(socket);
-        continue;
-      }
-      if (sockets.empty()) {
-        sockets.assign(hello.numRanks, -1);
-        missing = hello.numRanks;
-      }
-      // A rank that is taken, or of another group: all fail.
-      if (size_t(hello.numRanks) != sockets.size() ||
-          sockets[hello.rank] != -1) {
-        ::close(socket);
+      awaitNews();
+      if (!admitAll())
         return false;
-      }
-      sockets[hello.rank] = socket;
-      --missing;
     }
+    return true;
+  }
+
+  /// Listens to newcomers, and for new ones, for a second at most.
+  void awaitNews() {
+    bool hasRoom = newcomers.size() < mostNewcomers;
+    std::vector<pollfd> entries = {{listener, short(hasRoom ? POLLIN : 0), 0}};
+    for (const Newcomer &newcomer : newcomers)
+      entries.push_back({newcomer.socket, POLLIN, 0});
+    if (::poll(entries.data(), entries.size(), /*milliseconds=*/1000) <= 0)
+      return;
+    for (size_t i = 0; i < newcomers.size(); ++i)
+      if (entries[i + 1].revents != 0)
+        newcomers[i].listen();
+    if (entries[0].revents == 0)
+      return;
+    int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    // There may be no descriptor left: others may close some.
+    if (socket < 0)
+      ::poll(nullptr, 0, /*milliseconds=*/10);
+    else
+      newcomers.push_back({socket, Clock::now() + patienceForHello});
+  }
+
+  /// Makes ranks of those who have said so, and sends others away. Returns
+  /// false if a rank has come that cannot be of this group.
+  bool admitAll() {
+    bool isRight = true;
+    std::erase_if(newcomers, [&](const Newcomer &newcomer) {
+      bool isOver = newcomer.hasGone || Clock::now() >= newcomer.until;
+      if (!newcomer.isHeard() && !isOver)
+        return false;
+      // Whoever does not know the secret is none of the ranks.
+      if (!newcomer.isHeard() || !isRank(newcomer.hello) || missing == 0)
+        ::close(newcomer.socket);
+      else
+        isRight &= admit(newcomer);
+      return true;
+    });
+    return isRight;
+  }
+
+  bool isRank(const Hello &hello) const {
+    return hello.secret == secret && hello.numRanks >= 1 && hello.rank >= 0 &&
+           hello.rank < hello.numRanks;
+  }
+
+  /// False if it is a rank that is taken, or of another group: then all fail.
+  bool admit(const Newcomer &newcomer) {
+    const Hello &hello = newcomer.hello;
+    if (sockets.empty()) {
+      sockets.assign(hello.numRanks, -1);
+      missing = hello.numRanks;
+    }
+    if (size_t(hello.numRanks) != sockets.size() || sockets[hello.rank] != -1) {
+      ::close(newcomer.socket);
+      return false;
+    }
+    sockets[hello.rank] = newcomer.socket;
+    --missing;
+    end = Clock::now() + patience;
     return true;
   }
 
@@ -169,7 +236,10 @@ private:
 
   int listener;
   unsigned long long secret;
-  std::vector<int> sockets;
+  std::vector<Newcomer> newcomers;
+  std::vector<int> sockets; ///< by rank, once one has come
+  size_t missing = 1;       ///< ranks
+  Clock::time_point end;    ///< if no rank comes before
 };
 } // namespace
 
@@ -184,7 +254,9 @@ std::string sccl::vendor::listenForRanks(Address &address) {
   address.address = hostAddress();
   std::random_device random;
   address.secret = (uint64_t(random()) << 32) | random();
-  int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // Who has connected may have gone before it is accepted.
+  int listener =
+      ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0)
     return systemError("socket");
   sockaddr_in place = {};

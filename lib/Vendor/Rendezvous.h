@@ -24,7 +24,8 @@ struct Address {
 
 /// Begins to listen, for one group of ranks. Returns an empty text, or what
 /// went wrong. The thread ends with the last rank, or after 5 minutes without
-/// any.
+/// any. Whoever connects has 5 seconds to say which rank it is; others are
+/// served meanwhile.
 std::string listenForRanks(Address &address);
 
 /// A rank's connection: gathers bytes of all ranks.

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: vendor-ranks threads|processes|devices|later|aborted|refused
+// usage: vendor-ranks threads|processes|devices|later|aborted|strangers|refused
 //
 // Sums, maxima and more among three ranks, compared with the definition: ranks
 // as threads, as processes, or as devices of one thread.
 
 #include "Vendor/Interface.h"
+#include "Vendor/Rendezvous.h"
 
 #include <atomic>
 #include <cstdio>
@@ -20,6 +21,8 @@
 #include <vector>
 
 #include <dlfcn.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +171,69 @@ static void runThreads(void (*main)(ncclUniqueId, int)) {
     thread.join();
 }
 
+/// A connection to where ranks meet that has said `bytes` of a rank's hello.
+static int connectAs(const sccl::vendor::Address &address, int rank,
+                     size_t bytes) {
+  struct {
+    unsigned long long secret;
+    int rank, numRanks;
+  } hello = {address.secret, rank, numRanks};
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = address.address;
+  place.sin_port = address.port;
+  int end = socket(AF_INET, SOCK_STREAM, 0);
+  check(!connect(end, reinterpret_cast<sockaddr *>(&place), sizeof place) &&
+            send(end, &hello, bytes, 0) == ssize_t(bytes),
+        "a stranger connects");
+  return end;
+}
+
+/// Ranks meet although others have connected before them who say nothing, or
+/// half a hello; those are sent away then.
+static void amongStrangers() {
+  alarm(60); // in place of waiting for ever
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  sccl::vendor::Address address;
+  std::memcpy(&address, &id, sizeof address);
+  int silent = connectAs(address, 0, 0), half = connectAs(address, 0, 9);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < numRanks; ++rank)
+    threads.emplace_back(rankMain, id, rank);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int stranger : {silent, half}) {
+    char byte;
+    check(recv(stranger, &byte, 1, 0) == 0, "a stranger is sent away");
+    close(stranger);
+  }
+}
+
+/// A hello may come in two parts.
+static void inTwoParts() {
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  sccl::vendor::Address address;
+  std::memcpy(&address, &id, sizeof address);
+  struct {
+    unsigned long long secret;
+    int rank = 0, numRanks = 1;
+    size_t bytes = 1; // and what it gathers then
+    char byte = 'x';
+  } words = {.secret = address.secret};
+  int end = connectAs(address, 0, 9);
+  usleep(20000);
+  auto *rest = reinterpret_cast<char *>(&words) + 9;
+  size_t length = offsetof(decltype(words), byte) + 1 - 9;
+  char answer = 0;
+  // It is of one rank, unlike the first part: that does not say so yet.
+  check(send(end, rest, length, 0) == ssize_t(length) &&
+            recv(end, &answer, 1, 0) == 1 && answer == 'x',
+        "a hello in two parts");
+  close(end);
+}
+
 static bool isFineOrGoesOn(ncclResult_t code) {
   return code == ncclSuccess || code == ncclInProgress;
 }
@@ -180,8 +246,8 @@ static void joinLater(ncclUniqueId id, int rank, ncclComm_t &comm) {
     unsigned magic, version;
     int blocking;
   } config = {sizeof config, 0xcafebeef, 22803, 0};
-  check(!ncclGroupStart() && !ncclCommInitRankScalable(&comm, numRanks, rank, 1,
-                                                       &id, &config),
+  check(!ncclGroupStart() &&
+            !ncclCommInitRankScalable(&comm, numRanks, rank, 1, &id, &config),
         "begin to join");
   std::memset(&config, 0xff, sizeof config);
   check(isFineOrGoesOn(ncclGroupEnd()), "join");
@@ -304,6 +370,8 @@ int main(int argc, char **argv) {
     runThreads(laterMain);
   else if (what == "aborted")
     runThreads(abortedMain);
+  else if (what == "strangers")
+    amongStrangers(), inTwoParts();
   else
     refused();
   std::printf("%s: %d problems\n", what.c_str(), int(problems));
