@@ -17,8 +17,7 @@ using namespace sccl::exchange;
 
 Error exchange::firstError(const Findings &findings) {
   const Finding &first = findings.first().front();
-  return Error{std::to_string(first.place.line) + ":" +
-               std::to_string(first.place.column) + ": " + first.message};
+  return Error{first.place.str() + ": " + first.message};
 }
 
 Topology exchange::usedLinks(const Schedule &schedule, unsigned ranks) {

@@ -209,12 +209,11 @@ void ReferenceCheck::checkPeer(uint32_t rank, const MscclBlock &block,
   auto [at, isNew] =
       owners.try_emplace({rank, isSend, peer, block.channel}, block.place);
   if (!isNew)
-    findings.add(block.place, "two thread blocks, the other in line " +
-                                  std::to_string(at->second.line) + ", " +
-                                  (isSend ? "send to" : "receive from") +
-                                  " rank " + std::to_string(peer) +
-                                  " on channel " +
-                                  std::to_string(block.channel));
+    findings.add(block.place,
+                 "two thread blocks, the other in line " + at->second.str() +
+                     ", " + (isSend ? "send to" : "receive from") + " rank " +
+                     std::to_string(peer) + " on channel " +
+                     std::to_string(block.channel));
 }
 
 void ReferenceCheck::checkStep(uint32_t rank, const MscclBlock &block,
@@ -313,8 +312,7 @@ exchange::matchMsccl(const MscclAlgorithm &algorithm, Findings &findings) {
         findings.add(receive.place,
                      "receives " + std::to_string(receive.count) +
                          " chunks of the " + std::to_string(send.count) +
-                         " that line " + std::to_string(send.place.line) +
-                         " sends" + where);
+                         " that line " + send.place.str() + " sends" + where);
       pairs.emplace_back(steps.sends[i].first, steps.receives[i].first);
     }
     if (steps.sends.size() > both)

@@ -421,7 +421,7 @@ void TraceMaker::matchWords() {
       if (!isNew)
         findings.add(lanes.events[event].place,
                      "writes LL words that line " +
-                         std::to_string(lanes.events[at->second].place.line) +
+                         lanes.events[at->second].place.str() +
                          " writes in the same call, so that readers cannot "
                          "tell them apart");
     }

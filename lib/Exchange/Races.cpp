@@ -174,7 +174,7 @@ void RaceSearch::complain(const Conflict &conflict) {
                      std::to_string(later.rank) + " returns");
   else
     findings.add(later.place, std::string("race: this ") + conflict.what +
-                                  " line " + std::to_string(first.place.line) +
+                                  " line " + first.place.str() +
                                   " does, and nothing says which comes first");
 }
 

@@ -10,10 +10,6 @@
 using namespace sccl;
 using namespace sccl::exchange;
 
-static std::string lineText(const Event &event) {
-  return "line " + std::to_string(event.place.line);
-}
-
 /// Says for each block that is stuck, and that others do not merely follow,
 /// what its next event waits for.
 static void explainDeadlock(const Trace &trace,
@@ -29,10 +25,11 @@ static void explainDeadlock(const Trace &trace,
       if (!culprit && isStuck(other))
         culprit = other;
     });
-    findings.add(stuck.place,
-                 "deadlock: rank " + std::to_string(stuck.rank) +
-                     " waits for ever for " + lineText(trace.events[*culprit]) +
-                     " of rank " + std::to_string(trace.events[*culprit].rank));
+    findings.add(stuck.place, "deadlock: rank " + std::to_string(stuck.rank) +
+                                  " waits for ever for line " +
+                                  trace.events[*culprit].place.str() +
+                                  " of rank " +
+                                  std::to_string(trace.events[*culprit].rank));
   }
 }
 

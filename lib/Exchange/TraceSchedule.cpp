@@ -62,7 +62,7 @@ private:
   };
 
   bool fail(const Event &event, const char *what) {
-    problem = "line " + std::to_string(event.place.line) + ": " + what;
+    problem = event.place.str() + ": " + what;
     return false;
   }
   uint32_t current(uint32_t rank, uint32_t chunk) {

@@ -224,6 +224,38 @@ TEST(Mscclpp, Order) {
   EXPECT_SAYS(without(makeReduceScatter(3), 2), "which may not have begun");
 }
 
+/// What waits and what is waited for in a deadlock is found by line and column,
+/// also in a file of one line.
+TEST(Mscclpp, DeadlockInOneLine) {
+  MscclppPlan plan = makeAllGather(2);
+  for (MscclppGpu &gpu : plan.gpus)
+    for (MscclppBlock &block : gpu.blocks)
+      if (block.operations.size() > 1)
+        std::swap(block.operations[0], block.operations[1]);
+  std::string text = printMscclpp(plan);
+  std::erase(text, '\n');
+  Findings findings;
+  std::optional<MscclppPlan> read = parseMscclpp(text, findings);
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(checkMscclpp(*read, {}, findings));
+  auto isAt = [&](unsigned column, std::string_view operation) {
+    std::string rest = text.substr(column - 1);
+    return rest.front() == '{' && rest.find(operation) < rest.find('}');
+  };
+  unsigned found = 0;
+  for (const Finding &finding : findings.first()) {
+    unsigned column = 0;
+    ASSERT_EQ(std::sscanf(finding.message.c_str(),
+                          "deadlock: rank %*u waits for ever for line 1:%u",
+                          &column),
+              1)
+        << finding.message;
+    found += isAt(finding.place.column, "\"rlxwait\"") &&
+             isAt(column, "\"rlxsignal\"");
+  }
+  EXPECT_EQ(found, 2u) << exchange::testing::linesOf(findings);
+}
+
 TEST(Mscclpp, LLWords) {
   MscclppPlan plan = makeAllReduceLL(3);
   MscclppPlan lost = plan;

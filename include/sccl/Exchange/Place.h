@@ -17,6 +17,10 @@ namespace sccl::exchange {
 /// A line and a column, both from 1.
 struct Place {
   uint32_t line = 1, column = 1;
+  /// "7:3". The line alone says little of JSON, which often has but one.
+  std::string str() const {
+    return std::to_string(line) + ":" + std::to_string(column);
+  }
 };
 
 /// What is wrong with a file, and where.
