@@ -297,6 +297,15 @@ SCCL_API scclResult scclCommDestroy(scclComm comm);
  */
 SCCL_API scclResult scclCommAbort(scclComm comm);
 /**
+ * Has this thread, while it waits for other ranks in a launch or in scclWait,
+ * call `interrupt` with `context` some ten times a second; other threads do
+ * not. What that returns other than 0 is as a call of scclCommAbort. For
+ * programs that have a say when a user interrupts them. Null ends it.
+ */
+SCCL_API scclResult scclCommSetInterrupt(scclComm comm,
+                                         int (*interrupt)(void *),
+                                         void *context);
+/**
  * scclSuccess, or why the communicator can no longer be used; the message says
  * which rank was the cause. Thread-safe.
  */

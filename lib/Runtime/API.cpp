@@ -269,6 +269,18 @@ scclResult scclCommAbort(scclComm comm) {
   });
 }
 
+scclResult scclCommSetInterrupt(scclComm comm, int (*interrupt)(void *),
+                                void *context) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    comm->interrupt = interrupt;
+    comm->interruptContext = context;
+    comm->asker = std::this_thread::get_id();
+    return {};
+  });
+}
+
 scclResult scclCommGetError(scclComm comm) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())

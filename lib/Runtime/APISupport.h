@@ -14,6 +14,7 @@
 
 #include <exception>
 #include <new>
+#include <thread>
 
 struct scclPlanImpl {
   std::shared_ptr<const sccl::LoadedPlan> plan;
@@ -21,6 +22,10 @@ struct scclPlanImpl {
 
 struct scclCommImpl {
   std::unique_ptr<sccl::Membership> comm;
+  /// See scclCommSetInterrupt; only `asker` asks.
+  int (*interrupt)(void *) = nullptr;
+  void *interruptContext = nullptr;
+  std::thread::id asker;
 };
 
 namespace sccl {

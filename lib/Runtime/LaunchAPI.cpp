@@ -7,6 +7,8 @@
 
 #include "APISupport.h"
 
+#include "Runtime/Devices/Device.h"
+
 using namespace sccl;
 
 //===----------------------------------------------------------------------===//
@@ -23,6 +25,23 @@ static Status findPlan(scclComm comm, scclPlan plan, JoinedPlan *&loaded) {
   return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
 }
 
+/// Runs what may wait for long, and gives up if the caller says so meanwhile.
+template <typename Body> static Status interruptibly(scclComm comm, Body body) {
+  if (!comm->interrupt || std::this_thread::get_id() != comm->asker)
+    return body();
+  auto ask = [comm] {
+    if (comm->interrupt(comm->interruptContext) != 0)
+      comm->comm->abort();
+  };
+  Patience::Asking asking(ask);
+  return body();
+}
+
+static Status launch(scclComm comm, JoinedPlan &plan,
+                     const LaunchRequest &request) {
+  return interruptibly(comm, [&] { return comm->comm->launch(plan, request); });
+}
+
 scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
                       void *recv, size_t count, scclDataType type, scclRedOp op,
                       void *stream) {
@@ -30,7 +49,7 @@ scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
     JoinedPlan *loaded = nullptr;
     if (Status status = findPlan(comm, plan, loaded); !status.ok())
       return status;
-    return comm->comm->launch(*loaded, {send, recv, count, type, op, stream});
+    return launch(comm, *loaded, {send, recv, count, type, op, stream});
   });
 }
 
@@ -52,7 +71,7 @@ scclResult scclWait(scclComm comm, uint64_t ticket) {
   return guarded([&]() -> Status {
     if (Status status = checkComm(comm); !status.ok())
       return status;
-    return comm->comm->await(ticket);
+    return interruptibly(comm, [&] { return comm->comm->await(ticket); });
   });
 }
 
@@ -66,7 +85,7 @@ static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
     if (Status status = comm->comm->choose(call, request, std::nullopt, plan);
         !status.ok())
       return status;
-    return comm->comm->launch(comm->comm->plan(plan), request);
+    return launch(comm, comm->comm->plan(plan), request);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "LaunchQueue.h"
 
 #include "QuietThread.h"
+#include "Runtime/Devices/Device.h"
 
 using namespace sccl;
 
@@ -65,10 +66,14 @@ void LaunchQueue::runNext(std::unique_lock<std::mutex> &lock) {
 void LaunchQueue::awaitDone(std::unique_lock<std::mutex> &lock,
                             uint64_t number) {
   while (done < number)
-    if (thread.joinable() || isRunning)
-      changed.wait(lock);
-    else
+    if (!thread.joinable() && !isRunning) {
       runNext(lock);
+    } else if (changed.wait_for(lock, Patience::questionInterval) ==
+               std::cv_status::timeout) {
+      lock.unlock();
+      Patience::askSometimes();
+      lock.lock();
+    }
 }
 
 uint64_t LaunchQueue::push(JoinedPlan &plan, const LaunchRequest &request) {

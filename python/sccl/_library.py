@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .ranks import Gather
 
 ALL_GATHER = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p, c.c_void_p, c.c_size_t)
+INTERRUPT = c.CFUNCTYPE(c.c_int, c.c_void_p)
 
 DATA_TYPES = ("i8 u8 i32 u32 i64 u64 f16 f32 f64 bf16 f8e4m3 f8e5m2").split()
 REDUCTIONS = "sum prod min max avg".split()
@@ -133,6 +134,7 @@ _SIGNATURES = {
     "scclCommDestroy": [_P],
     "scclCommAbort": [_P],
     "scclCommGetError": [_P],
+    "scclCommSetInterrupt": [_P, INTERRUPT, _P],
     "scclAllReduce": [_P, _P, _S, _I, _I, _P, _P],
     "scclReduceScatter": [_P, _P, _S, _I, _I, _P, _P],
     "scclAllGather": [_P, _P, _S, _I, _P, _P],
@@ -236,3 +238,26 @@ def all_gather_callback(gather: "Gather", failures: list):
             return 1
 
     return ALL_GATHER(call)
+
+
+def interrupt_callback(failures: list):
+    """What libsccl calls while the main thread waits in it: 1 when a handler of signals has
+    raised something, which goes to `failures`. Python runs handlers between steps of
+    Python, of which there are none otherwise."""
+
+    def watch():
+        stop = 0
+        while True:
+            # Python resumes here, so handlers run within the try.
+            try:
+                while True:
+                    yield stop
+            except GeneratorExit:
+                return
+            except BaseException as error:  # noqa: B902: nothing may pass through C
+                failures.append(error)
+                stop = 1
+
+    watching = watch()
+    next(watching)
+    return INTERRUPT(watching.send)

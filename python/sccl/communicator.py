@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import ctypes as c
+import threading
 import weakref
 from typing import Any, Deque, List, Optional, Tuple
 
@@ -48,6 +49,13 @@ class Membership:
         self._memory: List[weakref.ref] = []
         self._launched: Deque[Tuple[int, Any]] = collections.deque()
 
+    def let_interrupt(self, failures: List[BaseException]) -> None:
+        """Has Ctrl-C end waits of the main thread, where Python runs handlers of
+        signals: what they raise goes to `failures`."""
+        if threading.current_thread() is threading.main_thread():
+            self._interrupt = _library.interrupt_callback(failures)
+            check(self._library.scclCommSetInterrupt(self.handle, self._interrupt, None))
+
     def keep(self, ticket: int, buffers: Any) -> None:
         """Keeps the buffers of a launch until it must have ended."""
         self._launched.append((ticket, buffers))
@@ -81,7 +89,8 @@ class Pending:
 
     def wait(self) -> None:
         """Returns when it is done; raises Error if it, or one before it, failed."""
-        check(_library.library().scclWait(self._comm.handle, self._ticket))
+        library = _library.library()
+        self._comm.check(library.scclWait(self._comm.handle, self._ticket))
         self._buffers = None
 
 
@@ -92,6 +101,10 @@ class Communicator:
     `device` is "cpu", "cuda" or "hip", `timeout` the seconds that a launch may stand
     still. A communicator belongs to one thread at a time. With ``with`` it is
     destroyed at the end.
+
+    Where the main thread waits for other ranks on a CPU, handlers of signals run. If
+    one raises something, as Ctrl-C does, the communicator is aborted on all ranks: that
+    is raised here, and Aborted by the others. One that returns has the wait go on.
 
     Buffers are NumPy arrays, tensors, or whatever has the buffer protocol. They are
     not copied. With one buffer, a collective works in place.
@@ -108,14 +121,15 @@ class Communicator:
         lib = _library.library()
         self.rank, self.size = gather.rank, gather.size
         self.plans: List[Plan] = []
-        self._failures: List[BaseException] = []
-        callback = _library.all_gather_callback(gather, self._failures)
+        #: What Python raised while libsccl called it, until `check`.
+        self.failures: List[BaseException] = []
+        callback = _library.all_gather_callback(gather, self.failures)
         self._membership: Optional[Membership] = Membership(callback)
         kind = index(_library.DEVICES, device, "device")
         self._config = _library.Config(
             c.sizeof(_library.Config), kind, device_index, timeout, scratch_bytes
         )
-        self._check(
+        self.check(
             lib.scclCommInit(
                 self.rank,
                 self.size,
@@ -125,16 +139,18 @@ class Communicator:
                 c.byref(self._membership.handle),
             )
         )
+        self._membership.let_interrupt(self.failures)
 
     @property
     def handle(self) -> c.c_void_p:
         """libsccl's; null after `destroy`."""
         return self._membership.handle if self._membership else c.c_void_p()
 
-    def _check(self, code: int) -> None:
-        """For collective functions: what the gather has raised comes first."""
-        if code and self._failures:
-            raise self._failures.pop()
+    def check(self, code: int) -> None:
+        """Raises the error of a collective function that has failed. What the gather
+        has raised comes first, and so does what interrupted it."""
+        if self.failures:
+            raise self.failures.pop()
         check(code)
 
     def __enter__(self) -> "Communicator":
@@ -154,7 +170,7 @@ class Communicator:
 
     def load(self, plan: Plan) -> None:
         """Collective. Makes the collective of `plan` available."""
-        self._check(_library.library().scclCommLoad(self.handle, plan._handle))
+        self.check(_library.library().scclCommLoad(self.handle, plan._handle))
         if all(plan.hash != other.hash for other in self.plans):
             self.plans.append(plan)
 
@@ -166,11 +182,12 @@ class Communicator:
         callback = self._membership._callback if self._membership else None
         made = result._membership = Membership(callback)
         lib = _library.library()
-        self._check(
+        self.check(
             lib.scclCommSplit(self.handle, color, key, None, c.byref(made.handle))
         )
         if not result.handle:
             return None
+        made.let_interrupt(self.failures)
         rank, size = c.c_int(), c.c_int()
         check(lib.scclCommRank(result.handle, c.byref(rank)))
         check(lib.scclCommCount(result.handle, c.byref(size)))
@@ -200,7 +217,7 @@ class Communicator:
         size = count * _library.SIZES[type]
         address = c.c_void_p()
         lib = _library.library()
-        self._check(lib.scclMemAlloc(self.handle, size, c.byref(address)))
+        self.check(lib.scclMemAlloc(self.handle, size, c.byref(address)))
         assert self._membership is not None
         memory = self._membership.memory_at(address.value or 0, size)
         try:
@@ -263,7 +280,7 @@ class Communicator:
         if root is not None:
             words.append(root)
         function = getattr(_library.library(), _FUNCTIONS[collective])
-        check(function(*words, self.handle, stream))
+        self.check(function(*words, self.handle, stream))
 
     def all_reduce(self, send, recv=None, op="sum", type=None, stream=None) -> None:
         """Reduces the buffers of all ranks; all get the result."""
@@ -305,7 +322,7 @@ class Communicator:
         """Executes `plan`, also one of a collective of your own; `count` is the number
         of elements of a segment, or of a chunk of such a collective."""
         words = self._launch_words(plan, send, recv, count, type, op)
-        check(_library.library().scclLaunch(self.handle, *words, stream))
+        self.check(_library.library().scclLaunch(self.handle, *words, stream))
 
     def launch_async(self, plan: Plan, send, recv, count, type, op="sum") -> Pending:
         """The same on a CPU by another thread."""

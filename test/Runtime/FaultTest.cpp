@@ -16,6 +16,56 @@
 
 using namespace sccl;
 
+/// What a thread says that is asked whether to go on.
+struct Answers {
+  std::thread::id thread = std::this_thread::get_id();
+  int asked = 0, elsewhere = 0;
+  static int count(void *context) {
+    auto &answers = *static_cast<Answers *>(context);
+    answers.elsewhere += std::this_thread::get_id() != answers.thread;
+    return ++answers.asked == 3;
+  }
+};
+
+TEST_P(EitherWay, AsksWhetherToGoOn) {
+  for (bool later : {false, true})
+    EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
+                Member member;
+                std::vector<float> a(10), b(10);
+                if (check(!member.join(end, exchange, 100), "join") ||
+                    reduceOnce(member, end, a.data(), b.data(), 10))
+                  return 1;
+                Answers answers;
+                int failed = 0;
+                if (end.rank == 0) {
+                  scclCommSetInterrupt(member.comm, Answers::count, &answers);
+                  uint64_t ticket = 0;
+                  scclResult result = scclSuccess;
+                  if (!later)
+                    result = member.launch(a.data(), b.data(), 10);
+                  else if (!scclLaunchAsync(member.comm, member.plan, a.data(),
+                                            b.data(), 10, scclFloat32, scclSum,
+                                            &ticket))
+                    result = scclWait(member.comm, ticket);
+                  failed =
+                      check(result == scclErrorAborted, "interrupted") +
+                      check(answers.asked >= 3, "asked") +
+                      check(answers.elsewhere == 0, "nobody else is asked");
+                }
+                Stopwatch watch;
+                while (watch.seconds() < 20 &&
+                       scclCommGetError(member.comm) == scclSuccess)
+                  usleep(1000);
+                failed += check(member.launch(a.data(), b.data(), 10) ==
+                                        scclErrorAborted &&
+                                    messageHas("rank 0 has aborted"),
+                                "afterwards");
+                std::vector<int> all;
+                end.gather(0, all);
+                return failed;
+              }));
+}
+
 TEST_P(EitherWay, GivesUpOnALateRank) {
   for (const char *plan : {allReduce, exchange})
     for (size_t count : {size_t(10), size_t(100000)})

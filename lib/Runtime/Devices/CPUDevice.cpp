@@ -49,9 +49,34 @@ void Patience::begin(unsigned ranksHere) {
   pollsLeft = sharesCores ? 0 : patientPolls;
 }
 
+/// What a thread asks when it waits, and when it does so next; not at all in
+/// launches of which it is not known yet that they wait.
+static thread_local llvm::function_ref<void()> question = nullptr;
+static thread_local std::chrono::steady_clock::time_point nextQuestion;
+
+Patience::Asking::Asking(llvm::function_ref<void()> ask) {
+  question = ask;
+  nextQuestion = {};
+}
+
+Patience::Asking::~Asking() { question = nullptr; }
+
+void Patience::askSometimes() {
+  if (!question)
+    return;
+  auto now = std::chrono::steady_clock::now();
+  if (now < nextQuestion)
+    return;
+  if (nextQuestion != std::chrono::steady_clock::time_point())
+    question();
+  nextQuestion = now + questionInterval;
+}
+
 int Patience::pause() {
-  if (pollsLeft == 0)
+  if (pollsLeft == 0) {
+    askSometimes();
     return sched_yield();
+  }
   --pollsLeft;
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -64,6 +89,7 @@ void Patience::rest(std::chrono::nanoseconds waited) {
     pause();
     return;
   }
+  askSometimes();
   // Whoever has waited long can wait a little longer.
   constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(100);
   timespec time = {0, long(std::min(waited / 4, longest).count())};

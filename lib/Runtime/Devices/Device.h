@@ -19,6 +19,8 @@
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Plan/Plan.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <array>
 #include <chrono>
 #include <memory>
@@ -157,6 +159,18 @@ public:
   /// One poll for messages has failed, so long after one that has not. Ranks
   /// that share cores sleep: the kernel needs the cores to move messages.
   static void rest(std::chrono::nanoseconds waited);
+
+  /// While it lives, waits of this thread call `ask` some ten times a second,
+  /// but not at once.
+  class Asking {
+  public:
+    explicit Asking(llvm::function_ref<void()> ask);
+    ~Asking();
+    Asking(const Asking &) = delete;
+  };
+  static constexpr std::chrono::milliseconds questionInterval{100};
+  /// Calls that if it is time. Waits other than by `pause` and `rest` do this.
+  static void askSometimes();
 };
 
 } // namespace sccl

@@ -191,7 +191,7 @@ class Engine:
         if root >= 0:
             words.append(root)
         function = getattr(self.library, _FUNCTIONS[collective])
-        _library.check(function(*words, self.handle, stream))
+        self.comm.check(function(*words, self.handle, stream))
 
     def launch_async(
         self, key: Key, send: Any, recv: Any, count: int, owners: Any
@@ -219,7 +219,7 @@ class Engine:
 
     def wait(self, ticket: int) -> None:
         """Returns when the launch has ended; raises Error if it has failed."""
-        _library.check(self.library.scclWait(self.handle, ticket))
+        self.comm.check(self.library.scclWait(self.handle, ticket))
 
     def destroy(self) -> None:
         if self.comm is not None:

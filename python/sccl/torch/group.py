@@ -48,9 +48,9 @@ class ProcessGroupSccl(MovingCollectives):
                     engine.handle,
                     None,
                 )
-                if code == 0:
+                if code == 0 and not engine.comm.failures:
                     return self._done
-                return self._failed_now(tensor)
+                return self._failed_now(tensor, code)
         check_tensor("all_reduce", tensors, 1, in_any_order=True)
         found = self._try(
             "all_reduce",
@@ -67,9 +67,11 @@ class ProcessGroupSccl(MovingCollectives):
             return self._fall_back(tensor.device, what, found).allreduce(tensors, opts)
         return found
 
-    def _failed_now(self, tensor: torch.Tensor) -> None:
-        message = self._cpu.library.scclGetLastErrorMessage().decode()
-        raise self._failure("all_reduce", tensor, Error(message))
+    def _failed_now(self, tensor: torch.Tensor, code: int) -> None:
+        try:
+            self._cpu.comm.check(code)
+        except Error as error:
+            raise self._failure("all_reduce", tensor, error) from None
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Any:
         plain = dist.AllreduceOptions()

@@ -3,6 +3,7 @@ import datetime
 import os
 import signal
 import sys
+import threading
 
 import torch
 import torch.distributed as dist
@@ -101,6 +102,28 @@ def no_elements(rank, size):
     dist.all_reduce(torch.ones(0))
     some = torch.ones(4 if rank == 0 else 0)
     tell(rank, "none", lambda: dist.all_reduce(some))
+    os._exit(0)
+
+
+def interrupted(rank, size):
+    """Ctrl-C while a rank waits for one that does not come."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    store = dist.distributed_c10d._get_default_store()
+    for way, asynchronous in ("waits", False), ("later", True):
+        group = dist.new_group(backend="sccl")
+        dist.all_reduce(torch.ones(1), group=group)
+        if rank == 1:
+            store.get(way)
+            tell(rank, way, lambda: dist.all_reduce(torch.ones(1), group=group), (1,))
+            continue
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            work = dist.all_reduce(torch.ones(1), group=group, async_op=asynchronous)
+            work.wait()
+        except KeyboardInterrupt:
+            print(f"{way}: KeyboardInterrupt", flush=True)
+        store.set(way, "over")
+    dist.barrier()
     os._exit(0)
 
 
