@@ -19,7 +19,7 @@ from torch.distributed import distributed_c10d
 from .._library import REDUCTIONS, Error
 from ..shelf import ROOTED
 from .engine import Engine, Key
-from .tensors import REDUCE_OPS, element_of
+from .tensors import REDUCE_OPS, apart, element_of
 from .work import BackendError, Completer, DoneWork, PendingWork
 
 log = logging.getLogger("sccl")
@@ -161,6 +161,7 @@ class GroupBase(dist.ProcessGroup):
                     return reason
             if count == 0 and key not in engine.covered:
                 return handed(self._alone(send, recv, results, finish), caller)
+            send = apart(collective, self._rank, send, recv, count * tensor.element_size())
             source = None if send is None else send.data_ptr()
             target = None if recv is None else recv.data_ptr()
             if caller == AWAITS or kind == "cuda":

@@ -141,3 +141,27 @@ def flat_view(
                 part.copy_(piece.view(part.shape))
 
     return flat, copy_back
+
+
+def _in_place(collective: str, rank: int, segment: int) -> int:
+    """The bytes from where a rank receives to where it sends, if both are one buffer."""
+    if collective in ("all_gather", "gather"):
+        return rank * segment
+    return -rank * segment if collective in ("reduce_scatter", "scatter") else 0
+
+
+def apart(
+    collective: str,
+    rank: int,
+    send: Optional[torch.Tensor],
+    recv: Optional[torch.Tensor],
+    segment: int,
+) -> Optional[torch.Tensor]:
+    """What to send: `send`, or a copy of it where it overlaps `recv` other than in
+    place. Plans do not take that, but other backends do. `segment` is in bytes."""
+    if send is None or recv is None or send is recv:
+        return send
+    ahead = send.data_ptr() - recv.data_ptr()
+    if not -send.numel() * send.element_size() < ahead < recv.numel() * recv.element_size():
+        return send
+    return send if ahead == _in_place(collective, rank, segment) else send.clone()

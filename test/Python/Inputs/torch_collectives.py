@@ -150,6 +150,39 @@ def others(rank, size):
     assert recv.tolist() == sum(([float(r)] * (r + 1) for r in range(size)), [])
 
 
+def overlaps(rank, size):
+    """Results as if what is sent were a copy, also where ranks differ in what overlaps."""
+
+    def whole(r):
+        return torch.arange(3.0 * size) + 10 * r
+
+    everyone = torch.stack([whole(r).view(size, 3) for r in range(size)])
+    for place in range(size):
+        for asynchronous in False, True:
+            mine = whole(rank)
+            output = mine[3 * place : 3 * place + 3]
+            work = dist.reduce_scatter_tensor(output, mine, async_op=asynchronous)
+            if asynchronous:
+                work.wait()
+            equal(output, everyone.sum(0)[rank], "reduce_scatter_tensor in its input")
+        mine = whole(rank)
+        dist.all_gather_into_tensor(mine, mine[3 * place : 3 * place + 3])
+        gathered = everyone[:, place].flatten()
+        equal(mine, gathered, "all_gather_into_tensor of its output")
+        mine = whole(rank)
+        dist.all_gather(list(mine.split(3)), mine[3 * place : 3 * place + 3])
+        equal(mine, gathered, "all_gather of its output")
+    long = torch.cat([whole(rank), torch.zeros(1)])
+    dist.all_to_all_single(long[1:], long[:-1])
+    equal(long[1:], everyone[:, rank].flatten(), "all_to_all_single, moved by one")
+    mine = whole(rank)
+    dist.gather(mine[3:6], list(mine.split(3)) if rank == 0 else None, 0)
+    equal(mine, everyone[:, 1].flatten() if rank == 0 else whole(rank), "gather")
+    mine = whole(rank)
+    dist.scatter(mine[3:6], list(mine.split(3)) if rank == 0 else None, 0)
+    equal(mine[3:6], everyone[0, rank], "scatter")
+
+
 def groups(rank, size):
     pair = dist.new_group([0, size - 1], backend="sccl")
     if rank in (0, size - 1):
@@ -184,6 +217,7 @@ def main(rank, size):
         moves(rank, size, kind)
     asynchronous(rank, size)
     others(rank, size)
+    overlaps(rank, size)
     groups(rank, size)
     dist.barrier()
     if rank == 0:
