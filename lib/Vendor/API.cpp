@@ -8,17 +8,9 @@
 #include "Calls.h"
 #include "RealLibrary.h"
 
-#include <algorithm>
 #include <cstring>
 
 using namespace sccl::vendor;
-
-static Member *memberOf(ncclComm_t comm) { return static_cast<Member *>(comm); }
-
-/// The vendor's communicator in `comm`; null if there is none.
-static ncclComm_t realOf(ncclComm_t comm) {
-  return comm ? memberOf(comm)->real : nullptr;
-}
 
 /// Passes a call to the vendor's library, with its communicator.
 template <typename... Arguments>
@@ -72,13 +64,6 @@ SCCL_VENDOR_API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   return ncclSuccess;
 }
 
-static ncclResult_t initRank(ncclComm_t *comm, const Joining &joining) {
-  std::unique_ptr<Member> member;
-  ncclResult_t code = joinRanks(joining, member);
-  *comm = member.release();
-  return code;
-}
-
 SCCL_VENDOR_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm,
                                                     int numRanks,
                                                     ncclUniqueId id, int rank,
@@ -92,7 +77,7 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm,
   joining.numRanks = numRanks;
   if (ncclResult_t code = joining.config.take(config))
     return code;
-  return runOrDefer([=] { return initRank(comm, joining); });
+  return runOrDefer([=] { return joinRanks(joining, *comm); });
 }
 
 /// The first id is enough: ranks meet at one place.
@@ -130,99 +115,9 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numDevices,
     joining.device = devices ? devices[rank] : rank;
     joining.real = real[rank];
     works.push_back(
-        [joining, comm = comms + rank] { return initRank(comm, joining); });
+        [joining, comm = comms + rank] { return joinRanks(joining, *comm); });
   }
   return runTogether(std::move(works));
-}
-
-namespace {
-/// What a rank says when a communicator is split.
-struct Part {
-  int color, key;
-  ncclResult_t code; ///< why this rank cannot take part
-  Address address;   ///< of the part, if this rank is its first
-};
-} // namespace
-
-/// The ranks with the colour of `rank`, in the order of the part.
-static std::vector<int> ranksOfPart(const std::vector<Part> &parts, int rank) {
-  std::vector<int> ranks;
-  for (int other = 0; other < int(parts.size()); ++other)
-    if (parts[other].color == parts[rank].color)
-      ranks.push_back(other);
-  std::stable_sort(ranks.begin(), ranks.end(),
-                   [&](int a, int b) { return parts[a].key < parts[b].key; });
-  return ranks;
-}
-
-/// What `member` says, to all ranks; fails if one cannot take part.
-static ncclResult_t exchangeParts(Member &member, const Part &mine,
-                                  std::vector<Part> &parts) {
-  parts.resize(member.numRanks);
-  if (!member.meeting->gather(&mine, parts.data(), sizeof mine))
-    return failWith(ncclRemoteError, "a rank has gone");
-  if (mine.code)
-    return mine.code;
-  for (size_t rank = 0; rank < parts.size(); ++rank)
-    if (parts[rank].code) {
-      std::string message = "rank " + std::to_string(rank) + " cannot split";
-      return failWith(ncclRemoteError, message.c_str());
-    }
-  return ncclSuccess;
-}
-
-static ncclResult_t split(ncclComm_t comm, int color, int key,
-                          ncclComm_t *result, Configuration config) {
-  Member &member = *memberOf(comm);
-  ncclComm_t real = nullptr;
-  Part mine = {color, key, ncclSuccess, {}};
-  if (member.real) {
-    mine.code = callReal("ncclCommSplit", member.real, color, key, &real,
-                         config.get());
-    mine.code = settleReal(real ? real : member.real, mine.code);
-  }
-  std::vector<Part> parts;
-  if (ncclResult_t code = exchangeParts(member, mine, parts))
-    return code;
-  std::vector<int> ranks = ranksOfPart(parts, member.rank);
-  if (color >= 0 && ranks[0] == member.rank)
-    if (std::string problem = listenForRanks(mine.address); !problem.empty())
-      mine.code = failWith(ncclSystemError, problem.c_str());
-  if (ncclResult_t code = exchangeParts(member, mine, parts))
-    return code;
-  if (color < 0)
-    return ncclSuccess;
-  Joining joining;
-  joining.address = parts[ranks[0]].address;
-  joining.rank =
-      std::find(ranks.begin(), ranks.end(), member.rank) - ranks.begin();
-  joining.numRanks = ranks.size();
-  joining.device = member.device;
-  joining.real = real;
-  joining.makesReal = false;
-  return initRank(result, joining);
-}
-
-SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
-                                           ncclComm_t *result,
-                                           ncclConfig_t *config) {
-  if (!comm || !result)
-    return failWith(ncclInvalidArgument, "a communicator is null");
-  *result = nullptr;
-  Configuration own;
-  if (ncclResult_t code = own.take(config))
-    return code;
-  return runOrDefer([=] { return split(comm, color, key, result, own); });
-}
-
-/// Those that are left could not meet: the others do not call.
-SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t, int *, int,
-                                            ncclComm_t *result, ncclConfig_t *,
-                                            int) {
-  if (result)
-    *result = nullptr;
-  return failWith(ncclInvalidUsage, "libsccl-nccl shrinks no communicators; "
-                                    "ncclCommSplit makes parts of them");
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {

@@ -224,8 +224,8 @@ static scclResult joinOurs(const Plans &plans, Member &member) {
   return isServed ? scclSuccess : scclErrorUnsupported;
 }
 
-ncclResult_t sccl::vendor::joinRanks(Joining joining,
-                                     std::unique_ptr<Member> &result) {
+ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
+  result = nullptr;
   auto member = std::make_unique<Member>();
   member->rank = joining.rank;
   member->numRanks = joining.numRanks;
@@ -244,7 +244,7 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining,
   if (ncclResult_t code = agreeOnPlans(plans, *member))
     return code;
   if (plans.plans.empty() && member->real) {
-    result = std::move(member);
+    result = member.release();
     return ncclSuccess;
   }
   if (scclResult code = joinOurs(plans, *member)) {
@@ -258,6 +258,6 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining,
       scclCommDestroy(member->ours);
     member->ours = nullptr;
   }
-  result = std::move(member);
+  result = member.release();
   return ncclSuccess;
 }

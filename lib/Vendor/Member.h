@@ -14,6 +14,7 @@
 #include "sccl/sccl.h"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -61,10 +62,16 @@ struct Joining {
 };
 
 /// Collective. On failure nothing is made, and ncclGetLastError tells why.
-ncclResult_t joinRanks(Joining joining, std::unique_ptr<Member> &result);
+ncclResult_t joinRanks(Joining joining, ncclComm_t &result);
 
 /// A result code of libsccl's last call as one of NCCL's, with its message.
 ncclResult_t asVendor(scclResult code);
+
+inline Member *memberOf(ncclComm_t comm) { return static_cast<Member *>(comm); }
+/// The vendor's communicator in `comm`; null if there is none.
+inline ncclComm_t realOf(ncclComm_t comm) {
+  return comm ? memberOf(comm)->real : nullptr;
+}
 
 } // namespace sccl::vendor
 

@@ -81,6 +81,27 @@ SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int,
   live += color >= 0;
   return ncclSuccess;
 }
+/// Of the ranks that are left.
+SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded,
+                                            int numExcluded, ncclComm_t *result,
+                                            void *, int flags) {
+  auto *own = static_cast<StandIn *>(comm);
+  int before = 0;
+  for (int i = 0; i < numExcluded; ++i)
+    before += excluded[i] < own->rank;
+  *result = new StandIn{own->rank - before, own->numRanks - numExcluded};
+  ++live;
+  std::printf("vendor: ncclCommShrink with flags %d\n", flags);
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommCount(ncclComm_t comm, int *count) {
+  *count = static_cast<StandIn *>(comm)->numRanks;
+  return ncclSuccess;
+}
+SCCL_VENDOR_API ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) {
+  *rank = static_cast<StandIn *>(comm)->rank;
+  return ncclSuccess;
+}
 SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t) {
   return ncclSuccess;
 }
@@ -138,8 +159,6 @@ SCCL_VENDOR_API ncclResult_t ncclCommDeregister(ncclComm_t comm, void *) {
   SCCL_VENDOR_API ncclResult_t name() { return ncclInternalError; }
 UNUSED(ncclCommAbort)
 UNUSED(ncclCommInitRankScalable)
-UNUSED(ncclCommCount)
-UNUSED(ncclCommUserRank)
 UNUSED(ncclCommCuDevice)
 UNUSED(ncclAllGather)
 SCCL_VENDOR_API const char *ncclGetErrorString(ncclResult_t) { return "?"; }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: vendor-ranks threads|processes|devices|later|aborted|strangers|refused
+// usage: vendor-ranks
+// threads|processes|devices|later|aborted|shrink|strangers|refused
 //
 // Sums, maxima and more among three ranks, compared with the definition: ranks
 // as threads, as processes, or as devices of one thread.
@@ -34,6 +35,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *, int, int, int,
                                       ncclUniqueId *, void *);
 ncclResult_t ncclCommInitAll(ncclComm_t *, int, const int *);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *);
+ncclResult_t ncclCommShrink(ncclComm_t, int *, int, ncclComm_t *, void *, int);
 ncclResult_t ncclCommFinalize(ncclComm_t);
 ncclResult_t ncclCommDestroy(ncclComm_t);
 ncclResult_t ncclCommAbort(ncclComm_t);
@@ -270,6 +272,31 @@ static void laterMain(ncclUniqueId id, int rank) {
   check(!ncclCommDestroy(comm), "destroy");
 }
 
+/// Rank 1 is gone, or takes no part; the others go on without it.
+static void shrinkMain(ncclUniqueId id, int rank) {
+  ncclComm_t comm = nullptr, part = nullptr, pair = nullptr;
+  check(!ncclCommInitRank(&comm, numRanks, id, rank), "join");
+  int excluded[] = {1};
+  constexpr int abort = 1;
+  if (rank != 1) {
+    ncclResult_t code =
+        ncclCommShrink(comm, excluded, 1, &part, nullptr, abort);
+    if (code)
+      std::printf("shrink: %s: %s\n", ncclGetErrorString(code),
+                  ncclGetLastError(comm));
+    std::vector<float> data(count);
+    int number = -1, size = -1;
+    check(!part || (!ncclCommUserRank(part, &number) && number == rank / 2 &&
+                    !ncclCommCount(part, &size) && size == 2 &&
+                    !ncclAllReduce(data.data(), data.data(), count, floats,
+                                   ncclSum, part, nullptr) &&
+                    !ncclCommSplit(part, 0, 0, &pair, nullptr) && pair &&
+                    !ncclCommDestroy(pair) && !ncclCommDestroy(part)),
+          "what is left", part);
+  }
+  check(!ncclCommDestroy(comm), "destroy");
+}
+
 /// Rank 0 waits for the others, who do not come, until it is told not to.
 static void abortedMain(ncclUniqueId id, int rank) {
   ncclComm_t comm = nullptr;
@@ -370,6 +397,8 @@ int main(int argc, char **argv) {
     runThreads(laterMain);
   else if (what == "aborted")
     runThreads(abortedMain);
+  else if (what == "shrink")
+    runThreads(shrinkMain);
   else if (what == "strangers")
     amongStrangers(), inTwoParts();
   else
