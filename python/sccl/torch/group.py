@@ -7,7 +7,7 @@
 """The process group: what reduces, and what is left."""
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, List, Optional
 
 import torch
 import torch.distributed as dist
@@ -172,12 +172,26 @@ class ProcessGroupSccl(MovingCollectives):
         """What executes calls for a device, in torch 2: the group itself."""
         return self
 
-    def _start_coalescing(self, device: torch.device) -> None:
-        """torch 2, before sends and receives of GPUs that are to go together."""
-        self._fall_back(device, "batches", "plans are for collectives")._start_coalescing()
+    #: What sends and receives that are to go together.
+    _batch: Any = None
 
-    def _end_coalescing(self, device: torch.device) -> Any:
-        return self._behind[device.type]._end_coalescing()
+    def _start_coalescing(self, device: Optional[torch.device] = None) -> None:
+        """torch, before sends and receives that are to go together: torch 2 for those of
+        GPUs, torch 1.13 for any, without saying which."""
+        if device is not None:
+            reason = "plans are for collectives"
+            self._batch = self._fall_back(device, "batches", reason)
+        else:
+            self._batch = self._behind.get("cuda")
+        if self._batch is not None:
+            self._batch._start_coalescing()
+
+    def _end_coalescing(self, what: Any = None) -> Any:
+        """`what` is the device in torch 2, in 1.13 the works."""
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return None
+        return batch._end_coalescing(*([what] if isinstance(what, list) else []))
 
     def getBackendName(self) -> str:  # noqa: N802: torch 1.13 and 2 ask for this
         return "sccl"
