@@ -54,22 +54,27 @@ class DoneWork(Work):
 
 
 class Completer:
-    """A thread that ends works in their order, and so completes their futures."""
+    """A thread that ends works in their order, and so completes their futures. What these
+    call back may wait for later works: if it adds some, another thread goes on."""
 
     def __init__(self) -> None:
         self._works: "queue.SimpleQueue[Optional[PendingWork]]" = queue.SimpleQueue()
+        self._starting = threading.Lock()
         self._thread: Optional[threading.Thread] = None
 
     def add(self, work: "PendingWork") -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._main, name="sccl-futures", daemon=True
-            )
-            self._thread.start()
         self._works.put(work)
+        if self._thread in (None, threading.current_thread()):
+            with self._starting:
+                if self._thread in (None, threading.current_thread()):
+                    self._thread = threading.Thread(
+                        target=self._main, name="sccl-futures", daemon=True
+                    )
+                    self._thread.start()
 
     def _main(self) -> None:
-        while True:
+        own = threading.current_thread()
+        while self._thread is own:
             work = self._works.get()
             if work is None:
                 return
@@ -79,8 +84,11 @@ class Completer:
         """Returns when all works that were added have ended."""
         if self._thread is not None:
             self._works.put(None)
-            self._thread.join()
-            self._thread = None
+        while self._thread not in (None, threading.current_thread()):
+            thread = self._thread
+            thread.join()
+            if self._thread is thread:
+                self._thread = None
 
 
 class PendingWork(Work):

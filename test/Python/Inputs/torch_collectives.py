@@ -109,6 +109,20 @@ def asynchronous(rank, size):
     assert [output[2].item() for output in outputs] == list(range(size))
 
 
+def callbacks(rank, size):
+    """What a future calls may begin collectives, and wait for them."""
+
+    def again(done):
+        mine = done.value()[0]
+        is_last = mine[0] == size**3
+        future = dist.all_reduce(mine, async_op=True).get_future()
+        return future.wait() if is_last else future.then(again).wait()
+
+    mine = torch.ones(2)
+    dist.all_reduce(mine, async_op=True).get_future().then(again).wait()
+    assert mine.tolist() == [size**4] * 2, mine
+
+
 def others(rank, size):
     odd = torch.tensor([rank == 1, True])
     dist.all_reduce(odd)
@@ -132,6 +146,12 @@ def others(rank, size):
     elif rank == 1:
         dist.recv(tensor, 0)
         assert tensor.item() == 0
+    left, right, come = (rank - 1) % size, (rank + 1) % size, torch.empty(1)
+    batch = [dist.P2POp(dist.isend, torch.tensor([float(rank)]), right)]
+    batch.append(dist.P2POp(dist.irecv, come, left))
+    for work in dist.batch_isend_irecv(batch):
+        work.wait()
+    assert come.item() == left
     images = torch.arange(24.0).view(1, 2, 3, 4).to(memory_format=torch.channels_last)
     dist.all_reduce(images)
     equal(images, torch.arange(24.0).view(1, 2, 3, 4) * size, "images")
@@ -216,6 +236,7 @@ def main(rank, size):
     for kind in [*TYPES, *MOVED]:
         moves(rank, size, kind)
     asynchronous(rank, size)
+    callbacks(rank, size)
     others(rank, size)
     overlaps(rank, size)
     groups(rank, size)
