@@ -112,13 +112,6 @@ EventOrder::Question EventOrder::ask(Asked question) {
   return asked.size() - 1;
 }
 
-std::optional<EventOrder::Question> EventOrder::firstFalse() const {
-  auto it = llvm::find(answers, false);
-  if (it == answers.end())
-    return std::nullopt;
-  return it - answers.begin();
-}
-
 //===----------------------------------------------------------------------===//
 // Vector clocks, a few components at a time
 //===----------------------------------------------------------------------===//

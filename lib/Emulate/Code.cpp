@@ -7,8 +7,6 @@
 
 #include "Runner.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 using namespace sccl;
 using namespace sccl::emulate;
 using llvm::StringRef;
@@ -27,17 +25,4 @@ Result<Code> Code::parse(StringRef text) {
 
 const std::vector<std::string> &Code::opcodes() const {
   return theParts->opcodes;
-}
-
-bool Code::hasKernel(StringRef name) const {
-  return llvm::any_of(theParts->functions, [&](const FunctionPlace &function) {
-    return function.isKernel && function.name == name;
-  });
-}
-
-std::string Code::functionAt(unsigned line) const {
-  for (const FunctionPlace &function : theParts->functions)
-    if (function.first <= line && line <= function.last)
-      return function.name;
-  return "";
 }

@@ -17,15 +17,6 @@ std::optional<Error> emulate::findCut(const assembly::Text &text) {
   return std::nullopt;
 }
 
-FunctionPlace emulate::placeOf(const assembly::Function &function) {
-  FunctionPlace place{function.name, function.isKernel, 0, 0};
-  if (!function.code.empty()) {
-    place.first = function.code.front().line;
-    place.last = function.code.back().line;
-  }
-  return place;
-}
-
 std::vector<std::string>
 emulate::namesOf(const llvm::StringMap<uint32_t> &numbers) {
   std::vector<std::string> names(numbers.size());

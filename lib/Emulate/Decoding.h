@@ -19,8 +19,6 @@ namespace sccl::emulate {
 /// Why `text` cannot be executed, whatever is in it, if so.
 std::optional<Error> findCut(const assembly::Text &text);
 
-FunctionPlace placeOf(const assembly::Function &function);
-
 /// The keys of `numbers`, which are numbered from 0.
 std::vector<std::string> namesOf(const llvm::StringMap<uint32_t> &numbers);
 

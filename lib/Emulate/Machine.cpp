@@ -285,9 +285,9 @@ uint64_t Machine::allocateConstant(const void *data, uint64_t bytes,
 
 void Machine::launch(unsigned stream, const std::string &kernel,
                      unsigned blocks, std::vector<uint64_t> arguments) {
-  llvm::ArrayRef<FunctionPlace> functions = state->code.functions;
-  const auto *found = llvm::find_if(functions, [&](const FunctionPlace &place) {
-    return place.isKernel && place.name == kernel;
+  llvm::ArrayRef<FunctionName> functions = state->code.functions;
+  const auto *found = llvm::find_if(functions, [&](const FunctionName &each) {
+    return each.isKernel && each.name == kernel;
   });
   if (found == functions.end())
     return state->memory.report(FindingKind::Fault, "no kernel " + kernel);

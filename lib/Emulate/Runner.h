@@ -64,15 +64,13 @@ struct OpPlace {
   unsigned line = 0; ///< of the text, from 1
 };
 
-/// Where the body of a function stands.
-struct FunctionPlace {
+struct FunctionName {
   std::string name;
   bool isKernel = false;
-  unsigned first = 0, last = 0; ///< lines, from 1
 };
 
 struct Code::Parts {
-  std::vector<FunctionPlace> functions;
+  std::vector<FunctionName> functions;
   std::vector<Constant> constants;
   std::vector<std::string> opcodes;
   std::vector<OpPlace> ops; ///< of all functions, by number

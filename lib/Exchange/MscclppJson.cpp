@@ -22,10 +22,6 @@ static constexpr std::array<const char *, 3> bufferNames = {"i", "o", "s"};
 static constexpr std::array<const char *, 4> channelNames = {"none", "memory",
                                                              "port", "switch"};
 
-std::string_view exchange::mscclppName(MscclppKind kind) {
-  return kindNames[size_t(kind)];
-}
-
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

@@ -29,13 +29,6 @@ static constexpr std::pair<ImportFormat, const char *> names[] = {
     {ImportFormat::InfraGraph, "infragraph"},
 };
 
-StringRef sccl::importFormatName(ImportFormat format) {
-  for (auto [known, name] : names)
-    if (known == format)
-      return name;
-  return "";
-}
-
 std::optional<ImportFormat> sccl::parseImportFormat(StringRef name) {
   for (auto [format, known] : names)
     if (name == known)

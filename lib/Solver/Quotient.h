@@ -35,9 +35,6 @@ public:
   }
 
   unsigned order() const { return static_cast<unsigned>(group.size()); }
-  unsigned rankImage(unsigned element, unsigned rank) const {
-    return group[element][rank];
-  }
   unsigned linkImage(unsigned element, unsigned link) const {
     return links[element][link];
   }

@@ -82,8 +82,6 @@ public:
   bool isTrue(Question question) const {
     return question == yes || answers[question];
   }
-  /// The first question that is answered with no.
-  std::optional<Question> firstFalse() const;
 
 private:
   /// One op, as far as clocks are concerned.

@@ -31,10 +31,6 @@ public:
   size_t number(unsigned rank, Buffer buffer, unsigned slot) const {
     return begins[rank * 3 + unsigned(buffer)] + slot;
   }
-  /// The numbers of a rank's slots.
-  std::pair<size_t, size_t> slotsOf(unsigned rank) const {
-    return {begins[rank * 3], begins[rank * 3 + 3]};
-  }
   /// The slot with a number, as a range of one.
   SlotRange slotAt(size_t number) const;
 

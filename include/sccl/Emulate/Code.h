@@ -32,10 +32,6 @@ public:
 
   /// The opcodes that the text has, each once, in the order of the text.
   const std::vector<std::string> &opcodes() const;
-  bool hasKernel(llvm::StringRef name) const;
-  /// The name of the function that line `line` of the text is in; empty if it
-  /// is in none.
-  std::string functionAt(unsigned line) const;
 
   struct Parts;
   const Parts &parts() const { return *theParts; }

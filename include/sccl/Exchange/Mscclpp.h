@@ -64,7 +64,6 @@ enum class MscclppKind : uint8_t {
   Pipeline,         ///< (pipeline) repeats operations, piece by piece
 };
 inline constexpr size_t numMscclppKinds = size_t(MscclppKind::Pipeline) + 1;
-std::string_view mscclppName(MscclppKind kind);
 
 /// Chunks of a buffer of the rank, or of one of its block's remote buffers.
 struct MscclppChunks {

@@ -37,8 +37,7 @@ enum class ImportFormat {
   InfraGraph,   ///< YAML or JSON
 };
 
-/// "nccl-xml", "topo-m", ...; the spelling of --format.
-llvm::StringRef importFormatName(ImportFormat format);
+/// From "nccl-xml", "topo-m", ..., the spelling of --format.
 std::optional<ImportFormat> parseImportFormat(llvm::StringRef name);
 /// All names, joined by commas.
 std::string importFormatNames();

@@ -54,8 +54,6 @@ struct Chip {
   bool hasAssembler = true;
 
   bool isNVIDIA() const { return vendor == Vendor::NVIDIA; }
-  /// Threads that run in lockstep.
-  unsigned waveSize() const { return isNVIDIA() ? 32 : 64; }
 };
 
 /// All chips that sccl compiles for, in the order of messages.

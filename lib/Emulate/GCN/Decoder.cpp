@@ -67,7 +67,7 @@ private:
     registers.firstOp = first;
     if (function.isKernel && !directives.kernels.contains(function.name))
       return Error{"kernel " + function.name + " has no descriptor"};
-    code->functions.push_back(placeOf(function));
+    code->functions.push_back({function.name, function.isKernel});
     code->kernels.push_back(registers);
     for (const assembly::Instruction &instruction : function.code) {
       uint64_t literal = code->addresses[code->body.size()] + 4;

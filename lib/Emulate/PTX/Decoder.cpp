@@ -390,7 +390,7 @@ static void add(PTXCode &code, const assembly::Function &text, Function body) {
     op.number = code.ops.size();
     code.ops.push_back({op.name, op.line});
   }
-  code.functions.push_back(placeOf(text));
+  code.functions.push_back({text.name, text.isKernel});
   code.bodies.push_back(std::move(body));
 }
 
