@@ -46,11 +46,10 @@ FailureOr<HostPlan> HostPlan::compile(ModuleOp module,
   return HostPlan{std::move(*bytes), std::move(plan.manifest)};
 }
 
-/// What one rank does.
-static Result<Measurement> measureOnce(const HostPlan &plan,
-                                       const MeasureRequest &request,
-                                       const scclConfig &config,
-                                       const RankEnd &end) {
+Result<Measurement> sccl::measureOnRank(const HostPlan &plan,
+                                        const MeasureRequest &request,
+                                        const scclConfig &config,
+                                        const RankEnd &end) {
   Result<std::unique_ptr<PlanRank>> rank =
       PlanRank::create(plan.bytes, plan.manifest, end, config);
   if (!rank)
@@ -70,7 +69,7 @@ Result<Measurement> sccl::measureOnThreads(const HostPlan &plan,
   config.timeoutSeconds = timeoutSeconds;
   std::optional<Result<Measurement>> result;
   runRanks(plan.manifest.ranks, RanksAs::Threads, [&](const RankEnd &end) {
-    Result<Measurement> measured = measureOnce(plan, request, config, end);
+    Result<Measurement> measured = measureOnRank(plan, request, config, end);
     if (end.rank == 0)
       result.emplace(std::move(measured));
     return 0;

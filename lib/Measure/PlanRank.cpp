@@ -74,8 +74,6 @@ static std::string lastError(scclResult result) {
          scclGetLastErrorMessage();
 }
 
-static const char *const hasGone = "a rank has gone, or cannot be reached";
-
 /// Around what launches may touch, and what it holds.
 static constexpr uint64_t guardBytes = 4096;
 static constexpr unsigned char guardByte = 0xA5;

@@ -43,8 +43,34 @@ void sccl::alignClocks(PlanRank::Trace &trace,
     }
 }
 
+/// Collective. By rank, the events of all: of this one `count` from `own` on.
+/// Nothing if a rank has gone.
+static std::optional<PlanRank::Trace>
+gatherEvents(const RankEnd &end, const scclTraceEvent *own, size_t count) {
+  PlanRank::Trace trace(end.numRanks);
+  bool isMore = true;
+  while (isMore) {
+    Bundle bundle = {count, {}};
+    size_t here = std::min(count, std::size(bundle.events));
+    std::copy_n(own, here, bundle.events);
+    own += here;
+    count -= here;
+    std::vector<Bundle> all;
+    if (!end.gather(bundle, all))
+      return std::nullopt;
+    isMore = false;
+    for (unsigned rank = 0; rank < all.size(); ++rank) {
+      size_t theirs =
+          std::min<size_t>(all[rank].left, std::size(bundle.events));
+      trace[rank].insert(trace[rank].end(), all[rank].events,
+                         all[rank].events + theirs);
+      isMore |= all[rank].left > theirs;
+    }
+  }
+  return trace;
+}
+
 Result<PlanRank::Trace> PlanRank::trace() {
-  constexpr const char *hasGone = "a rank has gone, or cannot be reached";
   std::vector<ClockOffset> clocksAfter;
   if (end.isOnSeveralHosts) {
     clocksAfter = compareClocks(end, traceClock);
@@ -53,38 +79,22 @@ Result<PlanRank::Trace> PlanRank::trace() {
   }
   HostWindow window{recordedFrom, traceClock()};
   const scclTraceEvent *own = nullptr;
-  size_t left = 0;
-  scclResult result = scclQueryTrace(theComm, &own, &left);
+  size_t count = 0;
+  scclResult result = scclQueryTrace(theComm, &own, &count);
   std::string error = result == scclSuccess ? "" : scclGetLastErrorMessage();
   if (Result<bool> agreed = agree(error); !agreed)
     return Error{agreed.error()};
-  Trace trace(end.numRanks);
-  bool isMore = true;
-  while (isMore) {
-    Bundle bundle = {left, {}};
-    size_t count = std::min(left, std::size(bundle.events));
-    std::copy_n(own, count, bundle.events);
-    own += count;
-    left -= count;
-    std::vector<Bundle> all;
-    if (!end.gather(bundle, all))
-      return Error{hasGone};
-    isMore = false;
-    for (unsigned rank = 0; rank < all.size(); ++rank) {
-      size_t here = std::min<size_t>(all[rank].left, std::size(bundle.events));
-      trace[rank].insert(trace[rank].end(), all[rank].events,
-                         all[rank].events + here);
-      isMore |= all[rank].left > here;
-    }
-  }
+  std::optional<Trace> trace = gatherEvents(end, own, count);
+  if (!trace)
+    return Error{hasGone};
   if (end.isOnSeveralHosts)
-    alignClocks(trace, clocksBefore, clocksAfter);
+    alignClocks(*trace, clocksBefore, clocksAfter);
   std::vector<HostWindow> windows;
   if (!isHost) {
     if (!end.gather(window, windows))
       return Error{hasGone};
-    alignByMessages(trace, windows);
+    alignByMessages(*trace, windows);
   }
-  countFromFirst(trace);
-  return trace;
+  countFromFirst(*trace);
+  return std::move(*trace);
 }

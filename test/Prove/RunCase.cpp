@@ -39,14 +39,7 @@ Result<Measurement> runRank(const HostPlan &plan, const MeasureRequest &request,
   scclConfig config = SCCL_CONFIG_INITIALIZER;
   config.timeoutSeconds = 60;
   config.scratchBytes = 4 << 20; // the default takes longer than the rest
-  Result<std::unique_ptr<PlanRank>> rank =
-      PlanRank::create(plan.bytes, plan.manifest, end, config);
-  if (!rank)
-    return Error{rank.error()};
-  Result<Measurement> measured = (*rank)->measure(request);
-  if (Result<bool> left = (*rank)->leave(); measured && !left)
-    return Error{left.error()};
-  return measured;
+  return measureOnRank(plan, request, config, end);
 }
 
 /// Runs `plan` on threads. Returns what went wrong, or nothing.

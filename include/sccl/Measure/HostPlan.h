@@ -39,6 +39,12 @@ struct HostPlan {
                                            KnownCode *known = nullptr);
 };
 
+/// Collective. What one rank does to measure `plan`: joins the others,
+/// measures, and leaves. Fails as these do.
+Result<Measurement> measureOnRank(const HostPlan &plan,
+                                  const MeasureRequest &request,
+                                  const scclConfig &config, const RankEnd &end);
+
 /// Measures `plan` with ranks as threads of this process. Fails as
 /// PlanRank::measure does, and if the buffers do not fit in memory. Of a launch
 /// without progress for `timeoutSeconds` too.

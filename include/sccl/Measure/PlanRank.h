@@ -56,7 +56,9 @@ std::optional<Error> checkMemory(const plan::Manifest &manifest,
 /// A communicator and its buffers.
 class PlanRank {
 public:
-  /// Collective. `bytes` is the plan, which must stay.
+  /// Collective. `bytes` is the plan, which must stay, as `manifest` must,
+  /// which was read from it. Fails on ranks where it cannot be loaded, or the
+  /// others not be joined, with libsccl's message.
   static Result<std::unique_ptr<PlanRank>>
   create(llvm::StringRef bytes, const plan::Manifest &manifest,
          const RankEnd &end, const scclConfig &config);
@@ -90,6 +92,8 @@ public:
   const Collective &collective() const { return theCollective; }
 
 private:
+  static constexpr const char *hasGone =
+      "a rank has gone, or cannot be reached";
   struct Buffers;
   PlanRank(Collective collective, const plan::Manifest &manifest,
            const RankEnd &end, bool isHost)
