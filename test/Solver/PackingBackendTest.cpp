@@ -25,15 +25,7 @@ class PackingTest : public EngineTest {
 protected:
   PackingTest() : EngineTest("packing") {}
   void expectFound(const Instance &instance) {
-    Outcome outcome = solve(instance);
-    auto *satisfied = std::get_if<Satisfied>(&outcome);
-    ASSERT_TRUE(satisfied) << describe(outcome);
-    const Schedule &schedule = satisfied->schedule;
-    EXPECT_EQ(schedule.steps.size(), instance.steps);
-    EXPECT_EQ(schedule.rounds(), instance.rounds);
-    auto violation =
-        checkSchedule(instance.topology, instance.collective, schedule);
-    EXPECT_FALSE(violation) << violation->message;
+    checkedSchedule(instance, solve(instance));
   }
   void expectUnknown(const Instance &instance) {
     Outcome outcome = solve(instance);

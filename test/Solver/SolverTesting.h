@@ -37,18 +37,11 @@ inline Instance named(std::string_view spec, CollectiveKind kind,
 /// Its sends are in order.
 inline void expectSchedule(const Instance &instance,
                            const SynthesisResult &result) {
-  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
-  ASSERT_TRUE(satisfied) << statusName(result.outcome) << ": "
-                         << reasonOf(result.outcome);
-  const Schedule &schedule = satisfied->schedule;
-  EXPECT_EQ(schedule.steps.size(), instance.steps);
-  EXPECT_EQ(schedule.rounds(), instance.rounds);
-  auto violation =
-      checkSchedule(instance.topology, instance.collective, schedule);
-  EXPECT_FALSE(violation) << violation->message;
-  Schedule normal = schedule;
+  const Schedule *schedule = checkedSchedule(instance, result.outcome);
+  ASSERT_TRUE(schedule);
+  Schedule normal = *schedule;
   normal.normalize();
-  EXPECT_EQ(schedule, normal);
+  EXPECT_EQ(*schedule, normal);
 }
 
 inline constexpr std::string_view dgx1 = "dgx1";
