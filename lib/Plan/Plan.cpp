@@ -201,16 +201,20 @@ static Result<std::string> makeHead(const Plan &plan, const PartWriter &writer,
   return std::move(head.bytes);
 }
 
-std::optional<Error> plan::write(const Plan &plan, llvm::raw_ostream &stream) {
-  const Manifest &manifest = plan.manifest;
-  if (std::string name = findBadName(manifest); !name.empty())
+/// Fails if no file can hold `plan`.
+static std::optional<Error> checkPlan(const Plan &plan) {
+  if (std::string name = findBadName(plan.manifest); !name.empty())
     return Error{"the name '" + name + "' is not UTF-8"};
   // A manifest that is none says so better than lists of a wrong length do.
   std::vector<BlobRange> ignored(plan.blobs.size(), {0, 0, blobHash("")});
-  std::string text = manifestText(manifest, ignored);
+  std::string text = manifestText(plan.manifest, ignored);
   if (Result<Manifest> check = parseManifest(text, ignored); !check)
     return Error{check.error()};
-  if (std::optional<Error> error = checkLengths(plan))
+  return checkLengths(plan);
+}
+
+std::optional<Error> plan::write(const Plan &plan, llvm::raw_ostream &stream) {
+  if (std::optional<Error> error = checkPlan(plan))
     return error;
   PartWriter writer(plan);
   Layout layout;
@@ -226,7 +230,7 @@ std::optional<Error> plan::write(const Plan &plan, llvm::raw_ostream &stream) {
   writeAt(0, *head);
   for (size_t i = 0; i < plan.blobs.size(); ++i)
     writeAt(layout.blobs[i].offset, plan.blobs[i]);
-  for (unsigned rank = 0; rank < manifest.ranks; ++rank)
+  for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank)
     writeAt(layout.parts[rank].offset, *writer.part(rank));
   return std::nullopt;
 }

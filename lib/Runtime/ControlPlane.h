@@ -22,7 +22,7 @@ namespace sccl {
 /// What a rank says to all others before a launch in which they touch each
 /// other's buffers.
 struct Call {
-  uint64_t signature; ///< of count, type, reduction and program
+  uint64_t signature; ///< of program, type and reduction
   uint64_t segmentBytes;
   /// Where the buffers are: the number of a registered region and the offset in
   /// it, or `unregistered` and an address of the process.
@@ -163,7 +163,7 @@ public:
     return reinterpret_cast<Lane *>(parts[rank].data() +
                                     laneLine() * lineBytes)[index];
   }
-  /// Bytes and memory of the part of this rank.
+  /// The part of this rank, and its length in bytes.
   char *ownPage() const { return parts[own].data(); }
   uint64_t partBytes() const {
     return laneLine() * lineBytes + numLanes * sizeof(Lane);

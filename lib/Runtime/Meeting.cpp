@@ -48,15 +48,14 @@ Status CommPlan::meetPeers(Flight &flight, bool &direct) {
   own.sendOffset = send.offset;
   own.recvRegion = recv.region;
   own.recvOffset = recv.offset;
-  uint64_t signature = own.signature;
-  own.signature |= flight.isInPlace ? Call::inPlaceBit : 0;
-  if (!plane.exchange(own, calls.data()))
+  Call told = own;
+  told.signature |= flight.isInPlace ? Call::inPlaceBit : 0;
+  if (!plane.exchange(told, calls.data()))
     return group.poison();
   for (Call &call : calls) {
     flight.someInPlace |= (call.signature & Call::inPlaceBit) != 0;
     call.signature &= ~Call::inPlaceBit;
   }
-  own.signature = signature;
   if (Status status = compareCalls(own); !status.ok())
     return status;
   direct = locateBuffers(flight);
