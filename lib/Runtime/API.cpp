@@ -261,19 +261,15 @@ scclResult scclCommDestroy(scclComm comm) {
 }
 
 scclResult scclCommAbort(scclComm comm) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    comm->comm->abort();
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    ranks.abort();
     return {};
   });
 }
 
 scclResult scclCommSetInterrupt(scclComm comm, int (*interrupt)(void *),
                                 void *context) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &) -> Status {
     comm->interrupt = interrupt;
     comm->interruptContext = context;
     comm->asker = std::this_thread::get_id();
@@ -282,58 +278,47 @@ scclResult scclCommSetInterrupt(scclComm comm, int (*interrupt)(void *),
 }
 
 scclResult scclCommGetError(scclComm comm) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return comm->comm->poison();
-  });
+  return withComm(comm,
+                  [&](Membership &ranks) -> Status { return ranks.poison(); });
 }
 
 scclResult scclCommSplit(scclComm comm, int color, int key,
                          const scclConfig *config, scclComm *result) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!result)
       return isNull("result");
-    const scclConfig &mine = comm->comm->config();
+    const scclConfig &mine = ranks.config();
     scclConfig chosen = config ? *config : mine;
     chosen.device = mine.device;
     chosen.deviceIndex = mine.deviceIndex;
     return makeComm(
         result, [&] { return config ? checkConfig(*config) : Status(); },
         [&](const Status &arguments, std::unique_ptr<Membership> &made) {
-          return comm->comm->split(color, key, chosen, arguments, made);
+          return ranks.split(color, key, chosen, arguments, made);
         });
   });
 }
 
 scclResult scclCommLoad(scclComm comm, scclPlan plan) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return plan ? comm->comm->load(plan->plan) : isNull("plan");
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    return plan ? ranks.load(plan->plan) : isNull("plan");
   });
 }
 
 scclResult scclCommRank(scclComm comm, int *rank) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!rank)
       return isNull("rank");
-    *rank = comm->comm->rank();
+    *rank = ranks.rank();
     return {};
   });
 }
 
 scclResult scclCommCount(scclComm comm, int *numRanks) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!numRanks)
       return isNull("numRanks");
-    *numRanks = comm->comm->numRanks();
+    *numRanks = ranks.numRanks();
     return {};
   });
 }

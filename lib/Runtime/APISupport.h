@@ -54,6 +54,16 @@ Status checkSize(size_t size, size_t expected, const char *name);
 /// Fails if the communicator cannot be used at all.
 Status checkComm(scclComm comm);
 
+/// Runs the body of an API function with the ranks of `comm`, if that can be
+/// used.
+template <typename Body> scclResult withComm(scclComm comm, Body body) {
+  return guarded([&]() -> Status {
+    if (Status status = checkComm(comm); !status.ok())
+      return status;
+    return body(*comm->comm);
+  });
+}
+
 } // namespace sccl
 
 #endif // SCCL_LIB_RUNTIME_APISUPPORT_H

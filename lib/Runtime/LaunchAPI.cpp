@@ -68,24 +68,20 @@ scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
 }
 
 scclResult scclWait(scclComm comm, uint64_t ticket) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return interruptibly(comm, [&] { return comm->comm->await(ticket); });
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    return interruptibly(comm, [&] { return ranks.await(ticket); });
   });
 }
 
 /// A launch of the plan that there is for a named collective.
 static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
                               const LaunchRequest &request) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     size_t plan = 0;
-    if (Status status = comm->comm->choose(call, request, std::nullopt, plan);
+    if (Status status = ranks.choose(call, request, std::nullopt, plan);
         !status.ok())
       return status;
-    return launch(comm, comm->comm->plan(plan), request);
+    return launch(comm, ranks.plan(plan), request);
   });
 }
 
@@ -148,52 +144,42 @@ scclResult scclScatter(const void *send, void *recv, size_t count,
 //===----------------------------------------------------------------------===//
 
 scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!memory)
       return isNull("memory");
-    return comm->comm->allocate(bytes, memory);
+    return ranks.allocate(bytes, memory);
   });
 }
 
 scclResult scclMemFree(scclComm comm, void *memory) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return memory ? comm->comm->free(memory) : Status();
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    return memory ? ranks.free(memory) : Status();
   });
 }
 
 scclResult scclMemCopy(scclComm comm, void *to, const void *from,
                        size_t bytes) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (bytes != 0 && (!to || !from))
       return isNull(to ? "from" : "to");
-    return comm->comm->copy(to, from, bytes);
+    return ranks.copy(to, from, bytes);
   });
 }
 
 scclResult scclQueryScratch(scclComm comm, size_t *bytes) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!bytes)
       return isNull("bytes");
-    *bytes = comm->comm->ownBytes();
+    *bytes = ranks.ownBytes();
     return {};
   });
 }
 
 scclResult scclQueryTarget(scclComm comm, const char **target) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!target)
       return isNull("target");
-    *target = comm->comm->device().target().c_str();
+    *target = ranks.device().target().c_str();
     return {};
   });
 }
@@ -201,13 +187,11 @@ scclResult scclQueryTarget(scclComm comm, const char **target) {
 scclResult scclQueryPlan(scclComm comm, const char *collective, int root,
                          int inPlace, size_t count, scclDataType type,
                          scclRedOp op, int *plan) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!collective || !plan)
       return isNull(collective ? "plan" : "collective");
     size_t number = 0;
-    if (Status status = comm->comm->choose(
+    if (Status status = ranks.choose(
             {collective, root < 0 ? CollectiveCall::noRoot : root},
             {nullptr, nullptr, count, type, op, nullptr}, inPlace != 0, number);
         !status.ok())
@@ -252,20 +236,16 @@ scclResult scclCommSetChoice(scclComm comm, scclPlan plan,
 //===----------------------------------------------------------------------===//
 
 scclResult scclCommTrace(scclComm comm, int on) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
-    return comm->comm->recordTrace(on != 0);
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    return ranks.recordTrace(on != 0);
   });
 }
 
 scclResult scclQueryTrace(scclComm comm, const scclTraceEvent **events,
                           size_t *count) {
-  return guarded([&]() -> Status {
-    if (Status status = checkComm(comm); !status.ok())
-      return status;
+  return withComm(comm, [&](Membership &ranks) -> Status {
     if (!events || !count)
       return isNull(events ? "count" : "events");
-    return comm->comm->readTrace(*events, *count);
+    return ranks.readTrace(*events, *count);
   });
 }
