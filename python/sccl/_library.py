@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ctypes as c
 import functools
+import operator
 import os
 import pathlib
 import shutil
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, Any, List, Optional
 
 if TYPE_CHECKING:
     from .ranks import Gather
@@ -217,6 +218,17 @@ def index(names: List[str], name: str, what: str) -> int:
     if name not in names:
         raise InvalidArgument(f"{what} is {name!r}, expected {', '.join(names)}")
     return names.index(name)
+
+
+def whole(number: Any, what: str) -> int:
+    """`number`, also of NumPy, or InvalidArgument if it is not 0, 1, 2 and so on."""
+    try:
+        value = operator.index(number)
+    except TypeError:
+        raise InvalidArgument(f"{what} is {number!r}, expected a whole number") from None
+    if not 0 <= value < 1 << 63:
+        raise InvalidArgument(f"{what} is {value}, expected 0 or more")
+    return value
 
 
 def all_gather_callback(gather: "Gather", failures: list):

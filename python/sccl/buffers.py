@@ -60,6 +60,8 @@ def _of_interface(value: Any) -> Buffer:
     if numpy is not None and isinstance(value, numpy.generic):
         # Its interface is that of an array which is gone by now.
         raise InvalidArgument(f"{type(value).__name__} is a scalar, not an array")
+    if numpy is not None and isinstance(value, numpy.ma.MaskedArray):
+        raise InvalidArgument("the array is masked; pass its data, or its filled()")
     interface = value.__array_interface__
     if interface.get("strides") is not None:
         raise InvalidArgument("the array is not contiguous")

@@ -14,7 +14,7 @@ import weakref
 from typing import Any, Deque, List, Optional, Tuple
 
 from . import _library
-from ._library import DATA_TYPES, REDUCTIONS, InvalidArgument, check, index
+from ._library import DATA_TYPES, REDUCTIONS, InvalidArgument, check, index, whole
 from .buffers import Buffer, buffer_of
 from .plans import Plan
 from .ranks import Gather
@@ -214,7 +214,7 @@ class Communicator:
         a NumPy array if NumPy is here and has the type, else a memoryview of bytes.
         All ranks pass the same count."""
         index(DATA_TYPES, type, "type")
-        size = count * _library.SIZES[type]
+        size = whole(count, "count") * _library.SIZES[type]
         address = c.c_void_p()
         lib = _library.library()
         self.check(lib.scclMemAlloc(self.handle, size, c.byref(address)))
@@ -278,7 +278,9 @@ class Communicator:
         if op is not None:
             words.append(index(REDUCTIONS, op, "op"))
         if root is not None:
-            words.append(root)
+            if whole(root, "root") >= self.size:
+                raise InvalidArgument(f"root is {root}, and there are {self.size} ranks")
+            words.append(whole(root, "root"))
         function = getattr(_library.library(), _FUNCTIONS[collective])
         self.check(function(*words, self.handle, stream))
 
@@ -335,6 +337,7 @@ class Communicator:
         return Pending(self, ticket.value, (send, recv))
 
     def _launch_words(self, plan, send, recv, count, type, op) -> List[Any]:
+        count = whole(count, "count")
         source, target = buffer_of(send, type), buffer_of(recv, type)
         if target.read_only:
             raise InvalidArgument("the receive buffer is read-only")
@@ -362,7 +365,12 @@ class Communicator:
         lib = _library.library()
         check(
             lib.scclQueryChoice(
-                self.handle, plan._handle, count, number, reduction, c.byref(found)
+                self.handle,
+                plan._handle,
+                whole(count, "count"),
+                number,
+                reduction,
+                c.byref(found),
             )
         )
         return {
