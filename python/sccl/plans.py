@@ -30,7 +30,8 @@ class Plan:
     """
 
     def __init__(self, source: Union[str, pathlib.Path, bytes, bytearray, memoryview]):
-        lib = _library.library()
+        # Python forgets modules before it forgets the last plans.
+        lib = self._library = _library.library()
         self._handle = c.c_void_p()
         self._info = _library.PlanInfo(c.sizeof(_library.PlanInfo))
         if isinstance(source, (bytes, bytearray, memoryview)):
@@ -122,7 +123,7 @@ class Plan:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
-            _library.library().scclPlanDestroy(self._handle)
+            self._library.scclPlanDestroy(self._handle)
             self._handle = None
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import pickle
+import sys
 
 import sccl
 
@@ -68,3 +69,11 @@ del plan
 assert all(other.ranks == 2 and other.inspect() for other in copies)
 del copies
 print("copies of plans are plans")
+# Python empties modules before it forgets the last objects.
+last, problems = sccl.Plan(sccl.shelf.host_plan("all_reduce", 2)), []
+sys.unraisablehook, kept = problems.append, sccl._library.library
+sccl._library.library = None
+del last
+sccl._library.library = kept
+assert not problems, problems
+print("plans may be the last to go")
