@@ -36,6 +36,16 @@ struct Builder {
         {a, b, {bandwidth, "test"}, std::nullopt, std::move(kind)});
     EXPECT_TRUE(added) << added.error();
   }
+  /// Four GPUs on six switches, without the cable of GPU `lost` to the last.
+  void planesOfSwitches(std::optional<unsigned> lost = std::nullopt) {
+    std::vector<unsigned> all = gpus(4);
+    for (unsigned plane = 0; plane < 6; ++plane) {
+      unsigned chip = add(VertexKind::Switch, "switch" + std::to_string(plane));
+      for (unsigned gpu : all)
+        if (plane != 5 || gpu != lost)
+          link(gpu, chip, 50);
+    }
+  }
   Derivation derive(const DerivationOptions &options = {}) {
     auto derivation = deriveTopology(machine, options);
     EXPECT_TRUE(derivation) << derivation.error();
@@ -58,13 +68,7 @@ static std::vector<unsigned> bandwidths(const Topology &topology) {
 
 TEST(Derivation, PlanesOfSwitchesAreOneSwitch) {
   Builder builder;
-  auto gpus = builder.gpus(4);
-  for (unsigned plane = 0; plane < 6; ++plane) {
-    unsigned chip =
-        builder.add(VertexKind::Switch, "switch" + std::to_string(plane));
-    for (unsigned gpu : gpus)
-      builder.link(gpu, chip, 50);
-  }
+  builder.planesOfSwitches();
   Derivation derivation = builder.derive();
   EXPECT_EQ(identityOf(derivation.topology),
             identityOf(*makeBuiltinTopology("switch:4,1")));
@@ -78,14 +82,7 @@ TEST(Derivation, PlanesOfSwitchesAreOneSwitch) {
 
 TEST(Derivation, LosingOneCableOfAPlane) {
   Builder builder;
-  auto gpus = builder.gpus(4);
-  for (unsigned plane = 0; plane < 6; ++plane) {
-    unsigned chip =
-        builder.add(VertexKind::Switch, "switch" + std::to_string(plane));
-    for (unsigned gpu : gpus)
-      if (plane != 5 || gpu != 3)
-        builder.link(gpu, chip, 50);
-  }
+  builder.planesOfSwitches(/*lost=*/3);
   Derivation derivation = builder.derive();
   EXPECT_EQ(derivation.quantum, Rational(50));
   EXPECT_EQ(bandwidths(derivation.topology),

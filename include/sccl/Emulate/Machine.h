@@ -55,6 +55,8 @@ public:
   uint64_t allocateConstant(const void *data, uint64_t bytes, std::string name);
 
   // All these happen in the order in which a stream gets them.
+  /// Runs a kernel of the code, on 64-bit arguments; a finding, at once, if
+  /// there is none of that name.
   void launch(unsigned stream, const std::string &kernel, unsigned blocks,
               std::vector<uint64_t> arguments);
   /// The host of the stream writes to memory, or reads it.
