@@ -277,15 +277,23 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
       {copy.getSymName().str(), collective.chunks(),
        collective.chunksPerSegment(), facts.cost.steps, facts.rounds,
        facts.cost.bandwidth.str()});
+  return addPrograms(*module, check, std::move(*ways), collective);
+}
+
+/// The programs of the last schedule, which `module` holds: for messages, and
+/// in each of the `ways` for each number of blocks and shape.
+LogicalResult PlanBuilder::addPrograms(ModuleOp module, ScheduleCheck &check,
+                                       std::vector<NamedOptions> ways,
+                                       const Collective &collective) {
   if (llvm::any_of(request.targets, isMessageTarget) &&
-      failed(addMessages(*module, collective)))
+      failed(addMessages(module, collective)))
     return failure();
-  for (auto &[name, options] : *ways)
+  for (auto &[name, options] : ways)
     for (unsigned blocks : blocksToBuild())
       for (CodeShapeChoice shape : request.shapes) {
         options.blocksPerLink = blocks;
         options.codeShape = shape;
-        if (failed(addProgram(*module, check, options, name, collective)))
+        if (failed(addProgram(module, check, options, name, collective)))
           return failure();
       }
   return success();

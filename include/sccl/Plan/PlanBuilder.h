@@ -155,6 +155,9 @@ private:
   llvm::LogicalResult checkNew(coll::ScheduleOp op, unsigned chunks,
                                const Digest &digest) const;
   void makeNameUnique(coll::ScheduleOp schedule) const;
+  llvm::LogicalResult addPrograms(mlir::ModuleOp module, ScheduleCheck &check,
+                                  std::vector<NamedOptions> ways,
+                                  const Collective &collective);
   llvm::LogicalResult addProgram(mlir::ModuleOp module, ScheduleCheck &check,
                                  const LoweringOptions &options,
                                  llvm::StringRef variant,
