@@ -63,12 +63,12 @@ class Alone:
 before = tasks()
 for _ in range(10):
     sccl.Communicator(Alone())
-# The system forgets a thread a little after others can join it.
+# The system forgets a thread a little after others can join it, those of `before` too.
 for _ in range(1000):
-    if tasks() == before:
+    if tasks() <= before:
         break
     time.sleep(0.01)
-assert tasks() == before, (tasks(), before)
+assert tasks() <= before, (tasks(), before)
 print("communicators that nobody has are destroyed")
 copies = [copy.copy(plan), copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))]
 del plan
