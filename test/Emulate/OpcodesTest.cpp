@@ -51,8 +51,10 @@ std::vector<Row> readRows() {
 unsigned resultBits(const std::string &opcode) {
   if (opcode.starts_with("setp.") || opcode.ends_with(".pred"))
     return 1;
-  if (opcode.starts_with("mul.wide."))
+  if (opcode.starts_with("mul.wide.") || opcode.ends_with(".f32x2"))
     return 64;
+  if (opcode.starts_with("add.rn.f32."))
+    return 32; // of a smaller number and a float
   std::string type = opcode.substr(opcode.rfind('.') + 1);
   if (opcode.starts_with("cvt.rn.")) {
     std::string rest = opcode.substr(7);
@@ -121,6 +123,8 @@ constexpr const char *memoryAndControl = R"(
 	st.global.b64 	[%rd1+80], %rd7;
 	st.global.b64 	[%rd1+88], %rd8;
 	st.global.b32 	[%rd1+96], %rs3;
+	{ .reg .b32 tmp; mov.b64 {tmp, %r9}, %rd3; }
+	st.global.b32 	[%rd1+100], %r9;
 	mov.b64 	{_, %r8}, %rd3;
 	mov.b64 	%rd10, {%r8, %r2};
 	st.global.b64 	[%rd1+104], %rd10;
@@ -194,7 +198,7 @@ TEST(Opcodes, memoryAndControl) {
                                     2,
                                     42,
                                     2,
-                                    0xffff,
+                                    0x20000ffff,
                                     0x300000002,
                                     0x300000002,
                                     1};

@@ -8,6 +8,7 @@
 #ifndef SCCL_TEST_EMULATE_WAYS_H
 #define SCCL_TEST_EMULATE_WAYS_H
 
+#include "sccl/Model/Chip.h"
 #include "sccl/Options/LoweringOptions.h"
 
 #include <string>
@@ -65,6 +66,15 @@ inline std::vector<Way> ways() {
   });
   add("2 pieces", [](Options &o) { o.pieces = 2; });
   return all;
+}
+
+/// All chips whose code is PTX.
+inline std::vector<std::string> chipsWithPTX() {
+  std::vector<std::string> names;
+  for (const Chip &chip : allChips())
+    if (chip.isNVIDIA())
+      names.emplace_back(chip.name);
+  return names;
 }
 
 /// The same for an AMD chip. A block has two wavefronts there.

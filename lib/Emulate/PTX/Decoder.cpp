@@ -183,7 +183,8 @@ private:
   }
 
   /// "mov.b64 {%r1, %r2}, %rd1" and the other way round. A result that nobody
-  /// needs is called "_".
+  /// needs is called "_", or "tmp", a register of its line, where PTX is too
+  /// old.
   bool decodePack(Op &op, StringRef opcode,
                   llvm::ArrayRef<StringRef> operands) {
     if (!opcode.starts_with("mov.b") || operands.size() != 2 ||
@@ -201,7 +202,8 @@ private:
       op.results.push_back(resultOf(operands[0]));
     for (StringRef name : narrow)
       if (isUnpack)
-        op.results.push_back(name == "_" ? slotOf(name) : resultOf(name));
+        op.results.push_back(name == "_" || name == "tmp" ? slotOf(name)
+                                                          : resultOf(name));
       else
         op.sources.push_back(operandOf(name));
     return true;

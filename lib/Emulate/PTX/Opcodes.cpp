@@ -224,6 +224,7 @@ template <typename T, bool greatest> T extremeOrNone(T a, T b) {
 }
 
 template <typename T> void addFloats(Table &table, const std::string &type) {
+  addComparisons<T>(table, type);
   add(table, "add.rn." + type, 2, two<T, T, [](T a, T b) { return a + b; }>);
   add(table, "mul.rn." + type, 2, two<T, T, [](T a, T b) { return a * b; }>);
   add(table, "div.rn." + type, 2, two<T, T, [](T a, T b) { return a / b; }>);
@@ -237,14 +238,31 @@ template <typename T> void addFloats(Table &table, const std::string &type) {
   });
 }
 
-/// Does to both halves of a register what `function` does to one.
-template <uint64_t (*function)(const uint64_t *)>
+/// Does to both halves of a register what `function` does to one, which has
+/// `bits` bits.
+template <uint64_t (*function)(const uint64_t *), unsigned bits = 16>
 uint64_t twice(const uint64_t *in) {
-  uint64_t high[] = {in[0] >> 16, in[1] >> 16};
-  return function(high) << 16 | (function(in) & 0xffff);
+  uint64_t high[] = {in[0] >> bits, in[1] >> bits};
+  return function(high) << bits | (function(in) & ((uint64_t(1) << bits) - 1));
+}
+
+/// Rounded once: a float could not hold what is added to a product.
+template <typename T> uint64_t fuse(const uint64_t *in) {
+  APFloat value(T::semantics(), llvm::APInt(16, in[0] & 0xffff));
+  value.fusedMultiplyAdd(
+      APFloat(T::semantics(), llvm::APInt(16, in[1] & 0xffff)),
+      APFloat(T::semantics(), llvm::APInt(16, in[2] & 0xffff)),
+      APFloat::rmNearestTiesToEven);
+  return value.isNaN() ? 0x7fff : value.bitcastToAPInt().getZExtValue();
+}
+
+uint64_t fuseBoth(const uint64_t *in) {
+  uint64_t high[] = {in[0] >> 16, in[1] >> 16, in[2] >> 16};
+  return fuse<BF16>(high) << 16 | fuse<BF16>(in);
 }
 
 template <typename T> void addHalves(Table &table, const std::string &type) {
+  addComparisons<T>(table, type);
   constexpr auto sum = two<T, T, [](T a, T b) { return T{a.value + b.value}; }>;
   constexpr auto product =
       two<T, T, [](T a, T b) { return T{a.value * b.value}; }>;
@@ -263,6 +281,13 @@ template <typename T> void addHalves(Table &table, const std::string &type) {
   add(table, "min.NaN." + type + "x2", 2, twice<least>);
   add(table, "max.NaN." + type + "x2", 2, twice<greatest>);
   add(table, "cvt.f32." + type, 1, one<float, T, [](T a) { return a.value; }>);
+  add(table, "add.rn.f32." + type, 2, [](const uint64_t *in) {
+    return write<float>(read<T>(in[0]).value + read<float>(in[1]));
+  });
+  add(table, "setp.eq." + type, 2,
+      two<bool, T, [](T a, T b) { return a.value == b.value; }>);
+  add(table, "setp.nan." + type, 2,
+      two<bool, T, [](T a, T b) { return isUnordered(a.value, b.value); }>);
   add(table, "cvt.rn." + type + ".f32", 1,
       one<T, float, [](float a) { return T{a}; }>);
   // The first operand becomes the high half.
@@ -270,6 +295,20 @@ template <typename T> void addHalves(Table &table, const std::string &type) {
     return write<T>(T{read<float>(in[0])}) << 16 |
            write<T>(T{read<float>(in[1])});
   });
+}
+
+/// What chips before sm_90 or after it have in place of others.
+void addFloatsOfChips(Table &table) {
+  constexpr auto sum =
+      two<float, float, [](float a, float b) { return a + b; }>;
+  constexpr auto product =
+      two<float, float, [](float a, float b) { return a * b; }>;
+  add(table, "add.rn.f32x2", 2, twice<sum, 32>);
+  add(table, "mul.rn.f32x2", 2, twice<product, 32>);
+  add(table, "abs.f32", 1,
+      one<float, float, [](float a) { return std::fabs(a); }>);
+  add(table, "fma.rn.bf16", 3, fuse<BF16>);
+  add(table, "fma.rn.bf16x2", 3, fuseBoth);
 }
 
 template <typename To, typename From>
@@ -341,6 +380,7 @@ Table makeTable() {
   add(table, "max.NaN.f32", 2, two<float, float, extremeOrNone<float, true>>);
   addHalves<F16>(table, "f16");
   addHalves<BF16>(table, "bf16");
+  addFloatsOfChips(table);
   return table;
 }
 
