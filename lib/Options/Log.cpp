@@ -61,11 +61,6 @@ static std::optional<std::string> readOption(llvm::StringRef text,
   value.component = text.str();
   return std::nullopt;
 }
-
-static llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
-                                     const LogChoice &value) {
-  return os << value.component;
-}
 } // namespace sccl
 
 namespace llvm::cl {

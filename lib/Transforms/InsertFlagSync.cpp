@@ -36,10 +36,10 @@ struct StepGroup {
   Operation *first, *last;
   /// The groups whose results the transfers read, but for those of the channel
   /// itself; ascending.
-  std::vector<uint32_t> producers;
+  std::vector<uint32_t> producers = {};
   /// The ranks that must know when the last transfer is done, with the value
   /// that their flag shows then; ascending.
-  SmallVector<std::pair<unsigned, unsigned>, 2> signals;
+  SmallVector<std::pair<unsigned, unsigned>, 2> signals = {};
 
   void tell(unsigned rank) {
     auto it = llvm::lower_bound(signals, std::pair(rank, 0u));
@@ -56,7 +56,7 @@ struct ChannelPlan {
   unsigned rank;
   uint32_t firstGroup = 0, endGroup = 0;
   /// Arrivals signalled in all, by rank.
-  std::map<unsigned, unsigned> signalCounts;
+  std::map<unsigned, unsigned> signalCounts = {};
   bool isLocal() { return op.getPeer() == rank; }
 };
 

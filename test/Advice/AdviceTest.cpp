@@ -117,8 +117,9 @@ static Fabric dgx1Without(unsigned a, unsigned b) {
   Topology left("left", whole.numRanks());
   for (const BandwidthLimit &limit : whole.limits()) {
     auto [src, dst] = whole.links()[limit.links.front()];
-    if (std::minmax(src, dst) != std::minmax(a, b))
+    if (std::minmax(src, dst) != std::minmax(a, b)) {
       EXPECT_TRUE(bool(left.addLink(src, dst, limit.bandwidth)));
+    }
   }
   return fabricOf(std::move(left), 25, 0.4);
 }

@@ -23,8 +23,9 @@ static Topology dgx1Without(unsigned a, unsigned b) {
   for (const BandwidthLimit &limit : whole.limits()) {
     auto [src, dst] = whole.links()[limit.links.front()];
     if (std::pair(src, dst) != std::pair(a, b) &&
-        std::pair(src, dst) != std::pair(b, a))
+        std::pair(src, dst) != std::pair(b, a)) {
       EXPECT_TRUE(left.addLink(src, dst, limit.bandwidth));
+    }
   }
   return left;
 }

@@ -47,7 +47,7 @@ struct Candidate {
   double load = 0;
   /// The same for each step by itself, summed up.
   double serialLoad = 0;
-  std::optional<LowerBound> bound;
+  std::optional<LowerBound> bound = std::nullopt;
   /// Microseconds until the last rank has its last chunk, if bytes take no time
   /// and steps overlap.
   double latency = 0;

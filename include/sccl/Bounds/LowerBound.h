@@ -32,7 +32,7 @@ struct LowerBoundOptions : SearchLimits {
   /// are several linear programs, stronger ones are tried while the bound is
   /// below it. Without a target the first one, which is all it takes on most
   /// topologies, decides.
-  std::optional<Rational> target;
+  std::optional<Rational> target = std::nullopt;
   /// Bounds the load of pipelined schedules (Schedule.h) instead of R/C.
   bool pipelined = false;
   /// Below the target, also searches for what single chunks can do with, on a
