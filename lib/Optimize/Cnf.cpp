@@ -35,7 +35,7 @@ void Cnf::sequentialCounter(const Literals &literals, unsigned bound) {
     int literal = literals[i];
     if (before.size() == bound)
       clause({-literal, -before[bound - 1]});
-    if (i + 1 == literals.size())
+    if (i + 1 == literals.size() || isStopped())
       return;
     Literals after;
     for (unsigned j = 0; j < std::min<size_t>(bound, i + 1); ++j) {
@@ -67,7 +67,7 @@ Literals Cnf::addCounts(const Literals &left, const Literals &right,
   Literals sum(std::min<size_t>(limit, left.size() + right.size()));
   for (int &output : sum)
     output = newVariable();
-  for (size_t i = 0; i <= left.size(); ++i)
+  for (size_t i = 0; i <= left.size() && !isStopped(); ++i)
     for (size_t j = 0; j <= right.size(); ++j) {
       if (i + j == 0 || sum.empty())
         continue;

@@ -14,6 +14,7 @@
 #define SCCL_LIB_OPTIMIZE_CNF_H
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <vector>
 
@@ -35,6 +36,10 @@ using Literals = std::vector<int>;
 class Cnf {
 public:
   explicit Cnf(ClauseSolver &solver) : solver(solver) {}
+
+  /// Has counters end early once `stop` is true: one may have more clauses than
+  /// there is time or memory for. A formula cut short must not be searched.
+  void stopWhen(std::function<bool()> stop) { isStopped = std::move(stop); }
 
   int newVariable() { return ++variables; }
   /// Of all clauses added: what the memory of the solver grows with.
@@ -66,6 +71,7 @@ private:
   void sequentialCounter(const Literals &literals, unsigned bound);
 
   ClauseSolver &solver;
+  std::function<bool()> isStopped = [] { return false; };
   int variables = 0;
   uint64_t literalsAdded = 0;
 };

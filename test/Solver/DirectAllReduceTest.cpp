@@ -17,6 +17,7 @@
 #include "Solver/ReductionPruning.h"
 #include "Solver/Sat/ContributionEncoding.h"
 
+#include <numeric>
 #include <random>
 
 using namespace sccl;
@@ -276,6 +277,21 @@ TEST_F(DirectTest, Limits) {
   EXPECT_EQ(describe(solve(allReduce("dgx1", 30, 9, 9), options)),
             "unknown: out of memory (limit 1 MiB): the formula needs 120960 "
             "variables");
+}
+
+/// Where all links share a limit, counting what goes over them takes most of the
+/// formula, and few of its variables.
+TEST_F(DirectTest, CountersKeepToTheMemory) {
+  Topology topology = builtin("mesh:8");
+  std::vector<unsigned> all(topology.links().size());
+  std::iota(all.begin(), all.end(), 0u);
+  ASSERT_TRUE(topology.addLimit(all, 448));
+  SolverOptions options;
+  options.memoryMiB = 64;
+  EXPECT_EQ(describe(solve(instanceOn(topology, CollectiveKind::AllReduce, 8, 2,
+                                      3),
+                           options)),
+            "unknown: out of memory (limit 64 MiB)");
 }
 
 TEST_F(DirectTest, Deterministic) {

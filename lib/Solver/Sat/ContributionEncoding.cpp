@@ -63,6 +63,7 @@ uint64_t ContributionEncoding::numVariables(const Instance &instance,
 //===----------------------------------------------------------------------===//
 
 void ContributionEncoding::encode(const std::function<bool()> &stop) {
+  cnf.stopWhen(stop);
   for (Orbit &orbit : orbits) {
     if (stop())
       return;

@@ -45,6 +45,8 @@ public:
 
   /// Adds all clauses, or some if `stop` returns true on the way.
   void encode(const std::function<bool()> &stop);
+  /// Of all clauses added so far.
+  uint64_t numLiterals() const { return cnf.numLiterals(); }
   /// The schedule of the model that the solver has found.
   Schedule decode() const;
 

@@ -46,7 +46,11 @@ private:
   std::optional<Unsatisfiable> refuteByCounting() const;
   void planSearches();
   uint64_t variableBudget() const;
+  uint64_t memoryLimitMiB() const {
+    return options.memoryMiB ? options.memoryMiB : SatSolver::defaultMemoryMiB;
+  }
   void prepare(Search &search);
+  bool outOfMemory() const;
   std::optional<Outcome> advance(Search &search, uint64_t conflicts);
   Unknown tooLarge() const;
 
@@ -55,6 +59,7 @@ private:
   const Deadline &deadline;
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   std::vector<Search> searches;
+  bool memoryExceeded = false;
 
   /// Of all formulas at once.
   static constexpr uint64_t maxVariables = 2'000'000;
@@ -143,6 +148,16 @@ void DirectRun::planSearches() {
   }
 }
 
+/// Whether all formulas together take more memory than they may.
+bool DirectRun::outOfMemory() const {
+  // Counters of limits with many links have few variables and many literals.
+  uint64_t literals = 0;
+  for (const Search &search : searches)
+    if (search.encoding)
+      literals += search.encoding->numLiterals();
+  return literals * SatSolver::bytesPerLiteral >> 20 >= memoryLimitMiB();
+}
+
 void DirectRun::prepare(Search &search) {
   // A restricted search is only good for finding something.
   search.solver = std::make_unique<SatSolver>(
@@ -150,7 +165,13 @@ void DirectRun::prepare(Search &search) {
       search.isComplete() ? SatAim::Any : SatAim::Models);
   search.encoding = std::make_unique<ContributionEncoding>(
       instance, search.group, *search.solver);
-  search.encoding->encode(stop);
+  search.encoding->encode([this] { return stop() || outOfMemory(); });
+}
+
+static void drop(Search &search) {
+  search.isOver = true;
+  search.encoding.reset();
+  search.solver.reset();
 }
 
 /// Gives `search` a turn. Returns the answer, if it is one for the instance.
@@ -159,6 +180,11 @@ std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
     prepare(search);
   if (stop())
     return gaveUp(deadline);
+  if (outOfMemory()) {
+    drop(search);
+    memoryExceeded = true;
+    return std::nullopt;
+  }
   // Conflicts in the smaller formulas cost less, and lead to more.
   constexpr size_t maxWeight = 64;
   uint64_t weight = std::min(search.group.size(), maxWeight);
@@ -168,9 +194,7 @@ std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
   if (answer == SatSolver::Answer::Unsatisfiable) {
     if (search.isComplete())
       return Unsatisfiable{"refuted by cadical"};
-    search.isOver = true;
-    search.encoding.reset();
-    search.solver.reset();
+    drop(search);
   }
   if (stop())
     return gaveUp(deadline);
@@ -178,6 +202,9 @@ std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
 }
 
 Unknown DirectRun::tooLarge() const {
+  if (memoryExceeded)
+    return {"out of memory (limit " + std::to_string(memoryLimitMiB()) +
+            " MiB)"};
   uint64_t variables = ContributionEncoding::numVariables(instance, 1);
   std::string size = std::to_string(variables) + " variables";
   if (options.memoryMiB && variables <= maxVariables)

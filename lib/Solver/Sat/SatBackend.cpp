@@ -65,7 +65,7 @@ private:
   std::optional<Outcome> advance(Attempt &attempt, uint64_t conflicts);
   Outcome takeTurns();
   uint64_t memoryLimitMiB() const {
-    return options.memoryMiB ? options.memoryMiB : defaultMemoryMiB;
+    return options.memoryMiB ? options.memoryMiB : SatSolver::defaultMemoryMiB;
   }
   bool outOfMemory() const;
   bool fits(const Problem &problem, size_t groupOrder) const;
@@ -82,9 +82,6 @@ private:
   static constexpr uint64_t maxVariables = 8'000'000;
   /// Quotients need the windows of all chunks, too, but no variables for them.
   static constexpr uint64_t maxPlanned = maxVariables * 1024;
-  /// Measured: 64 to 85 on formulas of 1 to 16 million literals.
-  static constexpr uint64_t bytesPerLiteral = 80;
-  static constexpr uint64_t defaultMemoryMiB = 4096;
 };
 } // namespace
 
@@ -176,7 +173,7 @@ bool SatRun::outOfMemory() const {
   for (const Attempt &attempt : attempts)
     if (attempt.encoding)
       literals += attempt.encoding->numLiterals();
-  return literals * bytesPerLiteral >> 20 >= memoryLimitMiB();
+  return literals * SatSolver::bytesPerLiteral >> 20 >= memoryLimitMiB();
 }
 
 void SatRun::prepare(Attempt &attempt) {

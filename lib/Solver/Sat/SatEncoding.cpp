@@ -19,6 +19,7 @@
 using namespace sccl;
 
 void SatEncoding::encode(const std::function<bool()> &stop) {
+  cnf.stopWhen(stop);
   if (!windows.reachable()) {
     cnf.never();
     return;

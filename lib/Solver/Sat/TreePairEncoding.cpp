@@ -201,6 +201,7 @@ void TreePairEncoding::encodeLimit(const BandwidthLimit &limit, unsigned step) {
 }
 
 void TreePairEncoding::encode(const std::function<bool()> &stop) {
+  cnf.stopWhen(stop);
   size_t links = topology.links().size(), ranks = topology.numRanks();
   size_t steps = instance.steps;
   unsigned numOrbits = instance.collective.numChunks() / numImages();
