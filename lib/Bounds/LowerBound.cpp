@@ -331,11 +331,22 @@ Result<LowerBound> sccl::availableBound(const Topology &topology,
                                         const LowerBoundOptions &options) {
   Deadline deadline(options);
   Result<LowerBound> bound = lowerBound(topology, collective, steps, options);
-  if (bound)
+  // On few ranks, what holds for some steps is seldom less than what holds for
+  // any. On many, programs get weaker, and prices are rounded.
+  bool isClose =
+      bound &&
+      (options.pipelined || !bound->value ||
+       (bound->isOptimumOfProgram && topology.numRanks() <= maxSummedRanks));
+  if (isClose)
     return bound;
   LowerBoundOptions rest = options;
   rest.timeoutSeconds = deadline.remainingLimit();
   Result<LowerBound> anySteps = throughputBound(topology, collective, rest);
+  if (bound) {
+    bool isBetter =
+        anySteps && anySteps->value && *anySteps->value > *bound->value;
+    return isBetter ? anySteps : bound;
+  }
   if (anySteps || anySteps.error() == bound.error())
     return anySteps;
   return Error{bound.error() +

@@ -113,6 +113,19 @@ static bool isAbout(const Certificate &certificate, const Subject &subject) {
          (!certificate.pipelined || subject.schedule.isPipelined());
 }
 
+/// What holds for any number of steps holds for those of the schedule, too.
+static void useBoundOfAnySteps(LowerBound bound, Explanation &result) {
+  result.anySteps = bound.value;
+  std::optional<Certificate> &known = result.certificate;
+  bool isBetter =
+      bound.value &&
+      (!known || (!known->pipelined && *known->bound < *bound.value));
+  if (!isBetter)
+    return;
+  known = std::move(bound.certificate);
+  result.isFromFile = false;
+}
+
 Result<Explanation> report::explain(const Subject &subject,
                                     const SearchLimits &limits) {
   Explanation result;
@@ -142,7 +155,7 @@ Result<Explanation> report::explain(const Subject &subject,
     result.anySteps = result.certificate->bound;
   else if (Result<LowerBound> bound =
                throughputBound(subject.topology, subject.collective, options))
-    result.anySteps = bound->value;
+    useBoundOfAnySteps(std::move(*bound), result);
   if (!result.certificate)
     return result;
   result.priced = sharesOf(weighPrices(subject.topology, *result.certificate));
