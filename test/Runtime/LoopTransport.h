@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <random>
 #include <vector>
@@ -85,6 +86,8 @@ public:
   int lostRank = -1;
   /// Messages that do not ask end at once.
   bool buffers = false;
+  /// Called before a rank sends; set before there are ranks.
+  std::function<void(int rank)> onSend = [](int) {};
   unsigned taken = 0;
   std::atomic<unsigned> polls = 0; ///< calls by all ranks
 
@@ -128,6 +131,7 @@ private:
   }
   static int send(void *context, const void *data, Message message,
                   bool isBuffered) {
+    static_cast<Rank *>(context)->network.onSend(rankOf(context));
     auto *bytes = static_cast<const char *>(data);
     message.data = const_cast<void *>(data);
     if (isBuffered) {

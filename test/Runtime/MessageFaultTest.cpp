@@ -169,6 +169,33 @@ TEST(MessageFaultTest, AbortReachesOthers) {
                });
 }
 
+/// One thread tells the other ranks, and meanwhile another one launches.
+TEST(MessageFaultTest, LaunchesDuringAnAbortAreAborted) {
+  LoopNetwork network;
+  std::atomic<bool> mayAbort = false, isAborting = false, hasLaunched = false;
+  network.onSend = [&](int rank) {
+    if (rank == 0 || !mayAbort)
+      return;
+    isAborting = true;
+    for (int i = 0; i < 100 && !hasLaunched; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  expectOnPair(network, 20, scclErrorAborted,
+               "rank 1 has aborted the communicator",
+               [&](Member &member, unsigned rank) {
+                 if (rank == 0)
+                   return launchFloats(member, 1000);
+                 mayAbort = true;
+                 std::thread aborter([&] { scclCommAbort(member.comm); });
+                 while (!isAborting)
+                   std::this_thread::yield();
+                 scclResult result = launchFloats(member, 1000);
+                 hasLaunched = true;
+                 aborter.join();
+                 return result;
+               });
+}
+
 TEST(MessageFaultTest, LateRankHasANote) {
   LoopNetwork network;
   EXPECT_EQ(

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include <thread>
 #include <unistd.h>
 
 using namespace sccl;
@@ -406,9 +407,22 @@ void MessageGroup::raise(const Status &status) {
   raise({status.code(), rank(), rank()}, status.message());
 }
 
+MessageGroup::User MessageGroup::become(User next) {
+  User before = User::None;
+  user.compare_exchange_strong(before, next);
+  return before;
+}
+
+bool MessageGroup::enter() {
+  User other;
+  while ((other = become(User::Launch)) == User::Abort)
+    std::this_thread::yield();
+  return other == User::None;
+}
+
 void MessageGroup::abort() {
   wantsAbort = true;
-  if (!enter())
+  if (become(User::Abort) != User::None)
     return; // the thread that is in a launch does it
   raise({scclErrorAborted, rank(), rank()}, "");
   leave();

@@ -96,9 +96,10 @@ public:
   /// Why the group is out of use; success if it is not.
   Status poison() const;
 
-  /// Marks this rank as being in a launch; false if it is in one.
-  bool enter() { return !isBusy.exchange(true); }
-  void leave() { isBusy = false; }
+  /// Marks this rank as being in a launch; false if it is in one. Waits for a
+  /// thread that aborts.
+  bool enter();
+  void leave() { user = User::None; }
 
   const scclConfig config;
   const Bootstrap bootstrap;
@@ -158,7 +159,13 @@ private:
   unsigned waitsFor = Inquiry::nobody;
   std::atomic<uint64_t> cause = 0; ///< an encoded AbortCause
   std::string causeText;           ///< written before `cause`
-  std::atomic<bool> isBusy = false, wantsAbort = false;
+  /// Who sends and receives, of which a transport may allow one at a time.
+  enum class User { None, Launch, Abort };
+  /// Returns `None` if it is `next` now, else who it is.
+  User become(User next);
+
+  std::atomic<User> user = User::None;
+  std::atomic<bool> wantsAbort = false;
 };
 
 } // namespace sccl
