@@ -59,6 +59,7 @@ private:
   std::optional<Error> addCell(size_t row, size_t column, const Word &word);
   std::optional<Error> checkRows() const;
   std::optional<Error> checkSymmetry() const;
+  std::optional<Error> checkEnd() const;
   void readNuma(size_t row, const Line &line, size_t wordsBefore);
   std::optional<size_t> deviceOf(StringRef name) const;
 
@@ -224,6 +225,24 @@ std::optional<Error> MatrixParser::checkSymmetry() const {
   return std::nullopt;
 }
 
+/// Below the table there is no other one: two hosts have two files.
+std::optional<Error> MatrixParser::checkEnd() const {
+  auto isRow = [](const std::vector<Word> &words) {
+    return words.size() > 1 && isDeviceName(words[0].text) &&
+           llvm::any_of(llvm::drop_begin(words), [](const Word &word) {
+             std::optional<Cell> cell = parseCell(word);
+             return cell && cell->nearness != Self;
+           });
+  };
+  for (size_t below = at; below < lines.size(); ++below) {
+    std::vector<Word> words = lines[below].words();
+    if (isRow(words))
+      return errorAt(file.path, words[0].place,
+                     "a second table; each host needs a file of its own");
+  }
+  return std::nullopt;
+}
+
 Result<Matrix> MatrixParser::parse() {
   if (!findHeader())
     return errorAt(file.path, {},
@@ -259,6 +278,8 @@ Result<Matrix> MatrixParser::parse() {
     if (std::optional<Error> error = parseRow(*device))
       return *error;
   }
+  if (std::optional<Error> error = checkEnd())
+    return *error;
   if (std::optional<Error> error = checkRows())
     return *error;
   if (std::optional<Error> error = checkSymmetry())
