@@ -111,9 +111,12 @@ static Result<Units> inGivenUnits(const std::vector<Rational> &bandwidths,
 
 Result<Units> sccl::chooseUnits(const std::vector<Rational> &bandwidths,
                                 const DerivationOptions &options) {
+  Rational tolerance = options.tolerance;
+  if (tolerance < Rational(0) || tolerance > Rational(1, 2))
+    return Error{"a tolerance of " + tolerance.str() +
+                 " is not between 0 and 1/2"};
   if (options.quantum)
     return inGivenUnits(bandwidths, options);
-  Rational tolerance = options.tolerance;
   if (tolerance == Rational(0)) {
     auto measure = measureOf(bandwidths);
     auto exact = measure && *measure > Rational(0)
