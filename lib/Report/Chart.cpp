@@ -109,6 +109,12 @@ void Chart::explain(const std::string &name, const std::string &kind,
     shapeAt(at, *shape, kind);
   else
     svg.line({at.x - 10, at.y}, {at.x + 10, at.y}, "curve " + kind);
-  svg.text({at.x + 18, at.y + 4}, name, "", "start");
+  pugi::xml_node text = svg.text({at.x + 18, at.y + 4}, name, "", "start");
+  // What is longer would be cut off, perhaps within a number.
+  constexpr size_t mostLetters = 40;
+  if (name.size() > mostLetters) {
+    Svg::set(text, "textLength", width - (at.x + 18) - 6);
+    Svg::set(text, "lengthAdjust", "spacingAndGlyphs");
+  }
   legendAt += 20;
 }

@@ -39,7 +39,7 @@ std::vector<double> powerTicks(double least, double most, double base,
 /// A chart of two axes with room for a legend at its right.
 class Chart {
 public:
-  static constexpr double width = 720, height = 400, left = 70, right = 480,
+  static constexpr double width = 800, height = 400, left = 70, right = 480,
                           top = 30, bottom = 350;
 
   /// Draws the axes, which must be from `left` to `right` and from `bottom` to

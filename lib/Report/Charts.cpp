@@ -87,11 +87,16 @@ std::string report::frontierPicture(const std::vector<FrontierMark> &marks,
   return svg.str();
 }
 
-std::string report::timePicture(const std::vector<TimeCurve> &curves,
-                                PictureFor use) {
+std::string report::timePicture(std::vector<TimeCurve> curves, PictureFor use) {
   std::vector<std::pair<double, double>> all;
-  for (const TimeCurve &curve : curves)
+  for (TimeCurve &curve : curves) {
+    // What takes no time has no place on an axis of powers.
+    std::erase_if(curve.points,
+                  [](const auto &it) { return !(it.second > 0); });
     all.insert(all.end(), curve.points.begin(), curve.points.end());
+  }
+  if (all.empty())
+    all = {{1, 1}, {2, 1}};
   auto bySize = [](const auto &point) { return point.first; };
   auto byTime = [](const auto &point) { return point.second; };
   auto [least, most] = std::ranges::minmax(all, {}, bySize);

@@ -169,7 +169,7 @@ Result<Explanation> report::explain(const Subject &subject,
 //===----------------------------------------------------------------------===//
 
 static std::string fixed(double value, int digits) {
-  char text[64];
+  char text[400]; // the longest number has 309 digits before the point
   std::snprintf(text, sizeof(text), "%.*f", digits, value);
   return text;
 }
@@ -370,13 +370,17 @@ report::certificateSentences(const Subject &subject,
   Rational paid = paidFor(subject, claim);
   std::string steps = counted(subject.schedule.steps.size(), "step", "steps");
   std::string what = claim.pipelined ? "load" : "R/C";
+  std::string excess =
+      *claim.bound == Rational(0)
+          ? "and the bound is 0"
+          : percent(paid.toDouble() / claim.bound->toDouble() - 1) +
+                " above the bound";
   return {"the claim: " + claimText(claim, subject.collective.name()),
           "the proof: " + whyText(subject, claim),
           "the schedule: " + what + " is " + paid.str() + ", " +
               (explanation.isOptimal
                    ? "which is the bound, so it is optimal for " + steps
-                   : percent(paid.toDouble() / claim.bound->toDouble() - 1) +
-                         " above the bound") +
+                   : excess) +
               "; the proof was checked in exact integers, without a solver, " +
               (explanation.isFromFile ? "and is in the file"
                                       : "and was found just now")};

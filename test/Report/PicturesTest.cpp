@@ -101,6 +101,25 @@ TEST(Pictures, DrawTimesAsLinesAndMarks) {
               ElementsAre("measured: 2 KiB, 5.00 us"));
 }
 
+TEST(Pictures, LegendsEndWithinThePicture) {
+  auto legendOf = [](const std::string &name) {
+    std::string picture =
+        timePicture({{name, true, {{1024, 1}, {4096, 3}}}}, PictureFor::File);
+    size_t end = picture.rfind(">" + name + "<");
+    return picture.substr(picture.rfind("<text", end), 120);
+  };
+  EXPECT_THAT(legendOf("model, C = 65392, S = 4, R = 8272"),
+              Not(HasSubstr("textLength")));
+  EXPECT_THAT(legendOf("model, C = 65392, S = 4, R = 8272, 64 pieces at 6"),
+              HasSubstr("textLength=\"266\""));
+}
+
+TEST(Pictures, LeaveOutWhatTakesNoTime) {
+  std::string picture =
+      timePicture({{"bound", true, {{1024, 0}, {4096, 0}}}}, PictureFor::File);
+  EXPECT_THAT(picture, Not(HasSubstr("nan")));
+}
+
 TEST(Pictures, AxesHaveRoundTimes) {
   auto axesOf = [](double least, double most) {
     std::string picture = timePicture(

@@ -114,15 +114,36 @@ driver::loadSubjects(llvm::StringRef path) {
   return subjects;
 }
 
+/// Puts their folders before names that several have. `paths` says where each
+/// is from: a file, or a folder.
+static void tellApart(std::vector<report::Subject> &subjects,
+                      llvm::ArrayRef<llvm::StringRef> paths) {
+  llvm::StringMap<unsigned> times;
+  for (const report::Subject &subject : subjects)
+    ++times[subject.name];
+  for (auto [subject, path] : llvm::zip_equal(subjects, paths)) {
+    if (times[subject.name] == 1)
+      continue;
+    bool isFolder = llvm::sys::fs::is_directory(path);
+    llvm::SmallString<128> name(isFolder ? path
+                                         : llvm::sys::path::parent_path(path));
+    llvm::sys::path::append(name, subject.name);
+    subject.name = name.str();
+  }
+}
+
 std::optional<std::vector<report::Subject>>
 driver::loadComparable(llvm::ArrayRef<std::string> paths) {
   std::vector<report::Subject> subjects;
+  std::vector<llvm::StringRef> origins;
   for (const std::string &path : paths) {
     std::optional<std::vector<report::Subject>> more = loadSubjects(path);
     if (!more)
       return std::nullopt;
+    origins.insert(origins.end(), more->size(), path);
     std::ranges::move(*more, std::back_inserter(subjects));
   }
+  tellApart(subjects, origins);
   auto claimOf = [](const report::Subject &subject) {
     return makeClaim(subject.topology, subject.collective, std::nullopt);
   };
@@ -150,7 +171,7 @@ static std::optional<MeasuredTime> readMeasured(const llvm::json::Object &line,
   if (const llvm::json::Object *apart = line.getObject("out_of_place")) {
     std::optional<double> microseconds = apart->getNumber("time_us");
     std::optional<int64_t> bytes = line.getInteger("send_bytes");
-    if (!microseconds || !bytes || *bytes <= 0)
+    if (!microseconds || !(*microseconds > 0) || !bytes || *bytes <= 0)
       return std::nullopt;
     time.schedule = line.getString("schedule").value_or("").str();
     time.bytes = uint64_t(*bytes);
@@ -161,7 +182,8 @@ static std::optional<MeasuredTime> readMeasured(const llvm::json::Object &line,
   }
   std::optional<double> seconds = line.getNumber("seconds");
   std::optional<int64_t> bytes = line.getInteger("bytes");
-  if (!seconds || !bytes || *bytes <= 0 || !line.get("gigabytes_per_second"))
+  if (!seconds || !(*seconds > 0) || !bytes || *bytes <= 0 ||
+      !line.get("gigabytes_per_second"))
     return std::nullopt;
   time.bytes = uint64_t(*bytes);
   time.microseconds = *seconds * 1e6;

@@ -57,7 +57,7 @@ struct TimeCurve {
   bool isLine = true; ///< else marks, as of measurements
   std::vector<std::pair<double, double>> points; ///< bytes, microseconds
 };
-std::string timePicture(const std::vector<TimeCurve> &curves, PictureFor use);
+std::string timePicture(std::vector<TimeCurve> curves, PictureFor use);
 
 /// Ranks from top to bottom, steps from left to right, and a line for what a
 /// rank sends to another one in a step.

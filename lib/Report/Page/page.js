@@ -102,7 +102,7 @@ function showStep() {
   const shown = moves.slice(0, 400).map((move) => move.text);
   if (shown.length < moves.length) shown.push(`${moves.length - shown.length} more`);
   fill('moves', 'li', shown);
-  byId('where').textContent = `step ${at.step} of ${steps.length}, ${step.rounds} ` +
+  byId('where').textContent = `step ${at.step} of 0 to ${steps.length - 1}, ${step.rounds} ` +
     `round${step.rounds === 1 ? '' : 's'}, ${step.sends} sends`;
 }
 
