@@ -279,6 +279,9 @@ int driver::compileMain() {
   options.bytes = *size;
   if (targets[0] == ncclTarget)
     return compileNcclFile(options);
+  if (findHostTarget(targets[0]) || isMessageTarget(targets[0]))
+    return fail("--target=" + targets[0] + " needs a plan; '" + output +
+                "' should end in .sccl");
   return compileFile({inputs[0], targets[0], output, options});
 }
 

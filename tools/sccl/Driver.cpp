@@ -301,11 +301,14 @@ static llvm::Error writeInPlace(llvm::StringRef path,
 }
 
 /// Where a file beside `path` goes first. A symbolic link stays, and what it
-/// leads to is replaced.
+/// leads to is replaced; one that leads nowhere is an error.
 static llvm::Expected<fs::TempFile>
 createTemporary(llvm::StringRef path, llvm::SmallVectorImpl<char> &target) {
-  if (fs::real_path(path, target))
+  if (std::error_code error = fs::real_path(path, target)) {
+    if (fs::is_symlink_file(path))
+      return llvm::errorCodeToError(error);
     target.assign(path.begin(), path.end());
+  }
   return fs::TempFile::create(llvm::Twine(target) + ".%%%%%%");
 }
 
@@ -367,6 +370,14 @@ bool driver::checkWritable(llvm::StringRef path) {
                               ? std::make_error_code(std::errc::is_a_directory)
                               : fs::access(path, fs::AccessMode::Write);
   return error ? failToWrite(path, llvm::errorCodeToError(error)) : true;
+}
+
+std::string driver::fileStem(llvm::StringRef name) {
+  std::string stem = name.str();
+  for (char &letter : stem)
+    if (!llvm::isAlnum(letter) && letter != '_' && letter != '-')
+      letter = '_';
+  return stem;
 }
 
 bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {
@@ -442,10 +453,16 @@ std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
       {"GiB", 1u << 30},
       {"T", tebi},
       {"TiB", tebi},
+      {"P", tebi << 10},
+      {"PiB", tebi << 10},
+      {"E", tebi << 20},
+      {"EiB", tebi << 20},
       {"KB", 1000},
       {"MB", 1000 * 1000},
       {"GB", 1000000000},
-      {"TB", 1000000000000}};
+      {"TB", 1000000000000},
+      {"PB", 1000000000000000},
+      {"EB", 1000000000000000000}};
   for (auto [unit, factor] : units)
     if (text == unit)
       return number <= UINT64_MAX / factor

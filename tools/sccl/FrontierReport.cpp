@@ -252,7 +252,7 @@ void FrontierReport::writeGaps(const Frontier &frontier) {
 
 /// Of a file in the directory: the collective, and `rest`.
 std::string FrontierReport::pathOf(const std::string &rest) const {
-  std::string stem = family.name();
+  std::string stem = fileStem(family.name());
   if (isRooted(family.kind))
     stem += "_root" + std::to_string(family.root);
   llvm::SmallString<128> path(output.directory);

@@ -226,6 +226,11 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   if (!fabrics)
     return std::nullopt;
   for (NamedFabric &named : *fabrics) {
+    if (named.fabric.topology.links().empty()) {
+      fail(named.fabric.topology.name() +
+           " has no links: there is nothing to plan for");
+      return std::nullopt;
+    }
     named.fabric.timing.copyRate = copyBandwidth * 1e3;
     if (!copyBandwidth.getNumOccurrences())
       named.assumptions.push_back(

@@ -54,7 +54,7 @@ private:
 static std::string stemOf(const Implementation &implementation) {
   const auto &[collective, schedule] = implementation;
   bool isPipelined = schedule.isPipelined();
-  return llvm::formatv("{0}_c{1}_s{2}_{3}{4}", collective.name(),
+  return llvm::formatv("{0}_c{1}_s{2}_{3}{4}", fileStem(collective.name()),
                        collective.chunks(), schedule.steps.size(),
                        isPipelined ? "p" : "r",
                        isPipelined ? schedule.period : schedule.rounds());
