@@ -301,7 +301,7 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
 
 scclResult scclCommLoad(scclComm comm, scclPlan plan) {
   return withComm(comm, [&](Membership &ranks) -> Status {
-    return plan ? ranks.load(plan->plan) : isNull("plan");
+    return ranks.load(plan ? plan->plan : nullptr);
   });
 }
 

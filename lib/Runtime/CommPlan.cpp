@@ -34,15 +34,15 @@ CommPlan::CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
       group(group), plane(group.plane) {}
 
 /// What a rank says of `plan` if `status` is all that there is to say.
-static PlanHello greet(const LoadedPlan &plan, const Status &status) {
+static PlanHello greet(const LoadedPlan *plan, const Status &status) {
   PlanHello hello = {};
-  std::memcpy(hello.plan.text, plan.view.hash.data(), sizeof(hello.plan.text));
+  hello.plan = hashOf(plan);
   hello.outcome = Outcome(status);
   return hello;
 }
 
 /// Collective: tells the others why the plan is not loaded here.
-static Status decline(const Group &group, const LoadedPlan &plan,
+static Status decline(const Group &group, const LoadedPlan *plan,
                       const Status &why) {
   Gathered<PlanHello> hellos(group.numRanks());
   (void)group.bootstrap.gather(greet(plan, why), hellos);
@@ -59,7 +59,7 @@ Status CommPlan::load(Group &group, std::shared_ptr<const LoadedPlan> plan,
     return before;
   });
   if (!made)
-    return decline(group, *plan, status);
+    return decline(group, plan.get(), status);
   if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
@@ -166,15 +166,17 @@ Status CommPlan::checkGaps() const {
 
 Status CommPlan::loadAgain() const {
   Gathered<PlanHello> hellos(numRanks);
-  if (Status gathered = group.bootstrap.gather(greet(*plan, {}), hellos);
+  if (Status gathered = group.bootstrap.gather(greet(plan.get(), {}), hellos);
       !gathered.ok())
     return gathered;
-  return comparePlans(hellos, rank);
+  if (Status same = comparePlans(hellos, rank); !same.ok())
+    return same;
+  return group.bootstrap.agree({}, hellos);
 }
 
 Status CommPlan::connect() {
   Status status = attempt([&] { return prepare(); });
-  PlanHello hello = greet(*plan, status);
+  PlanHello hello = greet(plan.get(), status);
   if (status.ok()) {
     hello.maxPiece = maxPiece;
     hello.memory = memory[rank]->handle();

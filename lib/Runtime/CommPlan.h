@@ -24,7 +24,8 @@ namespace sccl {
 class CommPlan : public JoinedPlan {
 public:
   /// Collective. `number` tells the plans of a group apart; the same on all
-  /// ranks. Fails on all ranks if it fails on one, or if `before` is an error.
+  /// ranks. Fails on all ranks if it fails on one, or if `before` is an error;
+  /// then `plan` may be null.
   static Status load(Group &group, std::shared_ptr<const LoadedPlan> plan,
                      unsigned number, const Status &before,
                      std::unique_ptr<JoinedPlan> &result);

@@ -33,6 +33,13 @@ Status JoinedPlan::loadCode() {
   return plan->readPart(rank, part);
 }
 
+PlanHash sccl::hashOf(const LoadedPlan *plan) {
+  PlanHash hash = {};
+  if (plan)
+    std::memcpy(hash.text, plan->view.hash.data(), sizeof(hash.text));
+  return hash;
+}
+
 Status sccl::describeOtherPlan(unsigned other, unsigned rank) {
   return {scclErrorMismatch, "rank " + std::to_string(other) +
                                  " has another plan than rank " +

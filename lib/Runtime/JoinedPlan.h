@@ -108,16 +108,21 @@ private:
 /// The hash by which ranks find out whether their plans are the same.
 struct PlanHash {
   char text[64];
+  bool isNone() const { return text[0] == 0; }
 };
+
+/// That of no plan where `plan` is null.
+PlanHash hashOf(const LoadedPlan *plan);
 
 Status describeOtherPlan(unsigned other, unsigned rank);
 
 /// Fails on every rank in the same way if the plans in what all ranks have said
-/// differ (check M1).
+/// differ (check M1). Who has none says so in another way.
 template <typename T>
 Status comparePlans(const Gathered<T> &hellos, unsigned rank) {
   for (unsigned other = 0; other < hellos.size(); ++other)
-    if (std::memcmp(hellos[other].plan.text, hellos[rank].plan.text,
+    if (!hellos[other].plan.isNone() && !hellos[rank].plan.isNone() &&
+        std::memcmp(hellos[other].plan.text, hellos[rank].plan.text,
                     sizeof(PlanHash::text)) != 0)
       return describeOtherPlan(other, rank);
   return {};

@@ -16,15 +16,18 @@ Membership::~Membership() = default;
 
 Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
   constexpr size_t mostPlans = 1 << 12;
-  if (JoinedPlan *known = find(*plan))
+  if (JoinedPlan *known = plan ? find(*plan) : nullptr)
     return known->loadAgain();
-  if (plans.size() == mostPlans)
-    return {scclErrorUnsupported,
-            "the communicator has " + std::to_string(mostPlans) + " plans"};
   std::unique_ptr<JoinedPlan> loaded;
-  Status status = attempt([&] {
+  // The others exchange what they have to say, whatever is wrong here.
+  Status status = attempt([&]() -> Status {
+    if (!plan)
+      return invalid("plan is null");
+    if (plans.size() == mostPlans)
+      return {scclErrorUnsupported,
+              "the communicator has " + std::to_string(mostPlans) + " plans"};
     plans.reserve(plans.size() + 1);
-    return Status();
+    return {};
   });
   if (status = join(plan, plans.size(), status, loaded); !status.ok())
     return status;

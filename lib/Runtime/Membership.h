@@ -51,7 +51,7 @@ public:
                        const Status &arguments,
                        std::unique_ptr<Membership> &result) const = 0;
 
-  /// Collective; see scclCommLoad.
+  /// Collective; see scclCommLoad. A null `plan` is an error for all ranks.
   Status load(const std::shared_ptr<const LoadedPlan> &plan);
   /// The plan as it was loaded; null if it was not.
   JoinedPlan *find(const LoadedPlan &plan) const;
@@ -80,8 +80,9 @@ public:
   virtual Status copy(void *to, const void *from, size_t bytes) = 0;
 
 protected:
-  /// Collective, also if `before` is an error, which all ranks get then.
-  /// `number` tells the plans of a communicator apart.
+  /// Collective, also if `before` is an error, which all ranks get then. Only
+  /// with such an error `plan` may be null. `number` tells the plans of a
+  /// communicator apart.
   virtual Status join(const std::shared_ptr<const LoadedPlan> &plan,
                       unsigned number, const Status &before,
                       std::unique_ptr<JoinedPlan> &result) = 0;

@@ -184,6 +184,38 @@ TEST_P(EitherWay, StaysAsItIsIfLoadingFails) {
             }));
 }
 
+// A rank that could not read its plan: the others must not wait for it, and
+// what comes next must not be taken for what it has to say. Rank 0 has known
+// the plan before the second time, and the others load one that they do not
+// know.
+TEST_P(EitherWay, TellsPeersOfAPlanThatIsMissing) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Party party;
+              scclComm part = nullptr;
+              float a = 1, b = 0;
+              int failed = check(!party.join(end), "join");
+              for (const char *path : {exchange, exchange, allReduce}) {
+                scclResult result = end.rank == 1
+                                        ? scclCommLoad(party.comm, nullptr)
+                                        : party.load(path);
+                failed +=
+                    check(result == scclErrorInvalidArgument &&
+                              messageHas("plan is null") &&
+                              messageHas("rank 1: ") == (end.rank == 0),
+                          "no plan on rank 1") +
+                    check(!scclCommSplit(party.comm, 0, 0, nullptr, &part) &&
+                              !scclCommDestroy(part),
+                          "split") +
+                    check(!party.load(exchange), "load") +
+                    check(!scclAllReduce(&a, &b, 1, scclFloat32, scclSum,
+                                         party.comm, nullptr) &&
+                              b == 2,
+                          "reduce");
+              }
+              return failed;
+            }));
+}
+
 TEST_P(EitherWay, TellsPeersOfBadArguments) {
   EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
               scclComm comm = nullptr;

@@ -230,7 +230,7 @@ TEST(MessageFaultTest, FailuresToJoin) {
       runRanks(
           2, RanksAs::Threads,
           [&](const RankEnd &end) {
-            Member other, none, tags;
+            Member other, none, tags, null;
             EXPECT_EQ(
                 join(other, network, end, end.rank ? pairReduce : pairExchange),
                 scclErrorMismatch);
@@ -244,6 +244,17 @@ TEST(MessageFaultTest, FailuresToJoin) {
             EXPECT_NE(
                 std::string(scclGetLastErrorMessage()).find("tags of messages"),
                 std::string::npos);
+            EXPECT_EQ(join(null, network, end, pairReduce), scclSuccess);
+            // Rank 1 has no plan: once the others know theirs, once they do
+            // not.
+            scclPlan exchange = nullptr;
+            EXPECT_EQ(scclPlanLoad(pairExchange, &exchange), scclSuccess);
+            for (scclPlan plan : {null.plan, exchange}) {
+              EXPECT_EQ(scclCommLoad(null.comm, end.rank ? nullptr : plan),
+                        scclErrorInvalidArgument);
+              EXPECT_TRUE(messageHas("plan is null"));
+            }
+            scclPlanDestroy(exchange);
             return 0;
           }),
       0);

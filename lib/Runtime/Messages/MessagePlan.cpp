@@ -40,10 +40,10 @@ static uint64_t budgetOf(const MessageGroup &group) {
 }
 
 /// Compares the plans of all ranks, and how it went for them.
-static Status agree(const MessageGroup &group, const std::string &hash,
+static Status agree(const MessageGroup &group, const LoadedPlan *plan,
                     uint64_t budget, const Status &status) {
   MessagePlanHello hello = {};
-  std::memcpy(hello.plan.text, hash.data(), sizeof(hello.plan.text));
+  hello.plan = hashOf(plan);
   hello.budget = budget;
   hello.outcome = Outcome(status);
   Gathered<MessagePlanHello> hellos(group.numRanks());
@@ -71,7 +71,7 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
     return before;
   });
   if (!made)
-    return agree(group, plan->view.hash, budgetOf(group), status);
+    return agree(group, plan.get(), budgetOf(group), status);
   if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
@@ -79,13 +79,12 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
 }
 
 Status MessagePlan::loadAgain() const {
-  return agree(group, plan->view.hash, budget, {});
+  return agree(group, plan.get(), budget, {});
 }
 
 Status MessagePlan::connect() {
   budget = budgetOf(group);
-  return agree(group, plan->view.hash, budget,
-               attempt([&] { return prepare(); }));
+  return agree(group, plan.get(), budget, attempt([&] { return prepare(); }));
 }
 
 Status MessagePlan::prepare() {

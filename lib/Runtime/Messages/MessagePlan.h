@@ -18,7 +18,8 @@ namespace sccl {
 class MessagePlan : public JoinedPlan {
 public:
   /// Collective. `number` tells the plans of a communicator apart. Fails on all
-  /// ranks if it fails on one, or if `before` is an error.
+  /// ranks if it fails on one, or if `before` is an error; then `plan` may be
+  /// null.
   static Status load(MessageGroup &group, MessageEngine &engine,
                      std::shared_ptr<const LoadedPlan> plan, unsigned number,
                      const Status &before, std::unique_ptr<JoinedPlan> &result);
