@@ -33,7 +33,12 @@ GatherRoom::~GatherRoom() {
 Status Bootstrap::describe(unsigned rank, const Outcome &outcome) {
   std::string message(outcome.message,
                       strnlen(outcome.message, sizeof(outcome.message)));
-  return {scclResult(outcome.code),
+  // An all-gather may have brought anything, and programs know no other codes.
+  bool isKnown =
+      outcome.code > scclSuccess && outcome.code <= scclErrorInternal;
+  if (!isKnown)
+    message = "unknown result code " + std::to_string(outcome.code);
+  return {isKnown ? scclResult(outcome.code) : scclErrorInternal,
           "rank " + std::to_string(rank) + ": " + message};
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 using namespace sccl;
 
@@ -213,6 +214,42 @@ TEST_P(EitherWay, TellsPeersOfAPlanThatIsMissing) {
                           "reduce");
               }
               return failed;
+            }));
+}
+
+namespace {
+/// The all-gather of a rank, which can bring other bytes of the others.
+struct Wire {
+  const RankEnd &end;
+  bool garbles = false;
+};
+} // namespace
+
+static int gatherBy(void *context, const void *mine, void *all, size_t bytes) {
+  const Wire &wire = *static_cast<Wire *>(context);
+  const RankEnd &end = wire.end;
+  int code = end.allGather(end.context, mine, all, bytes);
+  for (unsigned rank = 0; wire.garbles && rank < end.numRanks; ++rank)
+    if (rank != end.rank)
+      std::memset(static_cast<char *>(all) + rank * bytes, 0x5a, bytes);
+  return code;
+}
+
+// Programs compare codes with those that there are.
+TEST_P(EitherWay, ReturnsNoCodeThatThereIsNot) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Party party;
+              Wire wire = {end};
+              scclComm part = nullptr;
+              int failed = check(!scclCommInit(end.rank, 2, gatherBy, &wire,
+                                               nullptr, &party.comm),
+                                 "join");
+              wire.garbles = true;
+              return failed +
+                     check(scclCommSplit(party.comm, 0, 0, nullptr, &part) ==
+                                   scclErrorInternal &&
+                               messageHas("unknown result code 1515870810"),
+                           "garbage");
             }));
 }
 
