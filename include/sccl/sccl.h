@@ -323,7 +323,8 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  *  4. the one that was loaded last.
  *
  * scclQueryPlan tells. Returns scclErrorUnsupported if there is none; the
- * message names what is loaded.
+ * message names what is loaded. A `root` that is no rank is
+ * scclErrorInvalidArgument, for this rank alone.
  *
  * `count` is the number of elements of one segment. Buffers have:
  *
@@ -450,7 +451,7 @@ SCCL_API scclResult scclQueryTarget(scclComm comm, const char **target);
 /**
  * Which plan the call of a collective would take, as its number in the order of
  * loading, from 0. `collective` is "all_reduce" or the like, `root` -1 if it
- * has none.
+ * has none. Fails as the call would.
  */
 SCCL_API scclResult scclQueryPlan(scclComm comm, const char *collective,
                                   int root, int inPlace, size_t count,

@@ -88,26 +88,26 @@ static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
 scclResult scclAllReduce(const void *send, void *recv, size_t count,
                          scclDataType type, scclRedOp op, scclComm comm,
                          void *stream) {
-  return launchNamed({"all_reduce", CollectiveCall::noRoot}, comm,
+  return launchNamed({"all_reduce", std::nullopt}, comm,
                      {send, recv, count, type, op, stream});
 }
 
 scclResult scclReduceScatter(const void *send, void *recv, size_t count,
                              scclDataType type, scclRedOp op, scclComm comm,
                              void *stream) {
-  return launchNamed({"reduce_scatter", CollectiveCall::noRoot}, comm,
+  return launchNamed({"reduce_scatter", std::nullopt}, comm,
                      {send, recv, count, type, op, stream});
 }
 
 scclResult scclAllGather(const void *send, void *recv, size_t count,
                          scclDataType type, scclComm comm, void *stream) {
-  return launchNamed({"all_gather", CollectiveCall::noRoot}, comm,
+  return launchNamed({"all_gather", std::nullopt}, comm,
                      {send, recv, count, type, scclSum, stream});
 }
 
 scclResult scclAllToAll(const void *send, void *recv, size_t count,
                         scclDataType type, scclComm comm, void *stream) {
-  return launchNamed({"all_to_all", CollectiveCall::noRoot}, comm,
+  return launchNamed({"all_to_all", std::nullopt}, comm,
                      {send, recv, count, type, scclSum, stream});
 }
 
@@ -184,16 +184,24 @@ scclResult scclQueryTarget(scclComm comm, const char **target) {
   });
 }
 
+static bool hasRoot(llvm::StringRef collective) {
+  return collective == "broadcast" || collective == "reduce" ||
+         collective == "gather" || collective == "scatter";
+}
+
 scclResult scclQueryPlan(scclComm comm, const char *collective, int root,
                          int inPlace, size_t count, scclDataType type,
                          scclRedOp op, int *plan) {
   return withComm(comm, [&](Membership &ranks) -> Status {
     if (!collective || !plan)
       return isNull(collective ? "plan" : "collective");
+    CollectiveCall call = {collective, std::nullopt};
+    if (root >= 0 || hasRoot(collective))
+      call.root = root;
     size_t number = 0;
-    if (Status status = ranks.choose(
-            {collective, root < 0 ? CollectiveCall::noRoot : root},
-            {nullptr, nullptr, count, type, op, nullptr}, inPlace != 0, number);
+    if (Status status =
+            ranks.choose(call, {nullptr, nullptr, count, type, op, nullptr},
+                         inPlace != 0, number);
         !status.ok())
       return status;
     *plan = int(number);

@@ -64,7 +64,7 @@ static bool serves(const JoinedPlan &plan, const CollectiveCall &call,
                    const LaunchRequest &request) {
   const plan::Manifest &info = plan.info();
   return info.collective == call.name && !info.conditions &&
-         (!call.isRooted() || int(info.root) == call.root) &&
+         (!call.root || int(info.root) == *call.root) &&
          plan.reduces(request.type, request.op);
 }
 
@@ -76,6 +76,9 @@ Status Membership::choose(const CollectiveCall &call,
   if (!typeName || !opName)
     return invalid(typeName ? "op is " + std::to_string(int(request.op))
                             : "type is " + std::to_string(int(request.type)));
+  if (call.root && (*call.root < 0 || unsigned(*call.root) >= numRanks()))
+    return invalid("root is " + std::to_string(*call.root) +
+                   ", and there are " + std::to_string(numRanks()) + " ranks");
   const JoinedPlan *best = nullptr;
   std::optional<Expectation> expected; // of the best one, when there are two
   for (size_t i = plans.size(); i-- > 0;) {
@@ -84,8 +87,8 @@ Status Membership::choose(const CollectiveCall &call,
       continue;
     if (best) {
       // With a root, ranks cannot know who else works in place.
-      bool place = !call.isRooted() &&
-                   (isInPlace ? *isInPlace : plan.isInPlace(request));
+      bool place =
+          !call.root && (isInPlace ? *isInPlace : plan.isInPlace(request));
       if (!expected)
         expected = best->expect(request, place);
       Expectation other = plan.expect(request, place);
@@ -98,11 +101,11 @@ Status Membership::choose(const CollectiveCall &call,
   }
   if (best)
     return {};
-  return {
-      scclErrorUnsupported,
-      std::string("no plan is loaded for ") + call.name +
-          (call.isRooted() ? " with root " + std::to_string(call.root) : "") +
-          " of " + typeName + " " + opName + "; loaded: " + describePlans()};
+  return {scclErrorUnsupported,
+          std::string("no plan is loaded for ") + call.name +
+              (call.root ? " with root " + std::to_string(*call.root) : "") +
+              " of " + typeName + " " + opName +
+              "; loaded: " + describePlans()};
 }
 
 uint64_t Membership::ownBytes() const {

@@ -18,9 +18,7 @@ namespace sccl {
 /// A collective that has a name, for a root if it has one.
 struct CollectiveCall {
   const char *name;
-  int root;
-  static constexpr int noRoot = -1;
-  bool isRooted() const { return root != noRoot; }
+  std::optional<int> root;
 };
 
 /// What a scclComm is: one rank of a group, and the plans it has loaded. Ranks
@@ -56,7 +54,8 @@ public:
   /// The plan as it was loaded; null if it was not.
   JoinedPlan *find(const LoadedPlan &plan) const;
   /// The number of the plan to take for a collective, see scclQueryPlan; fails
-  /// if none is loaded that can. Without `isInPlace` the buffers tell.
+  /// if none is loaded that can, or the root is no rank. Without `isInPlace`
+  /// the buffers tell.
   Status choose(const CollectiveCall &call, const LaunchRequest &request,
                 std::optional<bool> isInPlace, size_t &number) const;
   JoinedPlan &plan(size_t number) const { return *plans[number]; }

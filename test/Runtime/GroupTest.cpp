@@ -8,6 +8,7 @@
 #include "LibraryTesting.h"
 
 #include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -145,6 +146,37 @@ TEST_P(EitherWay, ChoosesAmongPlans) {
         // Loading once more changes nothing.
         return failed + check(!party.load(exchange), "again") +
                check(!reduce(scclFloat32, scclSum) && b[3] == 2, "and reduce");
+      }));
+}
+
+// -1 had been any root.
+TEST_P(EitherWay, RefusesRootsThatAreNoRanks) {
+  EXPECT_EQ(
+      0, runRanks(8, GetParam(), [](const RankEnd &end) {
+        Party party;
+        int failed = check(!party.join(end) && !party.load(broadcast8), "join");
+        float a = 1, b = 0, many[8] = {};
+        scclComm comm = party.comm;
+        for (int root : {-1, -2, 8, INT_MIN, INT_MAX}) {
+          std::string told =
+              "root is " + std::to_string(root) + ", and there are 8 ranks";
+          int plan = -1;
+          for (scclResult result :
+               {scclBroadcast(&a, &b, 1, scclFloat32, root, comm, nullptr),
+                scclReduce(&a, &b, 1, scclFloat32, scclSum, root, comm,
+                           nullptr),
+                scclGather(&a, many, 1, scclFloat32, root, comm, nullptr),
+                scclScatter(many, &b, 1, scclFloat32, root, comm, nullptr),
+                scclQueryPlan(comm, "broadcast", root, 0, 1, scclFloat32,
+                              scclSum, &plan)})
+            failed += check(result == scclErrorInvalidArgument &&
+                                messageHas(told) && b == 0,
+                            told);
+        }
+        return failed +
+               check(!scclBroadcast(&a, &b, 1, scclFloat32, 3, comm, nullptr) &&
+                         b == 1,
+                     "a root that is one");
       }));
 }
 
