@@ -81,9 +81,11 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm,
 }
 
 /// The first id is enough: ranks meet at one place.
-SCCL_VENDOR_API ncclResult_t
-ncclCommInitRankScalable(ncclComm_t *comm, int numRanks, int rank, int numIds,
-                         ncclUniqueId *ids, ncclConfig_t *config) {
+SCCL_VENDOR_API ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm,
+                                                      int numRanks, int rank,
+                                                      int numIds,
+                                                      ncclUniqueId *ids,
+                                                      ncclConfig_t *config) {
   if (numIds < 1 || !ids)
     return failWith(ncclInvalidArgument, "there is no unique id");
   return ncclCommInitRankConfig(comm, numRanks, ids[0], rank, config);
@@ -221,16 +223,46 @@ SCCL_VENDOR_API ncclResult_t ncclAllGather(const void *send, void *recv,
                  });
 }
 
+/// NCCL and RCCL spell it differently, and a program may have been built for
+/// the one and run with the other.
+static ncclResult_t exchange(const char *name, const char *otherName,
+                             const void *send, void *recv, size_t count,
+                             ncclDataType_t type, ncclComm_t comm,
+                             ncclStream_t stream) {
+  return execute({Kind::AllToAll, memberOf(comm), send, recv, count, type,
+                  ncclSum, -1, stream},
+                 [&] {
+                   bool isOther =
+                       !realFunction(name) && realFunction(otherName);
+                   return forward(isOther ? otherName : name, comm, send, recv,
+                                  count, type, realOf(comm), stream);
+                 });
+}
+
 SCCL_VENDOR_API ncclResult_t ncclAlltoAll(const void *send, void *recv,
                                           size_t count, ncclDataType_t type,
                                           ncclComm_t comm,
                                           ncclStream_t stream) {
-  return execute({Kind::AllToAll, memberOf(comm), send, recv, count, type,
-                  ncclSum, -1, stream},
-                 [&] {
-                   return forward("ncclAlltoAll", comm, send, recv, count, type,
-                                  realOf(comm), stream);
-                 });
+  return exchange("ncclAlltoAll", "ncclAllToAll", send, recv, count, type, comm,
+                  stream);
+}
+
+/// RCCL's.
+SCCL_VENDOR_API ncclResult_t ncclAllToAll(const void *send, void *recv,
+                                          size_t count, ncclDataType_t type,
+                                          ncclComm_t comm,
+                                          ncclStream_t stream) {
+  return exchange("ncclAllToAll", "ncclAlltoAll", send, recv, count, type, comm,
+                  stream);
+}
+
+/// RCCL's.
+SCCL_VENDOR_API ncclResult_t ncclAllToAllv(
+    const void *send, const size_t *sendCounts, const size_t *sendOffsets,
+    void *recv, const size_t *recvCounts, const size_t *recvOffsets,
+    ncclDataType_t type, ncclComm_t comm, ncclStream_t stream) {
+  return forward("ncclAllToAllv", comm, send, sendCounts, sendOffsets, recv,
+                 recvCounts, recvOffsets, type, realOf(comm), stream);
 }
 
 /// Those with a root that only move data have the same arguments.

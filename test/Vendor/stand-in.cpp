@@ -55,9 +55,10 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitRank(ncclComm_t *comm, int numRanks,
   return make(comm, numRanks, id, rank);
 }
 /// A communicator that goes on after the call, which reads the configuration.
-SCCL_VENDOR_API ncclResult_t
-ncclCommInitRankConfig(ncclComm_t *comm, int numRanks, ncclUniqueId id,
-                       int rank, ncclConfig_t *config) {
+SCCL_VENDOR_API ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm,
+                                                    int numRanks,
+                                                    ncclUniqueId id, int rank,
+                                                    ncclConfig_t *config) {
   auto *own = static_cast<Config *>(config);
   if (own->magic != 0xcafebeef || own->blocking != 0)
     return ncclInvalidArgument;
@@ -124,6 +125,16 @@ SCCL_VENDOR_API ncclResult_t ncclAllReduce(const void *, void *, size_t, int,
 SCCL_VENDOR_API ncclResult_t ncclBroadcast(const void *, void *, size_t, int,
                                            int, ncclComm_t comm, void *) {
   return say("ncclBroadcast", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclAllToAll(const void *, void *, size_t, int,
+                                          ncclComm_t comm, void *) {
+  return say("ncclAllToAll", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclAllToAllv(const void *, const size_t *,
+                                           const size_t *, void *,
+                                           const size_t *, const size_t *, int,
+                                           ncclComm_t comm, void *) {
+  return say("ncclAllToAllv", comm);
 }
 SCCL_VENDOR_API ncclResult_t ncclSend(const void *, size_t, int, int,
                                       ncclComm_t comm, void *) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 // usage: vendor-ranks
-// threads|processes|devices|later|aborted|shrink|strangers|refused
+// threads|processes|devices|exchange|later|aborted|shrink|strangers|refused
 //
 // Sums, maxima and more among three ranks, compared with the definition: ranks
 // as threads, as processes, or as devices of one thread.
@@ -50,6 +50,11 @@ ncclResult_t ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t,
 ncclResult_t ncclAllGather(const void *, void *, size_t, int, ncclComm_t,
                            void *);
 ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t,
+                           void *);
+ncclResult_t ncclAllToAll(const void *, void *, size_t, int, ncclComm_t,
+                          void *);
+ncclResult_t ncclAllToAllv(const void *, const size_t *, const size_t *, void *,
+                           const size_t *, const size_t *, int, ncclComm_t,
                            void *);
 ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, void *);
 ncclResult_t ncclGroupStart();
@@ -272,6 +277,24 @@ static void laterMain(ncclUniqueId id, int rank) {
   check(!ncclCommDestroy(comm), "destroy");
 }
 
+/// All-to-all as RCCL spells it, by a plan and as no plan can.
+static void exchangeMain(ncclUniqueId id, int rank) {
+  ncclComm_t comm = nullptr;
+  check(!ncclCommInitRank(&comm, numRanks, id, rank), "join");
+  std::vector<float> send(numRanks), recv(numRanks);
+  for (int i = 0; i < numRanks; ++i)
+    send[i] = 10 * rank + i;
+  check(!ncclAllToAll(send.data(), recv.data(), 1, floats, comm, nullptr) &&
+            recv[0] == rank && recv[2] == 20 + rank,
+        "all_to_all", comm);
+  size_t counts[numRanks] = {1, 1, 1}, offsets[numRanks] = {0, 1, 2};
+  ncclResult_t code = ncclAllToAllv(send.data(), counts, offsets, recv.data(),
+                                    counts, offsets, floats, comm, nullptr);
+  if (code)
+    std::printf("all_to_allv: %s\n", ncclGetLastError(comm));
+  check(!ncclCommDestroy(comm), "destroy");
+}
+
 /// Rank 1 is gone, or takes no part; the others go on without it.
 static void shrinkMain(ncclUniqueId id, int rank) {
   ncclComm_t comm = nullptr, part = nullptr, pair = nullptr;
@@ -399,6 +422,8 @@ int main(int argc, char **argv) {
     runThreads(abortedMain);
   else if (what == "shrink")
     runThreads(shrinkMain);
+  else if (what == "exchange")
+    runThreads(exchangeMain);
   else if (what == "strangers")
     amongStrangers(), inTwoParts();
   else
