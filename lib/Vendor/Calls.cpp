@@ -53,13 +53,31 @@ static std::optional<scclRedOp> reductionOf(ncclRedOp_t op) {
   return std::nullopt;
 }
 
-/// True if a plan serves the call; all ranks find the same.
-static bool isServed(const Call &call, scclRedOp op) {
+/// Success if a plan serves the call, and scclErrorUnsupported if none does;
+/// all ranks find the same. Anything else is wrong with the call.
+static scclResult findPlan(const Call &call, scclRedOp op) {
   int plan;
-  return call.member->ours &&
-         scclQueryPlan(call.member->ours, nameOf(call.kind), call.root,
-                       /*inPlace=*/0, call.count, scclDataType(call.type), op,
-                       &plan) == scclSuccess;
+  return call.member->ours
+             ? scclQueryPlan(call.member->ours, nameOf(call.kind), call.root,
+                             /*inPlace=*/0, call.count, scclDataType(call.type),
+                             op, &plan)
+             : scclErrorUnsupported;
+}
+
+/// Fails if the call is wrong in itself, where there is no library of the
+/// vendor that would find out.
+static ncclResult_t refuse(const Call &call, std::optional<scclRedOp> op,
+                           scclResult why) {
+  // No reduction is defined without that library.
+  if (!op)
+    return failWith(
+        ncclInvalidArgument,
+        ("the reduction is " + std::to_string(int(call.op))).c_str());
+  if (why != scclErrorUnsupported)
+    return asVendor(why);
+  // Nothing can be done in a child of a fork; this tells as much.
+  int rank;
+  return asVendor(scclCommRank(call.member->ours, &rank));
 }
 
 static scclResult launchOnce(const Call &c, scclRedOp op) {
@@ -100,8 +118,12 @@ sccl::vendor::execute(const Call &call,
   if (!call.member)
     return failWith(ncclInvalidArgument, "the communicator is null");
   std::optional<scclRedOp> op = reductionOf(call.op);
-  if (!op || !isServed(call, *op))
-    return forward();
+  scclResult found = op ? findPlan(call, *op) : scclErrorUnsupported;
+  if (found != scclSuccess) {
+    ncclResult_t refused =
+        call.member->real ? ncclSuccess : refuse(call, op, found);
+    return refused ? refused : forward();
+  }
   if (group.depth > 0) {
     group.calls.emplace_back(*op, call);
     return ncclSuccess;

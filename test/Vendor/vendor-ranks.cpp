@@ -11,7 +11,8 @@
 // Sums, maxima and more among three ranks, compared with the definition: ranks
 // as threads, as processes, or as devices of one thread.
 
-#include "Vendor/Interface.h"
+#include "Functions.h"
+
 #include "Vendor/Rendezvous.h"
 
 #include <atomic>
@@ -26,44 +27,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern "C" {
-ncclResult_t ncclGetVersion(int *);
-ncclResult_t ncclGetUniqueId(ncclUniqueId *);
-ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
-ncclResult_t ncclCommInitRankScalable(ncclComm_t *, int, int, int,
-                                      ncclUniqueId *, void *);
-ncclResult_t ncclCommInitAll(ncclComm_t *, int, const int *);
-ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *);
-ncclResult_t ncclCommShrink(ncclComm_t, int *, int, ncclComm_t *, void *, int);
-ncclResult_t ncclCommFinalize(ncclComm_t);
-ncclResult_t ncclCommDestroy(ncclComm_t);
-ncclResult_t ncclCommAbort(ncclComm_t);
-ncclResult_t ncclCommCount(ncclComm_t, int *);
-ncclResult_t ncclCommUserRank(ncclComm_t, int *);
-ncclResult_t ncclCommCuDevice(ncclComm_t, int *);
-ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *);
-const char *ncclGetErrorString(ncclResult_t);
-const char *ncclGetLastError(ncclComm_t);
-ncclResult_t ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t,
-                           void *);
-ncclResult_t ncclAllGather(const void *, void *, size_t, int, ncclComm_t,
-                           void *);
-ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t,
-                           void *);
-ncclResult_t ncclAllToAll(const void *, void *, size_t, int, ncclComm_t,
-                          void *);
-ncclResult_t ncclAllToAllv(const void *, const size_t *, const size_t *, void *,
-                           const size_t *, const size_t *, int, ncclComm_t,
-                           void *);
-ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, void *);
-ncclResult_t ncclGroupStart();
-ncclResult_t ncclGroupEnd();
-ncclResult_t ncclMemAlloc(void **, size_t);
-ncclResult_t ncclMemFree(void *);
-ncclResult_t ncclCommRegister(ncclComm_t, void *, size_t, void **);
-ncclResult_t ncclCommDeregister(ncclComm_t, void *);
-}
 
 static constexpr int numRanks = 3, floats = 7;
 static constexpr size_t count = 1000;

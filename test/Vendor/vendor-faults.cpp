@@ -1,0 +1,95 @@
+//===- vendor-faults.cpp - A program for NCCL that does what is wrong -----===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// usage: vendor-faults arguments|child
+
+#include "Functions.h"
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static constexpr int numRanks = 3, floats = 7;
+static std::atomic<int> problems{0};
+
+static void check(bool isFine, const char *what) {
+  if (isFine)
+    return;
+  ++problems;
+  std::printf("%s: %s\n", what, ncclGetLastError(nullptr));
+}
+
+static void tell(const char *what, ncclResult_t code) {
+  std::printf("%s: %s: %s\n", what, ncclGetErrorString(code),
+              code ? ncclGetLastError(nullptr) : "");
+}
+
+static ncclResult_t sum(ncclComm_t comm, float &value, int type = floats,
+                        int op = ncclSum) {
+  return ncclAllReduce(&value, &value, 1, type, op, comm, nullptr);
+}
+
+/// What no library knows, told by one rank; nothing has begun.
+static void passWrongArguments(ncclComm_t comm, int rank) {
+  float value = 1;
+  if (rank == 0) {
+    tell("type", sum(comm, value, 99));
+    tell("reduction", sum(comm, value, floats, 99));
+    for (int root : {77, -1})
+      tell("root",
+           ncclBroadcast(&value, &value, 1, floats, root, comm, nullptr));
+  }
+  check(!sum(comm, value) && value == numRanks, "the sum afterwards");
+}
+
+static void callInChild(ncclComm_t comm, int rank) {
+  float value = 1;
+  if (rank == 0) {
+    std::fflush(stdout);
+    if (fork() == 0) {
+      tell("child", sum(comm, value));
+      std::fflush(stdout);
+      _exit(0);
+    }
+    int status = 0;
+    check(wait(&status) > 0 && status == 0, "the child ends");
+  }
+  check(!sum(comm, value) && value == numRanks, "the sum of the parents");
+}
+
+static void run(void (*body)(ncclComm_t, int)) {
+  alarm(60); // in place of waiting for ever
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < numRanks; ++rank)
+    threads.emplace_back([=] {
+      ncclComm_t comm = nullptr;
+      check(!ncclCommInitRank(&comm, numRanks, id, rank), "join");
+      body(comm, rank);
+      check(!ncclCommDestroy(comm), "destroy");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+int main(int argc, char **argv) {
+  std::string what = argc > 1 ? argv[1] : "";
+  if (what == "arguments")
+    run(passWrongArguments);
+  else if (what == "child")
+    run(callInChild);
+  else
+    return 2;
+  std::printf("%s: %d problems\n", what.c_str(), int(problems));
+  return problems != 0;
+}
