@@ -111,7 +111,7 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numDevices,
     return failWith(ncclSystemError, problem.c_str());
   joining.numRanks = numDevices;
   joining.makesReal = false;
-  std::vector<std::function<ncclResult_t()>> works;
+  std::vector<Work> works;
   for (int rank = 0; rank < numDevices; ++rank) {
     joining.rank = rank;
     joining.device = devices ? devices[rank] : rank;

@@ -20,11 +20,13 @@ using namespace sccl;
 using namespace sccl::vendor;
 
 namespace {
+/// Works, each with the member that it uses; null if that is yet to be made.
+using PutOff = std::vector<std::pair<Member *, Work>>;
+
 /// What this thread has put off to the end of its group.
 struct Group {
   unsigned depth = 0;
-  std::vector<std::pair<scclRedOp, Call>> calls;
-  std::vector<std::function<ncclResult_t()>> works;
+  PutOff calls, works;
 };
 } // namespace
 static thread_local Group group;
@@ -112,9 +114,7 @@ static scclResult launch(const Call &call, scclRedOp op) {
   return code;
 }
 
-ncclResult_t
-sccl::vendor::execute(const Call &call,
-                      const std::function<ncclResult_t()> &forward) {
+ncclResult_t sccl::vendor::execute(const Call &call, const Work &forward) {
   if (!call.member)
     return failWith(ncclInvalidArgument, "the communicator is null");
   std::optional<scclRedOp> op = reductionOf(call.op);
@@ -125,16 +125,17 @@ sccl::vendor::execute(const Call &call,
     return refused ? refused : forward();
   }
   if (group.depth > 0) {
-    group.calls.emplace_back(*op, call);
+    group.calls.emplace_back(
+        call.member, [=, op = *op] { return asVendor(launch(call, op)); });
     return ncclSuccess;
   }
   return asVendor(launch(call, *op));
 }
 
-ncclResult_t sccl::vendor::runOrDefer(std::function<ncclResult_t()> work) {
+ncclResult_t sccl::vendor::runOrDefer(Work work, Member *member) {
   if (group.depth == 0)
     return work();
-  group.works.push_back(std::move(work));
+  group.works.emplace_back(member, std::move(work));
   return ncclSuccess;
 }
 
@@ -143,8 +144,7 @@ ncclResult_t sccl::vendor::startGroup() {
   return hasRealLibrary() ? callReal("ncclGroupStart") : ncclSuccess;
 }
 
-ncclResult_t
-sccl::vendor::runTogether(std::vector<std::function<ncclResult_t()>> works) {
+ncclResult_t sccl::vendor::runTogether(std::vector<Work> works) {
   struct End {
     ncclResult_t code = ncclSuccess;
     std::string message;
@@ -171,28 +171,41 @@ sccl::vendor::runTogether(std::vector<std::function<ncclResult_t()>> works) {
   return ncclSuccess;
 }
 
-/// The calls of each communicator in their order, the communicators in that of
-/// their first calls.
-static std::vector<std::function<ncclResult_t()>>
-byMember(std::vector<std::pair<scclRedOp, Call>> calls) {
-  std::map<Member *, size_t> numberOf;
-  std::vector<std::vector<std::pair<scclRedOp, Call>>> parts;
-  for (auto &entry : calls) {
-    auto [found, isNew] =
-        numberOf.try_emplace(entry.second.member, parts.size());
-    if (isNew)
-      parts.emplace_back();
-    parts[found->second].push_back(entry);
+/// Runs them one after the other, up to the first that fails or, if it
+/// `goesOn`, all. Returns how the first has failed.
+static ncclResult_t runInOrder(const std::vector<Work> &works, bool goesOn) {
+  ncclResult_t first = ncclSuccess;
+  std::string message;
+  for (const Work &work : works) {
+    ncclResult_t code = work();
+    if (code == ncclSuccess || first != ncclSuccess)
+      continue;
+    if (!goesOn)
+      return code;
+    first = code;
+    message = lastMessage();
   }
-  std::vector<std::function<ncclResult_t()>> works;
-  for (auto &part : parts)
-    works.push_back([part = std::move(part)] {
-      for (const auto &[op, call] : part)
-        if (scclResult code = launch(call, op))
-          return asVendor(code);
-      return ncclSuccess;
-    });
-  return works;
+  return first ? failWith(first, message.c_str()) : ncclSuccess;
+}
+
+/// The works of each member as one, in their order, because they use one
+/// connection to the other ranks; the members in that of their first works.
+static std::vector<Work> byMember(PutOff works, bool goesOn) {
+  std::map<Member *, size_t> numberOf;
+  std::vector<std::vector<Work>> parts;
+  for (auto &[member, work] : works) {
+    size_t number = parts.size();
+    if (member)
+      number = numberOf.try_emplace(member, number).first->second;
+    if (number == parts.size())
+      parts.emplace_back();
+    parts[number].push_back(std::move(work));
+  }
+  std::vector<Work> chains;
+  for (std::vector<Work> &part : parts)
+    chains.push_back(
+        [part = std::move(part), goesOn] { return runInOrder(part, goesOn); });
+  return chains;
 }
 
 ncclResult_t sccl::vendor::endGroup() {
@@ -209,9 +222,11 @@ ncclResult_t sccl::vendor::endGroup() {
   bool isUnderWay = code == ncclInProgress;
   if (isUnderWay)
     code = ncclSuccess;
+  // Ranks that have failed to make one part take part in making the next, with
+  // those that have not. Of calls there is no next one for the others.
   if (code == ncclSuccess)
-    code = runTogether(std::move(works));
+    code = runTogether(byMember(std::move(works), /*goesOn=*/true));
   if (code == ncclSuccess)
-    code = runTogether(byMember(std::move(calls)));
+    code = runTogether(byMember(std::move(calls), /*goesOn=*/false));
   return code == ncclSuccess && isUnderWay ? ncclInProgress : code;
 }

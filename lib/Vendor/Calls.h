@@ -37,19 +37,20 @@ struct Call {
   ncclStream_t stream = nullptr;
 };
 
+using Work = std::function<ncclResult_t()>;
+
 /// Executes the call by a plan, at the end of the group if one is open, or has
 /// `forward` pass it to the vendor's library.
-ncclResult_t execute(const Call &call,
-                     const std::function<ncclResult_t()> &forward);
-/// Runs `work` now, or at the end of the group, where works of a group run in
-/// threads of their own.
-ncclResult_t runOrDefer(std::function<ncclResult_t()> work);
+ncclResult_t execute(const Call &call, const Work &forward);
+/// Runs `work` now, or at the end of the group. There those of one member run
+/// in their order, and all others in threads of their own.
+ncclResult_t runOrDefer(Work work, Member *member = nullptr);
 
 ncclResult_t startGroup();
 ncclResult_t endGroup();
 
 /// Runs all of them at once, and returns how the first has failed.
-ncclResult_t runTogether(std::vector<std::function<ncclResult_t()>> works);
+ncclResult_t runTogether(std::vector<Work> works);
 
 } // namespace sccl::vendor
 

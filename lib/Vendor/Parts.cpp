@@ -70,8 +70,8 @@ static ncclResult_t split(ncclComm_t comm, int color, int key,
   ncclComm_t real = nullptr;
   Part mine = {color, key, ncclSuccess, {}};
   if (member.real) {
-    mine.code = callReal("ncclCommSplit", member.real, color, key, &real,
-                         config.get());
+    mine.code =
+        callReal("ncclCommSplit", member.real, color, key, &real, config.get());
     mine.code = settleReal(real ? real : member.real, mine.code);
   }
   if (!member.meeting)
@@ -107,11 +107,12 @@ SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
   Configuration own;
   if (ncclResult_t code = own.take(config))
     return code;
-  return runOrDefer([=] { return split(comm, color, key, result, own); });
+  return runOrDefer([=] { return split(comm, color, key, result, own); },
+                    memberOf(comm));
 }
 
-/// The ranks that are excluded do not call, and may be gone: those that are left
-/// cannot meet, so the vendor's library has what they make to itself.
+/// The ranks that are excluded do not call, and may be gone: those that are
+/// left cannot meet, so the vendor's library has what they make to itself.
 static ncclResult_t shrink(ncclComm_t comm, std::vector<int> excluded,
                            ncclComm_t *result, Configuration config,
                            int flags) {
@@ -142,5 +143,6 @@ SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded,
   if (ncclResult_t code = own.take(config))
     return code;
   std::vector<int> ranks(excluded, excluded + numExcluded);
-  return runOrDefer([=] { return shrink(comm, ranks, result, own, flags); });
+  return runOrDefer([=] { return shrink(comm, ranks, result, own, flags); },
+                    memberOf(comm));
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: vendor-faults arguments|child
+// usage: vendor-faults arguments|child|splits
 
 #include "Functions.h"
 
@@ -66,6 +66,30 @@ static void callInChild(ncclComm_t comm, int rank) {
   check(!sum(comm, value) && value == numRanks, "the sum of the parents");
 }
 
+/// Two parts of one communicator in one group: a pair, and all in reverse.
+static void splitTwice(ncclComm_t comm, int rank) {
+  for (int turn = 0; turn < 20; ++turn) {
+    ncclComm_t pair = nullptr, all = nullptr;
+    check(!ncclGroupStart() &&
+              !ncclCommSplit(comm, rank == 1 ? -1 : 0, 0, &pair, nullptr) &&
+              !ncclCommSplit(comm, 0, -rank, &all, nullptr),
+          "begin to split");
+    check(!ncclGroupEnd(), "split");
+    int number = -1, size = -1;
+    check((pair == nullptr) == (rank == 1) && all, "parts for who asked");
+    if (pair)
+      check(!ncclCommUserRank(pair, &number) && number == rank / 2 &&
+                !ncclCommCount(pair, &size) && size == 2 &&
+                !ncclCommDestroy(pair),
+            "the pair");
+    float value = 1;
+    if (all)
+      check(!ncclCommUserRank(all, &number) && number == 2 - rank &&
+                !sum(all, value) && value == numRanks && !ncclCommDestroy(all),
+            "all");
+  }
+}
+
 static void run(void (*body)(ncclComm_t, int)) {
   alarm(60); // in place of waiting for ever
   ncclUniqueId id;
@@ -88,6 +112,8 @@ int main(int argc, char **argv) {
     run(passWrongArguments);
   else if (what == "child")
     run(callInChild);
+  else if (what == "splits")
+    run(splitTwice);
   else
     return 2;
   std::printf("%s: %d problems\n", what.c_str(), int(problems));
