@@ -123,16 +123,22 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numDevices,
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (ncclResult_t code = checkNothingWaits(memberOf(comm)))
+    return code;
   return realOf(comm) ? callReal("ncclCommFinalize", realOf(comm))
                       : ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (ncclResult_t code = checkNothingWaits(memberOf(comm)))
+    return code;
   std::unique_ptr<Member> member(memberOf(comm));
   return realOf(comm) ? callReal("ncclCommDestroy", realOf(comm)) : ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (ncclResult_t code = checkNothingWaits(memberOf(comm)))
+    return code;
   std::unique_ptr<Member> member(memberOf(comm));
   if (member)
     member->abortOurs();

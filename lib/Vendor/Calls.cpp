@@ -139,6 +139,15 @@ ncclResult_t sccl::vendor::runOrDefer(Work work, Member *member) {
   return ncclSuccess;
 }
 
+ncclResult_t sccl::vendor::checkNothingWaits(const Member *member) {
+  auto uses = [&](const auto &entry) { return entry.first == member; };
+  if (member && (std::any_of(group.calls.begin(), group.calls.end(), uses) ||
+                 std::any_of(group.works.begin(), group.works.end(), uses)))
+    return failWith(ncclInvalidUsage,
+                    "calls of the communicator wait for ncclGroupEnd");
+  return ncclSuccess;
+}
+
 ncclResult_t sccl::vendor::startGroup() {
   ++group.depth;
   return hasRealLibrary() ? callReal("ncclGroupStart") : ncclSuccess;

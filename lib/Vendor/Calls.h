@@ -46,6 +46,10 @@ ncclResult_t execute(const Call &call, const Work &forward);
 /// in their order, and all others in threads of their own.
 ncclResult_t runOrDefer(Work work, Member *member = nullptr);
 
+/// Fails if this thread's group has put off what uses `member`, which must stay
+/// until then.
+ncclResult_t checkNothingWaits(const Member *member);
+
 ncclResult_t startGroup();
 ncclResult_t endGroup();
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: vendor-faults arguments|child|splits
+// usage: vendor-faults arguments|child|splits|pending
 
 #include "Functions.h"
 
@@ -90,6 +90,28 @@ static void splitTwice(ncclComm_t comm, int rank) {
   }
 }
 
+/// A communicator cannot go while calls of it, or its parts, wait for the end
+/// of a group.
+static void endTooEarly(ncclComm_t comm, int) {
+  for (bool splits : {false, true}) {
+    float value = 1;
+    ncclComm_t part = nullptr;
+    check(!ncclGroupStart() &&
+              !(splits ? ncclCommSplit(comm, 0, 0, &part, nullptr)
+                       : sum(comm, value)),
+          "a group");
+    for (auto end : {ncclCommFinalize, ncclCommDestroy, ncclCommAbort})
+      check(end(comm) == ncclInvalidUsage &&
+                ncclGetLastError(nullptr) ==
+                    std::string(
+                        "calls of the communicator wait for ncclGroupEnd"),
+            "too early");
+    check(!ncclGroupEnd(), "the end of the group");
+    check(splits ? part && !ncclCommDestroy(part) : value == numRanks,
+          "what was put off");
+  }
+}
+
 static void run(void (*body)(ncclComm_t, int)) {
   alarm(60); // in place of waiting for ever
   ncclUniqueId id;
@@ -114,6 +136,8 @@ int main(int argc, char **argv) {
     run(callInChild);
   else if (what == "splits")
     run(splitTwice);
+  else if (what == "pending")
+    run(endTooEarly);
   else
     return 2;
   std::printf("%s: %d problems\n", what.c_str(), int(problems));
