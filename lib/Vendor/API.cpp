@@ -8,7 +8,9 @@
 #include "Calls.h"
 #include "RealLibrary.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace sccl::vendor;
 
@@ -100,11 +102,15 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numDevices,
                                              const int *devices) {
   if (!comms || numDevices < 1)
     return failWith(ncclInvalidArgument, "no devices, or comms is null");
-  std::vector<ncclComm_t> real(numDevices);
+  std::fill_n(comms, numDevices, nullptr);
+  std::vector<ncclComm_t> made(numDevices);
   if (hasRealLibrary())
     if (ncclResult_t code =
-            callReal("ncclCommInitAll", real.data(), numDevices, devices))
+            callReal("ncclCommInitAll", made.data(), numDevices, devices))
       return code;
+  std::vector<RealComm> real;
+  for (ncclComm_t one : made)
+    real.emplace_back(one);
   Joining joining;
   std::string problem = listenForRanks(joining.address);
   if (!problem.empty())
@@ -115,11 +121,16 @@ SCCL_VENDOR_API ncclResult_t ncclCommInitAll(ncclComm_t *comms, int numDevices,
   for (int rank = 0; rank < numDevices; ++rank) {
     joining.rank = rank;
     joining.device = devices ? devices[rank] : rank;
-    joining.real = real[rank];
     works.push_back(
-        [joining, comm = comms + rank] { return joinRanks(joining, *comm); });
+        [joining, &own = real[rank], comm = comms + rank]() mutable {
+          joining.real = own.release();
+          return joinRanks(joining, *comm);
+        });
   }
-  return runTogether(std::move(works));
+  ncclResult_t code = runTogether(std::move(works));
+  for (int rank = 0; code != ncclSuccess && rank < numDevices; ++rank)
+    delete memberOf(std::exchange(comms[rank], nullptr));
+  return code;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -133,7 +144,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (ncclResult_t code = checkNothingWaits(memberOf(comm)))
     return code;
   std::unique_ptr<Member> member(memberOf(comm));
-  return realOf(comm) ? callReal("ncclCommDestroy", realOf(comm)) : ncclSuccess;
+  ncclComm_t real = member ? member->real.release() : nullptr;
+  return real ? callReal("ncclCommDestroy", real) : ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
@@ -142,7 +154,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
   std::unique_ptr<Member> member(memberOf(comm));
   if (member)
     member->abortOurs();
-  return realOf(comm) ? callReal("ncclCommAbort", realOf(comm)) : ncclSuccess;
+  ncclComm_t real = member ? member->real.release() : nullptr;
+  return real ? callReal("ncclCommAbort", real) : ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,

@@ -178,14 +178,15 @@ static ncclResult_t joinReal(Joining &joining, Member &member) {
   std::vector<ncclUniqueId> ids(member.numRanks);
   if (!member.meeting->gather(&mine, ids.data(), sizeof mine))
     return failWith(ncclRemoteError, "a rank has gone");
-  if (joining.config.isGiven()) {
-    ncclResult_t code =
-        callReal("ncclCommInitRankConfig", &member.real, member.numRanks,
-                 ids[0], member.rank, joining.config.get());
-    return settleReal(member.real, code);
-  }
-  return callReal("ncclCommInitRank", &member.real, member.numRanks, ids[0],
-                  member.rank);
+  ncclComm_t made = nullptr;
+  ncclResult_t code =
+      joining.config.isGiven()
+          ? callReal("ncclCommInitRankConfig", &made, member.numRanks, ids[0],
+                     member.rank, joining.config.get())
+          : callReal("ncclCommInitRank", &made, member.numRanks, ids[0],
+                     member.rank);
+  member.real.reset(made);
+  return settleReal(made, code);
 }
 
 /// Fails on all ranks if a file of one is no plan, or their plans differ.
@@ -229,7 +230,7 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
   auto member = std::make_unique<Member>();
   member->rank = joining.rank;
   member->numRanks = joining.numRanks;
-  member->real = joining.real;
+  member->real.reset(joining.real);
   std::optional<int> device = joining.device ? joining.device : currentDevice();
   member->device = device.value_or(joining.rank);
   std::string problem;

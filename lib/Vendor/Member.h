@@ -9,6 +9,7 @@
 #define SCCL_LIB_VENDOR_MEMBER_H
 
 #include "Interface.h"
+#include "RealLibrary.h"
 #include "Rendezvous.h"
 
 #include "sccl/sccl.h"
@@ -26,7 +27,7 @@ struct Member {
   int rank = 0, numRanks = 0, device = 0;
   std::unique_ptr<Rendezvous> meeting;
   scclComm ours = nullptr;
-  ncclComm_t real = nullptr;
+  RealComm real;
   /// Calls of `ours` that are under way: ncclCommAbort may come meanwhile.
   std::atomic<int> calls{0};
   ~Member();
@@ -54,14 +55,15 @@ struct Joining {
   int rank = 0, numRanks = 0;
   /// The current device of the thread, or rank `rank` where there is none.
   std::optional<int> device;
-  /// Of the vendor's library: one that is there already, or what to make one
-  /// with.
+  /// Of the vendor's library: one that is there already, and is the member's
+  /// from now on, or what to make one with.
   ncclComm_t real = nullptr;
   Configuration config;
   bool makesReal = true;
 };
 
-/// Collective. On failure nothing is made, and ncclGetLastError tells why.
+/// Collective. On failure nothing is made, what the vendor's library has made
+/// goes, and ncclGetLastError tells why.
 ncclResult_t joinRanks(Joining joining, ncclComm_t &result);
 
 /// A result code of libsccl's last call as one of NCCL's, with its message.
@@ -70,7 +72,7 @@ ncclResult_t asVendor(scclResult code);
 inline Member *memberOf(ncclComm_t comm) { return static_cast<Member *>(comm); }
 /// The vendor's communicator in `comm`; null if there is none.
 inline ncclComm_t realOf(ncclComm_t comm) {
-  return comm ? memberOf(comm)->real : nullptr;
+  return comm ? memberOf(comm)->real.get() : nullptr;
 }
 
 } // namespace sccl::vendor

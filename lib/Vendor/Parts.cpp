@@ -48,18 +48,16 @@ static ncclResult_t exchangeParts(Member &member, const Part &mine,
   return ncclSuccess;
 }
 
-/// A communicator that is the vendor's alone.
+/// A communicator that is the vendor's alone, and owns `real`.
 static ncclResult_t wrap(ncclComm_t real, int device, ncclComm_t *result) {
   auto member = std::make_unique<Member>();
-  member->real = real;
+  member->real.reset(real);
   member->device = device;
   ncclResult_t code = callReal("ncclCommCount", real, &member->numRanks);
   if (code == ncclSuccess)
     code = callReal("ncclCommUserRank", real, &member->rank);
-  if (code != ncclSuccess) {
-    (void)callReal("ncclCommDestroy", real);
+  if (code != ncclSuccess)
     return code;
-  }
   *result = member.release();
   return ncclSuccess;
 }
@@ -67,15 +65,17 @@ static ncclResult_t wrap(ncclComm_t real, int device, ncclComm_t *result) {
 static ncclResult_t split(ncclComm_t comm, int color, int key,
                           ncclComm_t *result, Configuration config) {
   Member &member = *memberOf(comm);
-  ncclComm_t real = nullptr;
+  ncclComm_t made = nullptr;
   Part mine = {color, key, ncclSuccess, {}};
   if (member.real) {
-    mine.code =
-        callReal("ncclCommSplit", member.real, color, key, &real, config.get());
-    mine.code = settleReal(real ? real : member.real, mine.code);
+    mine.code = callReal("ncclCommSplit", member.real.get(), color, key, &made,
+                         config.get());
+    mine.code = settleReal(made ? made : member.real.get(), mine.code);
   }
+  RealComm real(made);
   if (!member.meeting)
-    return mine.code || !real ? mine.code : wrap(real, member.device, result);
+    return mine.code || !real ? mine.code
+                              : wrap(real.release(), member.device, result);
   std::vector<Part> parts;
   if (ncclResult_t code = exchangeParts(member, mine, parts))
     return code;
@@ -93,7 +93,7 @@ static ncclResult_t split(ncclComm_t comm, int color, int key,
       std::find(ranks.begin(), ranks.end(), member.rank) - ranks.begin();
   joining.numRanks = ranks.size();
   joining.device = member.device;
-  joining.real = real;
+  joining.real = real.release();
   joining.makesReal = false;
   return joinRanks(joining, *result);
 }
@@ -120,12 +120,13 @@ static ncclResult_t shrink(ncclComm_t comm, std::vector<int> excluded,
   constexpr int shrinkAbort = 1;
   if (flags & shrinkAbort)
     member.abortOurs();
-  ncclComm_t real = nullptr;
+  ncclComm_t made = nullptr;
   ncclResult_t code =
-      callReal("ncclCommShrink", member.real, excluded.data(),
-               int(excluded.size()), &real, config.get(), flags);
-  code = settleReal(real ? real : member.real, code);
-  return code ? code : wrap(real, member.device, result);
+      callReal("ncclCommShrink", member.real.get(), excluded.data(),
+               int(excluded.size()), &made, config.get(), flags);
+  code = settleReal(made ? made : member.real.get(), code);
+  RealComm real(made);
+  return code ? code : wrap(real.release(), member.device, result);
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded,

@@ -51,6 +51,13 @@ void *sccl::vendor::realFunction(const char *name) {
 
 bool sccl::vendor::hasRealLibrary() { return realLibrary(); }
 
+void DestroyReal::operator()(ncclComm_t real) const {
+  using Function = ncclResult_t (*)(ncclComm_t);
+  auto function = reinterpret_cast<Function>(realFunction("ncclCommDestroy"));
+  if (function)
+    (void)function(real);
+}
+
 static void *cudaDriver() {
   static void *driver = openFirst({"libcuda.so.1"});
   return driver;

@@ -10,6 +10,8 @@
 
 #include "Interface.h"
 
+#include <memory>
+
 namespace sccl::vendor {
 
 /// The function `name` of the vendor's library, which is loaded when it is
@@ -24,6 +26,13 @@ bool hasRealLibrary();
 /// where there is none.
 template <typename... Arguments>
 ncclResult_t callReal(const char *name, Arguments... arguments);
+
+/// A communicator of the vendor's, which goes with this, without a word that
+/// would hide why.
+struct DestroyReal {
+  void operator()(ncclComm_t real) const;
+};
+using RealComm = std::unique_ptr<void, DestroyReal>;
 
 /// True if GPUs are those of CUDA: its driver is there, and $SCCL_NCCL_DEVICE
 /// is not "hip".
