@@ -10,6 +10,7 @@
 #include "RealLibrary.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,17 +72,20 @@ ncclResult_t sccl::vendor::asVendor(scclResult code) {
 }
 
 namespace {
-/// The plans of SCCL_PLAN_PATH for a number of ranks.
-struct Plans {
+/// What the environment says: the plans of SCCL_PLAN_PATH for a number of
+/// ranks, and SCCL_NCCL_TIMEOUT.
+struct Settings {
   std::vector<scclPlan> plans;
-  std::string problem; ///< of the first file that is no plan
+  double timeout = 1800; ///< seconds; NCCL waits for ever
+  std::string problem;   ///< the first one, such as a file that is no plan
   std::string hashes;
-  ~Plans() {
+  ~Settings() {
     for (scclPlan plan : plans)
       scclPlanDestroy(plan);
   }
 
-  explicit Plans(int numRanks) {
+  explicit Settings(int numRanks) {
+    readTimeout();
     const char *path = std::getenv("SCCL_PLAN_PATH");
     std::string rest = path ? path : "";
     while (!rest.empty() && problem.empty()) {
@@ -93,6 +97,18 @@ struct Plans {
   }
 
 private:
+  void readTimeout() {
+    const char *text = std::getenv("SCCL_NCCL_TIMEOUT");
+    if (!text || !*text)
+      return;
+    const char *end = text + std::strlen(text);
+    auto [rest, error] = std::from_chars(text, end, timeout);
+    if (rest != end || error != std::errc() || !(timeout > 0))
+      problem = "SCCL_NCCL_TIMEOUT is '" + std::string(text) +
+                "', expected seconds, more than 0, or inf";
+    timeout = std::min(timeout, 1e8); // the most that libsccl takes
+  }
+
   void readEntry(const std::string &entry, int numRanks) {
     namespace fs = std::filesystem;
     std::error_code error;
@@ -134,7 +150,7 @@ static int gatherBytes(void *context, const void *mine, void *all,
   return !static_cast<Rendezvous *>(context)->gather(mine, all, bytes);
 }
 
-static scclConfig makeConfig(int device) {
+static scclConfig makeConfig(int device, double timeout) {
   scclConfig config = SCCL_CONFIG_INITIALIZER;
   const char *kind = std::getenv("SCCL_NCCL_DEVICE");
   if (kind && !std::strcmp(kind, "cpu"))
@@ -144,11 +160,7 @@ static scclConfig makeConfig(int device) {
   else
     config.device = scclDeviceHIP;
   config.deviceIndex = config.device == scclDeviceCPU ? 0 : device;
-  // NCCL waits forever.
-  const char *seconds = std::getenv("SCCL_NCCL_TIMEOUT");
-  config.timeoutSeconds = seconds ? std::atof(seconds) : 0;
-  if (!(config.timeoutSeconds > 0))
-    config.timeoutSeconds = 1800;
+  config.timeoutSeconds = timeout;
   return config;
 }
 
@@ -189,13 +201,13 @@ static ncclResult_t joinReal(Joining &joining, Member &member) {
   return settleReal(made, code);
 }
 
-/// Fails on all ranks if a file of one is no plan, or their plans differ.
-static ncclResult_t agreeOnPlans(const Plans &plans, Member &member) {
+/// Fails on all ranks if settings of one make no sense, or their plans differ.
+static ncclResult_t agreeOnPlans(const Settings &settings, Member &member) {
   // Of long texts only the begin is compared: their number stands there.
   std::string mine =
-      "+" + std::to_string(plans.plans.size()) + " " + plans.hashes;
-  std::vector<std::string> words =
-      member.meeting->gatherText(plans.problem.empty() ? mine : plans.problem);
+      "+" + std::to_string(settings.plans.size()) + " " + settings.hashes;
+  std::vector<std::string> words = member.meeting->gatherText(
+      settings.problem.empty() ? mine : settings.problem);
   if (words.empty())
     return failWith(ncclRemoteError, "a rank has gone");
   for (const std::string &word : words)
@@ -209,14 +221,14 @@ static ncclResult_t agreeOnPlans(const Plans &plans, Member &member) {
 }
 
 /// Loads the plans that have code for the device. Fails if none has.
-static scclResult joinOurs(const Plans &plans, Member &member) {
-  scclConfig config = makeConfig(member.device);
+static scclResult joinOurs(const Settings &settings, Member &member) {
+  scclConfig config = makeConfig(member.device, settings.timeout);
   if (scclResult code =
           scclCommInit(member.rank, member.numRanks, gatherBytes,
                        member.meeting.get(), &config, &member.ours))
     return code;
-  bool isServed = plans.plans.empty();
-  for (scclPlan plan : plans.plans) {
+  bool isServed = settings.plans.empty();
+  for (scclPlan plan : settings.plans) {
     scclResult code = scclCommLoad(member.ours, plan);
     if (code != scclSuccess && code != scclErrorUnsupported)
       return code;
@@ -241,14 +253,14 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
   if (joining.makesReal)
     if (ncclResult_t code = joinReal(joining, *member))
       return code;
-  Plans plans(joining.numRanks);
-  if (ncclResult_t code = agreeOnPlans(plans, *member))
+  Settings settings(joining.numRanks);
+  if (ncclResult_t code = agreeOnPlans(settings, *member))
     return code;
-  if (plans.plans.empty() && member->real) {
+  if (settings.plans.empty() && member->real) {
     result = member.release();
     return ncclSuccess;
   }
-  if (scclResult code = joinOurs(plans, *member)) {
+  if (scclResult code = joinOurs(settings, *member)) {
     // All ranks fail if one does.
     if (!member->real)
       return asVendor(code);
