@@ -79,6 +79,7 @@ class Completer:
             if work is None:
                 return
             work.end()
+            del work  # with its tensors and its group, while there is no other
 
     def stop(self) -> None:
         """Returns when all works that were added have ended."""
@@ -106,7 +107,8 @@ class PendingWork(Work):
         finish: Optional[Callable[[], None]] = None,
     ):
         super().__init__()
-        self._await_end, self._finish = await_end, finish
+        self._await_end: Optional[Callable[[], None]] = await_end
+        self._finish = finish
         self._tensors, self._completer = tensors, completer
         self._ending = threading.Lock()  # held while it ends
         self._state = threading.Lock()  # held for moments
@@ -126,6 +128,8 @@ class PendingWork(Work):
                     self._finish()
             except Exception as error:
                 self._error = error
+            # They know the group, which whoever keeps the work need not.
+            self._await_end = self._finish = None
             with self._state:
                 self._over = True
                 future = self._future

@@ -1,6 +1,8 @@
 """Every collective of torch.distributed on the backend sccl, beside the definition."""
 import logging
 import sys
+import time
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -123,6 +125,27 @@ def callbacks(rank, size):
     assert mine.tolist() == [size**4] * 2, mine
 
 
+def soon(condition, what):
+    """Other threads may have a last look."""
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    assert False, what
+
+
+def forgotten(rank, size):
+    """Works that ended keep no group, whoever keeps them."""
+    group = dist.new_group(backend="sccl")
+    work = dist.all_reduce(torch.ones(2), group=group, async_op=True)
+    work.get_future().wait()
+    there = weakref.ref(group)
+    dist.barrier()
+    dist.destroy_process_group(group)
+    del group
+    soon(lambda: there() is None, "the group is still there")
+
+
 def others(rank, size):
     odd = torch.tensor([rank == 1, True])
     dist.all_reduce(odd)
@@ -237,6 +260,7 @@ def main(rank, size):
         moves(rank, size, kind)
     asynchronous(rank, size)
     callbacks(rank, size)
+    forgotten(rank, size)
     others(rank, size)
     overlaps(rank, size)
     groups(rank, size)
