@@ -48,6 +48,7 @@ class Membership:
         self._library, self._callback = _library.library(), callback
         self._memory: List[weakref.ref] = []
         self._launched: Deque[Tuple[int, Any]] = collections.deque()
+        self._launching = threading.Lock()  # any thread may wait for a launch
 
     def let_interrupt(self, failures: List[BaseException]) -> None:
         """Has Ctrl-C end waits of the main thread, where Python runs handlers of
@@ -58,9 +59,16 @@ class Membership:
 
     def keep(self, ticket: int, buffers: Any) -> None:
         """Keeps the buffers of a launch until it must have ended."""
-        self._launched.append((ticket, buffers))
-        while self._launched[0][0] + self.MOST_WAITING < ticket:
-            self._launched.popleft()
+        with self._launching:
+            self._launched.append((ticket, buffers))
+        self.forget(ticket - self.MOST_WAITING - 1)
+
+    def forget(self, ticket: int) -> None:
+        """Keeps no more buffers of this launch, which has ended, and those before it."""
+        forgotten = []  # what goes with a buffer must not come to the lock
+        with self._launching:
+            while self._launched and self._launched[0][0] <= ticket:
+                forgotten.append(self._launched.popleft())
 
     def memory_at(self, address: int, size: int) -> Any:
         """Memory of scclMemAlloc, which keeps the membership."""
@@ -91,6 +99,8 @@ class Pending:
         """Returns when it is done; raises Error if it, or one before it, failed."""
         library = _library.library()
         self._comm.check(library.scclWait(self._comm.handle, self._ticket))
+        if self._comm._membership:
+            self._comm._membership.forget(self._ticket)
         self._buffers = None
 
 

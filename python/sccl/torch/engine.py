@@ -219,7 +219,10 @@ class Engine:
 
     def wait(self, ticket: int) -> None:
         """Returns when the launch has ended; raises Error if it has failed."""
-        self.comm.check(self.library.scclWait(self.handle, ticket))
+        comm = self.comm
+        comm.check(self.library.scclWait(self.handle, ticket))
+        if comm._membership:
+            comm._membership.forget(ticket)
 
     def destroy(self) -> None:
         if self.comm is not None:

@@ -28,7 +28,9 @@ def forgotten(comm):
     for number, result in enumerate(results):
         comm.launch_async(plan, floats(count, number), result, count, "f32")
         floats(count, 7e7)  # likely where the last one was
-    comm.launch_async(plan, floats(1), floats(1), 1, "f32").wait()
+    sent = floats(1)
+    comm.launch_async(plan, sent, floats(1), 1, "f32").wait()
+    assert sys.getrefcount(sent) == 2, "a launch that has ended keeps a buffer"
     return [result[0] == result[-1] == 2 * at for at, result in enumerate(results)]
 
 

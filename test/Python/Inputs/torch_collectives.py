@@ -135,7 +135,12 @@ def soon(condition, what):
 
 
 def forgotten(rank, size):
-    """Works that ended keep no group, whoever keeps them."""
+    """Works that ended keep no group, whoever keeps them, and nobody else a tensor."""
+    sent = torch.ones(2)
+    there = weakref.ref(sent)
+    dist.all_reduce(sent, async_op=True).wait()
+    del sent
+    assert there() is None, "the tensor is still there"
     group = dist.new_group(backend="sccl")
     work = dist.all_reduce(torch.ones(2), group=group, async_op=True)
     work.get_future().wait()
