@@ -220,6 +220,8 @@ class Engine:
     def wait(self, ticket: int) -> None:
         """Returns when the launch has ended; raises Error if it has failed."""
         comm = self.comm
+        if comm is None:
+            raise Error(self.problem)
         comm.check(self.library.scclWait(self.handle, ticket))
         if comm._membership:
             comm._membership.forget(ticket)

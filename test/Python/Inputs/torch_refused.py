@@ -105,6 +105,15 @@ def no_elements(rank, size):
     os._exit(0)
 
 
+def shut_down(rank, size):
+    """A group that is shut down before all its works were waited for."""
+    group = dist.new_group(backend="sccl")
+    work = dist.all_reduce(torch.ones(1), group=group, async_op=True)
+    dist.barrier()
+    group.shutdown()
+    tell(rank, "shut down", work.wait)
+
+
 def interrupted(rank, size):
     """Ctrl-C while a rank waits for one that does not come."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
