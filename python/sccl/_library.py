@@ -13,7 +13,8 @@ import operator
 import os
 import pathlib
 import shutil
-from typing import TYPE_CHECKING, Any, List, Optional
+import threading
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 if TYPE_CHECKING:
     from .ranks import Gather
@@ -231,7 +232,28 @@ def whole(number: Any, what: str) -> int:
     return value
 
 
-def all_gather_callback(gather: "Gather", failures: list):
+class Failures:
+    """What Python has raised while libsccl called it, which must not pass through C: each
+    error is for the thread that was called, whose call of libsccl fails then."""
+
+    def __init__(self) -> None:
+        self._errors: List[Tuple[int, BaseException]] = []
+
+    def append(self, error: BaseException) -> None:
+        self._errors.append((threading.get_ident(), error))
+
+    def raise_own(self) -> None:
+        """Raises the last one of this thread, if there is any."""
+        for entry in reversed(self._errors):
+            if entry[0] == threading.get_ident():
+                self._errors.remove(entry)
+                raise entry[1]
+
+    def __bool__(self) -> bool:
+        return bool(self._errors)
+
+
+def all_gather_callback(gather: "Gather", failures: Failures):
     """A scclAllGatherFn that calls `gather`; what that raises goes to `failures`."""
 
     def call(_, mine, everyone, size):
@@ -252,7 +274,7 @@ def all_gather_callback(gather: "Gather", failures: list):
     return ALL_GATHER(call)
 
 
-def interrupt_callback(failures: list):
+def interrupt_callback(failures: Failures):
     """What libsccl calls while the main thread waits in it: 1 when a handler of signals has
     raised something, which goes to `failures`. Python runs handlers between steps of
     Python, of which there are none otherwise."""

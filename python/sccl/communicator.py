@@ -50,7 +50,7 @@ class Membership:
         self._launched: Deque[Tuple[int, Any]] = collections.deque()
         self._launching = threading.Lock()  # any thread may wait for a launch
 
-    def let_interrupt(self, failures: List[BaseException]) -> None:
+    def let_interrupt(self, failures: _library.Failures) -> None:
         """Has Ctrl-C end waits of the main thread, where Python runs handlers of
         signals: what they raise goes to `failures`."""
         if threading.current_thread() is threading.main_thread():
@@ -132,7 +132,7 @@ class Communicator:
         self.rank, self.size = gather.rank, gather.size
         self.plans: List[Plan] = []
         #: What Python raised while libsccl called it, until `check`.
-        self.failures: List[BaseException] = []
+        self.failures = _library.Failures()
         callback = _library.all_gather_callback(gather, self.failures)
         self._membership: Optional[Membership] = Membership(callback)
         kind = index(_library.DEVICES, device, "device")
@@ -160,7 +160,7 @@ class Communicator:
         """Raises the error of a collective function that has failed. What the gather
         has raised comes first, and so does what interrupted it."""
         if self.failures:
-            raise self.failures.pop()
+            self.failures.raise_own()
         check(code)
 
     def __enter__(self) -> "Communicator":

@@ -48,9 +48,9 @@ class ProcessGroupSccl(MovingCollectives):
                     engine.handle,
                     None,
                 )
-                if code == 0 and not engine.comm.failures:
-                    return self._done
-                return self._failed_now(tensor, code)
+                if code or engine.comm.failures:
+                    self._check(tensor, code)
+                return self._done
         check_tensor("all_reduce", tensors, 1, in_any_order=True)
         found = self._try(
             "all_reduce",
@@ -67,7 +67,7 @@ class ProcessGroupSccl(MovingCollectives):
             return self._fall_back(tensor.device, what, found).allreduce(tensors, opts)
         return found
 
-    def _failed_now(self, tensor: torch.Tensor, code: int) -> None:
+    def _check(self, tensor: torch.Tensor, code: int) -> None:
         try:
             self._cpu.comm.check(code)
         except Error as error:

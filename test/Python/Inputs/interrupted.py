@@ -66,6 +66,33 @@ wait_for_absent(launch)
 wait_for_absent(launch_async)
 
 
+def launch_beside(comm, data):
+    """Another thread waits for the same launch, and is the first to learn how it ended."""
+    pending = comm.launch_async(reducing, data, data, len(data), "f32")
+
+    def wait():
+        try:
+            pending.wait()
+        except BaseException as error:
+            seen.append(type(error).__name__)
+
+    def check_last(code):
+        if threading.current_thread() is threading.main_thread():
+            other.join()
+        sccl.Communicator.check(comm, code)
+
+    seen, other = [], threading.Thread(target=wait)
+    comm.check = check_last
+    other.start()
+    try:
+        pending.wait()
+    finally:
+        print(f"beside: {seen[0]}")
+
+
+wait_for_absent(launch_beside)
+
+
 class Stopped(Exception):
     pass
 
