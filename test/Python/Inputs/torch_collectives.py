@@ -161,6 +161,11 @@ def others(rank, size):
     complexes = torch.tensor([complex(rank, 1)])
     dist.all_reduce(complexes)
     assert complexes.item() == complex(size * (size - 1) / 2, size)
+    long = torch.zeros(2 * size + 4, dtype=torch.complex64)
+    dist.all_gather(list(long[2 : 2 + size].split(1)), torch.tensor([complex(rank, 1)]))
+    expected = torch.zeros_like(long)
+    expected[2 : 2 + size] = torch.tensor([complex(r, 1) for r in range(size)])
+    equal(long, expected, "all_gather into a part of complex numbers")
     objects = [None] * size
     dist.all_gather_object(objects, {"rank": rank})
     assert [entry["rank"] for entry in objects] == list(range(size))
