@@ -79,8 +79,12 @@ def cache_folder() -> pathlib.Path:
     """Where plans that were made here are kept."""
     if os.environ.get("SCCL_CACHE_HOME"):
         return pathlib.Path(os.environ["SCCL_CACHE_HOME"])
-    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(base) / "sccl"
+    if os.environ.get("XDG_CACHE_HOME"):
+        return pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "sccl"
+    try:
+        return pathlib.Path.home() / ".cache" / "sccl"
+    except RuntimeError:  # as for users of a container who are in no list
+        raise Error("there is no home directory for plans; set SCCL_CACHE_HOME") from None
 
 
 def can_make() -> Optional[str]:
@@ -115,8 +119,7 @@ def host_plan(
     name += f"-root{root}" if collective in ROOTED else ""
     name += f"-{element}" if collective in REDUCING else ""
     # Another version of the tool may write another format.
-    build = tool.run("--version")[1].split()[1].rstrip(",")
-    folder = cache_folder() / f"plans-{build}-{host_target()}"
+    folder = cache_folder() / f"plans-{tool.version()}-{host_target()}"
     path = folder / f"{name}.sccl"
     try:
         if _is_whole(path):

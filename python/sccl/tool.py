@@ -7,10 +7,11 @@
 """Runs the tool ``sccl`` and reads its JSON."""
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
-from typing import Dict, List, Sequence, Tuple, Union
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _library
 from ._library import Error
@@ -48,13 +49,28 @@ def run(*words: str, allowed: Sequence[int] = (0,)) -> Tuple[int, str]:
     if path is None:
         raise Error("cannot find the tool sccl; put it in PATH, or set SCCL_TOOL")
     try:
-        result = subprocess.run([path, *words], capture_output=True, text=True)
+        result = subprocess.run(
+            [path, *words], capture_output=True, text=True, errors="replace"
+        )
     except OSError as error:
         raise Error(f"cannot run {path}: {error}") from None
     if result.returncode not in allowed:
         text = re.sub(r"^sccl: error: ", "", result.stderr.strip())
         raise Error(text or f"{path} ended with code {result.returncode}")
     return result.returncode, result.stdout
+
+
+def version() -> str:
+    """The version of the tool, as in "0.1.0"."""
+    return _version_of(_library.tool())
+
+
+@functools.lru_cache(maxsize=None)
+def _version_of(path: Optional[str]) -> str:
+    found = re.match(r"sccl (\d[^\s,]*)", run("--version")[1])
+    if not found:
+        raise Error(f"{path} is not the tool sccl: it does not say its version")
+    return found[1]
 
 
 def run_json(*words: str, allowed: Sequence[int] = (0,)) -> List[dict]:

@@ -87,13 +87,18 @@ class Engine:
             raise refused
 
     def _share(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """What rank 0 makes; an Error of it is raised on all ranks."""
+        """What rank 0 makes; why it cannot is raised on all ranks, whatever it is: they
+        wait."""
         key = f"{self.device}/{key}"
         if self.rank == 0:
             try:
                 data = b"+" + make()
-            except (Error, OSError) as error:
-                data = b"-%d " % getattr(error, "code", 0) + str(error).encode()
+            except Exception as error:
+                known = isinstance(error, (Error, OSError))
+                text = str(error) if known else f"{type(error).__name__}: {error}"
+                # Names of files may be no text.
+                words = text.encode(errors="backslashreplace")
+                data = b"-%d " % getattr(error, "code", 0) + words
             self._store.set(key, data)
         data = self._store.get(key)
         if data[:1] == b"-":

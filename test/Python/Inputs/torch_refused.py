@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -103,6 +104,21 @@ def no_elements(rank, size):
     some = torch.ones(4 if rank == 0 else 0)
     tell(rank, "none", lambda: dist.all_reduce(some))
     os._exit(0)
+
+
+def odd_places(rank, size):
+    """A path that is no text, a tool that is another one, and a user without a home: what
+    rank 0 cannot do must not leave the others waiting."""
+    os.environb[b"SCCL_PLAN_PATH"] = b"/nowhere/\xff"
+    tell(rank, "path", lambda: dist.new_group(backend="sccl"))
+    del os.environ["SCCL_PLAN_PATH"]
+    os.environ["SCCL_TOOL"] = "/bin/true"
+    tell(rank, "tool", lambda: dist.all_reduce(torch.ones(1)))
+    del os.environ["SCCL_TOOL"], os.environ["SCCL_CACHE_HOME"]
+    os.environ.pop("XDG_CACHE_HOME", None)
+    doubles = torch.ones(1, dtype=torch.float64)
+    with mock.patch("pathlib.Path.home", side_effect=RuntimeError):
+        tell(rank, "home", lambda: dist.all_reduce(doubles))
 
 
 def shut_down(rank, size):
