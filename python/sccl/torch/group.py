@@ -15,7 +15,7 @@ import torch.distributed as dist
 from .._library import Error
 from .base import AWAITS, caller_kind, with_op
 from .moves import MovingCollectives
-from .tensors import ELEMENTS, REDUCE_OPS, check_tensor, flat_view, same_kind
+from .tensors import ELEMENTS, REDUCE_OPS, check_list, check_tensor, flat_view, same_kind
 
 
 class ProcessGroupSccl(MovingCollectives):
@@ -101,7 +101,7 @@ class ProcessGroupSccl(MovingCollectives):
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
         check_tensor("reduce_scatter", outputs, 1)
-        check_tensor("reduce_scatter", inputs[0], self._size)
+        check_list("reduce_scatter", inputs[0], self._size)
         tensor, parts = outputs[0], inputs[0]
         problem = same_kind(tensor, parts)
         if problem is None:

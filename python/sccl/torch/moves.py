@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 from .base import GroupBase, caller_kind, handed, with_op
-from .tensors import check_tensor, flat_view, same_kind
+from .tensors import check_list, check_tensor, flat_view, same_kind
 from .work import BackendError, PendingWork
 
 
@@ -44,7 +44,7 @@ class MovingCollectives(GroupBase):
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
         check_tensor("all_gather", inputs, 1)
-        check_tensor("all_gather", outputs[0], self._size)
+        check_list("all_gather", outputs[0], self._size)
         tensor, parts = inputs[0], outputs[0]
         problem = same_kind(tensor, parts)
         flat, finish = (None, None) if problem else flat_view(parts, fill=False)
@@ -93,7 +93,7 @@ class MovingCollectives(GroupBase):
         parts: List[torch.Tensor] = []
         if opts.rootRank == self._rank:
             parts = list(outputs[0])
-            check_tensor("gather", parts, self._size)
+            check_list("gather", parts, self._size)
             found = same_kind(tensor, parts)
             flat, finish = (None, None) if found else flat_view(parts, fill=False)
         if found:  # other ranks cannot know
@@ -119,7 +119,7 @@ class MovingCollectives(GroupBase):
         check_tensor("scatter", outputs, 1)
         tensor, flat = outputs[0], None
         if opts.rootRank == self._rank:
-            check_tensor("scatter", inputs[0], self._size)
+            check_list("scatter", inputs[0], self._size)
             problem = same_kind(tensor, inputs[0])
             if problem:  # other ranks cannot know
                 raise BackendError(f"sccl: scatter: {problem}")
@@ -170,8 +170,8 @@ class MovingCollectives(GroupBase):
         )
 
     def alltoall(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
-        check_tensor("all_to_all", inputs, self._size)
-        check_tensor("all_to_all", outputs, self._size)
+        check_list("all_to_all", inputs, self._size)
+        check_list("all_to_all", outputs, self._size)
         send, _ = flat_view(inputs, fill=True)
         recv, finish = flat_view(outputs, fill=False)
         counts = {tensor.numel() for tensor in [*inputs, *outputs]}

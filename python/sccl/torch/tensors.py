@@ -90,8 +90,7 @@ def check_tensor(
 ) -> None:
     """Raises torch's kind of error if these are not `count` contiguous tensors, or,
     where elements may be in any order that is the same on all ranks, images."""
-    if len(tensors) != count:
-        raise BackendError(f"sccl: {what}: {len(tensors)} tensors, expected {count}")
+    check_list(what, tensors, count)
     for tensor in tensors:
         if tensor.layout is torch.strided and not (
             tensor.is_contiguous() or (in_any_order and _is_channels_last(tensor))
@@ -100,6 +99,13 @@ def check_tensor(
                 f"sccl: {what}: a tensor of shape {tuple(tensor.shape)} and strides "
                 f"{tuple(tensor.stride())} is not contiguous; pass tensor.contiguous()"
             )
+
+
+def check_list(what: str, tensors: Sequence[torch.Tensor], count: int) -> None:
+    """Raises torch's kind of error if these are not `count` tensors. Those that do not lie
+    in a row are copied, so they may have gaps, as gloo's and NCCL's may."""
+    if len(tensors) != count:
+        raise BackendError(f"sccl: {what}: {len(tensors)} tensors, expected {count}")
 
 
 def same_kind(tensor: torch.Tensor, parts: Sequence[torch.Tensor]) -> Optional[str]:
@@ -120,7 +126,7 @@ def flat_view(
     first = parts[0]
     address, follow = first.data_ptr(), True
     for part in parts:
-        follow = follow and part.data_ptr() == address
+        follow = follow and part.is_contiguous() and part.data_ptr() == address
         address += part.numel() * part.element_size()
     total = sum(part.numel() for part in parts)
     base: Any = first._base

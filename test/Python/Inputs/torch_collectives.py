@@ -236,6 +236,24 @@ def overlaps(rank, size):
     equal(mine[3:6], everyone[0, rank], "scatter")
 
 
+def columns(rank, size):
+    """Lists of tensors with gaps, which are copied anyway."""
+    mine, rows = torch.arange(3.0) + 10 * rank, torch.empty(3, size)
+    expected = torch.stack([torch.arange(3.0) + 10 * r for r in range(size)], 1)
+    dist.all_gather(list(rows.unbind(1)), mine)
+    equal(rows, expected, "all_gather into columns")
+    rows = torch.zeros(3, size)
+    dist.gather(mine, list(rows.unbind(1)) if rank == 1 else None, 1)
+    equal(rows, expected if rank == 1 else torch.zeros(3, size), "gather into columns")
+    dist.scatter(mine, list(expected.unbind(1)) if rank == 0 else None, 0)
+    equal(mine, expected[:, rank], "scatter of columns")
+    dist.reduce_scatter(mine, list(expected.unbind(1)))
+    equal(mine, expected[:, rank] * size, "reduce_scatter of columns")
+    rows = torch.empty(3, size)
+    dist.all_to_all(list(rows.unbind(1)), list((expected + rank).unbind(1)))
+    equal(rows, expected[:, rank : rank + 1] + torch.arange(size), "all_to_all of columns")
+
+
 def groups(rank, size):
     pair = dist.new_group([0, size - 1], backend="sccl")
     if rank in (0, size - 1):
@@ -273,6 +291,7 @@ def main(rank, size):
     forgotten(rank, size)
     others(rank, size)
     overlaps(rank, size)
+    columns(rank, size)
     groups(rank, size)
     dist.barrier()
     if rank == 0:
