@@ -224,8 +224,14 @@ class GroupBase(dist.ProcessGroup):
                 f"sccl: {what} among {self._size} ranks: the large tensor has "
                 f"{whole.numel()} elements, and the small one {part.numel()}"
             )
-        if whole.dtype != part.dtype:
-            raise BackendError(f"sccl: {what}: {whole.dtype} and {part.dtype}")
+        self._check_alike(what, whole, part)
+
+    def _check_alike(self, what: str, one: Any, other: Any) -> None:
+        for kind in "dtype", "device":
+            if getattr(one, kind) != getattr(other, kind):
+                raise BackendError(
+                    f"sccl: {what}: {getattr(one, kind)} and {getattr(other, kind)}"
+                )
 
     def shutdown(self) -> None:
         """Ends the group; torch 2 calls it."""

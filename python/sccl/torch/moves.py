@@ -142,6 +142,7 @@ class MovingCollectives(GroupBase):
 
     def alltoall_base(self, output, input, output_splits, input_splits, opts=None):
         check_tensor("all_to_all_single", [input, output], 2)
+        self._check_alike("all_to_all_single", input, output)
         found: Any = "the splits differ"
         if len(set(output_splits or [0])) == len(set(input_splits or [0])) == 1:
             # Ranks with equal splits meet others with unequal ones: each decides alone
@@ -174,6 +175,7 @@ class MovingCollectives(GroupBase):
         check_list("all_to_all", outputs, self._size)
         send, _ = flat_view(inputs, fill=True)
         recv, finish = flat_view(outputs, fill=False)
+        self._check_alike("all_to_all", send, recv)
         counts = {tensor.numel() for tensor in [*inputs, *outputs]}
         sizes = self._share_counts(counts)
         if len(sizes) == 1:
