@@ -203,7 +203,7 @@ class GroupBase(dist.ProcessGroup):
     def _alone(self, send, recv, results, finish) -> DoneWork:
         """Of one rank, or of nothing: what is sent is what is received."""
         if send is not None and recv is not None and send is not recv and send.numel():
-            recv.view(-1).copy_(send.reshape(-1))
+            recv.detach().view(-1).copy_(send.detach().reshape(-1))
         if finish:
             finish()
         return DoneWork(results)

@@ -268,6 +268,9 @@ def groups(rank, size):
     outputs = [torch.empty(1)]
     dist.all_gather(outputs, mine, group=alone)
     assert outputs[0].item() == rank
+    leaf = torch.zeros(1, requires_grad=True)
+    dist.scatter(leaf, [mine + 1], src=rank, group=alone)
+    assert leaf.item() == rank + 1
     # Two groups of all ranks, whose calls do not wait for each other.
     two = [dist.new_group(backend="sccl") for _ in range(2)]
     for group in two:
