@@ -223,13 +223,27 @@ def index(names: List[str], name: str, what: str) -> int:
 
 def whole(number: Any, what: str) -> int:
     """`number`, also of NumPy, or InvalidArgument if it is not 0, 1, 2 and so on."""
+    value = _integer(number, what)
+    if value < 0:
+        raise InvalidArgument(f"{what} is {value}, expected 0 or more")
+    if value >> 63:
+        raise InvalidArgument(f"{what} is {value}, expected less than 2^63")
+    return value
+
+
+def c_int(number: Any, what: str) -> int:
+    """`number`, or InvalidArgument if C's int has no such: ctypes would cut it."""
+    value = _integer(number, what)
+    if not -(1 << 31) <= value < 1 << 31:
+        raise InvalidArgument(f"{what} is {value}, expected an int of 32 bits")
+    return value
+
+
+def _integer(number: Any, what: str) -> int:
     try:
-        value = operator.index(number)
+        return operator.index(number)
     except TypeError:
         raise InvalidArgument(f"{what} is {number!r}, expected a whole number") from None
-    if not 0 <= value < 1 << 63:
-        raise InvalidArgument(f"{what} is {value}, expected 0 or more")
-    return value
 
 
 class Failures:

@@ -14,7 +14,7 @@ import weakref
 from typing import Any, Deque, List, Optional, Tuple
 
 from . import _library
-from ._library import DATA_TYPES, REDUCTIONS, InvalidArgument, check, index, whole
+from ._library import DATA_TYPES, REDUCTIONS, InvalidArgument, c_int, check, index, whole
 from .buffers import Buffer, buffer_of
 from .plans import Plan
 from .ranks import Gather
@@ -137,12 +137,16 @@ class Communicator:
         self._membership: Optional[Membership] = Membership(callback)
         kind = index(_library.DEVICES, device, "device")
         self._config = _library.Config(
-            c.sizeof(_library.Config), kind, device_index, timeout, scratch_bytes
+            c.sizeof(_library.Config),
+            kind,
+            c_int(device_index, "device_index"),
+            timeout,
+            whole(scratch_bytes, "scratch_bytes"),
         )
         self.check(
             lib.scclCommInit(
-                self.rank,
-                self.size,
+                c_int(self.rank, "rank"),
+                c_int(self.size, "size"),
                 callback,
                 None,
                 c.byref(self._config),
@@ -193,7 +197,13 @@ class Communicator:
         made = result._membership = Membership(callback)
         lib = _library.library()
         self.check(
-            lib.scclCommSplit(self.handle, color, key, None, c.byref(made.handle))
+            lib.scclCommSplit(
+                self.handle,
+                c_int(color, "color"),
+                c_int(key, "key"),
+                None,
+                c.byref(made.handle),
+            )
         )
         if not result.handle:
             return None
@@ -224,7 +234,7 @@ class Communicator:
         a NumPy array if NumPy is here and has the type, else a memoryview of bytes.
         All ranks pass the same count."""
         index(DATA_TYPES, type, "type")
-        size = whole(count, "count") * _library.SIZES[type]
+        size = whole(whole(count, "count") * _library.SIZES[type], "size in bytes")
         address = c.c_void_p()
         lib = _library.library()
         self.check(lib.scclMemAlloc(self.handle, size, c.byref(address)))
