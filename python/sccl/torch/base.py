@@ -26,6 +26,9 @@ log = logging.getLogger("sccl")
 CALLERS = distributed_c10d.__dict__
 
 
+#: libsccl waits for no longer, which is three years. Some say "for ever" with more.
+MOST_SECONDS = 1e8
+
 #: Who calls a method of the group: torch's function, which waits at once, or hands the
 #: work to its caller; or C++, as DistributedDataParallel does.
 AWAITS, PYTHON, NATIVE = range(3)
@@ -89,7 +92,7 @@ class GroupBase(dist.ProcessGroup):
                 self._rank,
                 self._size,
                 dist.PrefixStore("sccl", self._store),
-                self._timeout.total_seconds(),
+                min(self._timeout.total_seconds(), MOST_SECONDS),
                 name,
                 device.index or 0,
                 must_fit=not dist.is_initialized(),
