@@ -86,7 +86,7 @@ def run_threads(
     """Calls `main` with the communicator of each of `size` ranks, in threads, and
     returns what the calls return. `config` goes to Communicator.
 
-    Raises what the first rank that failed has raised.
+    Raises what the first rank that failed has raised. Ctrl-C ends waits for other ranks.
 
     >>> run_threads(3, lambda comm: (comm.rank, comm.size))
     [(0, 3), (1, 3), (2, 3)]
@@ -97,11 +97,14 @@ def run_threads(
         raise InvalidArgument(f"{size} ranks, expected at least 1")
     board = ThreadGather.board(size)
     first: List[BaseException] = []
+    there: List[Communicator] = []
+    leaving = threading.Lock()  # nobody may use a communicator that is destroyed
 
     def rank_main(gather: ThreadGather) -> Any:
         comm = None
         try:
             comm = Communicator(gather, **config)
+            there.append(comm)
             return main(comm)
         except BaseException as error:
             first.append(error)
@@ -111,11 +114,25 @@ def run_threads(
             raise
         finally:
             if comm:
+                with leaving:
+                    there.remove(comm)
                 comm.destroy()
+
+    def give_up() -> None:
+        for gather in board:
+            gather.abort()
+        with leaving:
+            for comm in there:
+                if comm.handle:
+                    comm.abort()
 
     with concurrent.futures.ThreadPoolExecutor(size) as pool:
         futures = [pool.submit(rank_main, gather) for gather in board]
-        concurrent.futures.wait(futures)
+        try:
+            concurrent.futures.wait(futures)
+        except BaseException:  # as of Ctrl-C: the pool waits for the ranks
+            give_up()
+            raise
     if first:
         raise first[0]
     return [future.result() for future in futures]

@@ -93,6 +93,27 @@ def launch_beside(comm, data):
 wait_for_absent(launch_beside)
 
 
+def run_absent(comm):
+    comm.load(reducing)
+    if comm.rank == 0:
+        absent.append(1)
+        comm.all_reduce(array.array("f", [1.0] * 8))
+    else:
+        while not absent:
+            time.sleep(0.01)
+        interrupt_soon()
+        comm.load(reducing)  # for which rank 0 does not come
+
+
+absent = []
+begin = time.monotonic()
+try:
+    sccl.run_threads(2, run_absent, timeout=LIMIT)
+except KeyboardInterrupt:
+    soon = "soon" if time.monotonic() - begin < LIMIT / 2 else "late"
+    print(f"run_threads: KeyboardInterrupt, {soon}", flush=True)
+
+
 class Stopped(Exception):
     pass
 
