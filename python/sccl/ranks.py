@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from typing import TYPE_CHECKING, Any, Callable, List, Protocol
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Protocol
 
-from ._library import InvalidArgument
+from ._library import InvalidArgument, Timeout
 
 if TYPE_CHECKING:
     from .communicator import Communicator
@@ -29,7 +29,8 @@ class Gather(Protocol):
 
 
 class ThreadGather:
-    """Of ranks that are threads of this process.
+    """Of ranks that are threads of this process. With a `timeout`, in seconds, a rank waits
+    no longer for the others.
 
     >>> board = ThreadGather.board(2)
     >>> with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -42,17 +43,23 @@ class ThreadGather:
         self._parts, self._meeting = parts, meeting
 
     @staticmethod
-    def board(size: int) -> List["ThreadGather"]:
+    def board(size: int, timeout: Optional[float] = None) -> List["ThreadGather"]:
         """One for each of `size` ranks."""
-        parts, meeting = [b""] * size, threading.Barrier(size)
+        parts, meeting = [b""] * size, threading.Barrier(size, timeout=timeout)
         return [ThreadGather(rank, parts, meeting) for rank in range(size)]
 
     def __call__(self, mine: bytes) -> List[bytes]:
         self._parts[self.rank] = mine
-        self._meeting.wait()
+        self._meet()
         parts = list(self._parts)
-        self._meeting.wait()
+        self._meet()
         return parts
+
+    def _meet(self) -> None:
+        try:
+            self._meeting.wait()
+        except threading.BrokenBarrierError:
+            raise Timeout("a rank has not come in time, or has failed", 8) from None
 
     def abort(self) -> None:
         """Has the ranks that wait fail."""
@@ -95,7 +102,10 @@ def run_threads(
 
     if size < 1:
         raise InvalidArgument(f"{size} ranks, expected at least 1")
-    board = ThreadGather.board(size)
+    timeout = config.get("timeout", 30.0)
+    # libsccl refuses one that is no time, when all ranks have met.
+    limit = min(timeout, threading.TIMEOUT_MAX) if timeout > 0 else None
+    board = ThreadGather.board(size, limit)
     first: List[BaseException] = []
     there: List[Communicator] = []
     leaving = threading.Lock()  # nobody may use a communicator that is destroyed

@@ -95,6 +95,8 @@ def wait(comm):
 
 
 tell("late", lambda: sccl.run_threads(2, wait, timeout=0.2))
+alone = lambda comm: comm.empty(4) if comm.rank == 0 else None
+tell("alone", lambda: sccl.run_threads(2, alone, timeout=0.2))
 tell("machine", lambda: sccl.Machine("dgx7"))
 tell("nameless", lambda: sccl.Machine(""))
 tell("option", lambda: sccl.Machine("--help"))
