@@ -15,6 +15,8 @@
 #include "Readers.h"
 #include "Text.h"
 
+#include "sccl/Model/DisjointSets.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -292,20 +294,6 @@ Result<Matrix> MatrixParser::parse() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Sets of devices that grow together.
-struct Groups {
-  explicit Groups(size_t count) : parent(count) {
-    std::iota(parent.begin(), parent.end(), 0);
-  }
-  size_t find(size_t i) const {
-    while (parent[i] != i)
-      i = parent[i];
-    return i;
-  }
-  void join(size_t a, size_t b) { parent[find(b)] = find(a); }
-  std::vector<size_t> parent;
-};
-
 class MatrixReader {
 public:
   MatrixReader(const Matrix &matrix, Reading &reading)
@@ -411,7 +399,7 @@ void MatrixReader::addComponent(const std::vector<size_t> &gpus) {
 void MatrixReader::addLinks() {
   reading.pairs.emplace();
   reading.hasSwitch = false;
-  Groups linked(matrix.devices.size());
+  DisjointSets linked(matrix.devices.size());
   for (size_t a = 0; a < matrix.devices.size(); ++a)
     for (size_t b = 0; b < a; ++b)
       if (const Cell *joined = cell(a, b); joined && joined->links)
@@ -419,7 +407,7 @@ void MatrixReader::addLinks() {
   std::map<size_t, std::vector<size_t>> components;
   for (size_t device = 0; device < matrix.devices.size(); ++device)
     if (isGpu(device))
-      components[linked.find(device)].push_back(device);
+      components[linked.first(device)].push_back(device);
   for (const auto &[leader, gpus] : components)
     if (gpus.size() > 1)
       addComponent(gpus);
@@ -439,7 +427,7 @@ unsigned MatrixReader::addHost(VertexKind kind, std::string name,
 /// PCIe switches below host bridges below NUMA nodes, as far as cells tell.
 void MatrixReader::addHosts() {
   size_t count = matrix.devices.size();
-  Groups numa(count), bridge(count), plx(count);
+  DisjointSets numa(count), bridge(count), plx(count);
   for (size_t a = 0; a < count; ++a)
     for (size_t b = 0; b < a; ++b) {
       const Cell *joined = cell(a, b);
@@ -468,13 +456,13 @@ void MatrixReader::addHosts() {
   for (size_t device = 0; device < count; ++device) {
     // Nodes are joined through the first one.
     auto root = numaHost.empty() ? std::nullopt
-                                 : std::optional(numaHost.at(numa.find(0)));
+                                 : std::optional(numaHost.at(numa.first(0)));
     unsigned node =
-        hostOf(numaHost, numa.find(device), VertexKind::Bridge, "numa", root);
-    unsigned above = hostOf(bridgeHost, bridge.find(device), VertexKind::Bridge,
-                            "host", node);
+        hostOf(numaHost, numa.first(device), VertexKind::Bridge, "numa", root);
+    unsigned above = hostOf(bridgeHost, bridge.first(device),
+                            VertexKind::Bridge, "host", node);
     above =
-        hostOf(plxHost, plx.find(device), VertexKind::Switch, "pcie", above);
+        hostOf(plxHost, plx.first(device), VertexKind::Switch, "pcie", above);
     auto &list = isGpu(device) ? reading.gpus : reading.nics;
     DeviceReading &entry = list[indexOf[device]];
     entry.host = above;

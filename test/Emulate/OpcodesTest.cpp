@@ -124,9 +124,8 @@ constexpr const char *memoryAndControl = R"(
 	st.global.b64 	[%rd1+88], %rd8;
 	st.global.b32 	[%rd1+96], %rs3;
 	{ .reg .b32 tmp; mov.b64 {tmp, %r9}, %rd3; }
-	st.global.b32 	[%rd1+100], %r9;
 	mov.b64 	{_, %r8}, %rd3;
-	mov.b64 	%rd10, {%r8, %r2};
+	mov.b64 	%rd10, {%r8, %r9};
 	st.global.b64 	[%rd1+104], %rd10;
 	bar.sync 	0;
 	bra.uni 	$L__end;
@@ -198,9 +197,9 @@ TEST(Opcodes, memoryAndControl) {
                                     2,
                                     42,
                                     2,
-                                    0x20000ffff,
-                                    0x300000002,
-                                    0x300000002,
+                                    0xffff,
+                                    0x200000002,
+                                    0x200000002,
                                     1};
   EXPECT_EQ(words, expected);
 }
