@@ -68,15 +68,6 @@ inline std::vector<Way> ways() {
   return all;
 }
 
-/// All chips whose code is PTX.
-inline std::vector<std::string> chipsWithPTX() {
-  std::vector<std::string> names;
-  for (const Chip &chip : allChips())
-    if (chip.isNVIDIA())
-      names.emplace_back(chip.name);
-  return names;
-}
-
 /// The same for an AMD chip. A block has two wavefronts there.
 inline std::vector<Way> waysFor(const std::string &target) {
   std::vector<Way> all = ways();
@@ -86,6 +77,15 @@ inline std::vector<Way> waysFor(const std::string &target) {
     way.options.blockSize = 128;
   }
   return all;
+}
+
+/// All chips whose code is PTX.
+inline std::vector<std::string> chipsWithPTX() {
+  std::vector<std::string> names;
+  for (const Chip &chip : allChips())
+    if (chip.isNVIDIA())
+      names.emplace_back(chip.name);
+  return names;
 }
 
 } // namespace sccl::test

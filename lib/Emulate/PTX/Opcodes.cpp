@@ -223,16 +223,23 @@ template <typename T, bool greatest> T extremeOrNone(T a, T b) {
   return extreme<T, greatest>(a, b);
 }
 
-template <typename T> void addFloats(Table &table, const std::string &type) {
+/// What is no number is equal to nothing.
+template <typename T>
+void addFloatComparisons(Table &table, const std::string &type) {
   addComparisons<T>(table, type);
+  add(table, "setp.eq." + type, 2,
+      two<bool, T, [](T a, T b) { return plain(a) == plain(b); }>);
+  add(table, "setp.nan." + type, 2,
+      two<bool, T, [](T a, T b) { return isUnordered(plain(a), plain(b)); }>);
+}
+
+template <typename T> void addFloats(Table &table, const std::string &type) {
+  addFloatComparisons<T>(table, type);
   add(table, "add.rn." + type, 2, two<T, T, [](T a, T b) { return a + b; }>);
   add(table, "mul.rn." + type, 2, two<T, T, [](T a, T b) { return a * b; }>);
   add(table, "div.rn." + type, 2, two<T, T, [](T a, T b) { return a / b; }>);
   add(table, "min." + type, 2, two<T, T, extremeNumber<T, false>>);
   add(table, "max." + type, 2, two<T, T, extremeNumber<T, true>>);
-  add(table, "setp.eq." + type, 2,
-      two<bool, T, [](T a, T b) { return a == b; }>);
-  add(table, "setp.nan." + type, 2, two<bool, T, isUnordered<T>>);
   add(table, "selp." + type, 3, [](const uint64_t *in) {
     return in[2] & 1 ? in[0] : in[1]; // as they are
   });
@@ -262,7 +269,7 @@ uint64_t fuseBoth(const uint64_t *in) {
 }
 
 template <typename T> void addHalves(Table &table, const std::string &type) {
-  addComparisons<T>(table, type);
+  addFloatComparisons<T>(table, type);
   constexpr auto sum = two<T, T, [](T a, T b) { return T{a.value + b.value}; }>;
   constexpr auto product =
       two<T, T, [](T a, T b) { return T{a.value * b.value}; }>;
@@ -284,10 +291,6 @@ template <typename T> void addHalves(Table &table, const std::string &type) {
   add(table, "add.rn.f32." + type, 2, [](const uint64_t *in) {
     return write<float>(read<T>(in[0]).value + read<float>(in[1]));
   });
-  add(table, "setp.eq." + type, 2,
-      two<bool, T, [](T a, T b) { return a.value == b.value; }>);
-  add(table, "setp.nan." + type, 2,
-      two<bool, T, [](T a, T b) { return isUnordered(a.value, b.value); }>);
   add(table, "cvt.rn." + type + ".f32", 1,
       one<T, float, [](float a) { return T{a}; }>);
   // The first operand becomes the high half.
