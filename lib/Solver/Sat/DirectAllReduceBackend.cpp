@@ -47,7 +47,7 @@ private:
   void planSearches();
   uint64_t variableBudget() const;
   uint64_t memoryLimitMiB() const {
-    return options.memoryMiB ? options.memoryMiB : SatSolver::defaultMemoryMiB;
+    return SatSolver::memoryLimitMiB(options.memoryMiB);
   }
   void prepare(Search &search);
   bool outOfMemory() const;

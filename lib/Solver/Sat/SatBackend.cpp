@@ -65,7 +65,7 @@ private:
   std::optional<Outcome> advance(Attempt &attempt, uint64_t conflicts);
   Outcome takeTurns();
   uint64_t memoryLimitMiB() const {
-    return options.memoryMiB ? options.memoryMiB : SatSolver::defaultMemoryMiB;
+    return SatSolver::memoryLimitMiB(options.memoryMiB);
   }
   bool outOfMemory() const;
   bool fits(const Problem &problem, size_t groupOrder) const;
