@@ -31,7 +31,7 @@ seeds_of() {
   MachineFuzz) echo "$seeds"/machines/* ;;
   ScheduleFileFuzz) echo "$seeds/schedules" ;;
   CsvFuzz) echo "$seeds/tables" ;;
-  IRFuzz | LoweringFuzz) echo "$root"/test/{Tools/Inputs,Dialect/Coll,Transforms} ;;
+  IRFuzz | LoweringFuzz) echo "$root"/test/{Tools/Inputs,Dialect/Coll,Transforms,Fuzz/Corpus/ir} ;;
   AssemblyFuzz) echo "$seeds/assembly" ;;
   LitmusFuzz) echo "$root/test/Litmus/Inputs" ;;
   TraceFuzz) echo "$seeds/traces" ;;
