@@ -41,8 +41,15 @@ struct CutIntoPiecesPass : coll::impl::CutIntoPiecesBase<CutIntoPiecesPass> {
     FailureOr<Problem> problem = importProblem(op);
     if (failed(problem))
       return failure();
+    Schedule schedule = importSchedule(op);
+    // What follows takes some 2 KB for a send: 8 GB at the limit.
+    constexpr uint64_t maxSends = uint64_t(1) << 22;
+    if (schedule.numSends() * uint64_t(pieces) > maxSends)
+      return op.emitOpError()
+             << uint64_t(pieces) << " pieces of " << schedule.numSends()
+             << " sends are more than " << maxSends;
     Result<Implementation> result =
-        cutIntoPieces({problem->collective, importSchedule(op)},
+        cutIntoPieces({problem->collective, std::move(schedule)},
                       problem->topology, pieces, {pieceDistance, pieceRounds});
     if (!result)
       return op.emitOpError(result.error());
