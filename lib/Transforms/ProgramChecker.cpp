@@ -108,6 +108,8 @@ LogicalResult ProgramChecker::execute(ChannelOp channel, Operation *op) {
   for (const SlotRange &read : transfer->reads)
     lastAccesses[{read.rank, access.channel}] = access;
   lastAccesses[{transfer->write.rank, access.channel}] = access;
+  if (failed(checkOverlap(op, *transfer)))
+    return failure();
   for (unsigned i = 0; i < transfer->size(); ++i)
     if (failed(executeChunk(op, *transfer, i)))
       return failure();
@@ -155,6 +157,30 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
 static Fault name(Fault &&fault, const SlotRange &range, unsigned i) {
   return std::move(fault) << stringifyBuffer(range.buffer) << '[' << range[i]
                           << "] of rank " << range.rank;
+}
+
+/// The chunks of a transfer move at the same time, in any order: none may be
+/// read where another is written. A chunk that is written where it was read is
+/// in the hands of one thread.
+LogicalResult ProgramChecker::checkOverlap(Operation *op,
+                                           const Transfer &transfer) {
+  const SlotRange &write = transfer.write;
+  llvm::DenseMap<unsigned, unsigned> written;
+  for (const SlotRange &read : transfer.reads) {
+    if (read.rank != write.rank || read.buffer != write.buffer ||
+        read == write || !read.touches(write[0], write[write.size() - 1] + 1))
+      continue;
+    for (unsigned i = 0; written.size() < write.size(); ++i)
+      written.try_emplace(write[i], i);
+    for (unsigned i = 0; i < read.size(); ++i)
+      if (auto it = written.find(read[i]);
+          it != written.end() && it->second != i)
+        return failed(settle())
+                   ? failure()
+                   : name(fault(op) << "races with itself: it reads ", read, i)
+                         << ", and writes another chunk there (H1)";
+  }
+  return success();
 }
 
 LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,

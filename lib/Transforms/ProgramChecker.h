@@ -104,6 +104,8 @@ private:
   mlir::LogicalResult execute(ChannelOp channel, mlir::Operation *op);
   void requireReady(ChannelOp channel, mlir::Operation *op,
                     const Transfer &transfer);
+  mlir::LogicalResult checkOverlap(mlir::Operation *op,
+                                   const Transfer &transfer);
   mlir::LogicalResult executeChunk(mlir::Operation *op,
                                    const Transfer &transfer, unsigned i);
   mlir::LogicalResult readSlot(mlir::Operation *op, const SlotRange &range,

@@ -733,3 +733,31 @@ coll.program @h1_barrier_missing of broadcast on @pair chunks = 1 root = 0 block
     }
   }
 }
+
+// -----
+
+// A copy by many threads, one of which writes what another reads.
+coll.topology @one_way ranks = 2 {
+  coll.link 0 -> 1
+}
+coll.program @h1_copy_onto_itself of broadcast on @one_way chunks = 2 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 count = 2 from input[0] to output[0] step = 0
+    }
+    coll.channel to 1 {
+      coll.wait ready from 1 value = 1
+      coll.put chunk 0 count = 2 from input[0] to scratch[1] step = 0
+      coll.signal arrival to 1 value = 1
+    }
+  }
+  coll.rank 1 scratch = 3 {
+    coll.channel to 1 {
+      coll.signal ready to 0 value = 1
+      coll.wait arrival from 0 value = 1
+      // expected-error @+1 {{'coll.copy' op races with itself: it reads scratch[1] of rank 1, and writes another chunk there (H1)}}
+      coll.copy chunk 0 count = 2 from scratch[1] to scratch[0] step = 0
+      coll.copy chunk 0 count = 2 from scratch[0] to output[0] step = 0
+    }
+  }
+}
