@@ -35,8 +35,9 @@ static void auditCalls(const Text &text, llvm::ArrayRef<StringRef> calls,
       findings.push_back(
           {"P1", "", 1, "", "calls @" + callee.str() + ", which is not there"});
   for (const Function &function : text.functions) {
-    bool isOptional =
-        function.name == helper::signal || function.name == helper::wait;
+    bool isOptional = function.name == helper::signal ||
+                      function.name == helper::wait ||
+                      function.name == helper::begin;
     if (!function.isKernel && !isOptional &&
         !llvm::is_contained(calls, function.name))
       findings.push_back({"P1", function.name, function.line,

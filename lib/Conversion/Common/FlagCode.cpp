@@ -32,7 +32,13 @@ static Value epochAddress(CodeBuilder &code, Value control, Value row,
   return code.at(control, bytes);
 }
 
-static void buildBegin(CodeBuilder &code) {
+/// Internal functions lose arguments in which all calls agree, and the audit of
+/// the assembly knows them only with all.
+static CodeBuilder::Linkage linkageFor(bool isHost) {
+  return isHost ? CodeBuilder::Linkage::Internal : CodeBuilder::Linkage::Hidden;
+}
+
+static void buildBegin(CodeBuilder &code, bool isHost) {
   code.function(
       helper::begin, {code.pointer, code.i32, code.i32},
       [&](ValueRange arguments) {
@@ -41,7 +47,7 @@ static void buildBegin(CodeBuilder &code) {
         Value finished = code.load(code.i64, epoch, wordBytes);
         code.give(code.add(finished, code.c64(1)));
       },
-      CodeBuilder::Linkage::Internal, code.i64);
+      linkageFor(isHost), code.i64);
 }
 
 static void buildEnd(CodeBuilder &code, bool isHost) {
@@ -160,8 +166,6 @@ private:
 
   void function(StringRef name, ArrayRef<Type> types,
                 llvm::function_ref<void(ValueRange)> body) {
-    auto linkage = isHost() ? CodeBuilder::Linkage::Internal
-                            : CodeBuilder::Linkage::Hidden;
     code.function(
         name, types,
         [&](ValueRange arguments) {
@@ -171,7 +175,7 @@ private:
           launch = arguments[4];
           body(arguments);
         },
-        linkage);
+        linkageFor(isHost()));
   }
 
   void forEachFlag(llvm::function_ref<void(Value)> body) {
@@ -265,7 +269,7 @@ private:
 
 void coll::buildFlagHelpers(CodeBuilder &code, HelperTarget target) {
   bool isHost = target == HelperTarget::Host;
-  buildBegin(code);
+  buildBegin(code, isHost);
   buildEnd(code, isHost);
   if (isHost)
     code.declare("sched_yield", code.i32);
