@@ -16,8 +16,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Threading.h"
 
-#include <cmath>
-
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,17 +111,6 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
   return mistake;
 }
 
-/// The model that --alpha and --bandwidth describe. Prints an error and returns
-/// nothing if they make no sense.
-static std::optional<CostModel> readCostModel() {
-  if (alpha >= 0 && bandwidth > 0 && std::isfinite(alpha) &&
-      std::isfinite(bandwidth))
-    return CostModel{alpha, 1 / (bandwidth * 1e3)};
-  fail("--alpha must be at least 0 and --bandwidth more than 0, and both "
-       "finite");
-  return std::nullopt;
-}
-
 /// What is wrong with options that nothing would look at without a plan, or
 /// nothing.
 static std::optional<std::string> findIdleOption() {
@@ -196,7 +183,7 @@ static int compilePlan() {
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
   request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
-  std::optional<CostModel> model = readCostModel();
+  std::optional<CostModel> model = makeCostModel(alpha, bandwidth);
   if (!model)
     return BadInput;
   if (alpha.getNumOccurrences() || bandwidth.getNumOccurrences())
@@ -267,7 +254,7 @@ int driver::compileMain() {
   if (std::optional<std::string> mistake = findIdleOption())
     return fail(*mistake);
   LoweringOptions options = lowering.get();
-  std::optional<CostModel> model = readCostModel();
+  std::optional<CostModel> model = makeCostModel(alpha, bandwidth);
   if (!model)
     return BadInput;
   if (alpha.getNumOccurrences() > 0)

@@ -15,8 +15,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
@@ -250,18 +248,32 @@ static void printJson(const std::vector<NamedCost> &costs,
                  {"cost", costs[range.best].cost.bandwidth.str()}});
 }
 
+bool driver::isLatency(double microseconds) {
+  return microseconds >= 0 && microseconds <= 1e9;
+}
+
+bool driver::isBandwidth(double gigabytes) {
+  return gigabytes >= 1e-6 && gigabytes <= 1e9;
+}
+
+std::optional<CostModel> driver::makeCostModel(double alpha, double bandwidth) {
+  if (isLatency(alpha) && isBandwidth(bandwidth))
+    return CostModel{alpha, 1 / (bandwidth * 1e3)};
+  fail("--alpha must be from 0 to 1e9 microseconds, and --bandwidth from 1e-6 "
+       "to 1e9 GB/s");
+  return std::nullopt;
+}
+
 int driver::costMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
   if (!sizes)
     return BadInput;
-  if (!(alpha >= 0) || !(bandwidth > 0) || !std::isfinite(alpha) ||
-      !std::isfinite(bandwidth))
-    return fail("--alpha must be at least 0 and --bandwidth more than 0, and "
-                "both finite");
+  std::optional<CostModel> model = makeCostModel(alpha, bandwidth);
+  if (!model)
+    return BadInput;
   constexpr unsigned mostPieces = 1u << 20;
   if (pieces == 0 || pieces > mostPieces)
     return fail("--pieces must be between 1 and " + llvm::Twine(mostPieces));
-  CostModel model{alpha, 1 / (bandwidth * 1e3)};
   std::vector<NamedCost> costs;
   for (const std::string &path : inputs) {
     std::optional<std::vector<NamedCost>> more = costsIn(path);
@@ -271,6 +283,6 @@ int driver::costMain() {
   }
   if (!areComparable(costs))
     return BadInput;
-  (json ? printJson : printTable)(costs, model, *sizes);
+  (json ? printJson : printTable)(costs, *model, *sizes);
   return Done;
 }

@@ -8,6 +8,7 @@
 #ifndef SCCL_TOOLS_SCCL_DRIVER_H
 #define SCCL_TOOLS_SCCL_DRIVER_H
 
+#include "sccl/Model/CostModel.h"
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/RankGroups.h"
 #include "sccl/Pipelines/Pipelines.h"
@@ -39,8 +40,8 @@ enum ExitCode {
 void rememberArguments(int argc, char **argv);
 llvm::ArrayRef<const char *> rememberedArguments();
 
-/// What --version prints: a line, or with --json the libraries and targets that are
-/// compiled in.
+/// What --version prints: a line, or with --json the libraries and targets that
+/// are compiled in.
 void printVersion(llvm::raw_ostream &stream);
 
 /// Prints "sccl: error: MESSAGE" and returns BadInput.
@@ -113,6 +114,13 @@ std::optional<uint64_t> parseBytes(llvm::StringRef text);
 /// error and returns nothing if they make no sense.
 std::optional<std::vector<uint64_t>> sizesByFour(llvm::StringRef from,
                                                  llvm::StringRef upTo);
+/// True if `microseconds` is from 0 to 1e9, so that sums of many are finite.
+bool isLatency(double microseconds);
+/// True if `gigabytes` is from 1e-6 to 1e9: what bytes take then is finite.
+bool isBandwidth(double gigabytes);
+/// The model of what --alpha and --bandwidth say. Prints an error and returns
+/// nothing if they make no sense.
+std::optional<CostModel> makeCostModel(double alpha, double bandwidth);
 /// "1.5 MiB".
 std::string formatBytes(uint64_t bytes);
 

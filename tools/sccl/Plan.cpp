@@ -22,8 +22,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
@@ -112,9 +110,10 @@ static std::optional<LatencyByKind> readLatencies() {
                               ? text.split('=')
                               : std::pair(llvm::StringRef(), text);
     double value;
-    if (number.getAsDouble(value) || !(value >= 0) || !std::isfinite(value)) {
+    if (number.getAsDouble(value) || !isLatency(value)) {
       fail("--latency is '" + text +
-           "', expected microseconds, or a kind of edges, = and microseconds");
+           "', expected microseconds of at most 1e9, or a kind of edges, = and "
+           "microseconds");
       return std::nullopt;
     }
     result[kind.str()] = value;
@@ -147,8 +146,8 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
 
 static std::optional<NamedFabric>
 loadPlainTopology(const LatencyByKind &given) {
-  if (!(bandwidth > 0) || !std::isfinite(bandwidth)) {
-    fail("--bandwidth must be more than 0, and finite");
+  if (!isBandwidth(bandwidth)) {
+    fail("--bandwidth must be from 1e-6 to 1e9 GB/s");
     return std::nullopt;
   }
   RankGroups boxes;
@@ -181,8 +180,8 @@ static std::optional<std::string> findMistake() {
       !topologyName.empty() && !option.empty())
     return option + " is for machines, and '" + topologyName +
            "' is a topology";
-  if (!(copyBandwidth >= 0) || !std::isfinite(copyBandwidth))
-    return "--copy-bandwidth must be at least 0, and finite";
+  if (copyBandwidth != 0 && !isBandwidth(copyBandwidth))
+    return "--copy-bandwidth must be 0, or from 1e-6 to 1e9 GB/s";
   return std::nullopt;
 }
 

@@ -20,8 +20,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
@@ -219,8 +217,7 @@ static Timing timingOf(const Topology &topology) {
 
 /// False after an error.
 static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
-                       const std::vector<uint64_t> &sizes,
-                       Beside &measured) {
+                       const std::vector<uint64_t> &sizes, Beside &measured) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
   if (failed(problem))
     return false;
@@ -245,11 +242,14 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
 
 /// What is wrong with the options, or nothing.
 static std::optional<std::string> findMistake() {
-  for (const cl::opt<double> *option : {&latency, &copyBandwidth, &startTime})
-    if (!(*option >= 0) || !std::isfinite(*option))
-      return ("--" + option->ArgStr + " must be at least 0, and finite").str();
-  if (!(bandwidth > 0) || !std::isfinite(bandwidth))
-    return "--bandwidth must be more than 0, and finite";
+  for (const cl::opt<double> *option : {&latency, &startTime})
+    if (!isLatency(*option))
+      return ("--" + option->ArgStr + " must be from 0 to 1e9 microseconds")
+          .str();
+  if (copyBandwidth != 0 && !isBandwidth(copyBandwidth))
+    return "--copy-bandwidth must be 0, or from 1e-6 to 1e9 GB/s";
+  if (!isBandwidth(bandwidth))
+    return "--bandwidth must be from 1e-6 to 1e9 GB/s";
   if (!beside.empty() && tracePath.empty())
     return "--beside needs --trace";
   return std::nullopt;

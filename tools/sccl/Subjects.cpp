@@ -19,7 +19,6 @@
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -262,10 +261,5 @@ CostModel ModelFlags::over(CostModel usual) const {
 }
 
 std::optional<CostModel> ModelFlags::get() const {
-  if (alpha >= 0 && bandwidth > 0 && std::isfinite(double(alpha)) &&
-      std::isfinite(double(bandwidth)))
-    return CostModel{alpha, 1 / (bandwidth * 1e3)};
-  fail("--alpha must be at least 0 and --bandwidth more than 0, and both "
-       "finite");
-  return std::nullopt;
+  return makeCostModel(alpha, bandwidth);
 }
