@@ -36,8 +36,8 @@ static bool stage(const llvm::Twine &title, Stage run) {
 }
 
 int driver::demoMain() {
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return fail("cannot create " + directory + ": " + error.message());
+  if (!makeFolder(directory))
+    return BadInput;
   auto path = [](llvm::StringRef file) {
     llvm::SmallString<128> result(directory.getValue());
     llvm::sys::path::append(result, file);

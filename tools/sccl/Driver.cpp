@@ -158,7 +158,15 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
     return nullptr;
   sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::ParserConfig config(&mlirContext);
-  return mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);
+  // Nothing looks into them, so what is wrong there would pass.
+  if (module)
+    for (mlir::ModuleOp inner : module->getOps<mlir::ModuleOp>()) {
+      inner.emitError(
+          "is a module in another, or beside one; a file holds one");
+      return nullptr;
+    }
+  return module;
 }
 
 /// True if `spec` is meant as a file, not as the name of a built-in topology.
@@ -370,14 +378,6 @@ bool driver::checkWritable(llvm::StringRef path) {
                               ? std::make_error_code(std::errc::is_a_directory)
                               : fs::access(path, fs::AccessMode::Write);
   return error ? failToWrite(path, llvm::errorCodeToError(error)) : true;
-}
-
-std::string driver::fileStem(llvm::StringRef name) {
-  std::string stem = name.str();
-  for (char &letter : stem)
-    if (!llvm::isAlnum(letter) && letter != '_' && letter != '-')
-      letter = '_';
-  return stem;
 }
 
 bool driver::writeFile(llvm::StringRef path, llvm::StringRef contents) {

@@ -85,9 +85,6 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 /// True if `name` is an engine, or "auto". Prints an error if it is not.
 bool checkEngineName(llvm::StringRef name);
 
-/// `name`, of whatever letters, as part of the name of a file.
-std::string fileStem(llvm::StringRef name);
-
 /// Writes to a temporary file and renames it, or into a device or pipe; "-" is
 /// standard output. A file that is replaced leaves its permissions. Prints an
 /// error on failure.

@@ -6,8 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Output.h"
+#include "Driver.h"
 
 #include "sccl/Model/Text.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace sccl;
 
@@ -37,4 +41,21 @@ llvm::raw_ostream &driver::out() {
 llvm::raw_ostream &driver::err() {
   static TextStream stream(llvm::errs());
   return stream;
+}
+
+bool driver::makeFolder(llvm::StringRef path) {
+  std::error_code error = llvm::sys::fs::create_directories(path);
+  if (!error && !llvm::sys::fs::is_directory(path))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    fail("cannot create " + path + ": " + error.message());
+  return !error;
+}
+
+std::string driver::fileStem(llvm::StringRef name) {
+  std::string stem = name.str();
+  for (char &letter : stem)
+    if (!llvm::isAlnum(letter) && letter != '_' && letter != '-')
+      letter = '_';
+  return stem;
 }

@@ -8,7 +8,10 @@
 #ifndef SCCL_TOOLS_SCCL_OUTPUT_H
 #define SCCL_TOOLS_SCCL_OUTPUT_H
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <string>
 
 namespace sccl::driver {
 
@@ -17,6 +20,12 @@ namespace sccl::driver {
 /// read, as JSON, goes to llvm::outs() as it is.
 llvm::raw_ostream &out();
 llvm::raw_ostream &err();
+
+/// Makes a folder for outputs, and those above it, if it is not there. Prints
+/// an error and returns false if there is none then.
+bool makeFolder(llvm::StringRef path);
+/// `name`, of whatever letters, as part of the name of a file.
+std::string fileStem(llvm::StringRef name);
 
 } // namespace sccl::driver
 

@@ -287,9 +287,8 @@ int driver::paretoMain() {
   std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *family);
   if (!roots)
     return BadInput;
-  if (!directory.empty())
-    if (std::error_code error = llvm::sys::fs::create_directories(directory))
-      return fail("cannot create " + directory + ": " + error.message());
+  if (!directory.empty() && !makeFolder(directory))
+    return BadInput;
 
   InterruptScope interrupt;
   options->solver.interrupt = interrupt.flag();

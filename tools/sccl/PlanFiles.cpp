@@ -9,6 +9,7 @@
 
 #include "Driver.h"
 #include "MachineFlags.h"
+#include "Output.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
@@ -88,10 +89,8 @@ static ScheduleFiles filesOf(const Advice &advice) {
 
 bool driver::writeSchedules(llvm::StringRef directory, const Topology &topology,
                             const Advice &advice) {
-  if (std::error_code error = llvm::sys::fs::create_directories(directory)) {
-    fail("cannot create " + directory + ": " + error.message());
+  if (!makeFolder(directory))
     return false;
-  }
   ScheduleFiles files = filesOf(advice);
   for (const auto &[name, chosen] : files.all()) {
     const Candidate *candidate = chosen.candidate;
