@@ -37,11 +37,12 @@ def fnv(data):
 
 
 class Topology:
-    """Links and limits of the first coll.topology in a text of IR."""
+    """Links and limits of the coll.topology in a text of IR."""
 
     def __init__(self, text):
         head = re.search(r"coll\.topology @\S+ ranks = (\d+) \{(.*?)\n  \}", text, re.S)
         require(head, "there is no coll.topology")
+        require(text.count("coll.topology @") == 1, "there is more than one coll.topology")
         self.ranks = int(head[1])
         self.links, self.limits = [], []
         for line in head[2].splitlines():
