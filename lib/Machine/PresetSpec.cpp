@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 using namespace sccl;
 
@@ -117,15 +118,27 @@ static std::optional<Error> parseParameter(PresetSpec &spec,
   return std::nullopt;
 }
 
+/// What `text` is about: of what has one name there is one.
+static std::string nameOf(std::string_view text) {
+  bool isCoreOrRails = text == "rails" || text == "core";
+  return isCoreOrRails ? "rails or core"
+                       : std::string(text.substr(0, text.find('=')));
+}
+
 Result<PresetSpec> sccl::parsePresetSpec(std::string_view spec,
                                          const PresetGrammar &grammar) {
   PresetSpec result;
   result.whole = std::string(spec);
+  std::set<std::string> given;
   size_t colon = spec.find(':');
   if (colon != spec.npos)
-    for (std::string_view text : split(spec.substr(colon + 1), ','))
+    for (std::string_view text : split(spec.substr(colon + 1), ',')) {
       if (std::optional<Error> error = parseParameter(result, text, grammar))
         return *error;
+      if (!given.insert(nameOf(text)).second)
+        return Error{"machine " + quoted(spec) + " gives " + nameOf(text) +
+                     " twice"};
+    }
   if (grammar.leastExtents && result.extents.empty())
     return Error{"machine " + quoted(spec) + " lacks its extents, as in 4x4x4"};
   return result;

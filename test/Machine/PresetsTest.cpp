@@ -127,6 +127,8 @@ TEST(Presets, BadSpecs) {
   EXPECT_TRUE(fails("h100:half", "no parameter 'half'; there are: boxes=N"));
   EXPECT_TRUE(fails("h100:4x4", "no parameter '4x4'"));
   EXPECT_TRUE(fails("h100:boxes=2,nic-gbps=0", "gigabits per second"));
+  EXPECT_TRUE(fails("h100:boxes=2,boxes=3", "gives boxes twice"));
+  EXPECT_TRUE(fails("h100:boxes=2,core,rails", "gives rails or core twice"));
   EXPECT_TRUE(fails("tpu-v5p", "lacks its extents"));
   EXPECT_TRUE(fails("tpu-v5p:4", "1 dimensions"));
   EXPECT_TRUE(fails("tpu-v5p:4x4x4x4", "4 dimensions"));
