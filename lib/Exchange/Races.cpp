@@ -59,6 +59,8 @@ private:
   void complain(const Conflict &conflict);
   void read(uint32_t event, Cells cells);
   void write(uint32_t event, Cells cells);
+  /// Compares what an event reads with what it writes itself.
+  void checkOverlap(uint32_t event);
   /// Decides what is open on a rank.
   void decide(uint32_t rank);
   void addClocks(uint32_t rank, std::vector<uint32_t> &clocks) const;
@@ -219,6 +221,19 @@ void RaceSearch::write(uint32_t event, Cells cells) {
   }
 }
 
+void RaceSearch::checkOverlap(uint32_t event) {
+  const Event &now = trace.events[event];
+  if (!now.reads || !now.writes)
+    return;
+  // In place each element is read and written by one thread, in this order.
+  // Another thread may be ahead of it, or behind.
+  uint32_t read = now.reads->first, written = now.writes->first;
+  if (read != written && read < written + now.writes->count &&
+      written < read + now.reads->count)
+    findings.add(now.place, "race: this reads what it writes for another "
+                            "chunk, and many threads do so at once");
+}
+
 void RaceSearch::addClocks(uint32_t rank, std::vector<uint32_t> &clocks) const {
   uint32_t first = trace.firstBlockOfRank[rank];
   size_t width = trace.firstBlockOfRank[rank + 1] - first;
@@ -254,6 +269,7 @@ void RaceSearch::find() {
                                                                 << 33;
   for (uint32_t event : order) {
     const Event &now = trace.events[event];
+    checkOverlap(event);
     if (now.reads)
       read(event, *now.reads);
     if (now.writes && now.addsToWritten)

@@ -343,6 +343,25 @@ TEST(Mscclpp, Limits) {
   });
 }
 
+TEST(Mscclpp, OperationsThatOverlapThemselves) {
+  for (auto [from, to, isRight] :
+       {std::tuple{0u, 0u, true}, {0u, 1u, false}, {1u, 0u, false}}) {
+    MscclppPlan plan = makeAllGather(2);
+    plan.gpus[0].scratchChunks = 3;
+    std::vector<MscclppOperation> &all = plan.gpus[0].blocks.back().operations;
+    for (uint32_t chunk : {0, 1, 2})
+      all.push_back(
+          make(Copy, {at(Buffer::Input, 0)}, {at(Buffer::Scratch, chunk)}));
+    all.push_back(nop());
+    all.push_back(make(Copy, {at(Buffer::Scratch, from, 2)},
+                       {at(Buffer::Scratch, to, 2)}));
+    EXPECT_EQ(contains(verdictOn(plan),
+                       "race: this reads what it writes for another chunk"),
+              !isRight)
+        << verdictOn(plan);
+  }
+}
+
 TEST(Mscclpp, WhatIsNoPlan) {
   EXPECT_TRUE(contains(verdictOnText(""), "this is no JSON"));
   EXPECT_TRUE(contains(verdictOnText("{\n \"gpus\": [\n"), "this is no JSON"));
