@@ -80,6 +80,7 @@ private:
                               "for " + std::to_string(most));
   }
   void check(const MscclBlock &block) const;
+  void checkBuffers(const MscclGpu &gpu, const MscclStep &step) const;
 
   const MscclLimits &limits;
   Findings &findings;
@@ -108,12 +109,35 @@ void LimitCheck::check(const MscclBlock &block) const {
   }
 }
 
+/// Where interpreters look whether a chunk is one of the buffer that the file
+/// says there is. They look at no other step, and at its first chunk alone.
+void LimitCheck::checkBuffers(const MscclGpu &gpu,
+                              const MscclStep &step) const {
+  using enum MscclType;
+  auto check = [&](const char *does, Buffer buffer, int chunk) {
+    bool isInput = buffer == Buffer::Input;
+    int count = isInput ? gpu.inputChunks : gpu.outputChunks;
+    if (buffer != Buffer::Scratch && chunk >= count)
+      findings.add(step.place, std::string(does) + " chunk " +
+                                   std::to_string(chunk) + " of the " +
+                                   (isInput ? "input" : "output") + ", and '" +
+                                   (isInput ? "i" : "o") + "_chunks' is " +
+                                   std::to_string(count));
+  };
+  if (readsSource(step.type) && step.type != ReceiveReduceCopy)
+    check("reads", step.srcBuffer, step.src);
+  if (writesDestination(step.type) && step.type != ReceiveReduceCopy)
+    check("writes", step.dstBuffer, step.dst);
+}
+
 void LimitCheck::check(const MscclGpu &gpu) const {
   expect(gpu.place, gpu.blocks.size(), limits.blocksPerRank,
          "thread blocks of a rank");
   std::map<std::pair<int, bool>, size_t> ofChannel;
   for (const MscclBlock &block : gpu.blocks) {
     check(block);
+    for (const MscclStep &step : block.steps)
+      checkBuffers(gpu, step);
     for (bool isSend : {false, true})
       if ((isSend ? block.sendPeer : block.receivePeer) >= 0)
         expect(block.place, ++ofChannel[{block.channel, isSend}],

@@ -143,3 +143,23 @@ TEST(MscclInterpreter, ReductionsThatOverlapThemselves) {
   EXPECT_TRUE(contains(verdictOn(reduceWith("rrc s0 s1 2")),
                        "5: race: this reads what it writes for another chunk"));
 }
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// A broadcast to rank 1, with numbers of chunks as the file says them.
+static std::string broadcastWith(int inputs, int outputs) {
+  return fileText(
+      "broadcast",
+      {{inputs, 2, 0, {{1, -1, {"s i0 o0 1", "s i1 o1 1", "cpy i0 o0 2"}}}},
+       {0, outputs, 0, {{-1, 0, {"r i0 o0 1", "r i0 o1 1"}}}}});
+}
+
+TEST(MscclInterpreter, BuffersThatAreTooSmall) {
+  EXPECT_EQ(verdictOn(broadcastWith(2, 2)), "");
+  EXPECT_EQ(verdictOn(broadcastWith(1, 2)),
+            "5: reads chunk 1 of the input, and 'i_chunks' is 1\n");
+  EXPECT_EQ(verdictOn(broadcastWith(2, 1)),
+            "12: writes chunk 1 of the output, and 'o_chunks' is 1\n");
+}
