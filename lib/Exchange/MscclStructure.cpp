@@ -80,6 +80,7 @@ private:
                               "for " + std::to_string(most));
   }
   void check(const MscclBlock &block) const;
+  void checkJoined(const MscclBlock &block) const;
   void checkBuffers(const MscclGpu &gpu, const MscclStep &step) const;
 
   const MscclLimits &limits;
@@ -87,9 +88,41 @@ private:
 };
 } // namespace
 
+/// Interpreters join a reduction to the one before if both add from one buffer
+/// to one place and no wait is between them. The joined one has the count of
+/// the last.
+void LimitCheck::checkJoined(const MscclBlock &block) const {
+  // As they number them, the 16th reduction of a block ends what is joined.
+  constexpr unsigned last = 16;
+  unsigned reductions = 0;
+  const MscclStep *before = nullptr;
+  for (const MscclStep &step : block.steps) {
+    if (step.type == MscclType::Nop)
+      continue;
+    if (step.type != MscclType::Reduce) {
+      before = nullptr;
+      continue;
+    }
+    bool isJoined = before && before->dstBuffer == step.dstBuffer &&
+                    before->dst == step.dst &&
+                    before->srcBuffer == step.srcBuffer &&
+                    step.waitsForBlock < 0;
+    if (isJoined && before->count != step.count)
+      findings.add(step.place,
+                   "adds " + std::to_string(step.count) + " chunks after the " +
+                       std::to_string(before->count) + " of line " +
+                       before->place.str() + ": " + std::string(limits.name) +
+                       " joins both, and takes this count for "
+                       "both");
+    bool isEnd = ++reductions == last || step.isAwaited;
+    before = isEnd ? nullptr : &step;
+  }
+}
+
 void LimitCheck::check(const MscclBlock &block) const {
   expect(block.place, block.steps.size(), limits.stepsPerBlock,
          "steps in a thread block");
+  checkJoined(block);
   for (size_t i = 0; i < block.steps.size(); ++i) {
     const MscclStep &step = block.steps[i];
     expect(step.place, uint64_t(step.count), uint64_t(limits.mostCount),

@@ -163,3 +163,51 @@ TEST(MscclInterpreter, BuffersThatAreTooSmall) {
   EXPECT_EQ(verdictOn(broadcastWith(2, 1)),
             "12: writes chunk 1 of the output, and 'o_chunks' is 1\n");
 }
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// A reduce of three ranks of which rank 0 receives both chunks of the others,
+/// and sums up by `steps`.
+static std::string sumBy(std::vector<std::string> steps) {
+  steps.insert(steps.begin(), {"nop i0 o0 0 0:0", "cpy i0 o0 2 1:0"});
+  return fileText(
+      "reduce",
+      {{2,
+        2,
+        4,
+        {{-1, 1, {"r i0 s0 2 !"}}, {-1, 2, {"r i0 s2 2 !"}}, {-1, -1, steps}}},
+       {2, 0, 0, {{0, -1, {"s i0 s0 2"}}}},
+       {2, 0, 0, {{0, -1, {"s i0 s2 2"}}}}});
+}
+
+TEST(MscclInterpreter, JoinedReductions) {
+  EXPECT_EQ(verdictOn(sumBy({"re s0 o0 2", "re s2 o0 2"})), "");
+  std::string unequal = sumBy({"re s0 o0 2", "re s2 o0 1", "re s3 o1 1"});
+  for (auto [dialect, name] :
+       {std::pair{MscclDialect::Original, "the original MSCCL"},
+        std::pair{MscclDialect::Nccl, "msccl-executor-nccl"},
+        std::pair{MscclDialect::Rccl, "RCCL"}})
+    EXPECT_EQ(
+        verdictOn(unequal, dialect),
+        "13: adds 1 chunks after the 2 of line 12:1: " + std::string(name) +
+            " joins both, and takes this count for both\n");
+  // What is awaited, waits or comes after something else is not joined.
+  EXPECT_EQ(verdictOn(sumBy({"re s0 o0 2 !", "re s2 o0 1", "re s3 o1 1"})), "");
+  EXPECT_EQ(verdictOn(sumBy({"re s0 o0 2", "re s2 o0 1 0:0", "re s3 o1 1"})),
+            "");
+  EXPECT_EQ(verdictOn(sumBy({"re s0 o0 2", "re s3 o1 1", "re s2 o0 1"})), "");
+  EXPECT_EQ(verdictOn(sumBy(
+                {"re s0 o0 2", "cpy s2 s2 1", "re s2 o0 1", "re s3 o1 1"})),
+            "");
+}
+
+TEST(MscclInterpreter, JoinedReductionsEndAtTheSixteenth) {
+  for (int more : {13, 14, 15}) {
+    std::vector<std::string> steps = {"re s0 o0 2 !", "re s2 o0 2 !"};
+    steps.insert(steps.end(), more, "re i0 s0 2");
+    steps.push_back("re i0 s0 1");
+    EXPECT_EQ(verdictOn(sumBy(steps)).empty(), more == 14) << more;
+  }
+}
