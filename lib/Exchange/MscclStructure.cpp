@@ -244,6 +244,7 @@ public:
 private:
   void checkPeer(uint32_t rank, const MscclBlock &block, bool isSend);
   void checkStep(uint32_t rank, const MscclBlock &block, const MscclStep &step);
+  void checkWait(uint32_t rank, const MscclStep &step);
 
   const MscclAlgorithm &algorithm;
   Findings &findings;
@@ -282,16 +283,38 @@ void ReferenceCheck::checkStep(uint32_t rank, const MscclBlock &block,
                  "receives, and its thread block has no peer for it");
   if (step.type != MscclType::Nop && step.count == 0)
     findings.add(step.place, "moves no chunk");
-  if (step.waitsForBlock < 0)
-    return;
+  if (step.waitsForBlock >= 0)
+    checkWait(rank, step);
+}
+
+void ReferenceCheck::checkWait(uint32_t rank, const MscclStep &step) {
   const std::vector<MscclBlock> &blocks = algorithm.gpus[rank].blocks;
   std::string what = "waits for step " + std::to_string(step.waitsForStep) +
                      " of thread block " + std::to_string(step.waitsForBlock);
   if (step.waitsForBlock >= int(blocks.size()) || step.waitsForStep < 0 ||
       step.waitsForStep >= int(blocks[step.waitsForBlock].steps.size()))
-    findings.add(step.place, what + ", which is not there");
-  else if (!blocks[step.waitsForBlock].steps[step.waitsForStep].isAwaited)
-    findings.add(step.place, what + ", which tells nobody: 'hasdep' is 0");
+    return findings.add(step.place, what + ", which is not there");
+  const std::vector<MscclStep> &steps = blocks[step.waitsForBlock].steps;
+  const MscclStep &awaited = steps[step.waitsForStep];
+  if (!awaited.isAwaited)
+    return findings.add(step.place,
+                        what + ", which tells nobody: 'hasdep' is 0");
+  // Interpreters have no nops, only steps with several waits, and number steps
+  // by these.
+  if (awaited.type == MscclType::Nop)
+    return findings.add(step.place,
+                        what + ", a nop, of which interpreters tell nobody");
+  auto end = steps.begin() + step.waitsForStep;
+  auto uncounted = std::find_if(steps.begin(), end, [](const MscclStep &each) {
+    return each.type == MscclType::Nop && each.waitsForBlock < 0;
+  });
+  if (uncounted != end)
+    findings.add(step.place, what +
+                                 ", whose number interpreters do not reach: "
+                                 "the nop of line " +
+                                 uncounted->place.str() +
+                                 " waits for nothing, so that it is not "
+                                 "counted");
 }
 
 void ReferenceCheck::check(uint32_t rank, const MscclBlock &block) {

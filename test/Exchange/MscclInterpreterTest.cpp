@@ -211,3 +211,32 @@ TEST(MscclInterpreter, JoinedReductionsEndAtTheSixteenth) {
     EXPECT_EQ(verdictOn(sumBy(steps)).empty(), more == 14) << more;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Nops
+//===----------------------------------------------------------------------===//
+
+/// A broadcast of which a block of rank 1 has `steps`, and another waits for
+/// step `awaited` before it copies what they have received.
+static std::string copyAfter(const std::vector<std::string> &steps,
+                             int awaited) {
+  return fileText("broadcast",
+                  {{2, 2, 0, {{1, -1, {"s i0 s0 2", "cpy i0 o0 2"}}}},
+                   {2,
+                    2,
+                    2,
+                    {{-1, 0, steps},
+                     {-1, -1, {"cpy s0 o0 2 0:" + std::to_string(awaited)}}}}});
+}
+
+TEST(MscclInterpreter, NopsThatAreNotCounted) {
+  EXPECT_EQ(verdictOn(copyAfter({"r i0 s0 2 !"}, 0)), "");
+  EXPECT_EQ(verdictOn(copyAfter({"r i0 s0 2 !", "nop i0 i0 0"}, 0)), "");
+  EXPECT_EQ(verdictOn(copyAfter({"nop i0 i0 0", "r i0 s0 2 !"}, 1)),
+            "14: waits for step 1 of thread block 0, whose number interpreters "
+            "do not reach: the nop of line 10:1 waits for nothing, so that it "
+            "is not counted\n");
+  EXPECT_EQ(verdictOn(copyAfter({"r i0 s0 2", "nop i0 i0 0 !"}, 1)),
+            "14: waits for step 1 of thread block 0, a nop, of which "
+            "interpreters tell nobody\n");
+}
