@@ -28,16 +28,17 @@ struct MscclLimits {
   int mostAwaited; ///< the largest number of a block that can be waited for
   size_t blocksPerChannel; ///< and direction, of one rank
   int mostCount;
+  int channels;
   bool needsWindow; ///< minBytes, maxBytes and outofplace
 };
 } // namespace
 
 static const MscclLimits &limitsOf(MscclDialect dialect) {
   static const MscclLimits original = {
-      "the original MSCCL", 256, 216, 215, 32, 71, false};
+      "the original MSCCL", 256, 216, 215, 32, 71, 32, false};
   static const MscclLimits nccl = {
-      "msccl-executor-nccl", 64, 1024, 127, 32, 71, true};
-  static const MscclLimits rccl = {"RCCL", 64, 64, 63, 32, 71, true};
+      "msccl-executor-nccl", 64, 1024, 127, 32, 71, 32, true};
+  static const MscclLimits rccl = {"RCCL", 64, 64, 63, 32, 71, 128, true};
   return dialect == MscclDialect::Original ? original
          : dialect == MscclDialect::Nccl   ? nccl
                                            : rccl;
@@ -70,6 +71,10 @@ public:
       : limits(limitsOf(dialect)), findings(findings) {}
   void check(const MscclGpu &gpu) const;
   void checkWindow(const MscclAlgorithm &algorithm) const;
+  void checkChannels(const MscclAlgorithm &algorithm) const {
+    expect(algorithm.place, uint64_t(algorithm.numChannels),
+           uint64_t(limits.channels), "channels");
+  }
 
 private:
   void expect(Place place, uint64_t count, uint64_t most,
@@ -200,6 +205,7 @@ void exchange::checkMscclLimits(const MscclAlgorithm &algorithm,
                                 MscclDialect dialect, Findings &findings) {
   LimitCheck check(dialect, findings);
   check.checkWindow(algorithm);
+  check.checkChannels(algorithm);
   const std::string &protocol = algorithm.protocol;
   if (protocol != "Simple" && protocol != "LL" && protocol != "LL128")
     findings.add(algorithm.place, "'proto' is '" + protocol.substr(0, 20) +

@@ -240,3 +240,23 @@ TEST(MscclInterpreter, NopsThatAreNotCounted) {
             "14: waits for step 1 of thread block 0, a nop, of which "
             "interpreters tell nobody\n");
 }
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+TEST(MscclInterpreter, Channels) {
+  auto with = [](int channels) {
+    return fileText("broadcast",
+                    {{2, 2, 0, {{1, -1, {"s i0 o0 2", "cpy i0 o0 2"}}}},
+                     {2, 2, 0, {{-1, 0, {"r i0 o0 2"}}}}},
+                    channels);
+  };
+  for (auto [dialect, most] : {std::pair{MscclDialect::Original, 32},
+                               std::pair{MscclDialect::Nccl, 32},
+                               std::pair{MscclDialect::Rccl, 128}}) {
+    EXPECT_EQ(verdictOn(with(most), dialect), "");
+    EXPECT_TRUE(contains(verdictOn(with(most + 1), dialect),
+                         "1: " + std::to_string(most + 1) + " channels, "));
+  }
+}
