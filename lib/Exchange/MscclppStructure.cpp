@@ -132,6 +132,8 @@ void StructureCheck::checkPlan(CollectiveKind kind, unsigned root) {
     complain("\"buffer_alignment\" is " + std::to_string(plan.alignment) +
              ", expected a multiple of 16");
   expect(plan.threads, MscclppLimits::threadsPerBlock, "threads in a block");
+  if (plan.threads == 0)
+    complain("no threads in a block");
   if (plan.minBytes > plan.maxBytes)
     complain("\"min_message_size\" is more than \"max_message_size\"");
   if (isRooted(kind) && root >= ranks)
@@ -228,6 +230,17 @@ void StructureCheck::checkOperation(const MscclppOperation &operation) {
                 "of the block's channels number");
   for (uint32_t semaphore : operation.semaphores)
     expectBelow(semaphore, plan.gpus[rank].semaphores.size(), "semaphore");
+  // Each has a thread of its own, but for memory that all threads copy.
+  bool isMove = shapeOf(operation.kind).source != MscclppRole::None;
+  size_t served =
+      isMove && operation.channel != MscclppChannel::Port
+          ? 0
+          : std::max(operation.channels.size(), operation.semaphores.size());
+  if (served > plan.threads)
+    complain(std::to_string(served) +
+             " channels or semaphores in an operation, "
+             "and a block has " +
+             std::to_string(plan.threads) + " threads");
   if (!findings.empty())
     return;
   if (shapeOf(operation.kind).source == MscclppRole::None)

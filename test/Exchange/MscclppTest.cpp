@@ -324,6 +324,12 @@ TEST(Mscclpp, Limits) {
     b.operations.push_back(barrier);
   });
   expect("1025 threads in a block", [](Plan &p, Block &) { p.threads = 1025; });
+  expect("no threads in a block", [](Plan &p, Block &) { p.threads = 0; });
+  expect("2 channels or semaphores in an operation, and a block has 1 threads",
+         [](Plan &p, Block &b) {
+           p.threads = 1;
+           b.operations[0].channels = {0, 0};
+         });
   expect("\"buffer_alignment\" is 8",
          [](Plan &p, Block &) { p.alignment = 8; });
   expect("no chunks of the input",
