@@ -242,6 +242,35 @@ TEST(MscclInterpreter, NopsThatAreNotCounted) {
 }
 
 //===----------------------------------------------------------------------===//
+// XML
+//===----------------------------------------------------------------------===//
+
+TEST(MscclInterpreter, WhatOnlyLenientParsersTakeForXml) {
+  std::string text = copyAfter({"r i0 s0 2 !"}, 0);
+  EXPECT_EQ(verdictOn("<?xml version=\"1.0\"?>\n<!-- a -->\n" + text +
+                      "<!-- b -->\n\n"),
+            "");
+  std::string twice = text;
+  twice.replace(twice.find("cnt=\"2\""), 7, "cnt=\"2\" cnt=\"1\"");
+  EXPECT_EQ(verdictOn(twice), "4: <step> has the attribute 'cnt' twice\n");
+  auto placesOf = [](const std::string &wrong) {
+    Findings findings;
+    EXPECT_FALSE(parseMsccl(wrong, findings));
+    std::string all;
+    for (const Finding &finding : findings.first())
+      all += finding.place.str() + ": " + finding.message + "\n";
+    return all;
+  };
+  EXPECT_EQ(placesOf(text + "<algo/>"),
+            "17:1: this is no XML: a second element\n");
+  EXPECT_EQ(placesOf(text + "\n  text"),
+            "18:3: this is no XML: text outside the element\n");
+  EXPECT_EQ(placesOf("text " + text),
+            "1:1: this is no XML: text outside the element\n");
+  EXPECT_EQ(placesOf("<!-- a -->"), "1:11: this is no XML: no element\n");
+}
+
+//===----------------------------------------------------------------------===//
 // Channels
 //===----------------------------------------------------------------------===//
 

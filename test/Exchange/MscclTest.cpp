@@ -382,9 +382,10 @@ TEST(Msccl, WhatIsNoFile) {
   EXPECT_TRUE(contains(replaced(" s=\"1\"", " s=\"7\""),
                        "the ids of steps must be 0 to 4, there is no 1"));
   // No entity is expanded, and none opens a file.
-  EXPECT_TRUE(contains(
-      replaced("<algo", "<!DOCTYPE a [<!ENTITY b \"3\">]><algo proto=\"&b;\""),
-      "'proto' is '&b;'"));
+  EXPECT_TRUE(
+      contains(replaced("<algo name=\"test\" proto=\"Simple\"",
+                        "<!DOCTYPE a [<!ENTITY b \"3\">]><algo proto=\"&b;\""),
+               "'proto' is '&b;'"));
 }
 
 //===----------------------------------------------------------------------===//
