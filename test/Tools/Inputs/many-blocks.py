@@ -1,11 +1,12 @@
 """many-blocks.py KIND RANKS FILE.xml: an all_gather with a thread block for each peer.
 
-direct   everyone sends to everyone
+direct   everyone sends to everyone, on channels that all interpreters have
 stuck    along rings, on which everyone receives before he sends
 """
 import sys
 
 kind, ranks, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+channels = 32 if kind == "direct" else ranks
 
 
 def step(number, name, source, src, dst):
@@ -21,11 +22,12 @@ def block(rank, distance):
         send, receive = (rank + 1) % ranks, (rank - 1) % ranks
         chunk = (rank - distance) % ranks
         steps = step(0, "r", "i", 0, chunk) + step(1, "s", "o", chunk, chunk)
-    return f'<tb id="{distance}" send="{send}" recv="{receive}" chan="{distance}">\n{steps}</tb>\n'
+    return (f'<tb id="{distance}" send="{send}" recv="{receive}" '
+            f'chan="{distance % channels}">\n{steps}</tb>\n')
 
 
 with open(path, "w") as file:
-    file.write(f'<algo name="{kind}" nchunksperloop="{ranks}" nchannels="{ranks}" '
+    file.write(f'<algo name="{kind}" nchunksperloop="{ranks}" nchannels="{channels}" '
                f'proto="Simple" ngpus="{ranks}" coll="allgather" inplace="0" outofplace="1" '
                'minBytes="0" maxBytes="0">\n')
     for rank in range(ranks):
