@@ -16,11 +16,6 @@ using namespace sccl;
 /// The last line of the times needs another point, however far.
 static constexpr uint64_t farther = uint64_t(1) << 30;
 
-/// Plans say times in 62 bits, which is a century and more.
-static uint64_t nanosecondsOf(double time) {
-  return std::llround(std::min(time, 0x1p61));
-}
-
 plan::SizeTable sccl::tableOfModel(const std::vector<SizedSchedule> &schedules,
                                    const CostModel &model) {
   std::vector<Cost> costs;
@@ -30,7 +25,7 @@ plan::SizeTable sccl::tableOfModel(const std::vector<SizedSchedule> &schedules,
   table.source = "model";
   auto addTime = [&](size_t schedule, uint64_t bytes) {
     double time = model.microseconds(costs[schedule], bytes) * 1e3;
-    table.times.push_back({bytes, nanosecondsOf(time)});
+    table.times.push_back({bytes, wholeNanoseconds(time)});
   };
   std::vector<SizeRange> ranges = selectBySize(costs, model);
   for (const SizeRange &range : ranges) {
@@ -88,6 +83,6 @@ sccl::tableOfAdvice(const std::vector<SizedSchedule> &schedules) {
   }
   double rate = before == 0 ? 0 : double(last) / double(before);
   table.times.push_back(
-      {before + farther, last + nanosecondsOf(rate * farther)});
+      {before + farther, last + wholeNanoseconds(rate * farther)});
   return table;
 }

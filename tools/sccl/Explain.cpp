@@ -199,8 +199,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
       continue;
     std::vector<plan::SizedTime> &bestAt = schedules.back().bestAt.emplace();
     for (const Subject::BestAt &at : *subject.bestAt)
-      bestAt.push_back(
-          {at.bytes, uint64_t(std::llround(at.microseconds * 1e3))});
+      bestAt.push_back({at.bytes, wholeNanoseconds(at.microseconds * 1e3)});
   }
   if (modelFlags.isGiven() || !areAdvised(schedules)) {
     CostModel plans = modelFlags.over(PlanRequest::usualModel);

@@ -17,7 +17,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
-#include <cmath>
 #include <map>
 
 using namespace sccl;
@@ -79,7 +78,7 @@ static ScheduleFiles filesOf(const Advice &advice) {
   for (const SizeAdvice &size : advice.sizes) {
     Chosen &chosen = files.add(advice.candidates[size.candidate]);
     chosen.bestAt.push_back(size.bytes);
-    chosen.bestAt.push_back(std::llround(size.microseconds * 1e3));
+    chosen.bestAt.push_back(wholeNanoseconds(size.microseconds * 1e3));
   }
   if (withSpares)
     for (size_t number : spareCandidates(advice))

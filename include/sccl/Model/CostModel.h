@@ -10,6 +10,8 @@
 
 #include "sccl/Model/Schedule.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -41,6 +43,11 @@ struct CostModel {
   unsigned bestPieces(const PipelinedCost &cost, double bytes,
                       unsigned most) const;
 };
+
+/// A time as files say it: whole, and at most 2^61 nanoseconds, some 73 years.
+inline uint64_t wholeNanoseconds(double nanoseconds) {
+  return std::llround(std::min(nanoseconds, 0x1p61));
+}
 
 /// Send buffers of `firstByte` bytes and more, up to the next range, are served
 /// best by the schedule number `best`.
