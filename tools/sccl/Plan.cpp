@@ -410,7 +410,7 @@ int driver::planMain() {
   if (!fabrics)
     return BadInput;
   std::optional<CollectiveFamily> family = givenFamily(*fabrics);
-  if (!directory.empty() && !makeFolder(directory))
+  if (!family || (!directory.empty() && !makeFolder(directory)))
     return BadInput;
-  return family ? planFor(*fabrics, *family, *sizes) : BadInput;
+  return planFor(*fabrics, *family, *sizes);
 }
