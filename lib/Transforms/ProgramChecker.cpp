@@ -170,7 +170,7 @@ LogicalResult ProgramChecker::checkOverlap(Operation *op,
     if (read.rank != write.rank || read.buffer != write.buffer ||
         read == write || !read.touches(write[0], write[write.size() - 1] + 1))
       continue;
-    for (unsigned i = 0; written.size() < write.size(); ++i)
+    for (unsigned i = 0; i < write.size(); ++i)
       written.try_emplace(write[i], i);
     for (unsigned i = 0; i < read.size(); ++i)
       if (auto it = written.find(read[i]);
