@@ -343,20 +343,23 @@ class Communicator:
     def launch(self, plan: Plan, send, recv, count, type, op="sum", stream=None) -> None:
         """Executes `plan`, also one of a collective of your own; `count` is the number
         of elements of a segment, or of a chunk of such a collective."""
-        words = self._launch_words(plan, send, recv, count, type, op)
+        buffers, words = self._launch_words(plan, send, recv, count, type, op)
         self.check(_library.library().scclLaunch(self.handle, *words, stream))
+        del buffers  # whose memory could not go before
 
     def launch_async(self, plan: Plan, send, recv, count, type, op="sum") -> Pending:
         """The same on a CPU by another thread."""
         ticket = c.c_uint64()
-        words = self._launch_words(plan, send, recv, count, type, op)
+        buffers, words = self._launch_words(plan, send, recv, count, type, op)
         lib = _library.library()
         check(lib.scclLaunchAsync(self.handle, *words, c.byref(ticket)))
         assert self._membership is not None
-        self._membership.keep(ticket.value, (send, recv))
-        return Pending(self, ticket.value, (send, recv))
+        self._membership.keep(ticket.value, buffers)
+        return Pending(self, ticket.value, buffers)
 
-    def _launch_words(self, plan, send, recv, count, type, op) -> List[Any]:
+    def _launch_words(self, plan, send, recv, count, type, op) -> Tuple[Any, List[Any]]:
+        """The buffers, which may not be resized while they are there, and the arguments
+        of a launch."""
         count = whole(count, "count")
         source, target = buffer_of(send, type), buffer_of(recv, type)
         if target.read_only:
@@ -369,7 +372,7 @@ class Communicator:
                     f"{plan.collective} of {count} elements: a buffer has "
                     f"{buffer.count}, expected {need}"
                 )
-        return [
+        return (source, target), [
             plan._handle,
             source.address,
             target.address,

@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import sys
+import threading
 import time
 
 import sccl
@@ -36,6 +37,34 @@ def forgotten(comm):
 
 assert sccl.run_threads(2, forgotten) == [[True] * 20] * 2
 print("launches keep their buffers")
+
+
+def resized(comm):
+    """Whoever is waited for comes when the others have tried."""
+    comm.load(plan)
+    sent, result = bytearray(4 * 1000), bytearray(4 * 1000)
+    pending = []
+    refused = []
+    if comm.rank == 0:
+        pending = [comm.launch_async(plan, sent, result, 1000, "f32")]
+        for buffer in sent, result:
+            try:
+                buffer.clear()
+            except BufferError:
+                refused.append(buffer)
+        tried.set()
+    else:
+        tried.wait()
+        comm.launch(plan, sent, result, 1000, "f32")
+    for launch in pending:
+        launch.wait()
+    result.clear()  # nobody writes to it any more
+    return len(refused)
+
+
+tried = threading.Event()
+assert sccl.run_threads(2, resized) == [2, 0]
+print("buffers of launches keep their size")
 
 
 def allocate(comm):
