@@ -284,7 +284,7 @@ scclResult scclCommGetError(scclComm comm) {
 
 scclResult scclCommSplit(scclComm comm, int color, int key,
                          const scclConfig *config, scclComm *result) {
-  return withComm(comm, [&](Membership &ranks) -> Status {
+  return withCommInterruptibly(comm, [&](Membership &ranks) -> Status {
     if (!result)
       return isNull("result");
     const scclConfig &mine = ranks.config();
@@ -300,7 +300,7 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
 }
 
 scclResult scclCommLoad(scclComm comm, scclPlan plan) {
-  return withComm(comm, [&](Membership &ranks) -> Status {
+  return withCommInterruptibly(comm, [&](Membership &ranks) -> Status {
     return ranks.load(plan ? plan->plan : nullptr);
   });
 }

@@ -9,11 +9,13 @@
 #define SCCL_LIB_RUNTIME_APISUPPORT_H
 
 #include "Membership.h"
+#include "Runtime/Devices/Device.h"
 
 #include "sccl/sccl.h"
 
 #include <exception>
 #include <new>
+#include <pthread.h>
 #include <thread>
 
 struct scclPlanImpl {
@@ -33,8 +35,21 @@ namespace sccl {
 /// Keeps the message for scclGetLastErrorMessage.
 scclResult reportError(scclResult code, const char *message);
 
+/// While it lives, this thread is not cancelled: that would leave half done
+/// what peers wait for.
+class NotCancelled {
+public:
+  NotCancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); }
+  NotCancelled(const NotCancelled &) = delete;
+  ~NotCancelled() { pthread_setcancelstate(before, nullptr); }
+
+private:
+  int before;
+};
+
 /// Runs the body of an API function: no exception leaves it.
 template <typename Body> scclResult guarded(Body body) {
+  NotCancelled notCancelled;
   try {
     Status status = body();
     return status.ok() ? scclSuccess
@@ -61,6 +76,26 @@ template <typename Body> scclResult withComm(scclComm comm, Body body) {
     if (Status status = checkComm(comm); !status.ok())
       return status;
     return body(*comm->comm);
+  });
+}
+
+/// Runs what may wait for long, and gives up if the caller says so meanwhile.
+template <typename Body> Status interruptibly(scclComm comm, Body body) {
+  if (!comm->interrupt || std::this_thread::get_id() != comm->asker)
+    return body();
+  auto ask = [comm] {
+    if (comm->interrupt(comm->interruptContext) != 0)
+      comm->comm->abort();
+  };
+  Patience::Asking asking(ask);
+  return body();
+}
+
+/// Both.
+template <typename Body>
+scclResult withCommInterruptibly(scclComm comm, Body body) {
+  return withComm(comm, [&](Membership &ranks) {
+    return interruptibly(comm, [&] { return body(ranks); });
   });
 }
 

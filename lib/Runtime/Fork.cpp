@@ -14,13 +14,24 @@ using namespace sccl;
 
 static std::atomic<unsigned> forks = 0;
 
-static void countFork() { forks.fetch_add(1, std::memory_order_relaxed); }
+static std::mutex forking;
+
+static void beforeFork() { forking.lock(); }
+static void afterFork() { forking.unlock(); }
+static void inChild() {
+  forks.fetch_add(1, std::memory_order_relaxed);
+  forking.unlock();
+}
 
 Status sccl::watchForks() {
-  static const int error = pthread_atfork(nullptr, nullptr, countFork);
+  static const int error = pthread_atfork(beforeFork, afterFork, inChild);
   if (error == 0)
     return {};
   return {scclErrorOutOfMemory, "cannot watch for forks: out of memory"};
+}
+
+std::unique_lock<std::mutex> sccl::keepFromForking() {
+  return std::unique_lock(forking);
 }
 
 unsigned sccl::forkCount() { return forks.load(std::memory_order_relaxed); }

@@ -10,6 +10,8 @@
 
 #include "Status.h"
 
+#include <mutex>
+
 namespace sccl {
 
 /// Has forks counted from now on. Fails if there is no memory for that.
@@ -18,6 +20,9 @@ Status watchForks();
 /// values differ if they are from different processes. Costs a load, and no
 /// system call as a process number does.
 unsigned forkCount();
+/// While the result lives, nobody forks, after `watchForks`: a child would find
+/// locks taken that nobody gives back. Not to be taken twice by a thread.
+std::unique_lock<std::mutex> keepFromForking();
 
 } // namespace sccl
 

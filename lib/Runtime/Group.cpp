@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unistd.h>
 
 using namespace sccl;
 
@@ -129,7 +130,7 @@ Status Group::connect(const Status &arguments) {
     if (status.ok())
       status = machineId(machine);
     if (status.ok())
-      status = ProcessId::self(process);
+      status = ProcessId::find(getpid(), process);
     return status;
   });
   Hello hello = greet(own, count, status);
@@ -187,7 +188,12 @@ Status Group::mapPeers(const Gathered<Hello> &hellos) {
     return status;
   isOneProcess = true;
   for (unsigned other = 0; other < count; ++other) {
-    processes.push_back(hellos[other].process);
+    // Times are others in another time namespace.
+    ProcessId process;
+    if (Status status = ProcessId::find(hellos[other].process.pid, process);
+        !status.ok())
+      return status;
+    processes.push_back(process);
     probeAddresses.push_back(hellos[other].probes);
     isOneProcess &= hellos[other].process == hellos[own].process;
     if (other == own)

@@ -7,8 +7,6 @@
 
 #include "APISupport.h"
 
-#include "Runtime/Devices/Device.h"
-
 using namespace sccl;
 
 //===----------------------------------------------------------------------===//
@@ -23,18 +21,6 @@ static Status findPlan(scclComm comm, scclPlan plan, JoinedPlan *&loaded) {
     return isNull("plan");
   loaded = comm->comm->find(*plan->plan);
   return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
-}
-
-/// Runs what may wait for long, and gives up if the caller says so meanwhile.
-template <typename Body> static Status interruptibly(scclComm comm, Body body) {
-  if (!comm->interrupt || std::this_thread::get_id() != comm->asker)
-    return body();
-  auto ask = [comm] {
-    if (comm->interrupt(comm->interruptContext) != 0)
-      comm->comm->abort();
-  };
-  Patience::Asking asking(ask);
-  return body();
 }
 
 static Status launch(scclComm comm, JoinedPlan &plan,
@@ -68,9 +54,8 @@ scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
 }
 
 scclResult scclWait(scclComm comm, uint64_t ticket) {
-  return withComm(comm, [&](Membership &ranks) -> Status {
-    return interruptibly(comm, [&] { return ranks.await(ticket); });
-  });
+  return withCommInterruptibly(
+      comm, [&](Membership &ranks) { return ranks.await(ticket); });
 }
 
 /// A launch of the plan that there is for a named collective.
@@ -144,7 +129,7 @@ scclResult scclScatter(const void *send, void *recv, size_t count,
 //===----------------------------------------------------------------------===//
 
 scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
-  return withComm(comm, [&](Membership &ranks) -> Status {
+  return withCommInterruptibly(comm, [&](Membership &ranks) -> Status {
     if (!memory)
       return isNull("memory");
     return ranks.allocate(bytes, memory);

@@ -7,6 +7,8 @@
 
 #include "LoadedPlan.h"
 
+#include "Fork.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -87,6 +89,7 @@ Status sccl::loadPlan(std::string bytes,
 }
 
 Status LoadedPlan::findBlob(unsigned index, llvm::StringRef &blob) const {
+  std::unique_lock noForks = keepFromForking();
   std::lock_guard lock(mutex);
   std::unique_ptr<std::string> &known = blobs[index];
   if (!known) {

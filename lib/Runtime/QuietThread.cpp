@@ -7,26 +7,11 @@
 
 #include "QuietThread.h"
 
-#include <csignal>
+#include "Quiet.h"
+
 #include <system_error>
 
 using namespace sccl;
-
-namespace {
-/// Keeps signals from this thread, and from those that it starts, for a while.
-class Quiet {
-public:
-  Quiet() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-  }
-  ~Quiet() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-
-private:
-  sigset_t before;
-};
-} // namespace
 
 Status sccl::startQuietThread(std::thread &thread, std::function<void()> body) {
   try {

@@ -73,14 +73,13 @@ static int readStat(int64_t pid, ProcessStat &result) {
   return 0;
 }
 
-Status ProcessId::self(ProcessId &id) {
-  id.pid = getpid();
+Status ProcessId::find(int64_t pid, ProcessId &id) {
   ProcessStat stat;
-  if (int error = readStat(id.pid, stat)) {
+  if (int error = readStat(pid, stat)) {
     errno = error;
-    return systemError("cannot read /proc/" + std::to_string(id.pid) + "/stat");
+    return systemError("cannot read /proc/" + std::to_string(pid) + "/stat");
   }
-  id.startTime = stat.startTime;
+  id = {pid, stat.startTime};
   return {};
 }
 
@@ -92,6 +91,12 @@ bool ProcessId::isAlive() const {
   if (error != 0)
     return kill(pid, 0) == 0 || errno != ESRCH;
   return stat.startTime == startTime && !stat.isOver();
+}
+
+bool ProcessId::isStopped() const {
+  ProcessStat stat;
+  return readStat(pid, stat) == 0 && stat.startTime == startTime &&
+         (stat.state == 'T' || stat.state == 't');
 }
 
 // Main threads may end before others do, and then have no files any more in

@@ -17,13 +17,17 @@ namespace sccl {
 /// A process, as others can recognize it: a number alone may be used again.
 struct ProcessId {
   int64_t pid = 0;
-  uint64_t startTime = 0; ///< in clock ticks since boot
+  /// In clock ticks since boot, as processes of one time namespace see it.
+  uint64_t startTime = 0;
   bool operator==(const ProcessId &) const = default;
 
-  static Status self(ProcessId &id);
+  /// The process that has a number now.
+  static Status find(int64_t pid, ProcessId &id);
   /// False if it is sure that the process has ended. That cannot always be
   /// found out, as without a free descriptor.
   bool isAlive() const;
+  /// True if it is sure that a signal or a debugger has stopped the process.
+  bool isStopped() const;
 };
 
 /// Finds a number that tells machines, and PID namespaces on them, apart.

@@ -7,6 +7,8 @@
 
 #include "Rendezvous.h"
 
+#include "Runtime/Quiet.h"
+
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -273,6 +275,7 @@ std::string sccl::vendor::listenForRanks(Address &address) {
   address.port = place.sin_port;
   auto server = std::make_unique<Server>(listener, address.secret);
   pthread_t thread;
+  Quiet quiet;
   if (int code = pthread_create(&thread, nullptr, serve, server.get()))
     return std::string("cannot start a thread: ") + std::strerror(code);
   server.release();

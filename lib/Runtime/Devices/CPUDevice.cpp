@@ -8,6 +8,7 @@
 #include "Device.h"
 
 #include "Runtime/Descriptor.h"
+#include "Runtime/Fork.h"
 #include "Runtime/SharedMemory.h"
 #include "Runtime/Tracer.h"
 #include "sccl/ABI/MessageTable.h"
@@ -54,12 +55,12 @@ void Patience::begin(unsigned ranksHere) {
 static thread_local llvm::function_ref<void()> question = nullptr;
 static thread_local std::chrono::steady_clock::time_point nextQuestion;
 
-Patience::Asking::Asking(llvm::function_ref<void()> ask) {
+Patience::Asking::Asking(llvm::function_ref<void()> ask) : before(question) {
   question = ask;
   nextQuestion = {};
 }
 
-Patience::Asking::~Asking() { question = nullptr; }
+Patience::Asking::~Asking() { question = before; }
 
 void Patience::askSometimes() {
   if (!question)
@@ -126,6 +127,31 @@ public:
     std::memcpy(result.bytes.data(), &handle, sizeof(handle));
     return result;
   }
+};
+
+/// While it lives, this thread rounds to nearest, and keeps small numbers: what
+/// ranks get must not depend on what one of their programs has set.
+class StandardArithmetic {
+#if defined(__x86_64__)
+public:
+  StandardArithmetic() {
+    if (differs())
+      __builtin_ia32_ldmxcsr(standard);
+  }
+  ~StandardArithmetic() {
+    if (differs())
+      __builtin_ia32_ldmxcsr(before);
+  }
+
+private:
+  /// All exceptions are masked; the lowest bits tell which there were.
+  static constexpr unsigned standard = 0x1f80, flags = 0x3f;
+  bool differs() const { return (before & ~flags) != standard; }
+  unsigned before = __builtin_ia32_stmxcsr();
+#else
+public:
+  StandardArithmetic() {}
+#endif
 };
 
 class CPUFunction : public DeviceFunction {
@@ -195,6 +221,7 @@ public:
   Status launch(const DeviceFunction &function,
                 const LaunchArguments &arguments, void *) override {
     Tracer::Listening listening(*theTracer, arguments.segment);
+    StandardArithmetic arithmetic;
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
         arguments.peers, arguments.abort, arguments.segment, arguments.distance,
@@ -235,6 +262,16 @@ private:
 };
 } // namespace
 
+/// Some of the memory is none, there or here.
+static Status explainFault(const ProcessId &process, const void *from) {
+  char byte;
+  iovec copy{&byte, 1}, source{const_cast<void *>(from), 1};
+  if (process_vm_readv(getpid(), &copy, 1, &source, 1, 0) != 1)
+    return systemError("cannot read the send buffer");
+  return invalid("memory of process " + std::to_string(process.pid) +
+                 " cannot be written");
+}
+
 Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
                           const void *from, uint64_t bytes) {
   while (bytes != 0) {
@@ -243,8 +280,8 @@ Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
     ssize_t done = process_vm_writev(process.pid, &here, 1, &there, 1, 0);
     if (done < 0 && errno == EINTR)
       continue;
-    if (done == 0)
-      errno = EFAULT;
+    if (done == 0 || (done < 0 && errno == EFAULT))
+      return explainFault(process, from);
     // Its memory goes before its entry in the table of processes does.
     if (done < 0 && errno == ESRCH)
       return {scclErrorRankLost,
@@ -286,11 +323,15 @@ static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
       return systemError("cannot write code to memory");
     image = image.drop_front(written);
   }
+  std::unique_lock noForks = keepFromForking();
   void *handle = dlopen(uniquePath(fd).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return {scclErrorInvalidPlan,
             std::string("cannot load the plan's code: ") + dlerror()};
-  library = std::shared_ptr<void>(handle, dlclose);
+  library = std::shared_ptr<void>(handle, [](void *loaded) {
+    std::unique_lock noForks = keepFromForking();
+    dlclose(loaded);
+  });
   using Yield = int (*)();
   if (void *hook = dlsym(handle, hostYieldVariable))
     *static_cast<Yield *>(hook) = Patience::pause;

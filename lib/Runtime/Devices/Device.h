@@ -120,7 +120,8 @@ public:
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       void *stream) = 0;
   /// Copies to an address of another process that is not mapped here; done on
-  /// return. Fails if the device has no way to.
+  /// return. Fails if the device has no way to, and with
+  /// scclErrorInvalidArgument if it cannot be written.
   virtual Status writeTo(const ProcessId &process, uint64_t to,
                          const void *from, uint64_t bytes);
   /// Tells whether all that was enqueued is done, or how it failed.
@@ -167,6 +168,9 @@ public:
     explicit Asking(llvm::function_ref<void()> ask);
     ~Asking();
     Asking(const Asking &) = delete;
+
+  private:
+    llvm::function_ref<void()> before; ///< of a wait that this one is part of
   };
   static constexpr std::chrono::milliseconds questionInterval{100};
   /// Calls that if it is time. Waits other than by `pause` and `rest` do this.

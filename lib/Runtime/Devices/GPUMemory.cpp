@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <unistd.h>
 
 using namespace sccl;
 
@@ -100,7 +101,7 @@ Status GPUDevice::allocate(uint64_t bytes,
       !status.ok())
     return status;
   GPUHandle about = {};
-  if (Status status = ProcessId::self(about.owner); !status.ok())
+  if (Status status = ProcessId::find(getpid(), about.owner); !status.ok())
     return status;
   about.address = uint64_t(memory->address);
   about.bytes = bytes;
@@ -150,7 +151,7 @@ Status GPUDevice::import(const DeviceHandle &handle,
   if (!current.status().ok())
     return current.status();
   ProcessId here;
-  if (Status status = ProcessId::self(here); !status.ok())
+  if (Status status = ProcessId::find(getpid(), here); !status.ok())
     return status;
   if (about.owner == here) {
     std::shared_ptr<GPUMemory> memory = findInProcess(about.address);

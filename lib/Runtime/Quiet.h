@@ -1,0 +1,36 @@
+//===- Quiet.h - Keeping signals from a thread ------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_QUIET_H
+#define SCCL_LIB_RUNTIME_QUIET_H
+
+#include <csignal>
+
+namespace sccl {
+
+/// Keeps signals from this thread, and from those that it starts, for a while,
+/// but for those that the thread itself is the cause of: they would end the
+/// process where it handles them.
+class Quiet {
+public:
+  Quiet() {
+    sigset_t others;
+    sigfillset(&others);
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+      sigdelset(&others, own);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+  }
+  Quiet(const Quiet &) = delete;
+  ~Quiet() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+private:
+  sigset_t before;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_QUIET_H
