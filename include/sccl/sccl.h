@@ -16,7 +16,7 @@
 |* to one thread at a time, except for the functions that say otherwise.      *|
 |* Different communicators are independent, also those of several ranks in    *|
 |* one process. Collective functions must be called by all ranks, in the same *|
-|* order.                                                                     *|
+|* order. A thread that waits in a function is not cancelled.                 *|
 |*                                                                            *|
 |* Forks. A child has its parent's plans. Of its parent's communicators it    *|
 |* may only destroy its copies, which unmaps their memory and leaves the      *|
@@ -297,9 +297,9 @@ SCCL_API scclResult scclCommDestroy(scclComm comm);
  */
 SCCL_API scclResult scclCommAbort(scclComm comm);
 /**
- * Has this thread, while it waits for other ranks in a launch or in scclWait,
- * call `interrupt` with `context` some ten times a second; other threads do
- * not. What that returns other than 0 is as a call of scclCommAbort. For
+ * Has this thread, while it waits for other ranks in a launch, in scclWait, or
+ * in any call for a communicator of scclCommSplit, call `interrupt` with
+ * `context` some ten times a second; other threads do not. What that returns other than 0 is as a call of scclCommAbort. For
  * programs that have a say when a user interrupts them. Null ends it.
  */
 SCCL_API scclResult scclCommSetInterrupt(scclComm comm,

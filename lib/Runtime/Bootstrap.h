@@ -70,14 +70,18 @@ public:
             unsigned numRanks)
       : allGather(allGather), context(context), rank(rank), numRanks(numRanks) {
   }
+  /// With one of our own, which can say how it has failed.
+  using ExplainFn = Status (*)(void *context);
+  void explainBy(ExplainFn function) { explain = function; }
 
   /// Gathers `mine` from all ranks.
   template <typename T> Status gather(const T &mine, Gathered<T> &all) const {
     if (!all.data())
       return {scclErrorOutOfMemory, "out of memory"};
-    if (allGather(context, &mine, all.data(), sizeof(T)) != 0)
-      return {scclErrorSystem, "the caller's all-gather failed"};
-    return {};
+    if (allGather(context, &mine, all.data(), sizeof(T)) == 0)
+      return {};
+    return explain ? explain(context)
+                   : Status(scclErrorSystem, "the caller's all-gather failed");
   }
   unsigned size() const { return numRanks; }
 
@@ -98,6 +102,7 @@ private:
 
   scclAllGatherFn allGather = nullptr;
   void *context = nullptr;
+  ExplainFn explain = nullptr;
   unsigned rank = 0, numRanks = 0;
 };
 

@@ -99,6 +99,7 @@ private:
   Status meetPeers(Flight &flight, bool &direct);
   Status compareCalls(const Call &own);
   uint64_t callSignature(const Flight &flight) const;
+  static unsigned reductionOf(const Flight &flight);
   bool locateBuffers(const Flight &flight);
   bool switchToCopies(Flight &flight);
   Status meet(const Program &program, uint64_t bytes);

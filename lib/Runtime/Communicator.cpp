@@ -28,6 +28,8 @@ Status Communicator::create(const Bootstrap &bootstrap, unsigned rank,
     return Group::decline(rank, numRanks, bootstrap, status);
   if (status = made->theGroup->connect(status); !status.ok())
     return status;
+  if (made->board)
+    made->board->attach(made->theGroup->plane);
   result = std::move(made);
   return {};
 }
@@ -131,9 +133,11 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   plane.takeNoteBack();
   if (theGroup->isStreamOrdered())
     return request.count == 0 ? status : enqueue(plan, flight);
-  bool isNew = plane.announce(plan.announcement(flight));
   Patience::begin(theGroup->numRanks());
+  bool isNew = false;
   status = attempt([&] {
+    if (!plane.announce(plan.announcement(flight), isNew))
+      return theGroup->poison();
     Status status = theGroup->device->begin(request.stream);
     if (status.ok() && request.count != 0)
       status = plan.execute(flight);

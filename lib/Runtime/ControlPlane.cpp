@@ -35,11 +35,31 @@ bool ControlPlane::await(const Word &word, uint64_t value) const {
   return true;
 }
 
-bool ControlPlane::announce(const Announcement &what) {
+/// Until all ranks are so close to launch `number` of this one that what it has
+/// announced in its place is of no use to them.
+bool ControlPlane::awaitSlowest(uint64_t number) {
+  // Two more launches than there is need for: who reads looks at the last two.
+  constexpr uint64_t most = 2 * (numAnnounced - 2);
+  while (number > slowestState + most) {
+    slowestState = number;
+    for (unsigned rank = 0; rank < numRanks(); ++rank)
+      slowestState =
+          std::min(slowestState, state(rank).load(std::memory_order_acquire));
+    if (abortWord().load(std::memory_order_relaxed) != 0)
+      return false;
+    if (number > slowestState + most)
+      Patience::pause();
+  }
+  return true;
+}
+
+bool ControlPlane::announce(const Announcement &what, bool &isNew) {
   // Odd factors lose nothing; what comes first is mixed most.
   history = (std::rotl(history, 23) ^ what.signature) * 0x9e3779b97f4a7c15u;
   history = (history ^ what.count) * 0xd6e8feb86659fd93u;
   uint64_t number = state(own).load(std::memory_order_relaxed);
+  if (!awaitSlowest(number))
+    return false;
   Announced &words = announcedBy(own, number);
   words.number.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -47,9 +67,9 @@ bool ControlPlane::announce(const Announcement &what) {
   words.count.store(what.count, std::memory_order_relaxed);
   words.history.store(history, std::memory_order_relaxed);
   words.number.store(number, std::memory_order_release);
-  bool isNew = what != lastCall || number <= 1;
+  isNew = what != lastCall || number <= 1;
   lastCall = what;
-  return isNew;
+  return true;
 }
 
 /// Nothing if the rank is not that far, or is further.

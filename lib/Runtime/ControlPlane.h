@@ -28,6 +28,8 @@ struct Call {
   /// it, or `unregistered` and an address of the process.
   uint64_t sendRegion, sendOffset;
   uint64_t recvRegion, recvOffset;
+  /// Of memory of scclMemAlloc, see Regions::past.
+  uint64_t regionsPast;
   static constexpr uint64_t unregistered = UINT64_MAX;
   /// Of `signature`: the rank works in place.
   static constexpr uint64_t inPlaceBit = uint64_t(1) << 63;
@@ -40,7 +42,8 @@ enum Kind : unsigned {
   Count = 2,
   Type = 4,
   Reduction = 8,
-  Past = 16
+  Past = 16,
+  Memory = 32
 };
 } // namespace difference
 
@@ -50,14 +53,25 @@ struct AbortCause {
   scclResult code = scclSuccess;
   unsigned culprit = noRank, reporter = noRank;
   unsigned differences = 0; ///< of calls; none if that is not known
+  /// The culprit is in the launch as others are, but its process is stopped.
+  bool isStopped = false;
+  /// Ranks met in another collective call than a launch.
+  bool isElsewhere = false;
   static constexpr unsigned noRank = 0xfffff;
   uint64_t encode() const {
     return uint64_t(code) | uint64_t(culprit) << 8 | uint64_t(reporter) << 32 |
-           uint64_t(differences) << 52;
+           uint64_t(differences) << 52 | uint64_t(isElsewhere) << 62 |
+           uint64_t(isStopped) << 63;
   }
+  /// What programs are told. A limit in seconds, and the note of the culprit.
+  Status describe(double seconds, const std::string &note) const;
   static AbortCause decode(uint64_t word) {
-    return {scclResult(word & 0xff), unsigned(word >> 8 & noRank),
-            unsigned(word >> 32 & noRank), unsigned(word >> 52)};
+    return {scclResult(word & 0xff),
+            unsigned(word >> 8 & noRank),
+            unsigned(word >> 32 & noRank),
+            unsigned(word >> 52 & 0x3ff),
+            (word >> 63) != 0,
+            (word >> 62 & 1) != 0};
   }
 };
 
@@ -109,9 +123,11 @@ public:
   static constexpr uint64_t sign(unsigned plan, unsigned type, unsigned op) {
     return uint64_t(plan) << 32 | type << 8 | op;
   }
-  /// This rank is in the launch that `state` now counts. True if it is for
-  /// something else than the one before.
-  bool announce(const Announcement &what);
+  /// This rank is in the launch that `state` now counts; `isNew` if it is for
+  /// something else than the one before. Waits for ranks that are so far behind
+  /// that they could not compare their launches with this one's; false if the
+  /// communicator was aborted meanwhile.
+  bool announce(const Announcement &what, bool &isNew);
   /// In what the last launch that this rank and `other` have announced differs,
   /// or in that any one before it does; 0 if in nothing, or if there is none.
   unsigned compareCalls(unsigned other) const;
@@ -218,7 +234,8 @@ private:
     Word number, signature, count, history;
   };
   /// The last launches of a rank. One can be ahead of another by some.
-  static constexpr uint64_t numAnnounced = 16;
+  static constexpr uint64_t numAnnounced = 64;
+  bool awaitSlowest(uint64_t number);
   static constexpr uint64_t announcedLines =
       numAnnounced * sizeof(Announced) / lineBytes;
   Announced &announcedBy(unsigned rank, uint64_t number) const {
@@ -234,7 +251,8 @@ private:
   std::optional<Entry> read(unsigned rank, uint64_t number) const;
 
   unsigned own = 0;
-  Announcement lastCall; ///< announced
+  Announcement lastCall;     ///< announced
+  uint64_t slowestState = 0; ///< no rank is further behind
   uint64_t history = 0;
   std::vector<SharedMemory> parts; ///< by rank
 };

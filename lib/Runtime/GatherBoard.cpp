@@ -7,6 +7,7 @@
 
 #include "GatherBoard.h"
 
+#include "Runtime/Devices/Device.h"
 #include "TimeLimit.h"
 
 #include <algorithm>
@@ -37,15 +38,42 @@ GatherBoard::Page &GatherBoard::page(unsigned other) const {
   return *reinterpret_cast<Page *>(memory.data());
 }
 
+/// True if nobody is to gather any more; `failure` says why.
+bool GatherBoard::isBroken() {
+  uint64_t cause =
+      plane ? plane->abortWord().load(std::memory_order_relaxed) : 0;
+  for (unsigned other = 0; other < others.size() && cause == 0; ++other)
+    if (isMapped(other))
+      cause = page(other).cause.load(std::memory_order_relaxed);
+  if (cause != 0)
+    failure = AbortCause::decode(cause);
+  return cause != 0;
+}
+
+/// Returns false.
+bool GatherBoard::giveUp(scclResult code, unsigned culprit) {
+  failure = {code, culprit, rank};
+  failure.isElsewhere = true;
+  page(rank).cause.store(failure.encode(), std::memory_order_relaxed);
+  if (plane)
+    plane->raise(failure);
+  return false;
+}
+
 /// Waits until `other` has written the present gather.
-bool GatherBoard::await(unsigned other) const {
-  if (other != rank && others[other].size() == 0)
-    return false; // it could not be mapped
+bool GatherBoard::await(unsigned other) {
+  if (!isMapped(other))
+    return giveUp(scclErrorSystem, rank);
   const std::atomic<uint64_t> &number = page(other).number;
   TimeLimit limit(limitSeconds);
   while (number.load(std::memory_order_acquire) < gathers) {
-    if (limit.isOver() || !processes[other].isAlive())
+    if (isBroken())
       return false;
+    if (!processes[other].isAlive())
+      return giveUp(scclErrorRankLost, other);
+    if (limit.isOver())
+      return giveUp(scclErrorTimeout, other);
+    Patience::askSometimes();
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   return true;
@@ -68,9 +96,15 @@ int GatherBoard::allGather(void *board, const void *mine, void *all,
                            size_t bytes) {
   auto &self = *static_cast<GatherBoard *>(board);
   for (size_t at = 0; at < bytes; at += slotBytes)
-    if (!self.gatherSlice(static_cast<const char *>(mine) + at,
+    if (self.isBroken() ||
+        !self.gatherSlice(static_cast<const char *>(mine) + at,
                           static_cast<char *>(all) + at, bytes,
                           std::min(slotBytes, bytes - at)))
       return 1;
   return 0;
+}
+
+Status GatherBoard::explain(void *board) {
+  auto &self = *static_cast<GatherBoard *>(board);
+  return self.failure.describe(self.limitSeconds, /*note=*/"");
 }

@@ -18,6 +18,9 @@ Status CommPlan::compareCalls(const Call &own) {
         calls[other].segmentBytes != own.segmentBytes) {
       plane.raise({scclErrorMismatch, other, rank, plane.compareCalls(other)});
       return group.poison();
+    } else if (calls[other].regionsPast != own.regionsPast) {
+      plane.raise({scclErrorMismatch, other, rank, difference::Memory});
+      return group.poison();
     }
   return {};
 }
@@ -25,14 +28,18 @@ Status CommPlan::compareCalls(const Call &own) {
 /// Tells programs, types and reductions apart.
 uint64_t CommPlan::callSignature(const Flight &flight) const {
   return flight.choice.program->signature << 32 |
-         uint64_t(flight.request.type) << 8 | uint64_t(flight.request.op);
+         uint64_t(flight.request.type) << 8 | reductionOf(flight);
 }
 
-ControlPlane::Announcement
-CommPlan::announcement(const Flight &flight) const {
+/// None, where nothing is reduced: ranks may pass what they like.
+unsigned CommPlan::reductionOf(const Flight &flight) {
+  return flight.choice.program->combines ? flight.request.op : 0;
+}
+
+ControlPlane::Announcement CommPlan::announcement(const Flight &flight) const {
   const LaunchRequest &request = flight.request;
-  unsigned op = flight.choice.program->combines ? request.op : 0;
-  return {ControlPlane::sign(number, request.type, op), request.count};
+  return {ControlPlane::sign(number, request.type, reductionOf(flight)),
+          request.count};
 }
 
 /// Learns what all ranks pass, and decides as all of them do whether peers can
@@ -48,6 +55,7 @@ Status CommPlan::meetPeers(Flight &flight, bool &direct) {
   own.sendOffset = send.offset;
   own.recvRegion = recv.region;
   own.recvOffset = recv.offset;
+  own.regionsPast = group.regions.past();
   Call told = own;
   told.signature |= flight.isInPlace ? Call::inPlaceBit : 0;
   if (!plane.exchange(told, calls.data()))

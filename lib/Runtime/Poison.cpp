@@ -22,7 +22,12 @@ static std::string describeTimeout(const AbortCause &cause, double seconds,
   std::snprintf(limit, sizeof(limit), "%g s", seconds);
   if (cause.culprit == AbortCause::noRank)
     return std::string("a launch was not done after ") + limit;
-  return rankText(cause.culprit) + " did not begin a launch that " +
+  if (cause.isStopped)
+    return "the process of " + rankText(cause.culprit) +
+           " is stopped in a launch that " + rankText(cause.reporter) +
+           " waited in for " + limit;
+  return rankText(cause.culprit) + " did not begin a " +
+         (cause.isElsewhere ? "call" : "launch") + " that " +
          rankText(cause.reporter) + " waited in for " + limit +
          (note.empty() ? "" : ": its last call failed: " + note);
 }
@@ -35,6 +40,8 @@ static std::string describeMismatch(const AbortCause &cause) {
            " was for something else than that "
            "of " +
            whom;
+  if (cause.differences & difference::Memory)
+    return who + " has allocated or freed other memory than " + whom;
   if (cause.differences & difference::Plan)
     return who + " launched another plan than " + whom;
   std::string what;
@@ -48,22 +55,28 @@ static std::string describeMismatch(const AbortCause &cause) {
   return who + " launched with another " + what + " than " + whom;
 }
 
-static std::string describe(const AbortCause &cause, double seconds,
-                            const std::string &note) {
-  std::string who = rankText(cause.culprit);
-  switch (cause.code) {
+Status AbortCause::describe(double seconds, const std::string &note) const {
+  std::string who = rankText(culprit);
+  switch (code) {
   case scclErrorAborted:
-    return who + " has aborted the communicator";
+    return {code, who + " has aborted the communicator"};
   case scclErrorRankLost:
-    return "the process of " + who + " has ended during a launch";
+    return {code, "the process of " + who + " has ended during a " +
+                      (isElsewhere ? "call" : "launch")};
   case scclErrorMismatch:
-    return describeMismatch(cause);
+    return {code, describeMismatch(*this)};
+  case scclErrorInvalidArgument:
+    if (culprit != reporter)
+      return {code, "the receive buffer of " + who + " is not memory that " +
+                        rankText(reporter) + " can write"};
+    break;
   case scclErrorTimeout:
-    return describeTimeout(cause, seconds, note);
+    return {code, describeTimeout(*this, seconds, note)};
   default:
-    return "the communicator failed on " + who +
-           (note.empty() ? "" : ": " + note);
+    break;
   }
+  return {code, "the communicator failed on " + who +
+                    (note.empty() ? "" : ": " + note)};
 }
 
 Status Group::poison() const {
@@ -74,7 +87,7 @@ Status Group::poison() const {
   std::string note;
   if (cause.culprit < count)
     note = plane.readNote(cause.culprit);
-  return {cause.code, describe(cause, config.timeoutSeconds, note)};
+  return cause.describe(config.timeoutSeconds, note);
 }
 
 Status Group::compareCalls() {

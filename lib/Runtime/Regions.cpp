@@ -8,17 +8,19 @@
 #include "Regions.h"
 
 #include <algorithm>
+#include <bit>
 
 using namespace sccl;
 
-/// Fails on all ranks alike if they ask for different sizes, or for more than
-/// there is. Each looks before any of them has taken its part.
+/// Fails on all ranks alike if they have freed different memory, ask for
+/// different sizes, or for more than there is. Each looks before any of them
+/// has taken its part.
 Status Regions::agreeOnBytes(const Bootstrap &bootstrap, const Device &device,
                              uint64_t bytes) const {
   struct Request {
-    uint64_t bytes, available;
+    uint64_t bytes, available, past;
   };
-  Request own = {bytes, 0};
+  Request own = {bytes, 0, thePast};
   (void)attempt([&] {
     own.available = device.availableBytes();
     return Status();
@@ -28,6 +30,10 @@ Status Regions::agreeOnBytes(const Bootstrap &bootstrap, const Device &device,
     return gathered;
   uint64_t available = UINT64_MAX;
   for (unsigned other = 0; other < numRanks; ++other) {
+    if (requests[other].past != thePast)
+      return {scclErrorMismatch, "rank " + std::to_string(other) +
+                                     " has freed other memory than rank " +
+                                     std::to_string(rank)};
     if (requests[other].bytes != bytes)
       return {scclErrorMismatch,
               "rank " + std::to_string(other) + " allocates " +
@@ -50,6 +56,11 @@ Regions::Parts &Regions::freeSlot() {
     if (parts.empty())
       return parts;
   return regions.emplace_back();
+}
+
+void Regions::note(uint64_t region, bool isFree) {
+  thePast = (std::rotl(thePast, 23) ^ (2 * region + isFree + 1)) *
+            0x9e3779b97f4a7c15u;
 }
 
 Status Regions::allocate(const Bootstrap &bootstrap, Device &device,
@@ -85,7 +96,9 @@ Status Regions::allocate(const Bootstrap &bootstrap, Device &device,
   if (!status.ok())
     return status;
   *result = parts[rank]->data();
-  freeSlot() = std::move(parts);
+  Parts &slot = freeSlot();
+  slot = std::move(parts);
+  note(&slot - regions.data(), false);
   return {};
 }
 
@@ -93,6 +106,7 @@ Status Regions::free(void *memory, uint64_t &freed) {
   for (size_t i = 0; i < regions.size(); ++i)
     if (!regions[i].empty() && regions[i][rank]->data() == memory) {
       regions[i].clear();
+      note(i, true);
       freed = i;
       return {};
     }

@@ -37,6 +37,10 @@ public:
   Status free(void *memory, uint64_t &freed);
   void clear() { regions.clear(); }
 
+  /// What was allocated and freed, in which order; the same on all ranks if
+  /// they have called alike.
+  uint64_t past() const { return thePast; }
+
   BufferPlace find(const void *buffer) const;
   /// The address that this rank has for `bytes` bytes of rank `other` at a
   /// place in some region; null if they are not in it.
@@ -48,9 +52,11 @@ private:
   /// By rank; empty if the number is free.
   using Parts = std::vector<std::unique_ptr<DeviceBuffer>>;
   Parts &freeSlot();
+  void note(uint64_t region, bool isFree);
 
   unsigned rank, numRanks;
   std::vector<Parts> regions;
+  uint64_t thePast = 0; ///< a hash
 };
 
 } // namespace sccl

@@ -17,7 +17,6 @@ namespace {
 struct SplitHello {
   int color, key;
   unsigned rank;
-  ProcessId process;
   SharedMemoryHandle board;
   Outcome outcome;
 };
@@ -35,6 +34,7 @@ static unsigned placeOf(const Gathered<SplitHello> &all,
 /// Maps the boards of all ranks of the colour of `own`.
 static Status openBoard(GatherBoard &board, const Gathered<SplitHello> &all,
                         const SplitHello &own, unsigned numMembers,
+                        const std::vector<ProcessId> &known,
                         double limitSeconds) {
   std::vector<SharedMemoryHandle> handles(numMembers);
   std::vector<ProcessId> processes(numMembers);
@@ -42,7 +42,7 @@ static Status openBoard(GatherBoard &board, const Gathered<SplitHello> &all,
     if (member.color == own.color) {
       unsigned place = placeOf(all, member);
       handles[place] = member.board;
-      processes[place] = member.process;
+      processes[place] = known[member.rank];
     }
   return board.open(placeOf(all, own), handles, processes, limitSeconds);
 }
@@ -59,7 +59,6 @@ Status Communicator::split(int color, int key, const scclConfig &config,
   hello.color = color;
   hello.key = key;
   hello.rank = theGroup->rank();
-  hello.process = theGroup->processes[theGroup->rank()];
   hello.outcome = Outcome(status);
   if (status.ok())
     hello.board = board->handle();
@@ -77,9 +76,11 @@ Status Communicator::split(int color, int key, const scclConfig &config,
       });
   // If this fails, the others learn of it when they join.
   status = attempt([&] {
-    return openBoard(*board, all, hello, numMembers, config.timeoutSeconds);
+    return openBoard(*board, all, hello, numMembers, theGroup->processes,
+                     config.timeoutSeconds);
   });
   Bootstrap bootstrap(GatherBoard::allGather, board.get(), rank, numMembers);
+  bootstrap.explainBy(GatherBoard::explain);
   status = Communicator::create(bootstrap, rank, config, status, board, result);
   board->seal();
   return status;

@@ -64,6 +64,10 @@ Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
       plane.raise({scclErrorRankLost, to.owner, rank});
       return group.poison();
     }
+    if (to.isForeign && status.code() == scclErrorInvalidArgument) {
+      plane.raise({scclErrorInvalidArgument, to.owner, rank});
+      return group.poison();
+    }
     if (!status.ok())
       return status;
     plane.advance();

@@ -61,7 +61,29 @@ void Watchdog::inspect() {
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
   if (launchLimit.isOver())
-    plane->raise({scclErrorTimeout, findLateRank(), plane->rank()});
+    raiseTimeout([this](unsigned rank) { return plane->state(rank).load(); });
+}
+
+/// Blames the rank that is furthest behind. If this one is, it waits for others
+/// that are in the same launch: for one whose process is stopped, if there is.
+void Watchdog::raiseTimeout(llvm::function_ref<uint64_t(unsigned)> launchOf) {
+  unsigned own = plane->rank(), late = own;
+  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
+    if (launchOf(rank) < launchOf(late))
+      late = rank;
+  uint64_t last = launchOf(late);
+  unsigned stopped = 0;
+  while (stopped < plane->numRanks() &&
+         !(launchOf(stopped) == last && processes[stopped].isStopped()))
+    ++stopped;
+  bool isStopped = stopped < plane->numRanks();
+  if (isStopped)
+    late = stopped;
+  // A stopped rank may be late as others are.
+  bool isWithin = last >= launchOf(own);
+  if (isWithin && !isStopped)
+    late = AbortCause::noRank;
+  plane->raise({scclErrorTimeout, late, own, 0, isWithin && isStopped});
 }
 
 /// Ranks may have called for something else and ended.
@@ -70,15 +92,6 @@ void Watchdog::findOtherCall() {
     if (unsigned differences = plane->compareCalls(rank))
       return plane->raise(
           {scclErrorMismatch, rank, plane->rank(), differences});
-}
-
-/// The first rank that has not begun the launch of `lane` that this one is in.
-unsigned Watchdog::findLateRank(unsigned lane) const {
-  uint64_t count = plane->lane(plane->rank(), lane).count();
-  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
-    if (plane->lane(rank, lane).count() < count)
-      return rank;
-  return AbortCause::noRank;
 }
 
 /// The same as `inspect` for what streams execute.
@@ -107,13 +120,6 @@ void Watchdog::inspectLanes() {
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
   if (laneLimit.isOver())
-    plane->raise({scclErrorTimeout, findLateRank(busy), plane->rank()});
-}
-
-/// The first rank that has not begun the launch that this one is in.
-unsigned Watchdog::findLateRank() const {
-  for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
-    if (plane->state(rank).load() < seenState)
-      return rank;
-  return AbortCause::noRank;
+    raiseTimeout(
+        [&](unsigned rank) { return plane->lane(rank, busy).count(); });
 }

@@ -11,6 +11,8 @@
 #include "ControlPlane.h"
 #include "TimeLimit.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -33,10 +35,9 @@ public:
 private:
   void run();
   void inspect();
-  unsigned findLateRank() const;
+  void raiseTimeout(llvm::function_ref<uint64_t(unsigned)> launchOf);
   void findOtherCall();
   void inspectLanes();
-  unsigned findLateRank(unsigned lane) const;
 
   const ControlPlane *plane = nullptr;
   std::vector<ProcessId> processes;

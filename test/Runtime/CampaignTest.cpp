@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two ranks launch again and again; at some moment one of them is killed,
-// stopped, or leaves, or both are suspended. The other has the right code and
-// culprit, nobody writes to its memory when its launch has returned, and there
-// is no file left.
+// Ranks launch again and again; at some moment one of them is killed, stopped,
+// or leaves, or all are suspended. The others have the right code and culprit,
+// nobody writes to their memory when their launch has returned, and there is no
+// file left.
 //
 // SCCL_FAULTS=2000 does so 2,000 times, the suite 40.
 //
@@ -44,11 +44,12 @@ constexpr double limitOf(Fault fault) {
   return isShort ? 0.5 : 20;
 }
 
-/// How two ranks reach each other, and what they launch.
+/// How ranks reach each other, and what they launch.
 struct Way {
   const char *name, *plan;
   RanksAs ranks;
   bool messages;
+  unsigned numRanks = 2;
 };
 constexpr Way ways[] = {
     {"buffers", allReduce, RanksAs::Processes, false},
@@ -56,6 +57,8 @@ constexpr Way ways[] = {
     {"copies", copiedAllToAll, RanksAs::Processes, false},
     {"threads", allReduce, RanksAs::Threads, false},
     {"messages", pairReduce, RanksAs::Threads, true},
+    {"ring", allGather, RanksAs::Processes, false, 4},
+    {"root", broadcast8, RanksAs::Processes, false, 8},
 };
 
 /// Everything random about one of them.
@@ -75,17 +78,18 @@ Attack drawAttack(unsigned seed) {
   attack.fault = attack.way.ranks == RanksAs::Threads
                      ? (random() % 2 ? Fault::Abort : Fault::Leave)
                      : Fault(random() % 6);
-  attack.victim = random() % 2;
+  attack.victim = random() % attack.way.numRanks;
   attack.delay = random() % 30000;
   attack.pause = random() % 20000;
   attack.count = size_t(1) << random() % 18;
   return attack;
 }
 
-/// What both ranks see, wherever they are.
+/// What all ranks see, wherever they are.
 struct Board {
-  std::atomic<uint64_t> last; ///< launches to do
-  std::atomic<bool> isGone;   ///< the victim leaves, or the other has returned
+  std::atomic<uint64_t> last;    ///< launches to do
+  std::atomic<bool> isGone;      ///< the victim leaves
+  std::atomic<unsigned> guarded; ///< ranks whose memory has another use
   std::atomic<int> failures;
 };
 
@@ -93,17 +97,16 @@ class Rank {
 public:
   Rank(const RankEnd &end, const Attack &attack, Board &board)
       : end(end), attack(attack), board(board),
-        isVictim(end.rank == attack.victim) {}
+        isVictim(end.rank == attack.victim),
+        isAttacker(end.rank == (attack.victim + 1) % end.numRanks) {}
 
   void run(LoopNetwork &network) {
     const double limit = limitOf(attack.fault);
     scclResult joined = attack.way.messages
                             ? join(member, network, end, attack.way.plan, limit)
                             : member.join(end, attack.way.plan, limit);
-    std::vector<pid_t> processes;
     demand(joined == scclSuccess && end.gather(getpid(), processes), "joins");
     process = processes[attack.victim];
-    other = processes[1 - attack.victim];
     std::thread attacker([&] { strike(); });
     scclResult result = launchOn();
     attacker.join();
@@ -126,7 +129,7 @@ private:
   /// Does to the victim what is to be done; in the victim if it does so itself.
   void strike() {
     bool isOwn = attack.fault == Fault::Abort || attack.fault == Fault::Leave;
-    if (isOwn != isVictim)
+    if (isOwn ? !isVictim : !isAttacker)
       return;
     usleep(attack.delay);
     switch (attack.fault) {
@@ -159,19 +162,19 @@ private:
   void suspendAll() {
     pid_t stopper = fork();
     if (stopper == 0) {
-      kill(process, SIGSTOP);
-      kill(other, SIGSTOP);
+      for (pid_t each : processes)
+        kill(each, SIGSTOP);
       usleep(useconds_t(limitOf(attack.fault) * 1.5e6));
-      kill(process, SIGCONT);
-      kill(other, SIGCONT);
+      for (pid_t each : processes)
+        kill(each, SIGCONT);
       _exit(0);
     }
     waitpid(stopper, nullptr, 0);
   }
 
   scclResult launchOn() {
-    send.assign(attack.count * 2, float(end.rank));
-    recv.assign(attack.count * 2, 0);
+    send.assign(attack.count * end.numRanks, float(end.rank));
+    recv.assign(attack.count * end.numRanks, 0);
     scclResult result = scclSuccess;
     while (result == scclSuccess && launches < board.last &&
            !(isVictim && attack.fault == Fault::Leave && board.isGone)) {
@@ -192,18 +195,23 @@ private:
     demand(result == expected[unsigned(attack.fault)], "has the right code");
     if (result == scclSuccess)
       return;
-    // Who has begun the launch is not known to be the one that is late.
-    demand(messageHas("rank " + std::to_string(attack.victim)) ||
-               (attack.fault == Fault::StopLong &&
-                messageHas("a launch was not done")),
+    std::string who = "rank " + std::to_string(attack.victim);
+    // Messages say whose they are.
+    demand(messageHas(who + " has a") || messageHas(who + " did") ||
+               messageHas(who + " is") || messageHas("process of " + who) ||
+               messageHas("from " + who) || messageHas("by " + who),
            "names the culprit");
   }
 
   /// Uses the memory for something else, and lets the victim go on.
   void guard() {
     std::fill(recv.begin(), recv.end(), mine);
-    if (attack.fault == Fault::StopLong)
+    ++board.guarded;
+    if (attack.fault == Fault::StopLong && isAttacker) {
+      while (board.guarded < end.numRanks - 1)
+        usleep(1000);
       kill(process, SIGCONT);
+    }
     if (attack.fault == Fault::Kill)
       usleep(2000);
   }
@@ -218,8 +226,9 @@ private:
   const RankEnd &end;
   const Attack &attack;
   Board &board;
-  bool isVictim;
-  pid_t process = 0, other = 0;
+  bool isVictim, isAttacker;
+  std::vector<pid_t> processes;
+  pid_t process = 0; ///< of the victim
   Member member;
   std::vector<float> send, recv;
   std::atomic<uint64_t> launches = 0;
@@ -269,13 +278,15 @@ static bool survives(unsigned seed, Board &board) {
   Attack attack = drawAttack(seed);
   board.last = UINT64_MAX;
   board.isGone = false;
+  board.guarded = 0;
   board.failures = 0;
   LoopNetwork network;
   alarm(60);
-  int result = runRanks(2, attack.way.ranks, [&](const RankEnd &end) {
-    Rank(end, attack, board).run(network);
-    return 0;
-  });
+  int result =
+      runRanks(attack.way.numRanks, attack.way.ranks, [&](const RankEnd &end) {
+        Rank(end, attack, board).run(network);
+        return 0;
+      });
   alarm(0);
   return board.failures == 0 && result == int(attack.fault == Fault::Kill);
 }
