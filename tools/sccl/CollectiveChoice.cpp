@@ -21,6 +21,9 @@ using namespace sccl;
 using namespace sccl::driver;
 
 std::string driver::joinGroups(const llvm::cl::list<std::string> &groups) {
+  // One that is empty is no group, and not no option.
+  if (groups.size() == 1 && groups.front().empty())
+    return "/";
   return llvm::join(groups.begin(), groups.end(), "/");
 }
 

@@ -207,9 +207,12 @@ private:
 };
 } // namespace
 
-/// The frontier of one root, printed. Returns the exit code.
-static int searchRoot(const Topology &topology, const CollectiveFamily &family,
-                      FrontierOptions options, llvm::StringRef where) {
+/// The frontier of one root, printed. Returns the exit code, or nothing if no
+/// more can be written.
+static std::optional<int> searchRoot(const Topology &topology,
+                                     const CollectiveFamily &family,
+                                     FrontierOptions options,
+                                     llvm::StringRef where) {
   FrontierReport report(topology, family, {json, directory});
   if (pipelined && family.isPlain() && hasPipelinedSchedules(family.kind))
     DepthList(report, topology, family, options).print();
@@ -233,7 +236,7 @@ static int searchRoot(const Topology &topology, const CollectiveFamily &family,
     return fail(where + frontier.error());
   report.conclusion(*frontier);
   if (!report.written())
-    return BadInput;
+    return std::nullopt;
   bool isKnown = frontier->open.empty() && !frontier->points.empty();
   return isKnown ? Done : NotKnown;
 }
@@ -295,14 +298,16 @@ int driver::paretoMain() {
   auto begin = std::chrono::steady_clock::now();
   size_t rootsLeft = roots->size();
   int code = Done;
+  bool isBad = false; // some root cannot have it
   for (unsigned rank : *roots) {
     if (timeout > 0)
       options->timeoutSeconds = fairShare(begin, rootsLeft--);
     family->root = rank;
-    int ofRoot = searchRoot(*topology, *family, *options, where);
-    if (ofRoot == BadInput)
+    std::optional<int> ofRoot = searchRoot(*topology, *family, *options, where);
+    if (!ofRoot)
       return BadInput;
-    code = std::max(code, ofRoot);
+    isBad |= *ofRoot == BadInput;
+    code = std::max(code, *ofRoot);
   }
-  return code;
+  return isBad ? int(BadInput) : code;
 }
