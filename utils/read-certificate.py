@@ -6,9 +6,10 @@ believe the C++. It knows nothing of solvers and rounds nothing.
 
 usage: read-certificate.py FILE.cert FILE.mlir
 
-FILE.mlir has the topology and a schedule of the collective. Prints "accepted", the claim, and what the proof
-gives, and exits with 0; or why not, and exits with 1; or with 3 if the
-collective is user-defined, which this reader does not know.
+FILE.mlir has the topology and a schedule of the collective, as sccl prints
+them: MLIR in its generic form is refused. Prints "accepted", the claim, and
+what the proof gives, and exits with 0; or why not, and exits with 1; or with 3
+if the collective is user-defined, which this reader does not know.
 """
 
 import pathlib
@@ -40,7 +41,7 @@ class Topology:
     """Links and limits of the coll.topology in a text of IR."""
 
     def __init__(self, text):
-        head = re.search(r"coll\.topology @\S+ ranks = (\d+) \{(.*?)\n  \}", text, re.S)
+        head = re.search(r"coll\.topology @(?:"[^"]*"|\S+) ranks = (\d+) \{(.*?)\n  \}", text, re.S)
         require(head, "there is no coll.topology")
         require(text.count("coll.topology @") == 1, "there is more than one coll.topology")
         self.ranks = int(head[1])
@@ -71,7 +72,7 @@ class Topology:
 
 def collective_of(text):
     """Name and root of the collective of the first schedule."""
-    head = re.search(r"coll\.schedule @\S+ of (\S+) on (.*)", text)
+    head = re.search(r"coll\.schedule @(?:"[^"]*"|\S+) of (\S+) on (.*)", text)
     require(head, "there is no coll.schedule")
     root = re.search(r" root = (\d+)", head[2])
     return head[1], int(root[1]) if root else 0

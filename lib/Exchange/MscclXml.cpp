@@ -306,13 +306,21 @@ struct StringWriter : pugi::xml_writer {
 };
 } // namespace
 
+/// XML has no place for control characters, not even by their numbers.
+static std::string withoutControls(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char each) { return each < ' ' || each == 0x7f; }, '?');
+  return name;
+}
+
 std::string exchange::printMsccl(const MscclAlgorithm &algorithm) {
   pugi::xml_document document;
   pugi::xml_node root = document.append_child("algo");
   auto add = [&](const char *name, auto value) {
     root.append_attribute(name).set_value(value);
   };
-  add("name", algorithm.name.c_str());
+  add("name", withoutControls(algorithm.name).c_str());
   add("proto", algorithm.protocol.c_str());
   add("nchannels", algorithm.numChannels);
   add("nchunksperloop", algorithm.chunks);

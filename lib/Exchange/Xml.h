@@ -32,8 +32,6 @@ public:
   }
 
 private:
-  void checkOutermost(pugi::xml_node root);
-
   std::string_view source;
   const TextPlaces places;
   Findings &findings;

@@ -13,6 +13,7 @@
 
 #include "Readers.h"
 #include "Xml.h"
+#include "XmlRules.h"
 
 #include "sccl/Machine/Units.h"
 
@@ -28,10 +29,19 @@ using llvm::StringRef;
 
 std::optional<Error> XmlFile::parse(StringRef root) {
   pugi::xml_parse_result result =
-      document.load_buffer(file.text.data(), file.text.size());
+      document.load_buffer(file.text.data(), file.text.size(), xmlParsing);
   if (!result)
     return errorAt(file.path, placeAt(file.text, size_t(result.offset)),
                    "no XML: " + StringRef(result.description()).lower());
+  if (!document.document_element())
+    return errorAt(file.path, {1, 1}, "no XML: no document element found");
+  std::optional<Error> wrong;
+  checkXmlRules(document, file.text, [&](size_t offset, std::string message) {
+    if (!wrong)
+      wrong = errorAt(file.path, placeAt(file.text, offset), message);
+  });
+  if (wrong)
+    return wrong;
   if (document.document_element().name() == root)
     return std::nullopt;
   return errorAt(file.path, place(document.document_element()),
