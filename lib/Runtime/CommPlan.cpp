@@ -106,6 +106,8 @@ static Status dropCopies(const LoadedPlan &plan,
 Status CommPlan::prepare() {
   if (Status status = loadCode(); !status.ok())
     return status;
+  if (Status status = findFetches(); !status.ok())
+    return status;
   if (group.isStreamOrdered())
     if (Status status = dropCopies(*plan, programs); !status.ok())
       return status;
@@ -200,6 +202,29 @@ bool CommPlan::hasCopies() const {
   return std::any_of(
       programs.begin(), programs.end(),
       [](const Program &program) { return program.hasCopies(); });
+}
+
+/// Between processes; elsewhere peers reach all buffers.
+Status CommPlan::findFetches() {
+  if (!hasCopies() || group.isOneProcess || !group.device->isSynchronous())
+    return {};
+  fetches = part.part.copies;
+  for (std::vector<std::vector<EngineCopy>> &steps : fetches)
+    for (std::vector<EngineCopy> &copies : steps)
+      copies.clear();
+  for (unsigned other = 0; other < numRanks; ++other) {
+    if (other == rank)
+      continue;
+    LoadedPart theirs;
+    if (Status status = plan->readPart(other, theirs); !status.ok())
+      return status;
+    for (size_t program = 0; program < fetches.size(); ++program)
+      for (size_t step = 0; step < fetches[program].size(); ++step)
+        for (const EngineCopy &copy : theirs.part.copies[program][step])
+          if (copy.dstRank == rank)
+            fetches[program][step].push_back(copy);
+  }
+  return {};
 }
 
 /// Maps the memory of the others.

@@ -89,6 +89,7 @@ private:
   uint64_t fitPiece() const;
   void fillGaps() const;
   bool hasCopies() const;
+  Status findFetches();
 
   // Checks.
   Status choose(Flight &flight) const override;
@@ -137,6 +138,12 @@ private:
                     const EngineCopy &copy);
   Place placeOf(const Flight &flight, const Piece &piece, unsigned table,
                 unsigned owner, BufferField buffer, unsigned slot) const;
+  bool isForeign(unsigned owner, bool isOutput) const {
+    return (foreign[owner] >> isOutput & 1) != 0;
+  }
+  bool isFetched(const EngineCopy &copy, unsigned table) const;
+  Status fetchChunks(const Flight &flight, const Piece &piece, unsigned table,
+                     unsigned step);
   Status copySlices(const Place &to, const Place &from, uint64_t bytes,
                     void *stream);
 
@@ -157,6 +164,8 @@ private:
   /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for
   /// an output that is an address of another process.
   std::vector<uint8_t> foreign;
+  /// By program and step, what peers have for this rank; see `isFetched`.
+  std::vector<std::vector<std::vector<EngineCopy>>> fetches;
   uint64_t lastProgram = 0, lastBytes = 0;
   /// By program: the segment of its last launch, or one of these.
   static constexpr uint64_t never = UINT64_MAX, unknown = UINT64_MAX - 1;

@@ -25,7 +25,7 @@ struct Hello {
   char deviceId[32];
   uint64_t machine;
   ProcessId process;
-  uint64_t probes; ///< where they are
+  uint64_t probe; ///< where it is
   SharedMemoryHandle control;
   Outcome outcome;
 };
@@ -55,7 +55,7 @@ Status Group::prepare() {
     return status;
   if (Status status = createDevice(config, device); !status.ok())
     return status;
-  probes.resize(count);
+  probe = probeMark + own;
   return plane.create(own, count);
 }
 
@@ -141,7 +141,7 @@ Status Group::connect(const Status &arguments) {
                  sizeof(hello.target) - 1);
     std::strncpy(hello.deviceId, device->id().c_str(),
                  sizeof(hello.deviceId) - 1);
-    hello.probes = reinterpret_cast<uintptr_t>(probes.data());
+    hello.probe = reinterpret_cast<uintptr_t>(&probe);
     hello.control = plane.handle();
   }
   Gathered<Hello> hellos(count);
@@ -194,7 +194,7 @@ Status Group::mapPeers(const Gathered<Hello> &hellos) {
         !status.ok())
       return status;
     processes.push_back(process);
-    probeAddresses.push_back(hellos[other].probes);
+    probeAddresses.push_back(hellos[other].probe);
     isOneProcess &= hellos[other].process == hellos[own].process;
     if (other == own)
       continue;
@@ -258,25 +258,23 @@ void Group::drain() {
 Status Group::probeProcesses() {
   if (reaches || isOneProcess)
     return {};
-  uint64_t mark = own + 1;
   bool all = true;
   for (unsigned other = 0; other < count; ++other)
     all &= attempt([&] {
-             return device->writeTo(processes[other],
-                                    probeAddresses[other] + own * sizeof(mark),
-                                    &mark, sizeof(mark));
+             uint64_t mark = 0;
+             bool isTheirs;
+             Status status =
+                 device->readFrom(processes[other], probeAddresses[other],
+                                  &mark, sizeof(mark), isTheirs);
+             if (status.ok() && mark != probeMark + other)
+               return Status(scclErrorSystem, "another process was read");
+             return status;
            }).ok();
-  // All have written, then all have looked.
-  for (unsigned turn = 0; turn < 2; ++turn) {
-    Gathered<uint32_t> answers(count);
-    if (Status gathered = bootstrap.gather(uint32_t(all), answers);
-        !gathered.ok())
-      return gathered;
-    all = std::find(answers.begin(), answers.end(), 0u) == answers.end();
-    for (unsigned other = 0; other < count; ++other)
-      all &= probes[other] == other + 1;
-  }
-  reaches = all;
+  Gathered<uint32_t> answers(count);
+  if (Status gathered = bootstrap.gather(uint32_t(all), answers);
+      !gathered.ok())
+    return gathered;
+  reaches = std::find(answers.begin(), answers.end(), 0u) == answers.end();
   return {};
 }
 

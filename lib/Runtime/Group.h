@@ -100,7 +100,9 @@ private:
 
   unsigned own, count;
   unsigned origin = forkCount(); ///< tells the process
-  std::vector<uint64_t> probes;  ///< by rank, for others to write
+  /// For others to read; the rank is added.
+  static constexpr uint64_t probeMark = 0x5343434c << 8;
+  uint64_t probe = 0;
   std::vector<uint64_t> probeAddresses;
   std::optional<bool> reaches;
   unsigned lanesTaken = 0;

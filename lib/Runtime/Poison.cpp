@@ -67,8 +67,8 @@ Status AbortCause::describe(double seconds, const std::string &note) const {
     return {code, describeMismatch(*this)};
   case scclErrorInvalidArgument:
     if (culprit != reporter)
-      return {code, "the receive buffer of " + who + " is not memory that " +
-                        rankText(reporter) + " can write"};
+      return {code, "the send buffer of " + who + " is not memory that " +
+                        rankText(reporter) + " can read"};
     break;
   case scclErrorTimeout:
     return {code, describeTimeout(*this, seconds, note)};

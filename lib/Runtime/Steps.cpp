@@ -7,7 +7,10 @@
 //
 // Such a program has a function for each step, which seldom accesses memory of
 // peers, and copies that hosts do or have done: by the copy engines of GPUs, by
-// the operating system between processes.
+// the operating system between processes. Nobody writes to memory of another
+// process that is not mapped: the rank there fetches what is for it, so that
+// whoever has been stopped until the launch had failed cannot change memory
+// that its owner has another use for by then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,36 +39,38 @@ CommPlan::Place CommPlan::placeOf(const Flight &flight, const Piece &piece,
   if (owner == rank)
     return {(isOutput ? piece.output : const_cast<char *>(piece.input)) + at,
             owner, false};
-  bool isDirect = table == tables.direct();
   return {static_cast<char *>(isOutput ? entry.output : entry.input) + at,
-          owner, isDirect && (foreign[owner] >> isOutput & 1) != 0};
+          owner, table == tables.direct() && isForeign(owner, isOutput)};
 }
 
-/// Copies slice by slice, to be stopped between them. Who was stopped until the
-/// launch had failed elsewhere must not write any more: peers may have other
-/// uses for their memory.
+/// True if a copy goes to a buffer that its executor has not mapped.
+bool CommPlan::isFetched(const EngineCopy &copy, unsigned table) const {
+  auto buffer = BufferField(copy.dstBuffer);
+  return table == tables.direct() && copy.dstRank != copy.executor &&
+         buffer != BufferField::Scratch &&
+         isForeign(copy.dstRank, buffer == BufferField::Output);
+}
+
+/// Copies slice by slice, to be stopped between them.
 Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
                             void *stream) {
   for (uint64_t at = 0; at < bytes; at += bytesPerSlice) {
     if (Status stopped = group.poison(); !stopped.ok())
       return stopped;
     uint64_t length = std::min(bytesPerSlice, bytes - at);
-    Status status = to.isForeign
-                        ? group.device->writeTo(
-                              group.processes[to.owner],
-                              reinterpret_cast<uintptr_t>(to.address + at),
-                              from.address + at, length)
-                        : group.device->copy(to.address + at, from.address + at,
-                                             length, stream);
-    bool isLost =
-        status.code() == scclErrorRankLost ||
-        (!status.ok() && to.isForeign && !group.processes[to.owner].isAlive());
-    if (isLost) {
-      plane.raise({scclErrorRankLost, to.owner, rank});
-      return group.poison();
-    }
-    if (to.isForeign && status.code() == scclErrorInvalidArgument) {
-      plane.raise({scclErrorInvalidArgument, to.owner, rank});
+    bool isTheirs = false;
+    const ProcessId &process = group.processes[from.owner];
+    Status status =
+        from.isForeign
+            ? group.device->readFrom(
+                  process, reinterpret_cast<uintptr_t>(from.address + at),
+                  to.address + at, length, isTheirs)
+            : group.device->copy(to.address + at, from.address + at, length,
+                                 stream);
+    if (!status.ok() && from.isForeign && (isTheirs || !process.isAlive())) {
+      bool isLost = !process.isAlive() || status.code() == scclErrorRankLost;
+      plane.raise(
+          {isLost ? scclErrorRankLost : status.code(), from.owner, rank});
       return group.poison();
     }
     if (!status.ok())
@@ -97,6 +102,19 @@ Status CommPlan::copyChunks(const Flight &flight, const Piece &piece,
   return status;
 }
 
+/// Gets from peers, when they have it, what they cannot copy to this rank.
+Status CommPlan::fetchChunks(const Flight &flight, const Piece &piece,
+                             unsigned table, unsigned step) {
+  const Program &program = *flight.choice.program;
+  if (Status status = meet(program, piece.bytes); !status.ok())
+    return status;
+  for (const EngineCopy &copy : fetches[program.index][step])
+    if (isFetched(copy, table))
+      if (Status status = copyChunks(flight, piece, table, copy); !status.ok())
+        return status;
+  return {};
+}
+
 /// Executes step after step; nobody begins one before all are done with the one
 /// before.
 Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
@@ -110,6 +128,10 @@ Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
       part.part.copies[program.index];
   // Peers may be copying out of their own buffers, or not yet into them.
   bool usesOwnBuffers = table != tables.direct();
+  // The same on all ranks.
+  bool someFetch = !usesOwnBuffers &&
+                   std::any_of(foreign.begin(), foreign.end(),
+                               [](uint8_t buffers) { return buffers != 0; });
   if (usesOwnBuffers) {
     if (Status status = group.settle(request.stream); !status.ok())
       return status;
@@ -124,10 +146,15 @@ Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
         !status.ok())
       return status;
     for (const EngineCopy &copy : copies[step])
-      if (Status status = copyChunks(flight, piece, table, copy); !status.ok())
-        return status;
+      if (!isFetched(copy, table))
+        if (Status status = copyChunks(flight, piece, table, copy);
+            !status.ok())
+          return status;
     if (Status status = group.settle(request.stream); !status.ok())
       return status;
+    if (someFetch)
+      if (Status status = fetchChunks(flight, piece, table, step); !status.ok())
+        return status;
     uint64_t begin = Tracer::begin(group.device->tracer());
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;

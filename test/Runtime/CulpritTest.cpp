@@ -186,29 +186,37 @@ TEST_P(EitherWay, ReportsOtherMemoryThanThatOfPeers) {
               }));
 }
 
-TEST(Culprit, NamesARankWhoseMemoryCannotBeWritten) {
-  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
-              Member member;
-              constexpr size_t bytes = 1 << 20;
-              if (check(!member.join(end, copiedAllToAll), "join"))
-                return 1;
-              std::vector<float> send(bytes / sizeof(float), 1);
-              void *recv = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-              // A hole in it.
-              if (end.rank == 1)
-                munmap(static_cast<char *>(recv) + bytes / 4, bytes / 4);
-              scclResult result =
-                  member.launch(send.data(), static_cast<float *>(recv),
-                                bytes / sizeof(float) / 2);
-              int failed =
-                  check(result == scclErrorInvalidArgument &&
-                            messageHas("the receive buffer of rank 1 is not "
-                                       "memory that rank 0 can write"),
-                        "a hole");
-              meet(end);
-              return failed;
-            }));
+TEST(Culprit, NamesARankWhoseMemoryHasAHole) {
+  for (bool isSend : {false, true})
+    EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [=](const RankEnd &end) {
+                Member member;
+                constexpr size_t bytes = 1 << 20;
+                if (check(!member.join(end, copiedAllToAll), "join"))
+                  return 1;
+                char *buffers[2];
+                for (char *&buffer : buffers)
+                  buffer = static_cast<char *>(
+                      mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+                // In what is for rank 0, or comes from there.
+                if (end.rank == 1)
+                  munmap(buffers[isSend ? 0 : 1] + bytes / 4, bytes / 4);
+                scclResult result =
+                    member.launch(reinterpret_cast<float *>(buffers[0]),
+                                  reinterpret_cast<float *>(buffers[1]),
+                                  bytes / sizeof(float) / 2);
+                std::string expected =
+                    isSend          ? "the send buffer of rank 1 is not memory "
+                                      "that rank 0 can read"
+                    : end.rank == 0 ? "the communicator failed on rank 1: the "
+                                      "receive buffer cannot be written"
+                                    : "the receive buffer cannot be written";
+                int failed = check(result == scclErrorInvalidArgument &&
+                                       scclGetLastErrorMessage() == expected,
+                                   expected);
+                meet(end);
+                return failed;
+              }));
 }
 
 //===----------------------------------------------------------------------===//

@@ -105,8 +105,8 @@ DeviceBuffer::~DeviceBuffer() = default;
 DeviceFunction::~DeviceFunction() = default;
 Device::~Device() = default;
 
-Status Device::writeTo(const ProcessId &, uint64_t, const void *, uint64_t) {
-  return {scclErrorUnsupported, "the device writes no memory of processes"};
+Status Device::readFrom(const ProcessId &, uint64_t, void *, uint64_t, bool &) {
+  return {scclErrorUnsupported, "the device reads no memory of processes"};
 }
 
 Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
@@ -244,8 +244,8 @@ public:
     return {};
   }
 
-  Status writeTo(const ProcessId &process, uint64_t to, const void *from,
-                 uint64_t bytes) override;
+  Status readFrom(const ProcessId &process, uint64_t from, void *to,
+                  uint64_t bytes, bool &isTheirs) override;
 
   Status poll(void *, bool &done) override {
     done = true;
@@ -262,35 +262,35 @@ private:
 };
 } // namespace
 
-/// Some of the memory is none, there or here.
-static Status explainFault(const ProcessId &process, const void *from) {
-  char byte;
-  iovec copy{&byte, 1}, source{const_cast<void *>(from), 1};
-  if (process_vm_readv(getpid(), &copy, 1, &source, 1, 0) != 1)
-    return systemError("cannot read the send buffer");
-  return invalid("memory of process " + std::to_string(process.pid) +
-                 " cannot be written");
+static ssize_t readOnce(const ProcessId &process, uint64_t from, void *to,
+                        uint64_t bytes) {
+  iovec there{reinterpret_cast<void *>(from), bytes}, here{to, bytes};
+  return process_vm_readv(process.pid, &here, 1, &there, 1, 0);
 }
 
-Status CPUDevice::writeTo(const ProcessId &process, uint64_t to,
-                          const void *from, uint64_t bytes) {
+Status CPUDevice::readFrom(const ProcessId &process, uint64_t from, void *to,
+                           uint64_t bytes, bool &isTheirs) {
   while (bytes != 0) {
-    iovec here{const_cast<void *>(from), bytes};
-    iovec there{reinterpret_cast<void *>(to), bytes};
-    ssize_t done = process_vm_writev(process.pid, &here, 1, &there, 1, 0);
+    ssize_t done = readOnce(process, from, to, bytes);
     if (done < 0 && errno == EINTR)
       continue;
-    if (done == 0 || (done < 0 && errno == EFAULT))
-      return explainFault(process, from);
     // Its memory goes before its entry in the table of processes does.
-    if (done < 0 && errno == ESRCH)
+    isTheirs = done < 0 && errno == ESRCH;
+    if (isTheirs)
       return {scclErrorRankLost,
               "process " + std::to_string(process.pid) + " has ended"};
-    if (done <= 0)
-      return systemError("cannot write to process " +
+    if (done == 0 || (done < 0 && errno == EFAULT)) {
+      // Some of the memory is none, there or here.
+      char byte;
+      isTheirs = readOnce(process, from, &byte, 1) != 1;
+      return invalid(isTheirs ? "the send buffer cannot be read"
+                              : "the receive buffer cannot be written");
+    }
+    if (done < 0)
+      return systemError("cannot read memory of process " +
                          std::to_string(process.pid));
-    from = static_cast<const char *>(from) + done;
-    to += done;
+    to = static_cast<char *>(to) + done;
+    from += done;
     bytes -= done;
   }
   return {};

@@ -119,11 +119,11 @@ public:
   /// Copies between any two addresses of host and device, in stream order.
   virtual Status copy(void *to, const void *from, uint64_t bytes,
                       void *stream) = 0;
-  /// Copies to an address of another process that is not mapped here; done on
-  /// return. Fails if the device has no way to, and with
-  /// scclErrorInvalidArgument if it cannot be written.
-  virtual Status writeTo(const ProcessId &process, uint64_t to,
-                         const void *from, uint64_t bytes);
+  /// Copies from an address of another process that is not mapped here; done on
+  /// return. Fails if the device has no way to. `isTheirs`: because of the
+  /// process, or of its memory.
+  virtual Status readFrom(const ProcessId &process, uint64_t from, void *to,
+                          uint64_t bytes, bool &isTheirs);
   /// Tells whether all that was enqueued is done, or how it failed.
   virtual Status poll(void *stream, bool &done) = 0;
   /// Records what functions and hosts do; on a GPU, hosts only.
