@@ -47,7 +47,7 @@ bool GatherBoard::isBroken() {
       cause = page(other).cause.load(std::memory_order_relaxed);
   if (cause != 0)
     failure = AbortCause::decode(cause);
-  return cause != 0;
+  return failure.code != scclSuccess;
 }
 
 /// Returns false.
@@ -62,8 +62,11 @@ bool GatherBoard::giveUp(scclResult code, unsigned culprit) {
 
 /// Waits until `other` has written the present gather.
 bool GatherBoard::await(unsigned other) {
-  if (!isMapped(other))
-    return giveUp(scclErrorSystem, rank);
+  // The others learn of it from what this rank has said.
+  if (!isMapped(other)) {
+    failure = {scclErrorSystem, rank, rank};
+    return false;
+  }
   const std::atomic<uint64_t> &number = page(other).number;
   TimeLimit limit(limitSeconds);
   while (number.load(std::memory_order_acquire) < gathers) {
