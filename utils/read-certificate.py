@@ -41,7 +41,7 @@ class Topology:
     """Links and limits of the coll.topology in a text of IR."""
 
     def __init__(self, text):
-        head = re.search(r"coll\.topology @(?:"[^"]*"|\S+) ranks = (\d+) \{(.*?)\n  \}", text, re.S)
+        head = re.search(r'coll\.topology @(?:"[^"]*"|\S+) ranks = (\d+) \{(.*?)\n  \}', text, re.S)
         require(head, "there is no coll.topology")
         require(text.count("coll.topology @") == 1, "there is more than one coll.topology")
         self.ranks = int(head[1])
@@ -72,7 +72,7 @@ class Topology:
 
 def collective_of(text):
     """Name and root of the collective of the first schedule."""
-    head = re.search(r"coll\.schedule @(?:"[^"]*"|\S+) of (\S+) on (.*)", text)
+    head = re.search(r'coll\.schedule @(?:"[^"]*"|\S+) of (\S+) on (.*)', text)
     require(head, "there is no coll.schedule")
     root = re.search(r" root = (\d+)", head[2])
     return head[1], int(root[1]) if root else 0

@@ -306,7 +306,7 @@ struct StringWriter : pugi::xml_writer {
 };
 } // namespace
 
-/// XML has no place for control characters, not even by their numbers.
+/// XML has no place for most control characters, and attributes lose the others.
 static std::string withoutControls(std::string name) {
   std::replace_if(
       name.begin(), name.end(),

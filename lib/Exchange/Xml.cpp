@@ -7,7 +7,7 @@
 
 #include "Xml.h"
 
-#include "Import/XmlRules.h"
+#include "Model/XmlRules.h"
 
 using namespace sccl;
 using namespace sccl::exchange;

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Model/XmlRules.h"
 #include "Readers.h"
 #include "Xml.h"
-#include "XmlRules.h"
 
 #include "sccl/Machine/Units.h"
 

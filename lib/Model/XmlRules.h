@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_IMPORT_XMLRULES_H
-#define SCCL_LIB_IMPORT_XMLRULES_H
+#ifndef SCCL_LIB_MODEL_XMLRULES_H
+#define SCCL_LIB_MODEL_XMLRULES_H
 
 #include <pugixml.hpp>
 
@@ -68,4 +68,4 @@ inline void checkXmlRules(pugi::xml_document &document, std::string_view text,
 
 } // namespace sccl
 
-#endif // SCCL_LIB_IMPORT_XMLRULES_H
+#endif // SCCL_LIB_MODEL_XMLRULES_H
