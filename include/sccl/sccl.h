@@ -355,7 +355,9 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * streams of GPUs nothing.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
- * done: its receive buffer is complete, its send buffer may be reused.
+ * done: its receive buffer is complete, its send buffer may be reused. It also
+ * waits for ranks that are 62 launches behind, which a root, or calls without
+ * elements, may be ahead by.
  *
  * On a GPU `stream` is a CUstream or hipStream_t of the device. The call
  * enqueues and returns; the collective happens in the order of the stream, or

@@ -10,8 +10,6 @@
 
 #include "Status.h"
 
-#include <mutex>
-
 namespace sccl {
 
 /// Has forks counted from now on. Fails if there is no memory for that.
@@ -20,9 +18,15 @@ Status watchForks();
 /// values differ if they are from different processes. Costs a load, and no
 /// system call as a process number does.
 unsigned forkCount();
-/// While the result lives, nobody forks, after `watchForks`: a child would find
-/// locks taken that nobody gives back. Not to be taken twice by a thread.
-std::unique_lock<std::mutex> keepFromForking();
+/// While it lives, other threads do not fork, after `watchForks`, but for those
+/// that have waited a second: a child would find locks taken that nobody gives
+/// back. Not to be taken twice by a thread.
+class ForkLock {
+public:
+  ForkLock();
+  ForkLock(const ForkLock &) = delete;
+  ~ForkLock();
+};
 
 } // namespace sccl
 

@@ -41,7 +41,7 @@ GatherBoard::Page &GatherBoard::page(unsigned other) const {
 /// True if nobody is to gather any more; `failure` says why.
 bool GatherBoard::isBroken() {
   uint64_t cause =
-      plane ? plane->abortWord().load(std::memory_order_relaxed) : 0;
+      watched ? watched->abortWord().load(std::memory_order_relaxed) : 0;
   for (unsigned other = 0; other < others.size() && cause == 0; ++other)
     if (isMapped(other))
       cause = page(other).cause.load(std::memory_order_relaxed);

@@ -29,9 +29,12 @@ public:
               std::vector<ProcessId> processes, double limitSeconds);
   /// All have opened it.
   void seal() { own.seal(); }
-  /// From now on, gathers fail when the communicator is aborted, and one that
-  /// fails aborts it.
-  void attach(const ControlPlane &controlPlane) { plane = &controlPlane; }
+  /// From now on, gathers fail when a communicator is aborted.
+  void watch(const ControlPlane &controlPlane) { watched = &controlPlane; }
+  /// The same, and one that fails aborts it.
+  void attach(const ControlPlane &controlPlane) {
+    plane = watched = &controlPlane;
+  }
 
   /// A scclAllGatherFn; the context is the board.
   static int allGather(void *board, const void *mine, void *all, size_t bytes);
@@ -60,7 +63,7 @@ private:
   uint64_t gathers = 0;
   double limitSeconds = 0;
   AbortCause failure;
-  const ControlPlane *plane = nullptr;
+  const ControlPlane *plane = nullptr, *watched = nullptr;
   std::vector<SharedMemory> others; ///< by rank; nothing for the own one
   std::vector<ProcessId> processes;
 };

@@ -67,7 +67,7 @@ public:
   /// After an abort: peers may still be writing to this rank's buffers. They
   /// stop soon, because nobody waits any longer.
   void leaveTogether();
-  /// Collective, once. Finds out whether ranks may copy to each other's memory
+  /// Collective, once. Finds out whether ranks may read each other's memory
   /// that is not mapped.
   Status probeProcesses();
   bool reachesProcesses() const { return reaches.value_or(false); }
@@ -101,7 +101,7 @@ private:
   unsigned own, count;
   unsigned origin = forkCount(); ///< tells the process
   /// For others to read; the rank is added.
-  static constexpr uint64_t probeMark = 0x5343434c << 8;
+  static constexpr uint64_t probeMark = 0x5343434c00000000;
   uint64_t probe = 0;
   std::vector<uint64_t> probeAddresses;
   std::optional<bool> reaches;

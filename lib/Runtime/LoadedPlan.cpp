@@ -89,7 +89,7 @@ Status sccl::loadPlan(std::string bytes,
 }
 
 Status LoadedPlan::findBlob(unsigned index, llvm::StringRef &blob) const {
-  std::unique_lock noForks = keepFromForking();
+  ForkLock noForks;
   std::lock_guard lock(mutex);
   std::unique_ptr<std::string> &known = blobs[index];
   if (!known) {

@@ -67,7 +67,7 @@ Status AbortCause::describe(double seconds, const std::string &note) const {
     return {code, describeMismatch(*this)};
   case scclErrorInvalidArgument:
     if (culprit != reporter)
-      return {code, "the send buffer of " + who + " is not memory that " +
+      return {code, "a buffer of " + who + " is not memory that " +
                         rankText(reporter) + " can read"};
     break;
   case scclErrorTimeout:

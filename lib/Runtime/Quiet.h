@@ -12,17 +12,18 @@
 
 namespace sccl {
 
-/// Keeps signals from this thread, and from those that it starts, for a while,
-/// but for those that the thread itself is the cause of: they would end the
-/// process where it handles them.
+/// Keeps signals from this thread, and from those that it starts, for a while.
+/// Of those that a thread itself is the cause of, it leaves alone what the
+/// program has chosen: blocked, they would end the process where it handles
+/// them.
 class Quiet {
 public:
   Quiet() {
     sigset_t others;
     sigfillset(&others);
-    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
       sigdelset(&others, own);
-    pthread_sigmask(SIG_SETMASK, &others, &before);
+    pthread_sigmask(SIG_BLOCK, &others, &before);
   }
   Quiet(const Quiet &) = delete;
   ~Quiet() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }

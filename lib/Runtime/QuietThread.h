@@ -15,8 +15,8 @@
 
 namespace sccl {
 
-/// Starts `thread`, which executes `body` and takes no signals of others: the
-/// caller's threads expect them. Fails with scclErrorSystem if the system has
+/// Starts `thread`, which executes `body` and is `Quiet`: the caller's threads
+/// expect signals. Fails with scclErrorSystem if the system has
 /// no thread left; the caller's own mask of signals is as before either way.
 Status startQuietThread(std::thread &thread, std::function<void()> body);
 

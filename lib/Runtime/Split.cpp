@@ -81,6 +81,8 @@ Status Communicator::split(int color, int key, const scclConfig &config,
   });
   Bootstrap bootstrap(GatherBoard::allGather, board.get(), rank, numMembers);
   bootstrap.explainBy(GatherBoard::explain);
+  // Until there is a communicator of its own.
+  board->watch(theGroup->plane);
   status = Communicator::create(bootstrap, rank, config, status, board, result);
   board->seal();
   return status;

@@ -19,6 +19,7 @@
 #include "Tracer.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 using namespace sccl;
 
@@ -45,10 +46,16 @@ CommPlan::Place CommPlan::placeOf(const Flight &flight, const Piece &piece,
 
 /// True if a copy goes to a buffer that its executor has not mapped.
 bool CommPlan::isFetched(const EngineCopy &copy, unsigned table) const {
-  auto buffer = BufferField(copy.dstBuffer);
   return table == tables.direct() && copy.dstRank != copy.executor &&
-         buffer != BufferField::Scratch &&
-         isForeign(copy.dstRank, buffer == BufferField::Output);
+         BufferField(copy.dstBuffer) == BufferField::Output &&
+         isForeign(copy.dstRank, /*isOutput=*/true);
+}
+
+/// The memory of a process that is killed may go before the process does.
+static bool endsSoon(const ProcessId &process) {
+  for (unsigned look = 0; look < 20 && process.isAlive(); ++look)
+    usleep(2500);
+  return !process.isAlive();
 }
 
 /// Copies slice by slice, to be stopped between them.
@@ -68,7 +75,7 @@ Status CommPlan::copySlices(const Place &to, const Place &from, uint64_t bytes,
             : group.device->copy(to.address + at, from.address + at, length,
                                  stream);
     if (!status.ok() && from.isForeign && (isTheirs || !process.isAlive())) {
-      bool isLost = !process.isAlive() || status.code() == scclErrorRankLost;
+      bool isLost = status.code() == scclErrorRankLost || endsSoon(process);
       plane.raise(
           {isLost ? scclErrorRankLost : status.code(), from.owner, rank});
       return group.poison();
@@ -128,16 +135,17 @@ Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
       part.part.copies[program.index];
   // Peers may be copying out of their own buffers, or not yet into them.
   bool usesOwnBuffers = table != tables.direct();
-  // The same on all ranks.
-  bool someFetch = !usesOwnBuffers &&
-                   std::any_of(foreign.begin(), foreign.end(),
-                               [](uint8_t buffers) { return buffers != 0; });
   if (usesOwnBuffers) {
     if (Status status = group.settle(request.stream); !status.ok())
       return status;
     if (Status status = meet(program, piece.bytes); !status.ok())
       return status;
   }
+  // The same on all ranks.
+  bool someFetch = false;
+  for (unsigned other = 0; other < numRanks; ++other)
+    someFetch |= !usesOwnBuffers && !fetches.empty() &&
+                 isForeign(other, /*isOutput=*/true);
   for (unsigned step = 0; step < program.info->steps; ++step) {
     const DeviceFunction *function =
         program.find(request.type, request.op, step);

@@ -64,26 +64,28 @@ void Watchdog::inspect() {
     raiseTimeout([this](unsigned rank) { return plane->state(rank).load(); });
 }
 
-/// Blames the rank that is furthest behind. If this one is, it waits for others
-/// that are in the same launch: for one whose process is stopped, if there is.
+/// Blames the rank that is furthest behind. If several are, within one launch,
+/// one of them keeps the others waiting: one whose process is stopped, if there
+/// is. `launchOf` is as ControlPlane::state.
 void Watchdog::raiseTimeout(llvm::function_ref<uint64_t(unsigned)> launchOf) {
-  unsigned own = plane->rank(), late = own;
+  unsigned own = plane->rank();
+  std::vector<uint64_t> launches;
   for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
-    if (launchOf(rank) < launchOf(late))
+    launches.push_back(launchOf(rank));
+  uint64_t last = *std::min_element(launches.begin(), launches.end());
+  unsigned late = AbortCause::noRank, numLast = 0;
+  bool isStopped = false;
+  for (unsigned rank = 0; rank < launches.size() && !isStopped; ++rank) {
+    if (launches[rank] != last)
+      continue;
+    isStopped = processes[rank].isStopped();
+    if (isStopped || ++numLast == 1)
       late = rank;
-  uint64_t last = launchOf(late);
-  unsigned stopped = 0;
-  while (stopped < plane->numRanks() &&
-         !(launchOf(stopped) == last && processes[stopped].isStopped()))
-    ++stopped;
-  bool isStopped = stopped < plane->numRanks();
-  if (isStopped)
-    late = stopped;
-  // A stopped rank may be late as others are.
-  bool isWithin = last >= launchOf(own);
-  if (isWithin && !isStopped)
+  }
+  bool isBehind = last < launches[own];
+  if (!isStopped && (!isBehind || (last % 2 != 0 && numLast > 1)))
     late = AbortCause::noRank;
-  plane->raise({scclErrorTimeout, late, own, 0, isWithin && isStopped});
+  plane->raise({scclErrorTimeout, late, own, 0, isStopped && !isBehind});
 }
 
 /// Ranks may have called for something else and ended.
@@ -120,6 +122,8 @@ void Watchdog::inspectLanes() {
         !processes[rank].isAlive())
       return plane->raise({scclErrorRankLost, rank, plane->rank()});
   if (laneLimit.isOver())
-    raiseTimeout(
-        [&](unsigned rank) { return plane->lane(rank, busy).count(); });
+    raiseTimeout([&](unsigned rank) {
+      const ControlPlane::Lane &lane = plane->lane(rank, busy);
+      return 2 * lane.count() - lane.isInFlight();
+    });
 }

@@ -206,7 +206,7 @@ TEST(Culprit, NamesARankWhoseMemoryHasAHole) {
                                   reinterpret_cast<float *>(buffers[1]),
                                   bytes / sizeof(float) / 2);
                 std::string expected =
-                    isSend          ? "the send buffer of rank 1 is not memory "
+                    isSend          ? "a buffer of rank 1 is not memory "
                                       "that rank 0 can read"
                     : end.rank == 0 ? "the communicator failed on rank 1: the "
                                       "receive buffer cannot be written"

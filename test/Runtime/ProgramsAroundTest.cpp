@@ -72,6 +72,25 @@ TEST(Around, LetsProgramsHandleTheirFaults) {
             }));
 }
 
+TEST(Around, LeavesSignalsToThreadsThatWaitForThem) {
+  EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
+              sigset_t all, before;
+              sigfillset(&all);
+              pthread_sigmask(SIG_BLOCK, &all, &before);
+              Member member;
+              int failed = check(!member.join(end, exchange), "join");
+              for (int wanted : {SIGTRAP, SIGSEGV, SIGTERM}) {
+                int got = 0;
+                kill(getpid(), wanted);
+                sigwait(&all, &got);
+                failed +=
+                    check(got == wanted, "signal " + std::to_string(wanted));
+              }
+              pthread_sigmask(SIG_SETMASK, &before, nullptr);
+              return failed;
+            }));
+}
+
 namespace {
 /// What a thread is asked, and what it does meanwhile with its own.
 struct Nested {

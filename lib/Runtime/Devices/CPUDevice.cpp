@@ -274,9 +274,10 @@ Status CPUDevice::readFrom(const ProcessId &process, uint64_t from, void *to,
     ssize_t done = readOnce(process, from, to, bytes);
     if (done < 0 && errno == EINTR)
       continue;
-    // Its memory goes before its entry in the table of processes does.
-    isTheirs = done < 0 && errno == ESRCH;
-    if (isTheirs)
+    // Its memory goes before its entry in the table of processes does. It may
+    // also have forbidden this, or another user be by now.
+    isTheirs = done < 0 && (errno == ESRCH || errno == EPERM);
+    if (isTheirs && errno == ESRCH)
       return {scclErrorRankLost,
               "process " + std::to_string(process.pid) + " has ended"};
     if (done == 0 || (done < 0 && errno == EFAULT)) {
@@ -323,13 +324,18 @@ static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
       return systemError("cannot write code to memory");
     image = image.drop_front(written);
   }
-  std::unique_lock noForks = keepFromForking();
-  void *handle = dlopen(uniquePath(fd).c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string path = uniquePath(fd);
+  void *handle = nullptr;
+  {
+    ForkLock noForks;
+    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (!handle)
     return {scclErrorInvalidPlan,
             std::string("cannot load the plan's code: ") + dlerror()};
+  // Closed here, too, if there is no memory to remember that.
   library = std::shared_ptr<void>(handle, [](void *loaded) {
-    std::unique_lock noForks = keepFromForking();
+    ForkLock noForks;
     dlclose(loaded);
   });
   using Yield = int (*)();
