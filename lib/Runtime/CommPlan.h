@@ -50,6 +50,13 @@ public:
   Status enqueue(Flight &flight);
   /// What all ranks must call for alike.
   ControlPlane::Announcement announcement(const Flight &flight) const;
+  /// After a launch that has failed: peers that are still in it do not write to
+  /// the receive buffer any more.
+  void keepOutput(const Flight &flight) {
+    group.regions.detach(flight.request.recv,
+                         manifest.layout[rank].outputSegments *
+                             flight.segmentBytes);
+  }
   /// A region of memory is free.
   void forget(uint64_t region) { tables.forget(region); }
 

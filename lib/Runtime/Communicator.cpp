@@ -155,7 +155,8 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   if (theGroup->together)
     (void)attempt([&] { return theGroup->settle(/*stream=*/nullptr); });
   inFlight.leave();
-  theGroup->leaveTogether();
+  if (!theGroup->leaveTogether())
+    plan.keepOutput(flight);
   return status;
 }
 

@@ -313,10 +313,17 @@ Status Group::copyAndSettle(void *to, const void *from, uint64_t bytes) {
   return status;
 }
 
-void Group::leaveTogether() {
+bool Group::leaveTogether() {
   TimeLimit limit(config.timeoutSeconds);
-  for (unsigned other = 0; other < count; ++other)
-    while (other != own && plane.state(other).load() % 2 != 0 &&
-           processes[other].isAlive() && !limit.isOver())
+  bool haveLeft = true;
+  for (unsigned other = 0; other < count; ++other) {
+    auto isIn = [&] {
+      return other != own && plane.state(other).load() % 2 != 0 &&
+             processes[other].isAlive();
+    };
+    while (isIn() && !limit.isOver())
       Patience::pause();
+    haveLeft &= !isIn();
+  }
+  return haveLeft;
 }

@@ -65,8 +65,8 @@ public:
   /// so has a rank and its next one.
   Status compareCalls();
   /// After an abort: peers may still be writing to this rank's buffers. They
-  /// stop soon, because nobody waits any longer.
-  void leaveTogether();
+  /// stop soon, because nobody waits any longer. False if some do not.
+  bool leaveTogether();
   /// Collective, once. Finds out whether ranks may read each other's memory
   /// that is not mapped.
   Status probeProcesses();

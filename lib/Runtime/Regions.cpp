@@ -113,6 +113,12 @@ Status Regions::free(void *memory, uint64_t &freed) {
   return invalid("this address was not returned by scclMemAlloc, or is free");
 }
 
+void Regions::detach(const void *buffer, uint64_t bytes) {
+  BufferPlace place = find(buffer);
+  if (place.isRegistered())
+    regions[place.region][rank]->detach(place.offset, bytes);
+}
+
 BufferPlace Regions::find(const void *buffer) const {
   uintptr_t address = uintptr_t(buffer);
   for (size_t i = 0; i < regions.size(); ++i) {

@@ -36,6 +36,8 @@ public:
   /// Collective; see scclMemFree. `freed` is the number of the region.
   Status free(void *memory, uint64_t &freed);
   void clear() { regions.clear(); }
+  /// Keeps peers from a buffer of this rank, if it is in some region.
+  void detach(const void *buffer, uint64_t bytes);
 
   /// What was allocated and freed, in which order; the same on all ranks if
   /// they have called alike.

@@ -11,6 +11,7 @@
 
 #include "sccl/Model/AvailableMemory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -124,6 +125,8 @@ Status sccl::machineId(uint64_t &id) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+static constexpr uint64_t page = 4096;
+
 SharedMemory &SharedMemory::operator=(SharedMemory &&other) noexcept {
   std::swap(address, other.address);
   std::swap(bytes, other.bytes);
@@ -176,7 +179,6 @@ static Status checkAvailable(uint64_t bytes) {
 }
 
 Status SharedMemory::create(uint64_t dataBytes) {
-  constexpr uint64_t page = 4096;
   if (dataBytes > UINT64_MAX / 4)
     return {scclErrorOutOfMemory,
             std::to_string(dataBytes) + " bytes are too many"};
@@ -203,6 +205,22 @@ Status SharedMemory::create(uint64_t dataBytes) {
   if (getrandom(address, sizeof(uint64_t), 0) != sizeof(uint64_t))
     return systemError("cannot get random numbers");
   return {};
+}
+
+void SharedMemory::detach(uint64_t offset, uint64_t length) {
+  uint64_t begin = offset / page * page;
+  uint64_t end = std::min(bytes, (offset + length + page - 1) / page * page);
+  if (begin >= end)
+    return;
+  length = end - begin;
+  void *copy = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED)
+    return;
+  std::memcpy(copy, data() + begin, length);
+  if (mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED,
+             data() + begin) == MAP_FAILED)
+    munmap(copy, length);
 }
 
 SharedMemoryHandle SharedMemory::handle() const {

@@ -67,6 +67,11 @@ public:
   /// Gives up the descriptor: from now on nobody can open it.
   void seal();
 
+  /// Puts copies in the place of pages that some of `length` bytes of data from
+  /// `offset` on are in: what others write there from now on does not show
+  /// here. If there is no memory for that, all is as before.
+  void detach(uint64_t offset, uint64_t length);
+
   char *data() const { return static_cast<char *>(address) + headBytes; }
   uint64_t size() const { return bytes; }
 

@@ -50,6 +50,7 @@ struct Way {
   RanksAs ranks;
   bool messages;
   unsigned numRanks = 2;
+  bool registered = false; ///< receive buffers are memory of scclMemAlloc
 };
 constexpr Way ways[] = {
     {"buffers", allReduce, RanksAs::Processes, false},
@@ -59,6 +60,7 @@ constexpr Way ways[] = {
     {"messages", pairReduce, RanksAs::Threads, true},
     {"ring", allGather, RanksAs::Processes, false, 4},
     {"root", broadcast8, RanksAs::Processes, false, 8},
+    {"registered", allToAll, RanksAs::Processes, false, 2, true},
 };
 
 /// Everything random about one of them.
@@ -107,6 +109,7 @@ public:
                             : member.join(end, attack.way.plan, limit);
     demand(joined == scclSuccess && end.gather(getpid(), processes), "joins");
     process = processes[attack.victim];
+    makeBuffers();
     std::thread attacker([&] { strike(); });
     scclResult result = launchOn();
     attacker.join();
@@ -172,9 +175,18 @@ private:
     waitpid(stopper, nullptr, 0);
   }
 
+  void makeBuffers() {
+    const size_t count = attack.count * end.numRanks;
+    send.assign(count, float(end.rank));
+    void *shared = nullptr;
+    if (attack.way.registered)
+      demand(!scclMemAlloc(member.comm, count * sizeof(float), &shared),
+             "memory");
+    own.resize(count);
+    recv = {shared ? static_cast<float *>(shared) : own.data(), count};
+  }
+
   scclResult launchOn() {
-    send.assign(attack.count * end.numRanks, float(end.rank));
-    recv.assign(attack.count * end.numRanks, 0);
     scclResult result = scclSuccess;
     while (result == scclSuccess && launches < board.last &&
            !(isVictim && attack.fault == Fault::Leave && board.isGone)) {
@@ -230,7 +242,8 @@ private:
   std::vector<pid_t> processes;
   pid_t process = 0; ///< of the victim
   Member member;
-  std::vector<float> send, recv;
+  std::vector<float> send, own;
+  llvm::MutableArrayRef<float> recv;
   std::atomic<uint64_t> launches = 0;
 };
 

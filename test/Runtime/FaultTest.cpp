@@ -233,15 +233,25 @@ TEST(Library, JoinsAfterFork) {
 
 /// Rank 0 stops rank 1 at some moment of its launches, until they have failed,
 /// and uses its memory for something else then, while rank 1 goes on. Returns
-/// 0 if nobody has written there.
-static int stopPeer(const RankEnd &end, useconds_t delay) {
+/// 0 if nobody has written there. `registered`: memory of scclMemAlloc, where
+/// peers write themselves.
+static int stopPeer(const RankEnd &end, useconds_t delay, bool registered) {
   constexpr float mine = -7;
   Member member;
   std::vector<pid_t> processes;
-  if (check(!member.join(end, copiedAllToAll, 0.2), "join") ||
+  const char *plan = registered ? allToAll : copiedAllToAll;
+  if (check(!member.join(end, plan, 0.2), "join") ||
       check(end.gather(getpid(), processes), "gather"))
     return 1;
-  std::vector<float> a(1 << 21, 1), b(1 << 21);
+  constexpr size_t count = 1 << 21;
+  std::vector<float> a(count, 1), own(count);
+  void *shared = nullptr;
+  if (registered &&
+      check(!scclMemAlloc(member.comm, count * sizeof(float), &shared),
+            "memory"))
+    return 1;
+  llvm::MutableArrayRef<float> b(
+      shared ? static_cast<float *>(shared) : own.data(), count);
   std::thread stopper;
   if (end.rank == 0)
     stopper = std::thread([&] {
@@ -250,7 +260,7 @@ static int stopPeer(const RankEnd &end, useconds_t delay) {
     });
   scclResult result = scclSuccess;
   while (result == scclSuccess)
-    result = member.launch(a.data(), b.data(), a.size() / 2);
+    result = member.launch(a.data(), b.data(), count / 2);
   if (end.rank == 0) {
     stopper.join();
     std::fill(b.begin(), b.end(), mine);
@@ -268,7 +278,7 @@ TEST(Library, WritesNothingAfterALaunchHasFailed) {
   EXPECT_EQ(0, runRanks(2, RanksAs::Processes, [](const RankEnd &end) {
               int failed = 0;
               for (unsigned trial = 0; trial < 16 && !failed; ++trial)
-                failed = stopPeer(end, 20000 + 1700 * trial);
+                failed = stopPeer(end, 20000 + 1700 * trial, trial % 2 != 0);
               return failed;
             }));
 }

@@ -120,6 +120,9 @@ public:
   char *data() const override { return memory.data(); }
   uint64_t size() const override { return memory.size(); }
   void seal() override { memory.seal(); }
+  void detach(uint64_t offset, uint64_t bytes) override {
+    memory.detach(offset, bytes);
+  }
   DeviceHandle handle() const override {
     DeviceHandle result;
     SharedMemoryHandle handle = memory.handle();

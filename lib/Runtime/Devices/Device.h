@@ -45,6 +45,8 @@ public:
   virtual DeviceHandle handle() const = 0;
   /// All ranks have mapped the buffer: what only served that may go.
   virtual void seal() {}
+  /// Others have no part in these bytes any more, as far as that can be.
+  virtual void detach(uint64_t, uint64_t) {}
 };
 
 /// A function of a loaded image. The code goes with this object.
