@@ -31,8 +31,6 @@ public:
     if (function.name != helper::signal && function.name != helper::wait)
       checkOther();
     checkBlocks(callsFunction, isReturn, isStore);
-    if (function.isKernel)
-      checkNumber();
     StringRef name = helperName(function.name);
     if (name == helper::copy || name == helper::reduceElements ||
         name == helper::average)
@@ -85,18 +83,6 @@ private:
     if (const Instruction *found = fromEntry(isGuard, is16Bytes))
       report(*found, "an access of 16 bytes without a look at the alignment",
              "B2");
-  }
-
-  /// Flags of a launch have its number.
-  void checkNumber() {
-    requireFromEntry(
-        [](const Instruction &op) { return calleeOf(op) == helper::begin; },
-        [](const Instruction &op) {
-          StringRef callee = calleeOf(op);
-          return callee == helper::signal || callee == helper::wait;
-        },
-        "a flag is used before @coll_begin has found the number of the launch",
-        "D2");
   }
 
   /// Flags in other functions, such as a helper that was inlined.

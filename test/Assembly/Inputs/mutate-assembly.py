@@ -81,7 +81,6 @@ PTX = [
     ("kernels without signals", None, r"\tcall\.uni coll_signal.*\n", ""),
     ("kernels without epochs", None, r"\tcall\.uni coll_end.*\n", ""),
     ("kernels without transfers", None, r"\tcall\.uni coll_transfer.*\n", ""),
-    ("one kernel without the number of its launch", "(?:sum_rank0|sccl_table)", r"\tcall\.uni \(retval0\), coll_begin.*\n", ""),
     ("call of nothing", None, r"call\.uni coll_wait", "call.uni coll_wait2"),
     ("kernel that stores", "(?:sum_rank0|sccl_table)", r"(\tcall\.uni.*\n)", r"\1\tst.global.b64 [%rd1], %rd2;\n"),
     ("flag in a function of its own", None, r"\Z", r"\n.func other()\n{\n\tst.relaxed.sys.global.b64 [%rd1], %rd2;\n\tret;\n}\n"),
