@@ -7,8 +7,6 @@
 
 #include "Xml.h"
 
-#include "Model/XmlRules.h"
-
 using namespace sccl;
 using namespace sccl::exchange;
 

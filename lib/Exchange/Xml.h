@@ -8,9 +8,8 @@
 #ifndef SCCL_LIB_EXCHANGE_XML_H
 #define SCCL_LIB_EXCHANGE_XML_H
 
+#include "Model/XmlRules.h"
 #include "TextPlaces.h"
-
-#include <pugixml.hpp>
 
 namespace sccl::exchange {
 
@@ -27,8 +26,7 @@ public:
     findings.add(placeOf(node), std::move(message));
   }
   Place placeOf(pugi::xml_node node) const {
-    // The offset is that of the name, after the bracket.
-    return places.at(std::max<ptrdiff_t>(node.offset_debug() - 1, 0));
+    return places.at(xmlOffset(node));
   }
 
 private:
