@@ -278,6 +278,8 @@ int driver::benchMain() {
     return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
+  if (!checkLaunchLimit(timeout))
+    return BadInput;
   if (!dropEmpty(*sizes, segmentsOfSize(plan->view.manifest) * elementBytes()))
     return BadInput;
   return startRanks(

@@ -59,6 +59,8 @@ bool dropEmpty(std::vector<uint64_t> &sizes, uint64_t least);
 /// `sccl run`: executes a plan, or a schedule or program as a plan in memory.
 int runPlan(const RunRequest &request, RanksAs kind);
 
+/// Prints an error and returns false if launches cannot have this time limit.
+bool checkLaunchLimit(double seconds);
 /// Runs `body` once per rank, for a plan of `numRanks` ranks whose launches end
 /// after `timeoutSeconds`; starts mpirun if that has not happened.
 int startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,

@@ -46,8 +46,6 @@ static cl::opt<std::string>
 
 bool driver::runChosen() { return bool(command); }
 
-/// What libsccl takes.
-static constexpr double maxTimeout = 1e8;
 /// Keeps sums over all ranks and slots in 64 bits.
 static constexpr uint64_t maxBytes = uint64_t(1) << 42;
 
@@ -58,8 +56,8 @@ int driver::runMain() {
   if (*size > maxBytes)
     return fail("--bytes is " + formatBytes(*size) + ", the limit is " +
                 formatBytes(maxBytes));
-  if (!(timeout > 0) || timeout > maxTimeout)
-    return fail("--timeout must be more than 0 and at most 1e8 seconds");
+  if (!checkLaunchLimit(timeout))
+    return BadInput;
   if (!tracePath.empty() && !checkWritable(tracePath))
     return BadInput;
   if (iterations == 0)

@@ -32,6 +32,14 @@ std::optional<RanksAs> driver::chooseRanksAs(llvm::StringRef ranksAs,
   return std::nullopt;
 }
 
+bool driver::checkLaunchLimit(double seconds) {
+  constexpr double most = 1e8; // what libsccl takes
+  if (seconds > 0 && seconds <= most)
+    return true;
+  fail("--timeout must be more than 0 and at most 1e8 seconds");
+  return false;
+}
+
 int driver::startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
                        llvm::function_ref<int(const RankEnd &)> body) {
   if (isMPI(kind) && !startedBy())

@@ -249,6 +249,8 @@ int driver::tuneMain() {
     return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");
+  if (!checkLaunchLimit(timeout))
+    return BadInput;
   if (!device.check())
     return BadInput;
   if (!dropEmpty(*sizes, plan->view.manifest.sendSegments * elementBytes()) ||
