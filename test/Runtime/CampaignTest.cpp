@@ -117,8 +117,7 @@ public:
       checkCode(result);
     if (!isVictim)
       guard();
-    std::vector<int> all;
-    end.gather(0, all);
+    meet(end);
     demand(isVictim || isUntouched(), "memory is as it was left");
   }
 
@@ -178,12 +177,10 @@ private:
   void makeBuffers() {
     const size_t count = attack.count * end.numRanks;
     send.assign(count, float(end.rank));
-    void *shared = nullptr;
-    if (attack.way.registered)
-      demand(!scclMemAlloc(member.comm, count * sizeof(float), &shared),
-             "memory");
     own.resize(count);
-    recv = {shared ? static_cast<float *>(shared) : own.data(), count};
+    float *memory = attack.way.registered ? member.allocate(count) : own.data();
+    demand(memory, "memory");
+    recv = {memory, count};
   }
 
   scclResult launchOn() {

@@ -14,12 +14,6 @@
 
 using namespace sccl;
 
-/// Waits until all ranks have come here.
-static void meet(const RankEnd &end) {
-  std::vector<int> all;
-  end.gather(0, all);
-}
-
 /// Launches until that fails.
 static scclResult launchOn(Member &member, std::vector<float> &send,
                            std::vector<float> &recv, size_t count) {

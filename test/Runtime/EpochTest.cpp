@@ -28,11 +28,11 @@ public:
 protected:
   /// The words at rank 0, while nobody launches.
   std::vector<uint64_t> look() {
-    meet();
+    meet(end);
     std::vector<uint64_t> words;
     if (end.rank == 0)
       words = SharedWords().read();
-    meet();
+    meet(end);
     return words;
   }
 };
@@ -82,7 +82,7 @@ private:
       words[i] += pairs * growth[i];
     if (end.rank == 0)
       SharedWords().write(words);
-    meet();
+    meet(end);
     launches += 2 * pairs;
     launchSome(16);
     std::vector<uint64_t> later = look();
@@ -133,7 +133,7 @@ private:
     std::vector<uint64_t> after = look();
     if (end.rank == 0)
       growOn("sccl", before, after, (uint64_t(1) << 31) - 3);
-    meet();
+    meet(end);
     longLaunches();
   }
   /// One for each half of scratch.

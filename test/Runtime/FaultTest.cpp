@@ -60,8 +60,7 @@ TEST_P(EitherWay, AsksWhetherToGoOn) {
                                         scclErrorAborted &&
                                     messageHas("rank 0 has aborted"),
                                 "afterwards");
-                std::vector<int> all;
-                end.gather(0, all);
+                meet(end);
                 return failed;
               }));
 }
@@ -83,8 +82,7 @@ TEST_P(EitherWay, GivesUpOnALateRank) {
                          scclCommGetError(member.comm) == scclSuccess)
                     usleep(1000);
                   scclResult result = member.launch(a.data(), b.data(), count);
-                  std::vector<int> all;
-                  end.gather(0, all);
+                  meet(end);
                   return check(
                              result == scclErrorTimeout &&
                                  messageHas("rank 1 did not begin a launch "
@@ -121,8 +119,7 @@ TEST_P(EitherWay, TellsPeersWhyARankDidNotLaunch) {
                 if (!launchesLater)
                   expected += ": its last call failed: send is null, and "
                               "should have 40 bytes";
-                std::vector<int> all;
-                end.gather(0, all);
+                meet(end);
                 return check(result == scclErrorTimeout &&
                                  scclGetLastErrorMessage() == expected,
                              expected);
@@ -245,13 +242,10 @@ static int stopPeer(const RankEnd &end, useconds_t delay, bool registered) {
     return 1;
   constexpr size_t count = 1 << 21;
   std::vector<float> a(count, 1), own(count);
-  void *shared = nullptr;
-  if (registered &&
-      check(!scclMemAlloc(member.comm, count * sizeof(float), &shared),
-            "memory"))
+  float *memory = registered ? member.allocate(count) : own.data();
+  if (check(memory, "memory"))
     return 1;
-  llvm::MutableArrayRef<float> b(
-      shared ? static_cast<float *>(shared) : own.data(), count);
+  llvm::MutableArrayRef<float> b(memory, count);
   std::thread stopper;
   if (end.rank == 0)
     stopper = std::thread([&] {
@@ -345,8 +339,7 @@ TEST_P(EitherWay, AbortsOnAllRanks) {
                     result = member.launch(a.data(), b.data(), count);
                   if (aborter.joinable())
                     aborter.join();
-                  std::vector<int> all;
-                  end.gather(0, all);
+                  meet(end);
                   return check(result == scclErrorAborted &&
                                    messageHas("rank 0 has aborted"),
                                "abort") +

@@ -52,8 +52,7 @@ TEST_P(SharedGPU, LaunchesOnceForAllRanks) {
                                     isRight,
                                 "all ranks of one kernel");
               }
-              std::vector<int> all;
-              end.gather(0, all);
+              meet(end);
               return failed;
             }));
   EXPECT_EQ(fake.launches(), 3u);
@@ -97,8 +96,7 @@ TEST_P(SharedGPU, GivesUpOnALateRankOfItsDevice) {
                 scclResult code =
                     scclLaunch(member.comm, member.plan, send, recv, 1000,
                                scclFloat32, scclSum, nullptr);
-                std::vector<int> all;
-                end.gather(0, all);
+                meet(end);
                 return check(code == scclErrorTimeout &&
                                  messageHas("rank " + std::to_string(late) +
                                             " did not begin a launch"),
@@ -134,8 +132,7 @@ TEST_P(SharedGPU, TellsAllRanksOfAFailure) {
                 bool isTold =
                     messageHas(end.rank == 0 ? name + " failed: told to fail"
                                              : "failed on rank 0");
-                std::vector<int> all;
-                end.gather(0, all);
+                meet(end);
                 return check(code == scclErrorDevice && isTold, name);
               }));
     EXPECT_EQ(fake.live(), 0u) << name;
@@ -163,8 +160,7 @@ TEST_P(SharedGPU, NoticesDifferentCallsOnOneDevice) {
                                    scclFloat32, scclSum,
                                    nullptr) == scclErrorMismatch,
                         "different programs");
-              std::vector<int> all;
-              end.gather(0, all);
+              meet(end);
               return failed;
             }));
 }

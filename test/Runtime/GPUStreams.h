@@ -113,10 +113,6 @@ struct StreamRank {
   }
 };
 
-inline void meet(const RankEnd &end) {
-  std::vector<int> all;
-  end.gather(0, all);
-}
 } // namespace sccl
 
 #endif // SCCL_TEST_RUNTIME_GPUSTREAMS_H

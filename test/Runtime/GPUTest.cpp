@@ -107,8 +107,7 @@ TEST_P(EitherGPU, FollowsTheCallersStream) {
           failed += check(popped == context, "the caller's context is back");
           fake.get<int(int)>("cuDevicePrimaryCtxRelease_v2", "")(0);
         }
-        std::vector<int> all;
-        end.gather(0, all);
+        meet(end);
         return failed;
       }));
 }
@@ -136,8 +135,7 @@ TEST_P(EitherGPU, GivesUpOnALateRank) {
                             messageHas("rank 1 did not begin a launch"),
                         "a late rank") +
                   check(launch() == scclErrorTimeout, "afterwards");
-              std::vector<int> all;
-              end.gather(0, all);
+              meet(end);
               return failed;
             }));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
@@ -238,8 +236,7 @@ static scclResult useOnce(const RankEnd &end, const std::string &bytes,
   for (size_t count : {size_t(100), size_t(1) << 18})
     if (!code)
       code = collect(member, end, false, count, send, recv, nullptr, isRight);
-  std::vector<int> all;
-  end.gather(0, all);
+  meet(end);
   return code;
 }
 

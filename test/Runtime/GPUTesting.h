@@ -193,8 +193,7 @@ inline int collectAll(const RankEnd &end, const std::string &bytes,
         choice.pieceBytes = path == scclPathStaging ? 1 << 16 : 0;
         failed += collectOnce(count, &choice);
       }
-  std::vector<int> all;
-  end.gather(0, all);
+  meet(end);
   return failed;
 }
 } // namespace sccl

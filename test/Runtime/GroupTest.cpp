@@ -42,12 +42,6 @@ struct Party {
 };
 } // namespace
 
-/// Waits until all ranks have come here.
-static void meet(const RankEnd &end) {
-  std::vector<int> all;
-  end.gather(0, all);
-}
-
 /// One collective of the three in turn, with other data each time; compared
 /// with its definition.
 static int callOne(Party &party, unsigned turn, unsigned rank, size_t count) {

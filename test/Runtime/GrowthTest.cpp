@@ -76,11 +76,11 @@ public:
     held.reserve(numParts);
     for (unsigned part = 0; part < numParts && !failed; ++part) {
       launchPart(part);
-      meet();
+      meet(end);
       // Ranks that are threads of one process hold the same.
       if (end.rank == 0 || way.ranks == RanksAs::Processes)
         held.push_back(Holdings::now());
-      meet();
+      meet(end);
     }
     if (failed)
       return 1;

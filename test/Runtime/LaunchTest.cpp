@@ -126,14 +126,16 @@ static int exchangeEveryWay(Member &member, const Exchange &exchange) {
 TEST_P(EitherWay, MovesEveryWay) {
   for (auto [plan, ranks] : {std::pair(allGather, 4), {allToAll, 2}})
     for (size_t count : {1, 47, 6001})
-      EXPECT_EQ(0, runRanks(ranks, GetParam(),
-                            [plan, count](const RankEnd &end) {
-                              Member member;
-                              if (check(!member.join(end, plan), "join"))
-                                return 1;
-                              return exchangeEveryWay(
-                                  member, {end, plan == allToAll, count});
-                            }))
+      EXPECT_EQ(
+          0,
+          runRanks(
+              ranks, GetParam(),
+              [plan, count](const RankEnd &end) {
+                Member member;
+                if (check(!member.join(end, plan), "join"))
+                  return 1;
+                return exchangeEveryWay(member, {end, plan == allToAll, count});
+              }))
           << plan << ", " << count << " elements";
 }
 
@@ -296,8 +298,7 @@ TEST_P(EitherWay, NoticesWhoWritesBesideItsMemory) {
               // What comes out is anybody's guess.
               float a = 1, b = 0;
               (void)member.launch(&a, &b, 1);
-              std::vector<int> all;
-              end.gather(0, all);
+              meet(end);
               scclResult code =
                   scclCommDestroy(std::exchange(member.comm, nullptr));
               if (end.rank == 0)

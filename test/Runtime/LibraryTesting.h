@@ -60,6 +60,12 @@ struct Member {
                                      end.context, &config, &comm);
     return result ? result : scclCommLoad(comm, plan);
   }
+  /// Memory of scclMemAlloc for `count` floats; null if there is none.
+  float *allocate(size_t count) {
+    void *memory = nullptr;
+    scclMemAlloc(comm, count * sizeof(float), &memory);
+    return static_cast<float *>(memory);
+  }
   scclResult launch(const float *send, float *recv, size_t count) {
     return scclLaunch(comm, plan, send, recv, count, scclFloat32, scclSum,
                       nullptr);
@@ -92,6 +98,12 @@ inline bool messageHas(const std::string &part) {
 inline std::string readFile(const char *path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Waits until all ranks have come here.
+inline void meet(const RankEnd &end) {
+  std::vector<int> all;
+  end.gather(0, all);
 }
 
 /// all_reduce of `count` floats from `send` to `recv`, checked.

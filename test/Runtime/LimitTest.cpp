@@ -284,8 +284,7 @@ TEST(Limits, NeedsNoMainThread) {
                   for (size_t count : {size_t(10), a.size()})
                     failed +=
                         reduceOnce(member, end, a.data(), b.data(), count);
-                  std::vector<int> all;
-                  end.gather(0, all);
+                  meet(end);
                   return failed;
                 };
                 return end.rank == 0 ? runWithoutMainThread(body) : body();

@@ -62,12 +62,6 @@ public:
     return true;
   }
 
-  /// Waits for the other rank.
-  void meet() {
-    std::vector<int> all;
-    end.gather(0, all);
-  }
-
   static constexpr size_t most = 4096;
   const RankEnd &end;
   const LongWay &way;

@@ -94,8 +94,7 @@ static int launchUnlike(const RankEnd &end, const char *plan, unsigned before,
     failed = check(result == scclErrorMismatch && messageHas(why), why);
   failed += awaitMismatch(member, why);
   // Nobody leaves before all know.
-  std::vector<int> all;
-  end.gather(0, all);
+  meet(end);
   return failed;
 }
 
@@ -135,8 +134,7 @@ TEST_P(EitherWay, ReportsNoElementsOnSomeRanks) {
                   if (end.rank != without)
                     failed = check(result == scclErrorMismatch, why);
                   failed += awaitMismatch(member, why);
-                  std::vector<int> all;
-                  end.gather(0, all);
+                  meet(end);
                   return failed + check(watch.seconds() < 10, "soon");
                 }));
 }
@@ -155,8 +153,7 @@ TEST_P(EitherWay, ReportsWhatDifferedBefore) {
                     launch(member, {10, i == 1 && end.rank == 0 ? scclInt32
                                                                 : scclFloat32});
               int failed = check(result == scclErrorMismatch, "at last");
-              std::vector<int> all;
-              end.gather(0, all);
+              meet(end);
               return failed;
             }));
 }

@@ -23,12 +23,6 @@
 
 using namespace sccl;
 
-/// Waits until all ranks have come here.
-static void meet(const RankEnd &end) {
-  std::vector<int> all;
-  end.gather(0, all);
-}
-
 //===----------------------------------------------------------------------===//
 // Signals
 //===----------------------------------------------------------------------===//
