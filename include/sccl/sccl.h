@@ -299,8 +299,9 @@ SCCL_API scclResult scclCommAbort(scclComm comm);
 /**
  * Has this thread, while it waits for other ranks in a launch, in scclWait, or
  * in any call for a communicator of scclCommSplit, call `interrupt` with
- * `context` some ten times a second; other threads do not. What that returns other than 0 is as a call of scclCommAbort. For
- * programs that have a say when a user interrupts them. Null ends it.
+ * `context` some ten times a second; other threads do not. What that returns
+ * other than 0 is as a call of scclCommAbort. For programs that have a say when
+ * a user interrupts them. Null ends it.
  */
 SCCL_API scclResult scclCommSetInterrupt(scclComm comm,
                                          int (*interrupt)(void *),
