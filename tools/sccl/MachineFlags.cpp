@@ -7,6 +7,7 @@
 
 #include "MachineFlags.h"
 
+#include "sccl/Import/NetworkFile.h"
 #include "sccl/Machine/Faults.h"
 #include "sccl/Machine/Units.h"
 
@@ -38,6 +39,12 @@ static cl::opt<std::string>
             cl::value_desc("ITEM=PART,..."), cl::sub(topoCommand()),
             cl::sub(planCommand()));
 
+static cl::opt<std::string> networkPath(
+    "network",
+    cl::desc("YAML file with the switches between boxes, in place of rails or "
+             "a core (docs/Machines.md)"),
+    cl::value_desc("FILE"), cl::sub(topoCommand()), cl::sub(planCommand()));
+
 /// Reads a number of an option that was given.
 static bool readNumber(const cl::opt<std::string> &option,
                        std::optional<Rational> &value) {
@@ -66,6 +73,28 @@ std::optional<Derivation> driver::derive(const Machine &machine) {
   return std::nullopt;
 }
 
+bool driver::hasNetwork() { return networkPath.getNumOccurrences(); }
+
+bool driver::applyNetwork(Machine &machine) {
+  if (!hasNetwork())
+    return true;
+  std::optional<ImportFile> file = loadImportFile(networkPath);
+  if (!file)
+    return false;
+  Result<Network> network = readNetwork(*file);
+  if (!network) {
+    fail(network.error());
+    return false;
+  }
+  Result<Machine> joined = withNetwork(machine, *network);
+  if (!joined) {
+    fail(network->source + ": " + joined.error());
+    return false;
+  }
+  machine = std::move(*joined);
+  return true;
+}
+
 bool driver::hasFaults() {
   return without.getNumOccurrences() || degrade.getNumOccurrences();
 }
@@ -90,7 +119,7 @@ bool driver::applyFaults(Machine &machine) {
 
 std::string driver::findMachineOption() {
   for (const cl::opt<std::string> *option :
-       {&quantumText, &toleranceText, &without, &degrade})
+       {&quantumText, &toleranceText, &without, &degrade, &networkPath})
     if (option->getNumOccurrences())
       return ("--" + option->ArgStr).str();
   return "";

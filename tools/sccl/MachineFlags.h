@@ -44,6 +44,16 @@ std::vector<ImportFile> probeHost();
 /// it. Prints an error and returns nothing on failure.
 std::optional<Imported> importFiles();
 
+/// The file at `path`, or standard input for "-"; prints an error and returns
+/// nothing if it cannot be read or is larger than any file of a tool.
+std::optional<ImportFile> loadImportFile(const std::string &path);
+
+/// True if --network was given.
+bool hasNetwork();
+/// Joins the boxes of `machine` as the file of --network says, if it was given.
+/// Prints an error and returns false if it cannot.
+bool applyNetwork(Machine &machine);
+
 /// True if --without or --degrade was given.
 bool hasFaults();
 /// Takes out of `machine` what they say. Prints an error and returns false if

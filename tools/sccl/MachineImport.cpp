@@ -70,8 +70,8 @@ static bool readRate(const cl::opt<std::string> &option,
 }
 
 static bool readOptions(ImportOptions &options) {
-  if (rails && core) {
-    fail("--rails and --core exclude each other");
+  if (rails + core + hasNetwork() > 1) {
+    fail("--rails, --core and --network exclude each other");
     return false;
   }
   if (format.getNumOccurrences()) {
@@ -96,7 +96,7 @@ static bool readOptions(ImportOptions &options) {
          readRate(linkRate, options.linkRate);
 }
 
-static std::optional<ImportFile> loadFile(const std::string &path) {
+std::optional<ImportFile> driver::loadImportFile(const std::string &path) {
   /// Bounds the memory that readers take; real files have kilobytes.
   constexpr size_t mostBytes = 64 << 20;
   auto buffer = readInput(path, mostBytes);
@@ -120,7 +120,7 @@ std::optional<Imported> driver::importFiles() {
   if (probe)
     loaded = probeHost();
   for (const std::string &path : files) {
-    std::optional<ImportFile> file = loadFile(path);
+    std::optional<ImportFile> file = loadImportFile(path);
     if (!file)
       return std::nullopt;
     loaded.push_back(std::move(*file));

@@ -190,7 +190,7 @@ static std::optional<std::string> findMistake() {
 static std::optional<std::vector<NamedFabric>>
 loadMachines(const LatencyByKind &given) {
   std::optional<Machine> machine = givenMachine();
-  if (!machine)
+  if (!machine || !applyNetwork(*machine))
     return std::nullopt;
   std::vector<Machine> machines;
   if (hasFaults())

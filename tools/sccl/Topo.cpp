@@ -105,8 +105,13 @@ static std::string derivationText(const Derivation &derivation) {
   return text;
 }
 
+/// What the options change; prints an error and returns false if they cannot.
+static bool applyOptions(Machine &machine) {
+  return applyNetwork(machine) && applyFaults(machine);
+}
+
 static int printMachine(Machine machine) {
-  if (!applyFaults(machine))
+  if (!applyOptions(machine))
     return BadInput;
   std::optional<Derivation> derivation = derive(machine);
   if (!derivation)
@@ -125,7 +130,7 @@ static int printImported() {
     return imported->machine ? printMachine(*imported->machine)
                              : fail(imported->problem);
   if (imported->machine &&
-      (!applyFaults(*imported->machine) || !derive(*imported->machine)))
+      (!applyOptions(*imported->machine) || !derive(*imported->machine)))
     return BadInput;
   std::string text;
   llvm::raw_string_ostream stream(text);
