@@ -64,7 +64,8 @@ static Result<std::vector<Reading>> mergeStatus(std::vector<Reading> readings) {
   std::vector<Reading> boxes;
   std::vector<std::pair<size_t, Reading>> statuses;
   for (Reading &reading : readings)
-    if (reading.format == ImportFormat::NvlinkStatus)
+    if (reading.format == ImportFormat::NvlinkStatus ||
+        reading.format == ImportFormat::NvidiaSmiXml)
       statuses.emplace_back(boxes.empty() ? 0 : boxes.size() - 1,
                             std::move(reading));
     else
@@ -72,7 +73,9 @@ static Result<std::vector<Reading>> mergeStatus(std::vector<Reading> readings) {
   for (auto &[box, status] : statuses) {
     if (boxes.empty())
       return Error{status.path + ": " + status.noMachine};
-    if (std::optional<Error> error = applyStatus(boxes[box], status))
+    bool hasLinks = status.format == ImportFormat::NvlinkStatus;
+    if (std::optional<Error> error =
+            (hasLinks ? applyStatus : applyInventory)(boxes[box], status))
       return *error;
   }
   return boxes;

@@ -13,8 +13,13 @@
 namespace sccl::import {
 
 Result<Reading> readNcclXml(const ImportFile &file);
+Result<Reading> readNcclLog(const ImportFile &file);
 Result<Reading> readTopoMatrix(const ImportFile &file);
 Result<Reading> readNvlinkStatus(const ImportFile &file);
+Result<Reading> readNvidiaSmiXml(const ImportFile &file);
+/// Takes names, bus ids and slots that `box` lacks from a reading of
+/// nvidia-smi -q -x. Fails if that has another number of GPUs.
+std::optional<Error> applyInventory(Reading &box, const Reading &inventory);
 /// rocm-smi and amd-smi; their tables are alike.
 Result<Reading> readSmiTables(const ImportFile &file, ImportFormat format);
 Result<Reading> readAmdSmiJson(const ImportFile &file);

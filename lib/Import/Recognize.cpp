@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NcclLog.h"
 #include "Readers.h"
-#include "Text.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -18,8 +18,10 @@ using llvm::StringRef;
 
 static constexpr std::pair<ImportFormat, const char *> names[] = {
     {ImportFormat::NcclXml, "nccl-xml"},
+    {ImportFormat::NcclLog, "nccl-log"},
     {ImportFormat::TopoMatrix, "topo-m"},
     {ImportFormat::NvlinkStatus, "nvlink-s"},
+    {ImportFormat::NvidiaSmiXml, "smi-xml"},
     {ImportFormat::RocmSmi, "rocm-smi"},
     {ImportFormat::AmdSmi, "amd-smi"},
     {ImportFormat::AmdSmiJson, "amd-smi-json"},
@@ -86,10 +88,13 @@ static Result<ImportFormat> recognizeXml(const ImportFile &file,
     return ImportFormat::NcclXml;
   if (root == "topology")
     return ImportFormat::HwlocXml;
+  if (root == "nvidia_smi_log")
+    return ImportFormat::NvidiaSmiXml;
   if (root == "graphs")
     return unrecognized(file, "this is a graph that NCCL chose "
                               "(NCCL_GRAPH_DUMP_FILE), not a topology "
-                              "(NCCL_TOPO_DUMP_FILE)");
+                              "(NCCL_TOPO_DUMP_FILE); sccl plan takes it as "
+                              "--baselines=FILE");
   if (root == "algo")
     return unrecognized(file, "this is an algorithm of MSCCL, not a machine");
   if (root.empty())
@@ -138,6 +143,8 @@ static Result<ImportFormat> recognizeText(const ImportFile &file) {
     if (++numLines > 100000)
       break;
     StringRef text = StringRef(line.text).trim();
+    if (text.contains("NCCL INFO ") || beginsSystem(text))
+      return ImportFormat::NcclLog;
     std::string lower = text.lower();
     StringRef small = lower;
     if (small.contains("rocm system management") ||
@@ -185,10 +192,14 @@ static Result<Reading> readOne(const ImportFile &file, ImportFormat format) {
   switch (format) {
   case ImportFormat::NcclXml:
     return readNcclXml(file);
+  case ImportFormat::NcclLog:
+    return readNcclLog(file);
   case ImportFormat::TopoMatrix:
     return readTopoMatrix(file);
   case ImportFormat::NvlinkStatus:
     return readNvlinkStatus(file);
+  case ImportFormat::NvidiaSmiXml:
+    return readNvidiaSmiXml(file);
   case ImportFormat::RocmSmi:
   case ImportFormat::AmdSmi:
     return readSmiTables(file, format);

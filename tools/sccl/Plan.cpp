@@ -18,7 +18,7 @@
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Advice/MachineTiming.h"
-#include "sccl/Model/Baselines.h"
+#include "sccl/Import/NcclChannels.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -81,10 +81,12 @@ static cl::opt<double>
             cl::desc("Limit of everything in seconds; then the "
                      "best so far is printed"),
             cl::sub(planCommand()));
-static cl::opt<bool> withBaselines(
+static cl::opt<std::string> baselinesPath(
     "baselines",
-    cl::desc("Also what NCCL's rings take, and for all_reduce its trees"),
-    cl::sub(planCommand()));
+    cl::desc("Also what NCCL's rings take, and for all_reduce its trees: those "
+             "in a log of NCCL_DEBUG=INFO or a graph of NCCL_GRAPH_DUMP_FILE, "
+             "or, without a file, such as fit the machine"),
+    cl::value_desc("FILE"), cl::ValueOptional, cl::sub(planCommand()));
 static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
@@ -278,11 +280,50 @@ givenFamily(const std::vector<NamedFabric> &fabrics) {
   return chooseFamily(choice, fabrics.back().fabric.topology.numRanks());
 }
 
-/// The schedules of NCCL for `family`, by name; those that there are.
-static std::vector<std::pair<std::string, Implementation>>
-makeBaselines(const NamedFabric &named, const CollectiveFamily &family) {
+/// Schedules of NCCL, by name.
+using NamedBaselines = std::vector<std::pair<std::string, Implementation>>;
+
+/// Those on the rings and trees of a file. Prints an error and returns nothing
+/// if it has none for `family` on this machine.
+static std::optional<NamedBaselines>
+readBaselines(const NamedFabric &named, const CollectiveFamily &family) {
   const Topology &topology = named.fabric.topology;
-  std::vector<std::pair<std::string, Implementation>> result;
+  std::optional<ImportFile> file = loadImportFile(baselinesPath);
+  if (!file)
+    return std::nullopt;
+  Result<NcclChannels> channels = readNcclChannels(*file, topology.numRanks());
+  if (!channels) {
+    fail(channels.error());
+    return std::nullopt;
+  }
+  NamedBaselines result;
+  Result<Implementation> ring =
+      family.isPlain()
+          ? makeRingBaseline(topology, channels->rings, family.kind,
+                             /*chunksPerRing=*/1, family.root)
+          : Result<Implementation>(Error{"NCCL has no rings for groups and "
+                                         "collectives of one's own"});
+  if (!ring) {
+    fail("--baselines=" + baselinesPath + ": " + ring.error());
+    return std::nullopt;
+  }
+  result.emplace_back("ring", std::move(*ring));
+  if (family.kind == CollectiveKind::AllReduce && !channels->trees.empty()) {
+    Result<Implementation> tree = makeTreeBaseline(topology, channels->trees);
+    if (!tree) {
+      fail("--baselines=" + baselinesPath + ": " + tree.error());
+      return std::nullopt;
+    }
+    result.emplace_back("tree", std::move(*tree));
+  }
+  return result;
+}
+
+/// Those on rings and trees that fit the machine; none if there are none.
+static NamedBaselines findBaselines(const NamedFabric &named,
+                                    const CollectiveFamily &family) {
+  const Topology &topology = named.fabric.topology;
+  NamedBaselines result;
   if (!family.isPlain())
     return result;
   if (auto rings = findRings(topology))
@@ -296,14 +337,24 @@ makeBaselines(const NamedFabric &named, const CollectiveFamily &family) {
   return result;
 }
 
+/// What --baselines asks for; prints an error and returns nothing on failure.
+static std::optional<NamedBaselines>
+makeBaselines(const NamedFabric &named, const CollectiveFamily &family) {
+  if (!baselinesPath.getNumOccurrences())
+    return NamedBaselines();
+  if (!baselinesPath.empty())
+    return readBaselines(named, family);
+  return findBaselines(named, family);
+}
+
 /// Prints an error and returns nothing if one cannot be simulated.
 static std::optional<std::vector<Baseline>>
 simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
-                  const CollectiveFamily &family,
+                  const NamedBaselines &schedules,
                   const std::vector<uint64_t> &sizes,
                   const SearchLimits &limits) {
   std::vector<Baseline> baselines;
-  for (const auto &[name, implementation] : makeBaselines(named, family)) {
+  for (const auto &[name, implementation] : schedules) {
     Result<std::vector<SizeAdvice>> times =
         timesOf(context, named.fabric, implementation, sizes,
                 usualWays(lowering.get()), limits);
@@ -367,6 +418,9 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   Session session;
   mlir::MLIRContext &context = session.context();
   const NamedFabric &named = fabrics.back();
+  std::optional<NamedBaselines> schedules = makeBaselines(named, family);
+  if (!schedules)
+    return BadInput;
   std::optional<Advice> advice =
       adviseFor(advise, context, named, family, askedFor, options);
   if (!advice)
@@ -383,11 +437,9 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
     if (!intact)
       return BadInput;
   }
-  auto baselines = std::make_optional<std::vector<Baseline>>();
-  if (withBaselines)
-    baselines =
-        simulateBaselines(context, named, family, sizes,
-                          {options.timeoutSeconds, 0, interrupt.flag()});
+  std::optional<std::vector<Baseline>> baselines =
+      simulateBaselines(context, named, *schedules, sizes,
+                        {options.timeoutSeconds, 0, interrupt.flag()});
   if (!baselines)
     return BadInput;
   bool hasIntact = intact && !intact->candidates.empty();

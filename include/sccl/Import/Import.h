@@ -26,8 +26,10 @@ namespace sccl {
 
 enum class ImportFormat {
   NcclXml,      ///< NCCL_TOPO_DUMP_FILE, of NCCL or RCCL
+  NcclLog,      ///< NCCL_DEBUG=INFO with the subsystem GRAPH
   TopoMatrix,   ///< nvidia-smi topo -m, or -p2p
   NvlinkStatus, ///< nvidia-smi nvlink -s, or -R
+  NvidiaSmiXml, ///< nvidia-smi -q -x
   RocmSmi,      ///< rocm-smi --showtopo
   AmdSmi,       ///< amd-smi topology, its text
   AmdSmiJson,   ///< amd-smi topology --json
@@ -131,8 +133,9 @@ Result<ImportFormat> recognizeFormat(const ImportFile &file);
 Result<std::vector<Reading>> readFiles(const std::vector<ImportFile> &files,
                                        const ImportOptions &options);
 
-/// One box per reading, `options.boxes` of them if there is one reading; status
-/// readings belong to the box before them, or after if there is none.
+/// One box per reading, `options.boxes` of them if there is one reading; those of
+/// nvidia-smi nvlink and -q -x belong to the box before them, or after if there
+/// is none.
 /// Assumptions and warnings become notes of the machine.
 Result<Machine> assembleMachine(std::vector<Reading> readings,
                                 const ImportOptions &options);
