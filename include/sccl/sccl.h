@@ -104,8 +104,8 @@ typedef struct scclCommImpl *scclComm;
 
 /**
  * Gathers `bytes` bytes from every rank: `mine` of rank r must end at
- * `all + r * bytes` on every rank. Returns 0, or anything else on failure.
- * Called during collective functions only, from the thread that called them.
+ * `all + r * bytes` on every rank. Returns 0, SCCL_ERROR_LATE, or anything
+ * else on failure. Called during collective functions only, from the thread that called them.
  */
 typedef int (*scclAllGatherFn)(void *context, const void *mine, void *all,
                                size_t bytes);
@@ -128,13 +128,17 @@ typedef struct scclConfig {
 
 /** For scclTransport: whoever sends. */
 #define SCCL_ANY_RANK (-1)
+/** What an all-gather returns if some ranks have not come in time. */
+#define SCCL_ERROR_LATE (-1)
 
 /** A message that has ended. */
 typedef struct scclCompletion {
   int request;
   int error;    /**< 0, or what `errorText` knows */
   int peer;     /**< who has sent it; undefined for what was sent */
-  size_t bytes; /**< that were received; undefined for what was sent */
+  /** That were received, or more than there was room for if the message was
+   * longer; undefined for what was sent. */
+  size_t bytes;
 } scclCompletion;
 
 /**
@@ -223,6 +227,11 @@ SCCL_API const char *scclErrorString(scclResult result);
  * limits. Valid until the next call that fails on this thread. Never null.
  */
 SCCL_API const char *scclGetLastErrorMessage(void);
+/**
+ * For makers of transports: keeps `message` as that of a call of this thread
+ * that failed. Returns `code`.
+ */
+SCCL_API scclResult scclReportError(scclResult code, const char *message);
 
 /**
  * Reads and checks a plan. The code in it is trusted as a shared library is;
@@ -253,11 +262,17 @@ SCCL_API scclResult scclCommInit(int rank, int numRanks,
  * fails.
  *
  * Differences to ranks that share a machine: the device is the CPU. Memory of
- * scclMemAlloc is as good as any other. scclLaunchAsync and scclCommSplit are
- * not supported. A rank's launch fails if nothing that it needs has come or
- * gone for `timeoutSeconds`; then, and whenever another rank gives up, the
- * communicator is out of use, and messages may still be under way in the
- * buffers of the call: MPI takes none back.
+ * scclMemAlloc is as good as any other. scclCommSplit needs a transport that
+ * can be split, and scclLaunchAsync has a thread of its own only where any
+ * thread may use the transport; else launches wait until scclWait executes
+ * them. A collective call fails if nothing that this rank needs has come or
+ * gone for `timeoutSeconds`; then, whenever another rank gives up, and if ranks
+ * make other calls, the communicator is out of use, and messages may still be
+ * under way in the buffers of the call: MPI takes none back.
+ *
+ * A launch that fails on a rank before others take part, because its arguments
+ * are wrong or no plan serves it, is a call as others are: unless all ranks
+ * fail so, the others get scclErrorMismatch, and this rank from its next call.
  */
 SCCL_API scclResult scclCommInitTransport(const scclTransport *transport,
                                           const scclConfig *config,
@@ -308,7 +323,9 @@ SCCL_API scclResult scclCommSetInterrupt(scclComm comm,
                                          void *context);
 /**
  * scclSuccess, or why the communicator can no longer be used; the message says
- * which rank was the cause. Thread-safe.
+ * which rank was the cause. Where ranks exchange messages, the thread that has
+ * made the communicator, or any if the transport allows it, reads what others
+ * have told; other threads learn what was read before. Thread-safe.
  */
 SCCL_API scclResult scclCommGetError(scclComm comm);
 
@@ -352,8 +369,9 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * call. Differences are scclErrorMismatch. Where ranks neither access each
  * other's buffers nor wait for each other in vain, some may have returned by
  * then: those learn it within 50 ms, from scclCommGetError and all later calls.
- * Ranks that exchange messages compare counts alone, and those that launch in
- * streams of GPUs nothing.
+ * Of ranks that exchange messages one that does not wait, and makes no more
+ * calls, learns it from scclCommGetError. Ranks that launch in streams of GPUs
+ * compare nothing.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused. It also

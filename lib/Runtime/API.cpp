@@ -23,6 +23,10 @@ scclResult sccl::reportError(scclResult code, const char *message) {
   return code;
 }
 
+scclResult scclReportError(scclResult code, const char *message) {
+  return reportError(code, message ? message : "");
+}
+
 Status sccl::isNull(const char *name) {
   return invalid(std::string(name) + " is null");
 }
@@ -151,7 +155,10 @@ static Status checkConfig(const scclConfig &config) {
 }
 
 /// Fails if the arguments of scclCommInit make no sense.
-static Status checkInit(int rank, int numRanks, const scclConfig &config) {
+static Status checkInit(int rank, int numRanks, const scclConfig &config,
+                        const scclComm *comm) {
+  if (!comm)
+    return isNull("comm");
   if (rank < 0 || rank >= numRanks)
     return invalid("rank is " + std::to_string(rank) + ", expected 0 to " +
                    std::to_string(numRanks - 1));
@@ -181,8 +188,8 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
                         void *context, const scclConfig *config,
                         scclComm *comm) {
   return guarded([&]() -> Status {
-    if (!allGather || !comm)
-      return isNull(allGather ? "comm" : "allGather");
+    if (!allGather)
+      return isNull("allGather");
     if (numRanks < 1 || unsigned(numRanks) > plan::Limits::ranks)
       return invalid("numRanks is " + std::to_string(numRanks) +
                      ", expected 1 to " + std::to_string(plan::Limits::ranks));
@@ -190,7 +197,7 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
     const scclConfig &chosen = config ? *config : standard;
     Bootstrap bootstrap(allGather, context, rank, numRanks);
     return makeComm(
-        comm, [&] { return checkInit(rank, numRanks, chosen); },
+        comm, [&] { return checkInit(rank, numRanks, chosen, comm); },
         [&](const Status &arguments, std::unique_ptr<Membership> &made) {
           return Communicator::create(bootstrap, rank, chosen, arguments,
                                       nullptr, made);
@@ -223,13 +230,17 @@ static Status checkTransport(const scclTransport *transport) {
 scclResult scclCommInitTransport(const scclTransport *transport,
                                  const scclConfig *config, scclComm *comm) {
   return guarded([&]() -> Status {
-    if (Status status = checkTransport(transport); !status.ok())
+    if (Status status = checkTransport(transport); !status.ok()) {
+      if (transport && transport->size >= sizeof(*transport) &&
+          transport->close)
+        transport->close(transport->context, /*failed=*/0);
       return status;
-    if (!comm)
-      return isNull("comm");
+    }
     scclConfig standard = SCCL_CONFIG_INITIALIZER;
     const scclConfig &chosen = config ? *config : standard;
     auto check = [&]() -> Status {
+      if (!comm)
+        return isNull("comm");
       if (chosen.device == scclDeviceCPU)
         return checkConfig(chosen);
       return {scclErrorUnsupported,
@@ -278,21 +289,26 @@ scclResult scclCommSetInterrupt(scclComm comm, int (*interrupt)(void *),
 }
 
 scclResult scclCommGetError(scclComm comm) {
-  return withComm(comm,
-                  [&](Membership &ranks) -> Status { return ranks.poison(); });
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    ranks.refresh();
+    return ranks.poison();
+  });
 }
 
 scclResult scclCommSplit(scclComm comm, int color, int key,
                          const scclConfig *config, scclComm *result) {
   return withCommInterruptibly(comm, [&](Membership &ranks) -> Status {
-    if (!result)
-      return isNull("result");
     const scclConfig &mine = ranks.config();
     scclConfig chosen = config ? *config : mine;
     chosen.device = mine.device;
     chosen.deviceIndex = mine.deviceIndex;
     return makeComm(
-        result, [&] { return config ? checkConfig(*config) : Status(); },
+        result,
+        [&]() -> Status {
+          if (!result)
+            return isNull("result");
+          return config ? checkConfig(*config) : Status();
+        },
         [&](const Status &arguments, std::unique_ptr<Membership> &made) {
           return ranks.split(color, key, chosen, arguments, made);
         });

@@ -78,10 +78,14 @@ public:
   template <typename T> Status gather(const T &mine, Gathered<T> &all) const {
     if (!all.data())
       return {scclErrorOutOfMemory, "out of memory"};
-    if (allGather(context, &mine, all.data(), sizeof(T)) == 0)
+    int error = allGather(context, &mine, all.data(), sizeof(T));
+    if (error == 0)
       return {};
-    return explain ? explain(context)
-                   : Status(scclErrorSystem, "the caller's all-gather failed");
+    if (explain)
+      return explain(context);
+    if (error == SCCL_ERROR_LATE)
+      return {scclErrorTimeout, "not all ranks have made the call in time"};
+    return {scclErrorSystem, "the caller's all-gather failed"};
   }
   unsigned size() const { return numRanks; }
 

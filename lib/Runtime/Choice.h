@@ -53,6 +53,11 @@ public:
                const std::vector<Program> &programs, const std::string &target,
                bool isOneProcess);
   const Choice &forBytes(uint64_t bytes) const;
+  /// Calls `visit` with each choice for some size.
+  template <typename Visit> void forEach(Visit visit) const {
+    for (const SizedChoice &sized : choices)
+      visit(sized.choice);
+  }
   /// What launches of so many bytes of a send buffer should take.
   Expectation expect(uint64_t bytes) const;
   /// Fixes the choice; null takes that back.

@@ -53,10 +53,14 @@ bool ControlPlane::awaitSlowest(uint64_t number) {
   return true;
 }
 
-bool ControlPlane::announce(const Announcement &what, bool &isNew) {
+uint64_t ControlPlane::extend(uint64_t history, const Announcement &what) {
   // Odd factors lose nothing; what comes first is mixed most.
   history = (std::rotl(history, 23) ^ what.signature) * 0x9e3779b97f4a7c15u;
-  history = (history ^ what.count) * 0xd6e8feb86659fd93u;
+  return (history ^ what.count) * 0xd6e8feb86659fd93u;
+}
+
+bool ControlPlane::announce(const Announcement &what, bool &isNew) {
+  history = extend(history, what);
   uint64_t number = state(own).load(std::memory_order_relaxed);
   if (!awaitSlowest(number))
     return false;
@@ -86,12 +90,10 @@ std::optional<ControlPlane::Entry> ControlPlane::read(unsigned rank,
   return isWhole ? std::optional(entry) : std::nullopt;
 }
 
-/// In what two calls differ.
-static unsigned compare(const ControlPlane::Announcement &a,
-                        const ControlPlane::Announcement &b) {
+unsigned ControlPlane::compare(const Announcement &a, const Announcement &b) {
   uint64_t differ = a.signature ^ b.signature;
   unsigned result = 0;
-  if (differ >> 32)
+  if (differ >> 16)
     result |= difference::Plan;
   if (differ & ControlPlane::sign(0, 0xff, 0))
     result |= difference::Type;

@@ -65,6 +65,8 @@ struct AbortCause {
   }
   /// What programs are told. A limit in seconds, and the note of the culprit.
   Status describe(double seconds, const std::string &note) const;
+  /// "count and type": what the calls of two ranks differ in.
+  std::string describeDifferences() const;
   static AbortCause decode(uint64_t word) {
     return {scclResult(word & 0xff),
             unsigned(word >> 8 & noRank),
@@ -119,10 +121,18 @@ public:
     uint64_t count = 0;     ///< elements
     bool operator==(const Announcement &) const = default;
   };
-  /// The signature of an announcement.
-  static constexpr uint64_t sign(unsigned plan, unsigned type, unsigned op) {
-    return uint64_t(plan) << 32 | type << 8 | op;
+  /// The signature of an announcement. `program` is one of the plan, where
+  /// ranks may take others.
+  static constexpr uint64_t sign(unsigned plan, unsigned type, unsigned op,
+                                 unsigned program = 0) {
+    return uint64_t(plan) << 32 | uint64_t(program & 0xffff) << 16 | type << 8 |
+           op;
   }
+  /// In what two of them differ, see `difference`.
+  static unsigned compare(const Announcement &a, const Announcement &b);
+  /// The hash of all calls up to `what`, of which `history` is that of those
+  /// before.
+  static uint64_t extend(uint64_t history, const Announcement &what);
   /// This rank is in the launch that `state` now counts; `isNew` if it is for
   /// something else than the one before. Waits for ranks that are so far behind
   /// that they could not compare their launches with this one's; false if the

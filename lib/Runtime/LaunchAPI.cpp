@@ -23,6 +23,15 @@ static Status findPlan(scclComm comm, scclPlan plan, JoinedPlan *&loaded) {
   return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
 }
 
+/// The same for a launch: where there is none, it has failed.
+static Status findPlanToLaunch(scclComm comm, scclPlan plan,
+                               JoinedPlan *&loaded) {
+  Status status = findPlan(comm, plan, loaded);
+  if (!status.ok() && comm && checkComm(comm).ok())
+    comm->comm->countFailure(status);
+  return status;
+}
+
 static Status launch(scclComm comm, JoinedPlan &plan,
                      const LaunchRequest &request) {
   return interruptibly(comm, [&] { return comm->comm->launch(plan, request); });
@@ -33,7 +42,7 @@ scclResult scclLaunch(scclComm comm, scclPlan plan, const void *send,
                       void *stream) {
   return guarded([&]() -> Status {
     JoinedPlan *loaded = nullptr;
-    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+    if (Status status = findPlanToLaunch(comm, plan, loaded); !status.ok())
       return status;
     return launch(comm, *loaded, {send, recv, count, type, op, stream});
   });
@@ -44,10 +53,13 @@ scclResult scclLaunchAsync(scclComm comm, scclPlan plan, const void *send,
                            scclRedOp op, uint64_t *ticket) {
   return guarded([&]() -> Status {
     JoinedPlan *loaded = nullptr;
-    if (Status status = findPlan(comm, plan, loaded); !status.ok())
+    if (Status status = findPlanToLaunch(comm, plan, loaded); !status.ok())
       return status;
-    if (!ticket)
-      return isNull("ticket");
+    if (!ticket) {
+      Status status = isNull("ticket");
+      comm->comm->countFailure(status);
+      return status;
+    }
     return comm->comm->launchLater(
         *loaded, {send, recv, count, type, op, nullptr}, *ticket);
   });
@@ -64,8 +76,10 @@ static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
   return withComm(comm, [&](Membership &ranks) -> Status {
     size_t plan = 0;
     if (Status status = ranks.choose(call, request, std::nullopt, plan);
-        !status.ok())
+        !status.ok()) {
+      ranks.countFailure(status);
       return status;
+    }
     return launch(comm, ranks.plan(plan), request);
   });
 }
@@ -130,8 +144,6 @@ scclResult scclScatter(const void *send, void *recv, size_t count,
 
 scclResult scclMemAlloc(scclComm comm, size_t bytes, void **memory) {
   return withCommInterruptibly(comm, [&](Membership &ranks) -> Status {
-    if (!memory)
-      return isNull("memory");
     return ranks.allocate(bytes, memory);
   });
 }

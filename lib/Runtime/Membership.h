@@ -41,8 +41,12 @@ public:
   virtual void unmap() = 0;
 
   virtual void abort() = 0;
-  /// Why it is out of use; success if it is not.
+  /// Why it is out of use, as far as it is known; success if it is not.
   virtual Status poison() const = 0;
+  /// Learns what other ranks have told, where that does not come by itself.
+  virtual void refresh() {}
+  /// A launch of this rank has failed before it was known of which plan.
+  virtual void countFailure(const Status &) {}
   /// Collective; see scclCommSplit. `result` stays null without a colour. An
   /// error in `arguments` is one for all.
   virtual Status split(int color, int key, const scclConfig &config,

@@ -32,7 +32,18 @@ static std::string describeTimeout(const AbortCause &cause, double seconds,
          (note.empty() ? "" : ": its last call failed: " + note);
 }
 
-/// What the calls of two ranks differ in.
+std::string AbortCause::describeDifferences() const {
+  std::string what;
+  for (auto [kind, name] : {std::pair{difference::Plan, "plan"},
+                            {difference::Count, "count"},
+                            {difference::Type, "type"},
+                            {difference::Reduction, "reduction"}})
+    if (differences & kind && (what != "plan"))
+      what += (what.empty() ? "" : " and ") + std::string(name);
+  return what.empty() ? "plan, count, type or reduction" : what;
+}
+
+/// That they do, and which.
 static std::string describeMismatch(const AbortCause &cause) {
   std::string who = rankText(cause.culprit), whom = rankText(cause.reporter);
   if (cause.differences & difference::Past)
@@ -44,15 +55,8 @@ static std::string describeMismatch(const AbortCause &cause) {
     return who + " has allocated or freed other memory than " + whom;
   if (cause.differences & difference::Plan)
     return who + " launched another plan than " + whom;
-  std::string what;
-  for (auto [kind, name] : {std::pair{difference::Count, "count"},
-                            {difference::Type, "type"},
-                            {difference::Reduction, "reduction"}})
-    if (cause.differences & kind)
-      what += (what.empty() ? "" : " and ") + std::string(name);
-  if (what.empty())
-    what = "plan, count, type or reduction";
-  return who + " launched with another " + what + " than " + whom;
+  return who + " launched with another " + cause.describeDifferences() +
+         " than " + whom;
 }
 
 Status AbortCause::describe(double seconds, const std::string &note) const {

@@ -72,7 +72,9 @@ Status Regions::allocate(const Bootstrap &bootstrap, Device &device,
   if (Status status = agreeOnBytes(bootstrap, device, bytes); !status.ok())
     return status;
   Parts parts;
-  Status status = attempt([&] {
+  Status status = attempt([&]() -> Status {
+    if (!result)
+      return invalid("memory is null");
     parts.resize(numRanks);
     freeSlot(); // which cannot fail later
     return device.allocate(std::max<uint64_t>(bytes, 1), parts[rank]);

@@ -78,8 +78,8 @@ public:
   int numTags = 32768;
   bool hasThreads = false;  ///< any thread may send and receive
   unsigned ranksOfHost = 0; ///< that share memory; 0: none do
-  /// Messages that are taken before all others fail, or are never taken; -1:
-  /// there are none such.
+  /// Messages of programs that are taken before all others fail, or are never
+  /// taken; -1: there are none such.
   int failsAfter = -1, cutAfter = -1;
   /// The rank whose messages are never taken then, and that takes none; -1: all
   /// but what ranks tell each other beside programs.
@@ -92,6 +92,9 @@ public:
   std::atomic<unsigned> polls = 0; ///< calls by all ranks
 
 private:
+  /// Tags from this one on are of programs; the ones below are of what ranks
+  /// tell each other beside.
+  static constexpr int firstTag = 2;
   struct Message {
     int request;
     bool isSend;
@@ -143,7 +146,7 @@ private:
   bool isCut(const Message &sent) const {
     if (cutAfter < 0 || int(taken) < cutAfter)
       return false;
-    return lostRank < 0 ? sent.tag != 0
+    return lostRank < 0 ? sent.tag >= firstTag
                         : sent.from == lostRank || sent.to == lostRank;
   }
 
@@ -175,7 +178,7 @@ private:
         if (isCut(sent))
           break;
         int error = failsAfter >= 0 && int(taken) >= failsAfter ? 7 : 0;
-        ++taken;
+        taken += sent.tag >= firstTag;
         if (size_t bytes = std::min(sent.bytes, wanted.bytes); bytes != 0)
           std::memcpy(wanted.data, sent.data, bytes);
         receiver.ended.push_back(

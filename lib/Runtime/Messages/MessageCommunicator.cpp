@@ -33,7 +33,22 @@ Status MessageCommunicator::create(const scclTransport &transport,
                  : MessageGroup::decline(transport, status);
   if (status = made->group->connect(status); !status.ok())
     return status;
+  if (status = made->gatherByMessages(); !status.ok())
+    return status;
   result = std::move(made);
+  return {};
+}
+
+/// From now on the ranks agree by messages of their own: these have a limit of
+/// time, and the ranks learn what else goes wrong meanwhile.
+Status MessageCommunicator::gatherByMessages() {
+  if (Status status =
+          group->bootstrap.agree(attempt([&] { return engine.prepare(); }));
+      !status.ok())
+    return status;
+  group->bootstrap =
+      Bootstrap(MessageEngine::allGather, &engine, rank(), numRanks());
+  group->bootstrap.explainBy(MessageEngine::explain);
   return {};
 }
 
@@ -95,15 +110,9 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
                                       const LaunchRequest &request) {
   JoinedPlan::Flight flight;
   if (Status status = plan.check(request, flight); !status.ok()) {
-    // Nothing has happened here, but others may be waiting.
-    if (group->enter()) {
-      group->leaveNote(status.message());
-      group->leave();
-    }
+    failNow(status);
     return status;
   }
-  if (request.count == 0)
-    return group->poison();
   if (!group->enter())
     return {scclErrorBusy, "another launch of this rank is in flight"};
   Patience::begin(group->ranksHere());
@@ -116,6 +125,43 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
     group->raise(status);
   group->leave();
   return status;
+}
+
+/// A launch has failed on this rank, and others may be waiting in it. It is a
+/// call all the same, so that a later one is not taken for it.
+void MessageCommunicator::failNow(const Status &why) {
+  if (!group->enter())
+    return;
+  if (!group->isPoisoned())
+    (void)attempt([&] {
+      group->beginCall({CallHistory::failed, 0});
+      group->tellAllOfCall(why.message());
+      look();
+      return Status();
+    });
+  group->leave();
+}
+
+void MessageCommunicator::countFailure(const Status &why) {
+  if (queue)
+    queue->awaitAll();
+  failNow(why);
+}
+
+/// Reads what others have told; between launches.
+void MessageCommunicator::look() {
+  if (Status status = engine.look(); !status.ok() && !group->isPoisoned())
+    group->raise(status);
+}
+
+void MessageCommunicator::refresh() {
+  if (group->isPoisoned() || !group->mayUseThisThread() || !group->enter())
+    return;
+  (void)attempt([&] {
+    look();
+    return Status();
+  });
+  group->leave();
 }
 
 Status MessageCommunicator::launchLater(JoinedPlan &plan,
@@ -143,9 +189,17 @@ Status MessageCommunicator::await(uint64_t ticket) {
 
 Status MessageCommunicator::allocate(size_t bytes, void **memory) {
   constexpr size_t page = 4096;
+  struct Request {
+    uint64_t bytes;
+    Outcome outcome;
+  };
+  if (queue)
+    queue->awaitAll();
   void *block = nullptr;
   size_t rounded = std::max<size_t>((bytes + page - 1) / page * page, page);
   Status status = attempt([&]() -> Status {
+    if (!memory)
+      return invalid("memory is null");
     blocks.reserve(blocks.size() + 1);
     if (bytes <= SIZE_MAX / 2)
       block = std::aligned_alloc(page, rounded);
@@ -155,9 +209,19 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
     std::memset(block, 0, rounded);
     return {};
   });
-  if (status = group->bootstrap.agree(status); !status.ok()) {
+  Gathered<Request> all(numRanks());
+  Status agreed = group->bootstrap.gather(Request{bytes, Outcome(status)}, all);
+  for (unsigned other = 0; agreed.ok() && other < numRanks(); ++other)
+    if (all[other].bytes != bytes)
+      agreed = {scclErrorMismatch,
+                "rank " + std::to_string(other) + " allocates " +
+                    std::to_string(all[other].bytes) + " bytes, rank " +
+                    std::to_string(rank()) + " " + std::to_string(bytes)};
+  if (agreed.ok())
+    agreed = group->bootstrap.agree(status, all);
+  if (!agreed.ok()) {
     std::free(block);
-    return status;
+    return agreed;
   }
   blocks.push_back(block);
   *memory = block;

@@ -34,6 +34,8 @@ public:
   void unmap() override {}
   void abort() override { group->abort(); }
   Status poison() const override { return group->poison(); }
+  void refresh() override;
+  void countFailure(const Status &why) override;
   Status split(int color, int key, const scclConfig &config,
                const Status &arguments,
                std::unique_ptr<Membership> &result) const override;
@@ -53,6 +55,9 @@ private:
               const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
+  Status gatherByMessages();
+  void failNow(const Status &why);
+  void look();
 
   std::unique_ptr<MessageGroup> group;
   MessageEngine engine;

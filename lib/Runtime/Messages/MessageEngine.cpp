@@ -18,10 +18,25 @@ using namespace sccl;
 /// How urgent an earlier piece is, in chunks that are behind a row.
 static constexpr unsigned chunksOfPiece = 3;
 
+MessageEngine::~MessageEngine() {
+  if (!leavesMessages())
+    return;
+  (void)marked.release();
+  (void)slices.release();
+}
+
 Status MessageEngine::reserve(unsigned rows, unsigned tags, unsigned window) {
   size_t count = std::max<size_t>(needs.size(), size_t(rows) * window);
-  if (Status status = sender.reserve(count, tags * window); !status.ok())
+  size_t marks = std::max<size_t>(markedRows, rows);
+  if (Status status = sender.reserve(
+          std::max<size_t>(count + marks, 2 * group.numRanks()), tags * window);
+      !status.ok())
     return status;
+  if (marks > markedRows && group.numRemote() != 0)
+    marked.reset(new char[marks * markedBytes]);
+  markedRows = marks;
+  awaitsMark.resize(marks);
+  late.reserve(count);
   needs.resize(count);
   begun.resize(count);
   slots.resize(std::max<size_t>(slots.size(), window));
@@ -29,6 +44,7 @@ Status MessageEngine::reserve(unsigned rows, unsigned tags, unsigned window) {
   ways.resize(group.numRanks());
   awaited.resize(group.numRanks());
   untaken.resize(group.numRanks());
+  isKnown.resize(group.numRanks());
   for (Way &way : ways)
     way.reserve(count);
   ended.resize(group.mostEnded());
@@ -161,17 +177,35 @@ void MessageEngine::noteEnd(unsigned slotNumber, unsigned number) {
   tracer->add(event);
 }
 
+Status MessageEngine::startReceive(unsigned slot, unsigned number) {
+  const MessageRow &row = launch->program->rows()[number];
+  ++awaited[row.peer];
+  if (isMarked(slot, row.peer)) {
+    // There is room for any message with a mark that may come in place.
+    awaitsMark[number] = true;
+    return group.receive(numberOf(slot, number), markedRoom(number),
+                         markedBytes, row.peer, tagOf(slot, row));
+  }
+  if (isKnown[row.peer])
+    return receiveData(slot, number);
+  late.push_back(uint64_t(slot) << 32 | number);
+  return {};
+}
+
+Status MessageEngine::receiveData(unsigned slot, unsigned number) {
+  const MessageRow &row = launch->program->rows()[number];
+  return group.receive(numberOf(slot, number),
+                       address(slots[slot], slot, row.dst),
+                       bytesOf(slots[slot], row), row.peer, tagOf(slot, row));
+}
+
 Status MessageEngine::startRow(unsigned slotNumber, unsigned number) {
   const Slot &slot = slots[slotNumber];
   const MessageRow &row = launch->program->rows()[number];
   uint64_t bytes = bytesOf(slot, row);
   noteBegin(slotNumber, number);
-  if (bytes != 0 && row.kind == MessageRow::Receive) {
-    ++awaited[row.peer];
-    return group.receive(numberOf(slotNumber, number),
-                         address(slot, slotNumber, row.dst), bytes, row.peer,
-                         tagOf(slotNumber, row));
-  }
+  if (bytes != 0 && row.kind == MessageRow::Receive)
+    return startReceive(slotNumber, number);
   if (bytes != 0 && row.kind == MessageRow::Copy) {
     char *to = address(slot, slotNumber, row.dst);
     const char *from = address(slot, slotNumber, row.src);
@@ -196,6 +230,24 @@ Status MessageEngine::startReady() {
   return {};
 }
 
+/// Puts the mark of the call in front of what a row of the first piece sends,
+/// or sends it before.
+Status MessageEngine::mark(unsigned number, const char *&data,
+                           uint64_t &bytes) {
+  char *room = markedRoom(number);
+  std::memcpy(room, &group.call(), sizeof(CallMark));
+  if (bytes > mostMarked) {
+    const MessageRow &row = launch->program->rows()[number];
+    ++marksUnderWay;
+    return group.send(markNumber(number), room, sizeof(CallMark), row.peer,
+                      tagOf(/*slot=*/0, row), /*asks=*/false);
+  }
+  std::memcpy(room + sizeof(CallMark), data, bytes);
+  data = room;
+  bytes += sizeof(CallMark);
+  return {};
+}
+
 /// Starts the most urgent send to `peer`.
 Status MessageEngine::startSend(unsigned peer) {
   Way &way = ways[peer];
@@ -205,10 +257,14 @@ Status MessageEngine::startSend(unsigned peer) {
   const Slot &slot = slots[next.slot];
   const MessageRow &row = launch->program->rows()[next.row];
   bool isDone = false;
+  const char *data = address(slot, next.slot, row.src);
+  uint64_t bytes = bytesOf(slot, row);
   noteBegin(next.slot, next.row);
-  if (Status status = sender.send(
-          numberOf(next.slot, next.row), address(slot, next.slot, row.src),
-          bytesOf(slot, row), peer, tagOf(next.slot, row), isDone);
+  if (isMarked(next.slot, peer))
+    if (Status status = mark(next.row, data, bytes); !status.ok())
+      return status;
+  if (Status status = sender.send(numberOf(next.slot, next.row), data, bytes,
+                                  peer, tagOf(next.slot, row), isDone);
       !status.ok())
     return status;
   if (isDone) {
@@ -234,30 +290,95 @@ Status MessageEngine::startSends(bool insists) {
   return {};
 }
 
+Status MessageEngine::badLength(unsigned peer, uint64_t bytes,
+                                uint64_t expected) const {
+  std::string sent = std::to_string(bytes) + " bytes";
+  if (bytes == SIZE_MAX)
+    sent = "more bytes";
+  return {scclErrorMismatch, group.nameOf(peer) + " sent " + sent + " where " +
+                                 group.nameOf(group.rank()) + " expected " +
+                                 std::to_string(expected) +
+                                 ": they launched with another count, type or "
+                                 "plan"};
+}
+
+/// A message of the first piece has come: with its data, or before them.
+Status MessageEngine::endMarked(unsigned slot, unsigned number,
+                                const scclCompletion &message) {
+  const MessageRow &row = launch->program->rows()[number];
+  const char *room = markedRoom(number);
+  uint64_t expected = bytesOf(slots[slot], row);
+  bool isBefore = expected > mostMarked;
+  uint64_t whole = sizeof(CallMark) + (isBefore ? 0 : expected);
+  CallMark mark;
+  if (message.bytes < sizeof(mark) || message.bytes > markedBytes)
+    return badLength(row.peer, message.bytes, whole);
+  std::memcpy(&mark, room, sizeof(mark));
+  group.compare(row.peer, mark);
+  if (Status status = group.poison(); !status.ok())
+    return status;
+  if (message.bytes != whole)
+    return badLength(row.peer, message.bytes, whole);
+  awaitsMark[number] = false;
+  startLate(row.peer);
+  if (isBefore)
+    return receiveData(slot, number);
+  std::memcpy(address(slots[slot], slot, row.dst), room + sizeof(mark),
+              expected);
+  return endReceive(slot, number, expected);
+}
+
+/// `peer` makes the same call: what it sends beside may come.
+void MessageEngine::startLate(unsigned peer) {
+  if (isKnown[peer])
+    return;
+  isKnown[peer] = true;
+  for (size_t i = 0; i < late.size();)
+    if (launch->program->rows()[uint32_t(late[i])].peer == peer) {
+      --awaited[peer];
+      pending.push_back(late[i]);
+      late[i] = late.back();
+      late.pop_back();
+    } else {
+      ++i;
+    }
+}
+
+/// The data of a message are where they should be.
+Status MessageEngine::endReceive(unsigned slot, unsigned number,
+                                 uint64_t bytes) {
+  const MessageRow &row = launch->program->rows()[number];
+  --awaited[row.peer];
+  if (uint64_t expected = bytesOf(slots[slot], row); bytes != expected)
+    return badLength(row.peer, bytes, expected);
+  noteEnd(slot, number);
+  finish(slot, number);
+  return {};
+}
+
 Status MessageEngine::end(const scclCompletion &message) {
   if (unsigned(message.request) < sender.firstNumber()) {
     unsigned peer = sender.endOwn(message.request);
     return group.errorOf(message, peer);
   }
   unsigned at = message.request - sender.firstNumber();
+  if (slicesLeft != 0)
+    return endSlice(at, message);
+  if (at >= needs.size()) {
+    --marksUnderWay;
+    at -= needs.size();
+    return group.errorOf(message, launch->program->rows()[at].peer);
+  }
   unsigned slot = at / rowsOf(), number = at % rowsOf();
   const MessageRow &row = launch->program->rows()[number];
   if (Status status = group.errorOf(message, row.peer); !status.ok())
     return status;
-  if (row.kind == MessageRow::Send) {
-    --untaken[row.peer];
-    sender.end(message.request, row.peer);
-  } else {
-    --awaited[row.peer];
-    uint64_t expected = bytesOf(slots[slot], row);
-    if (message.bytes != expected)
-      return {scclErrorMismatch,
-              "rank " + std::to_string(row.peer) + " sent " +
-                  std::to_string(message.bytes) + " bytes where rank " +
-                  std::to_string(group.rank()) + " expected " +
-                  std::to_string(expected) +
-                  ": they launched with another count, type or plan"};
-  }
+  if (row.kind == MessageRow::Receive)
+    return isMarked(slot, row.peer) && awaitsMark[number]
+               ? endMarked(slot, number, message)
+               : endReceive(slot, number, message.bytes);
+  --untaken[row.peer];
+  sender.end(message.request, row.peer);
   noteEnd(slot, number);
   finish(slot, number);
   return {};
@@ -274,89 +395,6 @@ Status MessageEngine::takeEnded() {
   return {};
 }
 
-/// The first rank that this one waits for; `isReceive` if it is for a message
-/// from it, else it has to take one.
-unsigned MessageEngine::firstAwaited(bool &isReceive) const {
-  auto first = [](const std::vector<unsigned> &counts) {
-    unsigned peer = 0;
-    while (peer < counts.size() && counts[peer] == 0)
-      ++peer;
-    return peer;
-  };
-  unsigned peer = first(awaited);
-  isReceive = peer < awaited.size();
-  if (!isReceive)
-    peer = first(untaken);
-  return peer < awaited.size() ? peer : sender.lateRank();
-}
-
-/// Asks those that this rank waits for whether they are there.
-void MessageEngine::askAround() {
-  constexpr double first = 0.5, interval = 0.125;
-  if (limit.share() < std::max(nextQuestion, first))
-    return;
-  nextQuestion = limit.share() + interval;
-  bool isReceive;
-  unsigned mainPeer = firstAwaited(isReceive);
-  for (unsigned peer = 0; peer < awaited.size(); ++peer)
-    if (awaited[peer] != 0 || untaken[peer] != 0 || peer == mainPeer)
-      group.ask(peer, mainPeer);
-}
-
-/// Nothing has come or gone for the time limit. Who is to blame?
-Status MessageEngine::giveUp() {
-  bool isReceive;
-  unsigned peer = firstAwaited(isReceive);
-  if (unsigned suspect = group.inquiry().suspect();
-      suspect != Inquiry::nobody) {
-    peer = suspect;
-    isReceive = awaited[peer] != 0;
-  }
-  char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "%g s", group.config.timeoutSeconds);
-  std::string text =
-      group.nameOf(group.rank()) + " has waited " + seconds +
-      (isReceive ? " for a message from " : " for a message to be taken by ") +
-      group.nameOf(peer) + ", " + group.explainSilence(peer);
-  group.raise({scclErrorTimeout, peer, group.rank()}, text);
-  return group.poison();
-}
-
-/// Nothing was to be done.
-Status MessageEngine::wait() {
-  Clock::time_point now = Clock::now();
-  // Whoever only waits for others that wait leaves it to them to say for whom.
-  constexpr double grace = 1.25;
-  if (limit.isOver() &&
-      (group.inquiry().suspect() != Inquiry::nobody || limit.share() > grace))
-    return giveUp();
-  askAround();
-  // Two ranks may each have the ways to the other full of what the other cannot
-  // receive yet. What it needs before gets through then.
-  constexpr std::chrono::milliseconds patience{100};
-  if (now - std::max(lastMove, lastExtra) > patience) {
-    lastExtra = now;
-    if (Status status = startSends(/*insists=*/true); !status.ok())
-      return status;
-  }
-  Patience::rest(now - lastMove);
-  return {};
-}
-
-/// Takes what has ended, or waits.
-Status MessageEngine::awaitMore() {
-  if (Status status = takeEnded(); !status.ok())
-    return status;
-  if (!hasMoved)
-    return wait();
-  hasMoved = false;
-  lastMove = Clock::now();
-  limit.restart();
-  nextQuestion = 0;
-  group.restartInquiry();
-  return {};
-}
-
 /// Begins what there is memory for. Piece N is in slot N modulo the window on
 /// all ranks: tags say so.
 void MessageEngine::beginPieces() {
@@ -369,13 +407,13 @@ void MessageEngine::beginPieces() {
 }
 
 Status MessageEngine::runPieces() {
-  while (piecesDone < pieces) {
+  while (piecesDone < pieces || marksUnderWay != 0) {
     beginPieces();
     if (Status status = startReady(); !status.ok())
       return status;
     if (Status status = startSends(/*insists=*/false); !status.ok())
       return status;
-    if (!pending.empty() || piecesDone == pieces)
+    if (!pending.empty() || (piecesDone == pieces && marksUnderWay == 0))
       continue;
     if (Status status = awaitMore(); !status.ok())
       return status;
@@ -392,11 +430,19 @@ Status MessageEngine::run(const MessageLaunch &what) {
   for (unsigned peer = 0; peer < ways.size(); ++peer) {
     ways[peer].clear();
     awaited[peer] = untaken[peer] = 0;
+    isKnown[peer] = group.sharesMemory(peer);
   }
+  late.clear();
+  marksUnderWay = 0;
+  hasTold = false;
   for (unsigned i = 0; i < what.window; ++i)
     slots[i].rowsLeft = 0;
   hasMoved = true;
-  return runPieces();
+  isUnderWay = true;
+  Status status = runPieces();
+  isUnderWay = !status.ok();
+  launch = nullptr;
+  return status;
 }
 
 Status MessageEngine::settle() {

@@ -13,6 +13,11 @@
 // then the one that has most behind it. A few at a time: what is handed over
 // cannot be overtaken any more.
 //
+// Through a transport, messages of the first piece carry the mark of the call:
+// in front of their data as long as they are short, else in a message before.
+// What such a peer sends for other pieces is received once one of its marks has
+// come, so that what belongs to another call only gets into memory for marks.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGEENGINE_H
@@ -48,12 +53,26 @@ class MessageEngine {
 public:
   explicit MessageEngine(MessageGroup &group)
       : group(group), sender(group), limit(group.config.timeoutSeconds) {}
+  ~MessageEngine();
 
   /// Makes room for launches of `rows` rows in `window` pieces, each with tags
   /// below `tags`.
   Status reserve(unsigned rows, unsigned tags, unsigned window);
 
+  /// Makes room for what ranks gather. The group is connected.
+  Status prepare();
+  /// An scclAllGatherFn of ranks that are connected; the context is the engine.
+  static int allGather(void *engine, const void *mine, void *all, size_t bytes);
+  /// How it has failed.
+  static Status explain(void *engine);
+
+  /// Executes the call that the group has begun.
   Status run(const MessageLaunch &launch);
+  /// Messages of a call that has failed may still be under way, to and from
+  /// memory of this rank.
+  bool leavesMessages() const { return isUnderWay; }
+  /// Reads what others have told.
+  Status look() { return takeEnded(); }
   /// Waits until all that earlier launches have sent is taken. The last call.
   Status settle();
 
@@ -82,19 +101,43 @@ private:
   void finish(unsigned slot, unsigned row);
   Status startReady();
   Status startRow(unsigned slot, unsigned row);
+  Status startReceive(unsigned slot, unsigned row);
+  Status receiveData(unsigned slot, unsigned row);
   Status startSends(bool insists);
   Status startSend(unsigned peer);
+  Status mark(unsigned row, const char *&data, uint64_t &bytes);
   Status takeEnded();
   Status end(const scclCompletion &ended);
+  Status endReceive(unsigned slot, unsigned row, uint64_t bytes);
+  Status endMarked(unsigned slot, unsigned row, const scclCompletion &message);
+  Status endSlice(unsigned at, const scclCompletion &message);
+  Status badLength(unsigned peer, uint64_t bytes, uint64_t expected) const;
+  void startLate(unsigned peer);
+  Status gatherSlice(const char *mine, char *all, size_t stride, size_t bytes);
   Status awaitMore();
   Status wait();
   unsigned firstAwaited(bool &isReceive) const;
+  void tellOfCall(Clock::duration waited);
   void askAround();
   Status giveUp();
   void reduce(const Slot &slot, unsigned slotNumber, unsigned row);
   void noteBegin(unsigned slot, unsigned row);
   void noteEnd(unsigned slot, unsigned row);
 
+  /// Messages with at most so many bytes have the mark in front of them.
+  static constexpr uint64_t mostMarked = 8 << 10;
+  static constexpr uint64_t markedBytes = sizeof(CallMark) + mostMarked;
+  /// Where a marked message of a row is received, or sent from.
+  char *markedRoom(unsigned row) const {
+    return marked.get() + row * markedBytes;
+  }
+  bool isMarked(unsigned slot, unsigned peer) const {
+    return slots[slot].number == 0 && !group.sharesMemory(peer);
+  }
+  /// Numbers of messages that are a mark and nothing else.
+  unsigned markNumber(unsigned row) const {
+    return sender.firstNumber() + unsigned(needs.size()) + row;
+  }
   uint64_t bytesOf(const Slot &slot, const MessageRow &row) const;
   char *address(const Slot &slot, unsigned slotNumber,
                 const MessageSlot &place) const;
@@ -113,18 +156,35 @@ private:
   MessageSender sender;
   const MessageLaunch *launch = nullptr;
   std::vector<Slot> slots;
-  std::vector<uint32_t> needs;   ///< by slot and row
-  std::vector<uint64_t> begun;   ///< likewise: when, if that is recorded
-  std::vector<uint64_t> pending; ///< rows that can begin, but for sends
-  std::vector<Way> ways;         ///< by peer
-  std::vector<unsigned> awaited; ///< by peer: receives under way
-  std::vector<unsigned> untaken; ///< by peer: sends of this launch under way
+  std::vector<uint32_t> needs;    ///< by slot and row
+  std::vector<uint64_t> begun;    ///< likewise: when, if that is recorded
+  std::vector<uint64_t> pending;  ///< rows that can begin, but for sends
+  std::vector<Way> ways;          ///< by peer
+  std::vector<unsigned> awaited;  ///< by peer: receives under way
+  std::vector<unsigned> untaken;  ///< by peer: sends of this launch under way
+  std::unique_ptr<char[]> marked; ///< see markedRoom()
+  size_t markedRows = 0;
+  std::vector<char> awaitsMark; ///< by row of the first piece
+  std::vector<char> isKnown;    ///< by peer: makes the same call
+  std::vector<uint64_t> late;   ///< receives that begin when it does
+  unsigned marksUnderWay = 0;   ///< that are messages of their own
+  /// Gathered in slices, a mark before each; first the own one, then by rank.
+  static constexpr size_t sliceBytes = 256;
+  struct Slice {
+    CallMark mark;
+    char data[sliceBytes];
+  };
+  std::unique_ptr<Slice[]> slices;
+  unsigned slicesLeft = 0; ///< under way; 0 unless ranks gather
+  Status gatherFailure;
   std::vector<scclCompletion> ended;
   uint64_t control[ControlLayout{1, 0, 1}.controlBytes() / 8] = {};
   uint64_t nextPiece = 0, pieces = 0, piecesDone = 0;
   uint64_t launches = 0;
+  bool isUnderWay = false;               ///< a call, or it has failed
   bool hasMoved = false;                 ///< something has come or gone
   Clock::time_point lastMove, lastExtra; ///< for how long to rest
+  bool hasTold = false;                  ///< others of the call
   TimeLimit limit;                       ///< without a move
   double nextQuestion = 0;               ///< part of the limit
 };

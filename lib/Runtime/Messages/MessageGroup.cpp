@@ -150,7 +150,9 @@ Status MessageGroup::meet(const Status &arguments,
 /// Makes room for what is said and heard.
 Status MessageGroup::prepare() {
   device = createMessageDevice();
-  outboxes.resize(2 * numRanks());
+  outboxes.resize(3 * numRanks());
+  isUntold.resize(numRanks());
+  calls.prepare(numRanks());
   isOwed.resize(numRanks());
   owed.resize(numRanks());
   notes.resize(numRanks());
@@ -164,7 +166,10 @@ Status MessageGroup::connect(const Status &arguments) {
     return status;
   // Where there is no such memory, the transport will do.
   (void)SharedMessages::create(bootstrap, rank(), here, shared);
-  return bootstrap.agree(attempt([&] { return listen(); }));
+  return bootstrap.agree(attempt([&] {
+    Status status = reserve(0, 0);
+    return status.ok() ? listen() : status;
+  }));
 }
 
 unsigned MessageGroup::numRemote() const {
@@ -174,20 +179,20 @@ unsigned MessageGroup::numRemote() const {
   return count;
 }
 
+bool MessageGroup::areSeveralHosts() const {
+  return std::any_of(hosts.begin(), hosts.end(), [&](const std::string &host) {
+    return host != hosts.front();
+  });
+}
+
 std::string MessageGroup::nameOf(unsigned rank) const {
   std::string name = "rank " + std::to_string(rank);
-  bool areSeveral =
-      std::any_of(hosts.begin(), hosts.end(), [&](const std::string &host) {
-        return host != hosts.front();
-      });
-  return areSeveral ? name + " on host " + hosts[rank] : name;
+  return areSeveralHosts() ? name + " on host " + hosts[rank] : name;
 }
 
 /// Is ready for what others have to say.
 Status MessageGroup::listen() {
-  if (Status status = reserve(0, 0); !status.ok())
-    return status;
-  isConnected = true;
+  heard = {};
   return fail(transport.receive(transport.context, 0, &heard, sizeof(heard),
                                 SCCL_ANY_RANK, controlTag),
               "cannot receive messages");
@@ -218,14 +223,14 @@ Status MessageGroup::reserve(unsigned count, unsigned tags) {
 }
 
 Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
-                          unsigned peer, unsigned tag, bool asks) {
-  if (sharesMemory(peer)) {
+                          unsigned peer, int tag, bool asks) {
+  if (sharesMemory(peer) && tag != gatherTag) {
     shared->send(number, data, bytes, peer, tag);
     return {};
   }
   auto *send = asks ? transport.sendAsking : transport.send;
   int error = send(transport.context, firstMessage() + int(number), data, bytes,
-                   int(peer), int(tag) + firstTag);
+                   int(peer), tag + firstTag);
   // Text only where it is needed: launches do not allocate.
   return error == 0
              ? Status()
@@ -233,13 +238,13 @@ Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
 }
 
 Status MessageGroup::receive(unsigned number, void *data, uint64_t bytes,
-                             unsigned peer, unsigned tag) {
-  if (sharesMemory(peer)) {
+                             unsigned peer, int tag) {
+  if (sharesMemory(peer) && tag != gatherTag) {
     shared->receive(number, data, bytes, peer, tag);
     return {};
   }
   int error = transport.receive(transport.context, firstMessage() + int(number),
-                                data, bytes, int(peer), int(tag) + firstTag);
+                                data, bytes, int(peer), tag + firstTag);
   return error == 0
              ? Status()
              : fail(error, "cannot receive from rank " + std::to_string(peer));
@@ -269,8 +274,9 @@ bool MessageGroup::pollTransport(scclCompletion *ended, unsigned &count) {
       ended[count] = next[i];
       ended[count++].request -= firstMessage();
     } else if (next[i].request == 0) {
-      hear(heard, next[i].peer);
-      hasHeard = true;
+      if (next[i].error == 0)
+        hear(heard, next[i].peer);
+      hasHeard = next[i].error == 0;
     } else {
       outboxes[next[i].request - 1].isUnderWay = false;
     }
@@ -285,126 +291,15 @@ Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
   while (pollTransport(ended, count) && turns-- != 0)
     ;
   answer();
-  if (shared)
+  tellOwed();
+  if (shared) {
     shared->poll(ended, count);
+    if (unsigned peer = shared->stranger(); peer < numRanks())
+      compare(peer, shared->markOfStranger());
+  }
   if (wantsAbort.load(std::memory_order_relaxed))
     raise({scclErrorAborted, rank(), rank()}, "");
   return poison();
-}
-
-/// Takes note of what a rank says, and is ready for more.
-void MessageGroup::hear(const Control &message, unsigned from) {
-  Control copy = message;
-  copy.text[sizeof(copy.text) - 1] = '\0';
-  if (from < numRanks())
-    switch (copy.kind) {
-    case Control::Note:
-      notes[from] = copy.text;
-      break;
-    case Control::Question:
-      isOwed[from] = true;
-      owed[from] = copy.cause;
-      break;
-    case Control::Answer:
-      theInquiry.hear(from, copy.cause, copy.rank);
-      break;
-    default:
-      take(copy);
-    }
-  if (Status status = listen(); !status.ok() && cause.load() == 0)
-    cause = AbortCause{scclErrorSystem, rank(), rank()}.encode();
-}
-
-/// The first cause counts.
-void MessageGroup::take(const Control &message) {
-  if (cause.load() != 0)
-    return;
-  causeText = message.text;
-  cause = message.cause;
-}
-
-/// Sends to `peer`, unless something like it is on its way there.
-void MessageGroup::tell(unsigned peer, const Control &message) {
-  unsigned number = outboxOf(peer, message);
-  Outbox &outbox = outboxes[number];
-  if (peer == rank() || outbox.isUnderWay)
-    return;
-  outbox.message = message;
-  outbox.isUnderWay =
-      transport.send(transport.context, 1 + int(number), &outbox.message,
-                     sizeof(outbox.message), int(peer), controlTag) == 0;
-}
-
-void MessageGroup::tellAll(const Control &message) {
-  for (unsigned peer = 0; peer < numRanks(); ++peer)
-    tell(peer, message);
-}
-
-void MessageGroup::ask(unsigned peer, unsigned mainPeer) {
-  if (peer == rank())
-    return;
-  waitsFor = mainPeer;
-  theInquiry.ask(peer);
-  Control message = {};
-  message.kind = Control::Question;
-  message.cause = theInquiry.number();
-  tell(peer, message);
-}
-
-/// Answers those who have asked, as soon as they can be told something.
-void MessageGroup::answer() {
-  for (unsigned peer = 0; peer < numRanks(); ++peer) {
-    Control message = {};
-    message.kind = Control::Answer;
-    if (!isOwed[peer] || outboxes[outboxOf(peer, message)].isUnderWay)
-      continue;
-    isOwed[peer] = false;
-    message.rank = waitsFor;
-    message.cause = owed[peer];
-    tell(peer, message);
-  }
-}
-
-void MessageGroup::restartInquiry() {
-  theInquiry.restart();
-  waitsFor = Inquiry::nobody;
-}
-
-std::string MessageGroup::explainSilence(unsigned peer) const {
-  if (!notes[peer].empty())
-    return "whose last call failed: " + notes[peer];
-  unsigned next = theInquiry.waitsFor(peer);
-  if (theInquiry.hasAnswered(peer))
-    return "which waits itself" +
-           (next < numRanks() ? ", for " + nameOf(next) : "") +
-           ": no rank is known to be lost; have all launched the same?";
-  std::string text = "which has not begun the launch, has ended or cannot be "
-                     "reached";
-  std::string others;
-  for (unsigned other : theInquiry.suspects())
-    if (other != peer)
-      others += (others.empty() ? "" : ", ") + std::to_string(other);
-  if (others.empty())
-    return text;
-  text += "; no answer came from " + others + " either";
-  return theInquiry.hasAnyAnswered()
-             ? text
-             : text + ", so the host of rank " + std::to_string(rank()) +
-                   " may be cut off itself";
-}
-
-void MessageGroup::raise(const AbortCause &why, const std::string &text) {
-  if (cause.load() != 0)
-    return;
-  Control message = {};
-  message.cause = why.encode();
-  std::strncpy(message.text, text.c_str(), sizeof(message.text) - 1);
-  take(message);
-  tellAll(message);
-}
-
-void MessageGroup::raise(const Status &status) {
-  raise({status.code(), rank(), rank()}, status.message());
 }
 
 MessageGroup::User MessageGroup::become(User next) {
@@ -426,13 +321,6 @@ void MessageGroup::abort() {
     return; // the thread that is in a launch does it
   raise({scclErrorAborted, rank(), rank()}, "");
   leave();
-}
-
-void MessageGroup::leaveNote(const std::string &text) {
-  Control message = {};
-  message.kind = Control::Note;
-  std::strncpy(message.text, text.c_str(), sizeof(message.text) - 1);
-  tellAll(message);
 }
 
 Status MessageGroup::poison() const {

@@ -8,15 +8,18 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGEGROUP_H
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGEGROUP_H
 
+#include "CallHistory.h"
 #include "Inquiry.h"
 #include "SharedMessages.h"
 
 #include "Runtime/Bootstrap.h"
-#include "Runtime/ControlPlane.h"
 #include "Runtime/Devices/Device.h"
+
+#include "llvm/ADT/ArrayRef.h"
 
 #include <atomic>
 #include <memory>
+#include <thread>
 
 namespace sccl {
 
@@ -42,6 +45,10 @@ public:
                scclTransport &result) const;
   /// Launches may be executed by a thread that is not the caller's.
   bool mayUseThreads() const { return transport.anyThread != 0; }
+  /// This thread may use the transport while no other does.
+  bool mayUseThisThread() const {
+    return mayUseThreads() || std::this_thread::get_id() == joiner;
+  }
 
   unsigned rank() const { return transport.rank; }
   unsigned numRanks() const { return transport.numRanks; }
@@ -52,11 +59,14 @@ public:
   bool sharesMemory(unsigned peer) const {
     return shared && shared->reaches(peer);
   }
+  bool areSeveralHosts() const;
   /// "rank 3", or with the name of its host if there are several.
   std::string nameOf(unsigned rank) const;
   /// Tags for the messages of programs.
   unsigned numTags() const { return transport.numTags - firstTag; }
 
+  /// The tag of what all ranks gather, below those of programs.
+  static constexpr int gatherTag = -1;
   /// Makes room for `count` messages under way, with tags below `tags`; they
   /// have the numbers from 0 on. Fails if the transport has none.
   Status reserve(unsigned count, unsigned tags);
@@ -65,9 +75,9 @@ public:
   // Fail with what the transport says, and with who is at the other end.
   /// A message that `asks` ends when it is taken, others maybe earlier.
   Status send(unsigned number, const void *data, uint64_t bytes, unsigned peer,
-              unsigned tag, bool asks);
+              int tag, bool asks);
   Status receive(unsigned number, void *data, uint64_t bytes, unsigned peer,
-                 unsigned tag);
+                 int tag);
   /// Fills in those of the messages that have ended, of which there is room for
   /// all, and reads what others have to say. Fails if the group is out of use.
   Status poll(scclCompletion *ended, unsigned &count);
@@ -81,9 +91,17 @@ public:
   /// Asks the thread that is in a launch to give up, or does so at once if
   /// there is none. Thread-safe in the former case.
   void abort();
-  /// Has others read why a call of this rank has failed, which they may be
-  /// waiting for.
-  void leaveNote(const std::string &text);
+  /// The next call of this rank. Gives up if some rank has told that it has
+  /// made another one.
+  void beginCall(const CallHistory::Announcement &what);
+  const CallMark &call() const { return calls.current(); }
+  /// Gives up unless `peer` is in the call of this rank, whose mark came with a
+  /// message of the call.
+  void compare(unsigned peer, const CallMark &mark);
+  /// Tells `peers` of the current call, as soon as that can be; `note` says why
+  /// it has failed.
+  void tellCall(llvm::ArrayRef<unsigned> peers, const std::string &note);
+  void tellAllOfCall(const std::string &note);
   /// Asks `peer` whether it is there, and whom it waits for, and tells that
   /// this rank waits for `mainPeer`.
   void ask(unsigned peer, unsigned mainPeer);
@@ -102,41 +120,48 @@ public:
   void leave() { user = User::None; }
 
   const scclConfig config;
-  const Bootstrap bootstrap;
+  /// By the transport, until ranks can do it by messages.
+  Bootstrap bootstrap;
   const unsigned origin; ///< tells the process, see Fork.h
   std::unique_ptr<Device> device;
 
 private:
-  /// What ranks tell each other beside programs.
+  /// What ranks tell each other beside programs. The text may be cut off.
   struct Control {
     enum Kind : uint32_t {
-      Cause, ///< the group is out of use
-      Note,
-      Question, ///< whether somebody is there
+      Cause,    ///< the group is out of use
+      Call,     ///< `call`, and why it has failed, if it has
+      Question, ///< whether the peer answers
       Answer    ///< to that
     };
     uint32_t kind;
-    uint32_t rank;  ///< whom an answering rank waits for
+    uint32_t rank;  ///< for which an answering rank waits
     uint64_t cause; ///< or the number of an inquiry
-    char text[496];
+    CallMark call;  ///< of the sender, but for causes
+    char text[464];
+    void setText(const std::string &words);
   };
-  /// The tag of such messages; those of programs have the next ones.
-  static constexpr int controlTag = 0, firstTag = 1;
+  static_assert(sizeof(Control) == 512);
+  /// The tag of such messages, and of those that all ranks gather; programs
+  /// have the next ones.
+  static constexpr int controlTag = 0, firstTag = 2;
 
   Status prepare();
   Status listen();
   Status meet(const Status &arguments, std::vector<unsigned> &here);
   void tell(unsigned peer, const Control &message);
   void tellAll(const Control &message);
+  void tellOwed();
   bool pollTransport(scclCompletion *ended, unsigned &count);
   void hear(const Control &message, unsigned from);
   void answer();
   void take(const Control &cause);
-  bool handle(const scclCompletion &ended, Status &status);
+  void raiseMismatch(unsigned peer, const CallMark &mark);
   /// The numbers of messages: what is heard, what is told, and those of
-  /// programs. A question on its way stops no cause.
-  unsigned outboxOf(unsigned peer, const Control &message) const {
-    return message.kind >= Control::Question ? numRanks() + peer : peer;
+  /// programs. A question on its way stops no cause, nor a call.
+  unsigned outboxOf(unsigned peer, Control::Kind kind) const {
+    unsigned turn = kind == Control::Cause ? 0 : kind == Control::Call ? 1 : 2;
+    return turn * numRanks() + peer;
   }
   int firstMessage() const { return 1 + int(outboxes.size()); }
   Status fail(int error, const std::string &what) const;
@@ -144,17 +169,21 @@ private:
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
   std::unique_ptr<SharedMessages> shared; ///< null: all goes through transport
-  bool isConnected = false;
-  Control heard = {}; ///< where the next one arrives
+  Control heard = {};                     ///< where the next one arrives
   struct Outbox {
     Control message;
     bool isUnderWay = false;
   };
-  std::vector<Outbox> outboxes;   ///< two for each rank
-  std::vector<char> isOwed;       ///< by rank: an answer
-  std::vector<uint64_t> owed;     ///< to the inquiry of that number
+  std::vector<Outbox> outboxes; ///< three for each rank
+  std::vector<char> isOwed;     ///< by rank: an answer
+  std::vector<uint64_t> owed;   ///< to the inquiry of that number
+  CallHistory calls;
+  std::vector<char> isUntold; ///< by rank: the current call is to be told
+  unsigned numUntold = 0;
+  std::string ownNote;            ///< why the current call has failed
   std::vector<std::string> notes; ///< by rank
   std::vector<std::string> hosts; ///< by rank
+  std::thread::id joiner = std::this_thread::get_id();
   Inquiry theInquiry;
   unsigned waitsFor = Inquiry::nobody;
   std::atomic<uint64_t> cause = 0; ///< an encoded AbortCause

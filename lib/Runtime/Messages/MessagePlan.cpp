@@ -9,6 +9,8 @@
 
 #include "DefaultPiece.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -27,6 +29,7 @@ struct MessagePlanHello {
 /// Pieces of segments under way at once.
 static constexpr unsigned window = 8;
 static constexpr uint64_t defaultBudget = 64 << 20;
+static constexpr uint64_t alignment = 64;
 
 MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
                          std::shared_ptr<const LoadedPlan> plan,
@@ -92,7 +95,6 @@ Status MessagePlan::prepare() {
     return status;
   if (Status status = readTables(); !status.ok())
     return status;
-  uint64_t bytes = 1;
   for (const Program &program : programs) {
     unsigned rows = 0, tags = 0;
     for (const MessageProgram &table : messages) {
@@ -112,12 +114,75 @@ Status MessagePlan::prepare() {
                   std::to_string(mostScratch(program, chunkAlignment)) +
                   " bytes of memory, which is more than scratchBytes, or 64 "
                   "MiB, allows"};
-    if (mostScratch(program, chunkAlignment) != 0)
-      bytes = budget;
   }
   choices.resolve(manifest, programs, group.device->target(),
                   /*isOneProcess=*/false);
-  return group.device->allocate(bytes, scratch);
+  return growScratch(neededBytes());
+}
+
+/// Makes scratch memory that has `bytes` bytes; nothing is in it.
+Status MessagePlan::growScratch(uint64_t bytes) {
+  if (bytes <= scratchSize)
+    return {};
+  auto *memory = static_cast<char *>(
+      std::aligned_alloc(alignment, llvm::alignTo(bytes, alignment)));
+  if (!memory)
+    return {scclErrorOutOfMemory,
+            "no memory for " + std::to_string(bytes) + " bytes of scratch"};
+  scratch.reset(memory);
+  scratchSize = bytes;
+  return {};
+}
+
+MessagePlan::~MessagePlan() {
+  if (engine.leavesMessages())
+    (void)scratch.release();
+}
+
+const MessageProgram &
+MessagePlan::tableOf(const plan::KernelInfo &kernel) const {
+  return messages[*kernel.rankTables];
+}
+
+/// Of the pieces that launches may have, as far as the plan tells. Where the
+/// caller has chosen others, a launch asks for more.
+uint64_t MessagePlan::neededBytes() const {
+  constexpr uint64_t manyBytes = uint64_t(1) << 40;
+  uint64_t most = 0;
+  choices.forEach([&](const Choice &choice) {
+    for (const plan::KernelInfo *kernel : choice.program->kernels) {
+      if (!kernel)
+        continue;
+      uint64_t piece =
+          pieceFor(choice, manyBytes, tableOf(*kernel).header().mostChunks);
+      most = std::max(most, bytesFor(*choice.program, piece));
+    }
+  });
+  return most;
+}
+
+/// How long pieces of a segment are, the same on all ranks.
+uint64_t MessagePlan::pieceFor(const Choice &choice, uint64_t segment,
+                               unsigned mostChunks) const {
+  uint64_t piece = choice.pieceBytes;
+  if (piece == 0)
+    piece = defaultPiece(segment, choice.program->chunksPerSegment, mostChunks);
+  while (piece > alignment && mostScratch(*choice.program, piece) > budget)
+    piece /= 2;
+  return std::max(piece / alignment, uint64_t(1)) * alignment;
+}
+
+/// How many pieces may be under way, the same on all ranks.
+unsigned MessagePlan::windowFor(const Program &program, uint64_t piece) const {
+  uint64_t most = llvm::alignTo(mostScratch(program, piece), alignment);
+  return most == 0 ? window
+                   : unsigned(std::clamp<uint64_t>(budget / most, 1, window));
+}
+
+/// Scratch of this rank.
+uint64_t MessagePlan::bytesFor(const Program &program, uint64_t piece) const {
+  return windowFor(program, piece) *
+         llvm::alignTo(scratchBytes(program, piece, rank), alignment);
 }
 
 Status MessagePlan::readTables() {
@@ -169,21 +234,30 @@ Status MessagePlan::choose(Flight &flight) const {
   return findFunction(flight);
 }
 
+/// Tells programs, types and reductions apart, the latter only where something
+/// is reduced.
+void MessagePlan::beginCall(const Flight &flight) {
+  const LaunchRequest &request = flight.request;
+  const Choice &choice = flight.choice;
+  unsigned op = choice.program->combines ? request.op : 0;
+  unsigned variant = choice.program->index + choice.pieceBytes / alignment * 31;
+  group.beginCall(
+      {ControlPlane::sign(number, request.type, op, variant), request.count});
+}
+
 Status MessagePlan::execute(Flight &flight) {
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
-  const plan::KernelInfo *kernel =
-      program.kernels[program.slot(request.type, request.op)];
-  uint64_t piece = flight.choice.pieceBytes;
-  const MessageProgram &table = messages[*kernel->rankTables];
-  if (piece == 0)
-    piece = defaultPiece(flight.segmentBytes, program.chunksPerSegment,
-                         table.header().mostChunks);
-  constexpr uint64_t alignment = 64;
-  // The same on all ranks.
-  while (piece > alignment && mostScratch(program, piece) > budget)
-    piece /= 2;
-  piece = std::max(piece / alignment, uint64_t(1)) * alignment;
+  const MessageProgram &table =
+      tableOf(*program.kernels[program.slot(request.type, request.op)]);
+  beginCall(flight);
+  if (Status status = group.poison(); !status.ok())
+    return status;
+  if (request.count == 0) {
+    // Those that would send or receive wait for this rank if they have some.
+    group.tellCall(table.peers(), "");
+    return engine.look();
+  }
   MessageLaunch launch = {};
   launch.program = &table;
   launch.function = flight.function;
@@ -191,17 +265,17 @@ Status MessagePlan::execute(Flight &flight) {
   launch.input = static_cast<const char *>(request.send);
   launch.output = static_cast<char *>(request.recv);
   launch.segment = flight.segmentBytes;
-  launch.piece = std::min(piece, flight.segmentBytes);
+  launch.piece = std::min(
+      pieceFor(flight.choice, flight.segmentBytes, table.header().mostChunks),
+      flight.segmentBytes);
   launch.stagesInput = flight.isInPlace && mayStage(program);
   launch.inputSegments = manifest.layout[rank].inputSegments;
-  launch.scratch = scratch->data();
+  launch.window = windowFor(program, launch.piece);
+  if (Status status = growScratch(bytesFor(program, launch.piece));
+      !status.ok())
+    return status;
+  launch.scratch = scratch.get();
   launch.scratchPiece =
-      (scratchBytes(program, launch.piece, rank) + alignment - 1) / alignment *
-      alignment;
-  uint64_t most = (mostScratch(program, launch.piece) + alignment - 1) /
-                  alignment * alignment;
-  launch.window =
-      most == 0 ? window
-                : unsigned(std::clamp<uint64_t>(budget / most, 1, window));
+      llvm::alignTo(scratchBytes(program, launch.piece, rank), alignment);
   return engine.run(launch);
 }

@@ -12,6 +12,8 @@
 
 #include "Runtime/JoinedPlan.h"
 
+#include <cstdlib>
+
 namespace sccl {
 
 /// A plan as one rank of a MessageGroup has it.
@@ -25,9 +27,11 @@ public:
                      const Status &before, std::unique_ptr<JoinedPlan> &result);
 
   Status loadAgain() const override;
-  uint64_t ownBytes() const override { return scratch ? scratch->size() : 0; }
+  uint64_t ownBytes() const override { return scratchSize; }
   /// Collective; see scclLaunch. Nothing else may be in flight.
   Status execute(Flight &flight);
+
+  ~MessagePlan() override;
 
 private:
   MessagePlan(MessageGroup &group, MessageEngine &engine,
@@ -40,12 +44,24 @@ private:
   uint64_t scratchBytes(const Program &program, uint64_t piece,
                         unsigned rank) const;
   uint64_t mostScratch(const Program &program, uint64_t piece) const;
+  const MessageProgram &tableOf(const plan::KernelInfo &kernel) const;
+  uint64_t pieceFor(const Choice &choice, uint64_t segment,
+                    unsigned mostChunks) const;
+  unsigned windowFor(const Program &program, uint64_t piece) const;
+  uint64_t bytesFor(const Program &program, uint64_t piece) const;
+  uint64_t neededBytes() const;
+  Status growScratch(uint64_t bytes);
+  void beginCall(const Flight &flight);
 
   MessageGroup &group;
   MessageEngine &engine;
   std::vector<MessageProgram> messages; ///< by set of tables
-  std::unique_ptr<DeviceBuffer> scratch;
-  uint64_t budget = 0; ///< bytes of scratch
+  struct Free {
+    void operator()(char *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char, Free> scratch;
+  uint64_t scratchSize = 0;
+  uint64_t budget = 0; ///< the most bytes of scratch, the same on all ranks
 };
 
 } // namespace sccl

@@ -76,7 +76,12 @@ Status MessageProgram::read(llvm::StringRef bytes, unsigned rank,
       return damaged("has a row that waits for nothing");
     program.height = std::max(program.height, row.height);
     program.addReduction(row);
+    if (row.kind == MessageRow::Send || row.kind == MessageRow::Receive)
+      program.thePeers.push_back(row.peer);
   }
+  std::vector<unsigned> &peers = program.thePeers;
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   return {};
 }
 

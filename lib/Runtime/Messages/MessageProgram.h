@@ -33,6 +33,8 @@ public:
   llvm::ArrayRef<uint32_t> next(const MessageRow &row) const {
     return nexts.slice(row.firstNext, row.numNext);
   }
+  /// The ranks that this one sends to or receives from, each once.
+  llvm::ArrayRef<unsigned> peers() const { return thePeers; }
   /// The largest height of a row of this rank, at least 1.
   unsigned mostHeight() const { return height; }
 
@@ -56,6 +58,7 @@ private:
   llvm::ArrayRef<MessageRow> theRows;
   llvm::ArrayRef<uint32_t> nexts;
   std::vector<Reduction> reductions;
+  std::vector<unsigned> thePeers;
   std::vector<uint32_t> reductionOf; ///< by row; 0 for others
   unsigned height = 1;
 };

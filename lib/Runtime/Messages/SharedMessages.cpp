@@ -26,11 +26,12 @@ namespace {
 struct Fragment {
   uint32_t tag, bytes;
   uint64_t messageBytes;
+  uint64_t call, history; ///< see CallMark
 };
 /// The receiver takes one fragment while the next one is written. Divides the
 /// sizes of rings, as the alignment does.
 constexpr uint64_t mostFragmentBytes = 32 << 10;
-constexpr uint64_t fragmentAlignment = 16;
+constexpr uint64_t fragmentAlignment = 32;
 static_assert(sizeof(Fragment) == fragmentAlignment);
 
 struct SharedHello {
@@ -46,6 +47,8 @@ struct SharedMessages::Pipe {
   alignas(64) std::atomic<uint64_t> taken;     ///< of these
   alignas(64) std::atomic<uint64_t> announced; ///< tags
   alignas(64) std::atomic<uint64_t> seen;      ///< of these
+  /// Of the call of the rank that writes. Read where it differs.
+  alignas(64) std::atomic<uint64_t> number, signature, count;
   uint32_t tags[maxAnnounced];
   char *ring() { return reinterpret_cast<char *>(this + 1); }
 };
@@ -165,6 +168,27 @@ void SharedMessages::reserve(unsigned count, unsigned tags) {
   }
 }
 
+void SharedMessages::setCall(const CallMark &mark) {
+  call = mark;
+  for (Peer &peer : peers) {
+    peer.out->number.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    peer.out->signature.store(mark.signature, std::memory_order_relaxed);
+    peer.out->count.store(mark.count, std::memory_order_relaxed);
+    peer.out->number.store(mark.number, std::memory_order_release);
+  }
+}
+
+CallMark SharedMessages::markOfStranger() const {
+  const Pipe &in = *peers[placeOf[theStranger]].in;
+  CallMark mark = {strangerNumber, strangerHistory, CallMark::unknown, 0};
+  if (in.number.load(std::memory_order_acquire) == strangerNumber) {
+    mark.signature = in.signature.load(std::memory_order_relaxed);
+    mark.count = in.count.load(std::memory_order_relaxed);
+  }
+  return mark;
+}
+
 void SharedMessages::send(unsigned number, const void *data, uint64_t bytes,
                           unsigned peer, unsigned tag) {
   peerOf(peer).sends.push_back(
@@ -230,7 +254,8 @@ bool SharedMessages::write(Peer &peer) {
     return false;
   uint64_t bytes = std::min(
       {room - sizeof(Fragment), send.bytes - send.done, mostFragmentBytes});
-  Fragment fragment = {send.tag, uint32_t(bytes), send.bytes};
+  Fragment fragment = {send.tag, uint32_t(bytes), send.bytes, call.number,
+                       call.history};
   std::memcpy(peer.out->ring() + at, &fragment, sizeof(fragment));
   std::memcpy(peer.out->ring() + at + sizeof(fragment), send.data + send.done,
               bytes);
@@ -266,6 +291,12 @@ void SharedMessages::takeArrived(Peer &peer, scclCompletion *ended,
     Fragment fragment;
     const char *at = peer.in->ring() + taken % ringBytes;
     std::memcpy(&fragment, at, sizeof(fragment));
+    if (fragment.history != call.history || fragment.call != call.number) {
+      theStranger = peer.rank;
+      strangerNumber = fragment.call;
+      strangerHistory = fragment.history;
+      return;
+    }
     Peer::Receive &receive = peer.receives[fragment.tag];
     // What is longer than expected is reported, but not taken.
     if (receive.done < receive.bytes)

@@ -17,6 +17,8 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_SHAREDMESSAGES_H
 #define SCCL_LIB_RUNTIME_MESSAGES_SHAREDMESSAGES_H
 
+#include "CallHistory.h"
+
 #include "Runtime/Bootstrap.h"
 #include "Runtime/SharedMemory.h"
 
@@ -43,6 +45,13 @@ public:
   /// Makes room for `count` messages with tags below `tags`; the ranks of a
   /// host do so before any of them sends.
   void reserve(unsigned count, unsigned tags);
+
+  /// What is sent from now on, and what may arrive, is of this call.
+  void setCall(const CallMark &call);
+  /// A rank from which a message of another call has come, which was not taken;
+  /// the largest number if there is none.
+  unsigned stranger() const { return theStranger; }
+  CallMark markOfStranger() const;
 
   // One message with a tag may be under way from one rank to another.
   void send(unsigned number, const void *data, uint64_t bytes, unsigned peer,
@@ -71,6 +80,9 @@ private:
   void sendMore(Peer &peer, scclCompletion *ended, unsigned &count);
   void takeArrived(Peer &peer, scclCompletion *ended, unsigned &count);
 
+  CallMark call;
+  unsigned theStranger = ~0u;
+  uint64_t strangerNumber = 0, strangerHistory = 0;
   uint64_t ringBytes = 0;
   SharedMemory own;
   std::vector<SharedMemory> others; ///< by place; empty for this rank
