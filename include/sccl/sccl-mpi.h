@@ -24,13 +24,18 @@ extern "C" {
 /**
  * Collective. scclCommInitTransport for the ranks of an intracommunicator, with
  * the numbers that they have there. Its messages go through a duplicate, so
- * that they never meet those of the caller; errors of MPI become result codes
- * as far as the library reports them. Destroy it before MPI_Finalize.
+ * that they never meet those of the caller. Errors of MPI become result codes:
+ * while libsccl polls, those that MPI raises on MPI_COMM_WORLD and
+ * MPI_COMM_SELF are returned, and their handlers are those of the program again
+ * when it is done. Destroy it before MPI_Finalize; after that all calls for it
+ * but scclCommDestroy fail.
  *
  * MPI is called by threads that call functions for the communicator, and by no
  * others: MPI_THREAD_FUNNELED or less will do for one thread. With
  * MPI_THREAD_MULTIPLE scclLaunchAsync starts one that calls MPI, too. Returns
- * scclErrorInvalidArgument if MPI is not initialized.
+ * scclErrorInvalidArgument if MPI is not initialized, or `comm` is an
+ * intercommunicator or null, and scclErrorTimeout if not all ranks come within
+ * `timeoutSeconds`.
  */
 SCCL_API scclResult scclCommInitMPI(MPI_Comm comm, const scclConfig *config,
                                     scclComm *result);

@@ -14,8 +14,15 @@
 
 scclResult scclCommInitMPI(MPI_Comm comm, const scclConfig *config,
                            scclComm *result) {
+  const scclConfig standard = SCCL_CONFIG_INITIALIZER;
   scclTransport transport;
-  scclResult made = scclMpiTransport(comm, &transport);
+  scclResult made;
+  /* What is no limit is refused when there are others to be told. */
+  double limit =
+      config && config->size >= sizeof(*config) && config->timeoutSeconds > 0
+          ? config->timeoutSeconds
+          : standard.timeoutSeconds;
+  made = scclMpiTransport(comm, limit, &transport);
   if (made != scclSuccess)
     return made;
   return scclCommInitTransport(&transport, config, result);

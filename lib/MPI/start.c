@@ -12,11 +12,9 @@
 
 #include "transport.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 SCCL_API int scclMpiStart(unsigned *rank, unsigned *numRanks,
@@ -52,44 +50,23 @@ int scclMpiStart(unsigned *rank, unsigned *numRanks, unsigned *ranksHere,
   return 0;
 }
 
-/* Waits in naps of a quarter of what has been waited, up to 1 ms: whoever polls
- * takes the processor from ranks that are measured meanwhile. */
-static void rest(double waited) {
-  const double least = 1e-5, most = 1e-3;
-  double nap = waited / 4 < most ? waited / 4 : most;
-  struct timespec time = {0, (long)(nap * 1e9)};
-  if (nap < least)
-    sched_yield();
-  else
-    nanosleep(&time, NULL);
-}
-
 /* An scclAllGatherFn. */
 int scclMpiAllGather(void *context, const void *mine, void *all, size_t bytes) {
   MPI_Request request;
-  int isDone = 0;
-  double begin = MPI_Wtime();
+  int error;
   (void)context;
   if (isStuck ||
       MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
                      MPI_COMM_WORLD, &request) != MPI_SUCCESS)
     return 1;
-  while (!isDone) {
-    if (MPI_Test(&request, &isDone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-      return 1;
-    if (!isDone && limit > 0 && MPI_Wtime() - begin > limit) {
-      isStuck = 1;
-      return 1;
-    }
-    if (!isDone)
-      rest(MPI_Wtime() - begin);
-  }
-  return 0;
+  error = scclMpiAwait(&request, limit);
+  isStuck |= error == SCCL_ERROR_LATE;
+  return error != MPI_SUCCESS;
 }
 
 /* A transport for all of them. */
 scclResult scclMpiWorld(scclTransport *transport) {
-  return scclMpiTransport(MPI_COMM_WORLD, transport);
+  return scclMpiTransport(MPI_COMM_WORLD, limit, transport);
 }
 
 static void endNow(int number) {

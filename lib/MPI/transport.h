@@ -11,7 +11,13 @@
 #include "sccl/sccl-mpi.h"
 
 /* Collective. A transport for the ranks of `comm`, through a duplicate of it.
- */
-scclResult scclMpiTransport(MPI_Comm comm, scclTransport *transport);
+ * Its collective functions wait for others up to `limit` seconds. A failure has
+ * a message; all ranks fail unless some do not come. */
+scclResult scclMpiTransport(MPI_Comm comm, double limit,
+                            scclTransport *transport);
+
+/* Returns when the request is done, with an error of MPI if it fails, or
+ * SCCL_ERROR_LATE after `limit` seconds; 0: never. */
+int scclMpiAwait(MPI_Request *request, double limit);
 
 #endif
