@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import collections
 import ctypes as c
+import gc
 import threading
-import weakref
 from typing import Any, Deque, List, Optional, Tuple
 
 from . import _library
@@ -36,19 +36,58 @@ _FUNCTIONS = {
 }
 
 
+class Handle(int):
+    """The address of libsccl's communicator, which is destroyed with the last reference
+    to this one, of a membership or of memory.
+
+    The collector of cycles runs finalizers in any order, and others may still touch the
+    memory: what it finds is destroyed when all have run.
+    """
+
+    __slots__ = ()
+    #: libsccl's function; modules may be empty by the time of the last call.
+    destroy: Any = None
+    #: With `code`, the result of the last destruction by a thread.
+    ended = threading.local()
+    is_collecting = False
+    #: Addresses that the collector has found.
+    found: List[int] = []
+
+    def __del__(self) -> None:
+        if self.is_collecting:
+            self.found.append(int(self))
+        else:
+            self.ended.code = self.destroy(int(self))
+
+    @classmethod
+    def collect(cls, phase: str, _: Any) -> None:
+        """Called when the collector begins, and when it has ended."""
+        cls.is_collecting = phase == "start"
+        while cls.found and not cls.is_collecting:
+            cls.destroy(cls.found.pop())
+
+
+gc.callbacks.append(Handle.collect)
+
+
 class Membership:
-    """libsccl's communicator, and what it needs while it is there. It is destroyed when
-    nothing refers to it: no Communicator, and no memory of it."""
+    """libsccl's communicator, and what it needs while it is there. It is left when
+    nothing refers to it; memory of it stays while something refers to that."""
 
     #: Of launches that wait for their turn.
     MOST_WAITING = 64
 
     def __init__(self, callback: Any):
-        self.handle = c.c_void_p()
+        self.handle: Optional[Handle] = None
         self._library, self._callback = _library.library(), callback
-        self._memory: List[weakref.ref] = []
         self._launched: Deque[Tuple[int, Any]] = collections.deque()
         self._launching = threading.Lock()  # any thread may wait for a launch
+
+    def join(self, made: c.c_void_p) -> None:
+        """Takes what libsccl has made, which may be nothing."""
+        if made.value:
+            Handle.destroy = self._library.scclCommDestroy
+            self.handle = Handle(made.value)
 
     def let_interrupt(self, failures: _library.Failures) -> None:
         """Has Ctrl-C end waits of the main thread, where Python runs handlers of
@@ -71,22 +110,27 @@ class Membership:
                 forgotten.append(self._launched.popleft())
 
     def memory_at(self, address: int, size: int) -> Any:
-        """Memory of scclMemAlloc, which keeps the membership."""
+        """Memory of scclMemAlloc, which stays as long as it is referred to."""
         memory = (c.c_char * size).from_address(address)
-        memory.membership = self
-        self._memory.append(weakref.ref(memory))
+        memory.handle = self.handle
         return memory
 
-    def leave(self) -> None:
-        """Destroys it, or leaves that to the last memory that is still referred to."""
-        if self.handle and all(memory() is None for memory in self._memory):
-            handle, self.handle = self.handle, c.c_void_p()
-            check(self._library.scclCommDestroy(handle))
-            self._launched.clear()
+    def leave(self) -> int:
+        """Ends the membership when its launches have ended; a second time it does
+        nothing. Returns libsccl's code, 0 while there is memory."""
+        handle, self.handle = self.handle, None
+        if handle is None:
+            return 0
+        if self._launched:
+            self._library.scclWait(handle, self._launched[-1][0])
+        handle.ended.code = 0
+        ended = handle.ended
+        del handle
+        self._launched.clear()
+        return ended.code
 
     def __del__(self) -> None:
-        if self.handle:
-            self._library.scclCommDestroy(self.handle)
+        self.leave()
 
 
 class Pending:
@@ -143,22 +187,23 @@ class Communicator:
             timeout,
             whole(scratch_bytes, "scratch_bytes"),
         )
-        self.check(
-            lib.scclCommInit(
-                c_int(self.rank, "rank"),
-                c_int(self.size, "size"),
-                callback,
-                None,
-                c.byref(self._config),
-                c.byref(self._membership.handle),
-            )
+        made = c.c_void_p()
+        code = lib.scclCommInit(
+            c_int(self.rank, "rank"),
+            c_int(self.size, "size"),
+            callback,
+            None,
+            c.byref(self._config),
+            c.byref(made),
         )
+        self._membership.join(made)
+        self.check(code)
         self._membership.let_interrupt(self.failures)
 
     @property
-    def handle(self) -> c.c_void_p:
-        """libsccl's; null after `destroy`."""
-        return self._membership.handle if self._membership else c.c_void_p()
+    def handle(self) -> Optional[Handle]:
+        """libsccl's; None after `destroy`."""
+        return self._membership.handle if self._membership else None
 
     def check(self, code: int) -> None:
         """Raises the error of a collective function that has failed. What the gather
@@ -174,10 +219,11 @@ class Communicator:
         self.destroy()
 
     def destroy(self) -> None:
-        """Ends the membership. Memory of `empty` stays while something refers to it."""
+        """Ends the membership; a second time it does nothing. Memory of `empty` stays
+        while something refers to it."""
         membership, self._membership = self._membership, None
         if membership:
-            membership.leave()
+            check(membership.leave())
 
     def __reduce__(self) -> tuple:
         raise TypeError("a communicator cannot be copied or pickled")
@@ -194,20 +240,20 @@ class Communicator:
         result = Communicator.__new__(Communicator)
         result.__dict__.update(self.__dict__, plans=[])
         callback = self._membership._callback if self._membership else None
-        made = result._membership = Membership(callback)
-        lib = _library.library()
-        self.check(
-            lib.scclCommSplit(
-                self.handle,
-                c_int(color, "color"),
-                c_int(key, "key"),
-                None,
-                c.byref(made.handle),
-            )
+        member = result._membership = Membership(callback)
+        lib, made = _library.library(), c.c_void_p()
+        code = lib.scclCommSplit(
+            self.handle,
+            c_int(color, "color"),
+            c_int(key, "key"),
+            None,
+            c.byref(made),
         )
+        member.join(made)
+        self.check(code)
         if not result.handle:
             return None
-        made.let_interrupt(self.failures)
+        member.let_interrupt(self.failures)
         rank, size = c.c_int(), c.c_int()
         check(lib.scclCommRank(result.handle, c.byref(rank)))
         check(lib.scclCommCount(result.handle, c.byref(size)))

@@ -33,7 +33,6 @@ class Plan:
         # Python forgets modules before it forgets the last plans.
         lib = self._library = _library.library()
         self._handle = c.c_void_p()
-        self._info = _library.PlanInfo(c.sizeof(_library.PlanInfo))
         if isinstance(source, (bytes, bytearray, memoryview)):
             source = self.data = bytes(source)
             self.path: Optional[str] = None
@@ -42,7 +41,18 @@ class Plan:
             self.path = str(source)
             code = lib.scclPlanLoad(os.fsencode(self.path), c.byref(self._handle))
         _library.check(code)
-        _library.check(lib.scclPlanGetInfo(self._handle, c.byref(self._info)))
+        info = _library.PlanInfo(c.sizeof(_library.PlanInfo))
+        _library.check(lib.scclPlanGetInfo(self._handle, c.byref(info)))
+        # Copies: finalizers of a cycle may ask a plan that has had its own.
+        self.collective: str = info.collective.decode()
+        self.topology: str = info.topology.decode()
+        #: SHA-256 of the contents.
+        self.hash: str = info.hash.decode()
+        self.ranks: int = info.ranks
+        #: The root, 0 if the collective has none.
+        self.root: int = info.root
+        #: True if values are reduced: then it has code for some types only.
+        self.reduces = bool(info.combining)
 
     @staticmethod
     def compile(
@@ -75,33 +85,6 @@ class Plan:
         """Writes the plan to a file."""
         pathlib.Path(path).write_bytes(self.__reduce__()[1][0])
 
-    @property
-    def collective(self) -> str:
-        return self._info.collective.decode()
-
-    @property
-    def ranks(self) -> int:
-        return self._info.ranks
-
-    @property
-    def root(self) -> int:
-        """The root, 0 if the collective has none."""
-        return self._info.root
-
-    @property
-    def reduces(self) -> bool:
-        """True if values are reduced: then it has code for some types only."""
-        return bool(self._info.combining)
-
-    @property
-    def topology(self) -> str:
-        return self._info.topology.decode()
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the contents."""
-        return self._info.hash.decode()
-
     def inspect(self) -> dict:
         """The manifest, as ``sccl inspect --json`` prints it."""
         if self.path:
@@ -122,9 +105,9 @@ class Plan:
         return Plan, (data,)
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._library.scclPlanDestroy(self._handle)
-            self._handle = None
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle:
+            self._library.scclPlanDestroy(handle)
 
     def __repr__(self) -> str:
         return f"<Plan {self.collective} on {self.topology}: {self.ranks} ranks>"

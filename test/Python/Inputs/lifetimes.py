@@ -104,8 +104,58 @@ print("communicators that nobody has are destroyed")
 copies = [copy.copy(plan), copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))]
 del plan
 assert all(other.ranks == 2 and other.inspect() for other in copies)
-del copies
 print("copies of plans are plans")
+
+
+class Owner:
+    """Has a finalizer and is in a cycle, as everything is that a traceback knows."""
+
+    def __init__(self, comm):
+        self.comm, self.memory, self.plan = comm, comm.empty(1000), comm.plans[0]
+        self.floats = floats(1000)
+        bytes_of(self.memory)[:] = b"\1" * 4000
+        comm.owner = comm._membership.owner = self.plan.owner = self
+
+    def __del__(self):
+        self.comm.destroy()
+        self.comm.destroy()
+        assert bytes(bytes_of(self.memory)) == b"\1" * 4000
+        assert (self.plan.collective, self.plan.ranks) == ("all_reduce", 2)
+        for call in (
+            lambda: self.comm.launch_async(
+                self.plan, self.floats, self.floats, 1000, "f32"
+            ),
+            lambda: self.comm.load(self.plan),
+            self.comm.abort,
+            self.comm.get_error,
+            lambda: self.comm.empty(1),
+        ):
+            try:
+                call()
+            except sccl.InvalidArgument:
+                finalized.append(1)
+
+
+def own(gather):
+    comm = sccl.Communicator(gather)
+    comm.load(sccl.Plan(copies[0].data))
+    owners.append(Owner(comm))
+
+
+finalized, owners, unraised = [], [], []
+sys.unraisablehook = unraised.append
+threads = [threading.Thread(target=own, args=[end]) for end in sccl.ThreadGather.board(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+del thread, threads
+owners.clear()
+gc.collect()
+assert not unraised, unraised
+assert len(finalized) == 10, finalized
+print("finalizers of a cycle run in any order")
+del copies
 # Python empties modules before it forgets the last objects.
 last, problems = sccl.Plan(sccl.shelf.host_plan("all_reduce", 2)), []
 sys.unraisablehook, kept = problems.append, sccl._library.library
