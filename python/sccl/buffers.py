@@ -50,6 +50,13 @@ class Buffer:
     read_only: bool
     owner: Any = None
     is_bool: bool = False
+    device: Optional[str] = None  #: torch's word for where it is, if that is known
+
+    def check_device(self, device: str) -> None:
+        """Raises InvalidArgument unless ranks on `device`, libsccl's word, may use it."""
+        there = "cuda" if device == "hip" else device
+        if self.device not in (None, there):
+            raise InvalidArgument(f"a tensor on {self.device!r} among ranks on {device!r}")
 
 
 NONE = Buffer(None, 0, None, 1, False)
@@ -79,13 +86,36 @@ def _of_interface(value: Any) -> Buffer:
     return Buffer(address, count, name, size, read_only, value, is_bool)
 
 
+#: What a tensor may be whose memory has other values than it.
+_UNLIKE = {
+    "is_quantized": "is quantized; pass its int_repr()",
+    "is_conj": "is to be conjugated; pass its resolve_conj()",
+    "is_neg": "is to be negated; pass its resolve_neg()",
+    "_is_zerotensor": "has no memory yet; pass its clone()",
+}
+
+
 def _of_tensor(value: Any) -> Buffer:
+    if str(getattr(value, "layout", "torch.strided")) != "torch.strided":
+        raise InvalidArgument(f"a tensor of {value.layout} is not dense")
+    for name, why in _UNLIKE.items():
+        flag = getattr(value, name, False)
+        if flag() if callable(flag) else flag:
+            raise InvalidArgument(f"the tensor {why}")
     if not value.is_contiguous():
         raise InvalidArgument("the tensor is not contiguous")
     kind = str(value.dtype).rpartition(".")[2]
     name, size = _NAMES.get(kind), value.element_size()
-    is_bool = kind == "bool"
-    return Buffer(value.data_ptr(), value.numel(), name, size, False, value, is_bool)
+    return Buffer(
+        value.data_ptr(),
+        value.numel(),
+        name,
+        size,
+        False,
+        value,
+        is_bool=kind == "bool",
+        device=getattr(getattr(value, "device", None), "type", None),
+    )
 
 
 def _of_view(value: Any) -> Buffer:
@@ -94,7 +124,7 @@ def _of_view(value: Any) -> Buffer:
     except TypeError:
         name = type(value).__name__
         raise InvalidArgument(f"{name} is no array, tensor or buffer") from None
-    if not view.contiguous:
+    if not view.c_contiguous:  # elements of other ranks are in the order of C
         raise InvalidArgument("the buffer is not contiguous")
     kind = _FORMATS.get(view.format.lstrip("@=<"))
     name = kind and _KINDS.get(f"{kind}{view.itemsize}")

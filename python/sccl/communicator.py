@@ -314,6 +314,12 @@ class Communicator:
             )
         return counts[0]
 
+    def _check_buffers(self, source: Buffer, target: Buffer) -> None:
+        for buffer in source, target:
+            buffer.check_device(_library.DEVICES[self._config.device])
+        if target.read_only:
+            raise InvalidArgument("the receive buffer is read-only")
+
     def _call(
         self,
         collective: str,
@@ -326,8 +332,7 @@ class Communicator:
     ) -> None:
         source = buffer_of(send, type)
         target = source if recv is send else buffer_of(recv, type)
-        if target.read_only:
-            raise InvalidArgument("the receive buffer is read-only")
+        self._check_buffers(source, target)
         if source.type and target.type and source.type != target.type:
             raise InvalidArgument(f"{source.type} is sent, {target.type} received")
         count = self._segment(collective, source, target)
@@ -408,8 +413,7 @@ class Communicator:
         of a launch."""
         count = whole(count, "count")
         source, target = buffer_of(send, type), buffer_of(recv, type)
-        if target.read_only:
-            raise InvalidArgument("the receive buffer is read-only")
+        self._check_buffers(source, target)
         # Of a collective of your own only libsccl knows the segments.
         for buffer, segments in zip((source, target), _SEGMENTS.get(plan.collective, ())):
             need = count * (segments or self.size)
