@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import pathlib
 import tempfile
-from typing import Dict, List, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Tuple
 
 from . import _library, tool
 from ._library import Error, InvalidArgument, InvalidPlan
@@ -115,9 +115,21 @@ def host_plan(
     sccl.InvalidArgument: collective is 'barrier', expected all_gather, ...
     """
     _library.index(list(SHAPES), collective, "collective")
+    if ranks < 1 or not 0 <= root < ranks:
+        raise InvalidArgument(f"{ranks} ranks, and root {root}")
     name = f"{collective}-{ranks}"
     name += f"-root{root}" if collective in ROOTED else ""
     name += f"-{element}" if collective in REDUCING else ""
+    return _kept(name, lambda: _make(collective, ranks, root, element))
+
+
+def meeting_plan(ranks: int) -> pathlib.Path:
+    """The same for an all_gather that no call of a collective takes."""
+    return _kept(f"meeting-{ranks}", lambda: _make_meeting(ranks))
+
+
+def _kept(name: str, make: Callable[[], Plan]) -> pathlib.Path:
+    """The file of that name, which `make` makes if it is not there."""
     # Another version of the tool may write another format.
     folder = cache_folder() / f"plans-{tool.version()}-{host_target()}"
     path = folder / f"{name}.sccl"
@@ -125,7 +137,7 @@ def host_plan(
         if _is_whole(path):
             return path
         folder.mkdir(parents=True, exist_ok=True)
-        plan = _make(collective, ranks, root, element)
+        plan = make()
         # Several groups may make it at once: the last one that is whole stays.
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(plan.data)
@@ -146,8 +158,27 @@ def _is_whole(path: pathlib.Path) -> bool:
     return True
 
 
+def _machine(ranks: int) -> Machine:
+    if ranks > 1:
+        return Machine(f"mesh:{ranks}")
+    return Machine.from_text("coll.topology @mesh1 ranks = 1 {\n}\n")
+
+
+def _make_meeting(ranks: int) -> Plan:
+    everyone = range(ranks)
+    chunks = ", ".join(map(str, everyone))
+    rows = [f"  coll.pre {rank} has [{rank}]" for rank in everyone]
+    rows += [f"  coll.post {rank} has [{chunks}]" for rank in everyone]
+    head = f"coll.collective @meeting ranks = {ranks} chunks = 1 distinct = {ranks} {{"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "meeting.mlir"
+        path.write_text("\n".join([head, *rows, "}", ""]))
+        schedule = _machine(ranks).synthesize(f"{path}:meeting", 1, 1, 1)
+    return Plan.compile([schedule], [host_target()], variant=["push", "scratch"])
+
+
 def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
-    machine = Machine(f"mesh:{ranks}")
+    machine = _machine(ranks)
     schedules = [
         machine.synthesize(
             collective,

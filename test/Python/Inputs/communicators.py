@@ -1,10 +1,12 @@
-"""Every collective among three ranks, compared with the definition."""
+"""Every collective among N ranks, compared with the definition: communicators.py N."""
 import array
+import sys
 
 import sccl
 from sccl import shelf
 
-N, COUNT, ROOT = 3, 5, 1
+N, COUNT = int(sys.argv[1]), 5
+ROOT = min(1, N - 1)
 try:
     import numpy
 except ImportError:
@@ -78,8 +80,8 @@ for name in shelf.SHAPES:  # before all ranks do so at once
     shelf.host_plan(name, N, ROOT)
 counts, places, seen, schedules = zip(*sccl.run_threads(N, main))
 print(f"all {counts[0]} collectives are right")
-assert places == ((1, 2), None, (0, 2)), places
+assert places == (((1, 2), None, (0, 2)) if N == 3 else ((0, 1),)), places
 print("a split has the right ranks")
-assert seen == ([0, 1, 2],) * N, seen
+assert seen == (list(range(N)),) * N, seen
 print("launches of another thread are right")
 print(schedules[0])
