@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import logging
 import sys
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+from typing import Any, Dict, List, Optional, Sequence, Set
 
 import torch
 import torch.distributed as dist
@@ -19,7 +19,7 @@ from torch.distributed import distributed_c10d
 from .._library import REDUCTIONS, Error
 from ..shelf import ROOTED
 from .engine import Engine, Key
-from .tensors import REDUCE_OPS, apart, element_of
+from .tensors import REDUCE_OPS, Finish, Form, apart, both, form_of
 from .work import BackendError, Completer, DoneWork, PendingWork
 
 log = logging.getLogger("sccl")
@@ -59,6 +59,13 @@ def with_op(what: str, tensor: torch.Tensor, op: Any = None) -> str:
     return f"{what} ({named.rpartition('.')[2].lower()}) of {kind}"
 
 
+def describe(collective: str, root: int, tensor: torch.Tensor, op: Any) -> str:
+    """A call in words, for ranks to compare."""
+    words = with_op(collective, tensor, op)
+    words += f" with root {root}" if root >= 0 else ""
+    return words if tensor.is_cpu else f"{words} on {tensor.device.type}"
+
+
 class GroupBase(dist.ProcessGroup):
     """What all collectives of a group need."""
 
@@ -71,7 +78,8 @@ class GroupBase(dist.ProcessGroup):
         self._engines: Dict[str, Engine] = {}
         self._behind: Dict[str, Any] = {}
         self._completer = Completer()
-        self._told: Set[str] = set()
+        #: Kinds of calls that ranks have compared; see `_meet`.
+        self._met: Set[Any] = set()
         self._done = DoneWork([])
         self._barrier_bytes = torch.zeros(size + 1, dtype=torch.uint8)
         # Sends pair two ranks, who could not make it alone.
@@ -105,8 +113,22 @@ class GroupBase(dist.ProcessGroup):
             )
         return engine
 
-    def _fall_back(self, device: torch.device, what: str, reason: str) -> Any:
-        """The backend for what no plan covers; says so once."""
+    def _meet(self, kind: Any, what: str) -> None:
+        """Before the first call of a kind, that ranks wait in for each other: compares
+        what they call. Raises torch's kind of error on all ranks where they differ."""
+        if kind in self._met or self._size == 1:
+            return
+        try:
+            self._cpu.compare(what)
+        except Error as error:
+            raise BackendError(f"sccl: {what} on rank {self._rank}: {error}") from None
+        self._met.add(kind)
+
+    def _fall_back(
+        self, device: torch.device, what: str, reason: str, together: bool = True
+    ) -> Any:
+        """The backend for what no plan covers; says so once. All ranks call it
+        `together`, or two."""
         kind = device.type
         if kind not in self._behind:
             if kind != "cuda" or not dist.is_nccl_available():
@@ -120,11 +142,24 @@ class GroupBase(dist.ProcessGroup):
                 self._size,
                 timeout=self._timeout,
             )
-        if self._rank == 0 and what not in self._told:
-            self._told.add(what)
-            name = "nccl" if kind == "cuda" else "gloo"
+        name = "nccl" if kind == "cuda" else "gloo"
+        is_new = (what, name) not in self._met
+        if together:
+            self._meet((what, name), f"{what} by {name}")
+        self._met.add((what, name))
+        if self._rank == 0 and is_new:
             log.warning("sccl: %s by %s: %s", what, name, reason)
         return self._behind[kind]
+
+    def _after(
+        self, work: Any, results: List[torch.Tensor], caller: int, finish: Finish
+    ) -> Any:
+        """The work of the backend behind this one, with what is left to do after it."""
+        if finish is None:
+            return work
+        pending = PendingWork(work.wait, results, self._completer, finish)
+        self._completer.add(pending)
+        return handed(pending, caller)
 
     def _try(
         self,
@@ -137,24 +172,29 @@ class GroupBase(dist.ProcessGroup):
         caller: int,
         op: Any = None,
         root: int = -1,
-        finish: Optional[Callable[[], None]] = None,
+        finish: Finish = None,
     ) -> Any:
         """Executes a plan for `count` elements of the type of `tensor` per segment, and
-        returns the work; or why no plan does, as text."""
+        returns the work; or why no plan does, as text. `send` and `recv` are plain."""
         if tensor.layout is not torch.strided:
             return "tensors are not dense"
-        found = element_of(tensor, op)
-        if isinstance(found, str):
-            return found
-        element, width, reduction = found
-        key: Key = (collective, root, element, reduction)
-        if collective in ROOTED and root < 0:
+        form = form_of(tensor, op)
+        if isinstance(form, str):
+            return form
+        if collective in ROOTED and not 0 <= root < self._size:
             raise BackendError(f"sccl: {collective}: there is no rank {root}")
+        if form.encode:
+            send, recv, finish = self._encoded(form, send, recv, finish)
         if self._size == 1:
             return handed(self._alone(send, recv, results, finish), caller)
         kind = tensor.device.type
         if kind not in ("cpu", "cuda"):
             return f"plans are for tensors on 'cpu' and 'cuda', not {kind!r}"
+        key: Key = (collective, root, form.element, form.reduction)
+        if (kind, key) not in self._met:
+            is_barrier = tensor is self._barrier_bytes
+            words = "barrier" if is_barrier else describe(collective, root, tensor, op)
+            self._meet((kind, key), words)
         engine = self._cpu if kind == "cpu" else self._engine(tensor.device)
         try:
             if key not in engine.covered:
@@ -164,14 +204,17 @@ class GroupBase(dist.ProcessGroup):
                     return reason
             if count == 0 and key not in engine.covered:
                 return handed(self._alone(send, recv, results, finish), caller)
-            send = apart(collective, self._rank, send, recv, count * tensor.element_size())
+            if not form.encode:
+                segment = count * tensor.element_size()
+                send = apart(collective, self._rank, send, recv, segment)
+            count *= form.width
             source = None if send is None else send.data_ptr()
             target = None if recv is None else recv.data_ptr()
             if caller == AWAITS or kind == "cuda":
                 stream = None
                 if kind == "cuda":
                     stream = torch.cuda.current_stream(tensor.device).cuda_stream
-                engine.launch(key, source, target, count * width, stream)
+                engine.launch(key, source, target, count, stream)
                 if finish:
                     finish()
                 device = tensor.device if kind == "cuda" else None
@@ -179,7 +222,7 @@ class GroupBase(dist.ProcessGroup):
                     return self._done
                 return handed(DoneWork(results, device), caller)
             ticket = engine.launch_async(
-                key, source, target, count * width, (send, recv, results)
+                key, source, target, count, (send, recv, results)
             )
         except Error as error:
             raise self._failure(collective, tensor, error) from None
@@ -192,6 +235,22 @@ class GroupBase(dist.ProcessGroup):
         if finish:
             self._completer.add(work)
         return handed(work, caller)
+
+    def _encoded(self, form: Form, send, recv, finish: Finish) -> Any:
+        """What to send and receive in place of these, and what is left to do then."""
+        assert form.encode
+        encoded = form.encode(send.detach().view(-1))
+        if recv is None:
+            return encoded, None, finish
+        buffer = encoded
+        if recv is not send:
+            buffer = encoded.new_empty(recv.numel() * form.width)
+
+        def decode() -> None:
+            decoded = form.decode(buffer) if form.decode else buffer
+            recv.detach().view(-1).copy_(decoded)
+
+        return encoded, buffer, both(decode, finish)
 
     def _await(self, engine, ticket, collective, tensor) -> None:
         try:

@@ -17,7 +17,7 @@ import os
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _library, shelf
-from .._library import DATA_TYPES, Error, RankLost, Timeout, Unsupported
+from .._library import DATA_TYPES, Error, Mismatch, RankLost, Timeout, Unsupported
 from ..communicator import Communicator
 from ..plans import Plan
 from ..ranks import StoreGather
@@ -25,6 +25,8 @@ from .store import WatchedStore
 
 #: More ranks than this on one host have no plans made.
 MOST_RANKS = 64
+#: Of what ranks compare before the first call of a kind.
+MEETING_BYTES = 256
 #: A collective, its root, element type and reduction; -1 for none.
 Key = Tuple[str, int, int, int]
 
@@ -54,6 +56,8 @@ class Engine:
         self.covered: Dict[Key, bool] = {}
         self.problem: Optional[str] = None
         self.comm: Optional[Communicator] = None
+        self.handle: Any = None
+        self._meet: Optional[Callable[[bytes], List[bytes]]] = None
         plans = self._given_plans(must_fit)
         if size == 1:
             self.problem = "the group has one rank"
@@ -72,6 +76,47 @@ class Engine:
         self.handle = self.comm.handle
         self.library = _library.library()
         self._load(plans)
+
+    def compare(self, what: str) -> None:
+        """Raises Mismatch on all ranks, which go on in step, if some rank passes other
+        words than this one, and where others are in a launch meanwhile."""
+        if self.comm is None:
+            return
+        if self._meet is None:
+            self._meet = self._meeting()
+        mine = what.encode()[:MEETING_BYTES].ljust(MEETING_BYTES, b"\0")
+        for rank, other in enumerate(self._meet(mine)):
+            if other != mine:
+                words = other.rstrip(b"\0").decode(errors="replace")
+                raise Mismatch(f"rank {rank} calls {words}", 3)
+
+    def _meeting(self) -> Callable[[bytes], List[bytes]]:
+        """What gathers bytes of all ranks: a launch, so that libsccl notices ranks that
+        are in another one, or, without a plan for that, the store."""
+
+        def make() -> bytes:
+            problem = shelf.can_make()
+            if problem or self.size > MOST_RANKS:
+                raise Unsupported(problem or "too many ranks")
+            return shelf.meeting_plan(self.size).read_bytes()
+
+        try:
+            plan = Plan(self._share("made/meeting", make))
+            self.comm.load(plan)
+        except (RankLost, Timeout):
+            raise
+        except Error:
+            return StoreGather(self.rank, self.size, self._store, f"{self.device}/meeting")
+
+        def launch(mine: bytes) -> List[bytes]:
+            everyone = bytearray(self.size * len(mine))
+            self.comm.launch(plan, mine, everyone, len(mine), "u8")
+            return [
+                bytes(everyone[at : at + len(mine)])
+                for at in range(0, len(everyone), len(mine))
+            ]
+
+        return launch
 
     def _load(self, plans: List[Plan]) -> None:
         """Loads those with code for this device. Raises Unsupported if there are plans
@@ -113,7 +158,7 @@ class Engine:
         def make() -> bytes:
             plans = shelf.read_plans(path) if path else []
             fit = [plan for plan in plans if plan.ranks == self.size]
-            if must_fit and plans and not fit:
+            if must_fit and plans and not fit and self.size > 1:
                 others = sorted({plan.ranks for plan in plans})
                 raise _library.InvalidArgument(
                     f"SCCL_PLAN_PATH has plans for {', '.join(map(str, others))} ranks "
@@ -234,6 +279,7 @@ class Engine:
     def destroy(self) -> None:
         if self.comm is not None:
             comm, self.comm = self.comm, None
+            self.handle = self._meet = None
             self.problem = "the group was destroyed"
             self.covered.clear()
             comm.destroy()

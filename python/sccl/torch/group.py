@@ -15,7 +15,15 @@ import torch.distributed as dist
 from .._library import Error
 from .base import AWAITS, caller_kind, with_op
 from .moves import MovingCollectives
-from .tensors import ELEMENTS, REDUCE_OPS, check_list, check_tensor, flat_view, same_kind
+from .tensors import (
+    ELEMENTS,
+    REDUCE_OPS,
+    check_list,
+    flat_view,
+    is_plain,
+    plain,
+    same_length,
+)
 
 
 class ProcessGroupSccl(MovingCollectives):
@@ -37,7 +45,8 @@ class ProcessGroupSccl(MovingCollectives):
             reduction = REDUCE_OPS.get(getattr(op, "op", op))
             key = ("all_reduce", -1, element, reduction)
             engine = self._cpu
-            if key in engine.covered and tensor.is_contiguous() and caller_kind() == AWAITS:
+            usual = key in engine.covered and is_plain(tensor)
+            if usual and caller_kind() == AWAITS:
                 address = tensor.data_ptr()
                 code = engine.library.scclAllReduce(
                     address,
@@ -51,20 +60,17 @@ class ProcessGroupSccl(MovingCollectives):
                 if code or engine.comm.failures:
                     self._check(tensor, code)
                 return self._done
-        check_tensor("all_reduce", tensors, 1, in_any_order=True)
+        check_list("all_reduce", tensors, 1, dense=False)
+        caller, whole = caller_kind(), list(tensors)
+        (tensor,), finish = plain(whole)
+        count = tensor.numel()
         found = self._try(
-            "all_reduce",
-            tensor,
-            tensor,
-            tensor,
-            tensor.numel(),
-            list(tensors),
-            caller_kind(),
-            op,
+            "all_reduce", tensor, tensor, tensor, count, whole, caller, op, finish=finish
         )
         if isinstance(found, str):
             what = with_op("all_reduce", tensor, op)
-            return self._fall_back(tensor.device, what, found).allreduce(tensors, opts)
+            behind = self._fall_back(tensor.device, what, found)
+            return self._after(behind.allreduce([tensor], opts), whole, caller, finish)
         return found
 
     def _check(self, tensor: torch.Tensor, code: int) -> None:
@@ -81,60 +87,72 @@ class ProcessGroupSccl(MovingCollectives):
         return self._all(works, list(tensors))
 
     def reduce(self, tensors: Any, opts: Any) -> Any:
-        check_tensor("reduce", tensors, 1, in_any_order=True)
-        tensor, is_root = tensors[0], opts.rootRank == self._rank
+        check_list("reduce", tensors, 1)
+        caller, whole = caller_kind(), list(tensors)
+        (tensor,), finish = plain(whole)
+        is_root = opts.rootRank == self._rank
+        finish = finish if is_root else None
         found = self._try(
             "reduce",
             tensor,
             tensor,
             tensor if is_root else None,
             tensor.numel(),
-            list(tensors),
-            caller_kind(),
+            whole,
+            caller,
             opts.reduceOp,
             opts.rootRank,
+            finish,
         )
         if isinstance(found, str):
             what = with_op("reduce", tensor, opts.reduceOp)
-            return self._fall_back(tensor.device, what, found).reduce(tensors, opts)
+            behind = self._fall_back(tensor.device, what, found)
+            # Others use the memory of ranks that are not the root as they please.
+            own = tensor if is_root else tensor.clone()
+            return self._after(behind.reduce([own], opts), whole, caller, finish)
         return found
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
-        check_tensor("reduce_scatter", outputs, 1)
+        check_list("reduce_scatter", outputs, 1)
         check_list("reduce_scatter", inputs[0], self._size)
-        tensor, parts = outputs[0], inputs[0]
-        problem = same_kind(tensor, parts)
-        if problem is None:
+        caller, whole = caller_kind(), list(outputs)
+        (tensor,), finish = plain(whole)
+        parts, _ = plain(inputs[0])
+        found = same_length("reduce_scatter", tensor, parts)
+        if found is None:
             flat, _ = flat_view(parts, fill=True)
-            problem = self._reduce_scatter(tensor, flat, opts.reduceOp, caller_kind())
-        if isinstance(problem, str):
+            found = self._reduce_scatter(
+                tensor, flat, whole, caller, opts.reduceOp, finish
+            )
+        if isinstance(found, str):
             what = with_op("reduce_scatter", tensor, opts.reduceOp)
-            behind = self._fall_back(tensor.device, what, problem)
-            return behind.reduce_scatter(outputs, inputs, opts)
-        return problem
+            behind = self._fall_back(tensor.device, what, found)
+            work = behind.reduce_scatter([tensor], [parts], opts)
+            return self._after(work, whole, caller, finish)
+        return found
 
-    def _reduce_scatter(self, output, flat, op, caller: int) -> Any:
+    def _reduce_scatter(self, output, flat, results, caller, op, finish) -> Any:
+        count, name = output.numel(), "reduce_scatter"
         return self._try(
-            "reduce_scatter",
-            output,
-            flat,
-            output,
-            output.numel(),
-            [output],
-            caller,
-            op,
+            name, output, flat, output, count, results, caller, op, finish=finish
         )
 
     def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = None) -> Any:
         opts = opts or dist.ReduceScatterOptions()
-        check_tensor("reduce_scatter_tensor", [input, output], 2)
+        check_list("reduce_scatter_tensor", [input, output], 2)
         self._check_multiple("reduce_scatter_tensor", input, output)
-        found = self._reduce_scatter(output, input, opts.reduceOp, caller_kind())
+        caller, whole = caller_kind(), [output]
+        (output,), finish = plain(whole)
+        (input,), _ = plain([input])
+        found = self._reduce_scatter(
+            output, input, whole, caller, opts.reduceOp, finish
+        )
         if isinstance(found, str):
             what = with_op("reduce_scatter_tensor", input, opts.reduceOp)
             behind = self._fall_back(input.device, what, found)
             parts = list(input.view(self._size, -1))
-            return behind.reduce_scatter([output.view(-1)], [parts], opts)
+            work = behind.reduce_scatter([output.view(-1)], [parts], opts)
+            return self._after(work, whole, caller, finish)
         return found
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None) -> Any:
@@ -152,18 +170,24 @@ class ProcessGroupSccl(MovingCollectives):
         return found
 
     def send(self, tensors: Any, dst: int, tag: int = 0) -> Any:
-        return self._pair(tensors).send(tensors, dst, tag)
+        behind, tensors, _ = self._pair(tensors)
+        return behind.send(tensors, dst, tag)
 
     def recv(self, tensors: Any, src: int, tag: int = 0) -> Any:
-        return self._pair(tensors).recv(tensors, src, tag)
+        behind, got, finish = self._pair(tensors)
+        return self._after(behind.recv(got, src, tag), tensors, caller_kind(), finish)
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Any:
-        return self._pair(tensors).recv_anysource(tensors, tag)
+        behind, got, finish = self._pair(tensors)
+        work = behind.recv_anysource(got, tag)
+        return self._after(work, tensors, caller_kind(), finish)
 
     def _pair(self, tensors: Any) -> Any:
-        check_tensor("send and recv", tensors, 1)
-        reason = "plans are for collectives"
-        return self._fall_back(tensors[0].device, "send and recv", reason)
+        """Who sends and receives, and what, and what is left to do then."""
+        check_list("send and recv", tensors, 1)
+        reason, device = "plans are for collectives", tensors[0].device
+        behind = self._fall_back(device, "send and recv", reason, together=False)
+        return (behind, *plain(tensors))
 
     #: torch 2 asks the backend of a device for it when init_process_group gets one.
     supports_splitting = False
@@ -180,7 +204,7 @@ class ProcessGroupSccl(MovingCollectives):
         GPUs, torch 1.13 for any, without saying which."""
         if device is not None:
             reason = "plans are for collectives"
-            self._batch = self._fall_back(device, "batches", reason)
+            self._batch = self._fall_back(device, "batches", reason, together=False)
         else:
             self._batch = self._behind.get("cuda")
         if self._batch is not None:

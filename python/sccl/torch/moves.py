@@ -12,9 +12,9 @@ from typing import Any, List, Set
 import torch
 import torch.distributed as dist
 
-from .base import GroupBase, caller_kind, handed, with_op
-from .tensors import check_list, check_tensor, flat_view, same_kind
-from .work import BackendError, PendingWork
+from .base import AWAITS, GroupBase, caller_kind, with_op
+from .tensors import both, check_list, flat_view, plain, same_length
+from .work import BackendError
 
 
 class MovingCollectives(GroupBase):
@@ -25,55 +25,68 @@ class MovingCollectives(GroupBase):
             options = dist.BroadcastOptions()
             options.rootRank = opts or 0
             tensors, opts = [tensors], options
-        check_tensor("broadcast", tensors, 1, in_any_order=True)
-        tensor = tensors[0]
+        check_list("broadcast", tensors, 1)
+        caller, whole, root = caller_kind(), list(tensors), opts.rootRank
+        (tensor,), finish = plain(whole)
+        count = tensor.numel()
         found = self._try(
             "broadcast",
             tensor,
             tensor,
             tensor,
-            tensor.numel(),
-            list(tensors),
-            caller_kind(),
-            root=opts.rootRank,
-        )
-        if isinstance(found, str):
-            what = with_op("broadcast", tensor)
-            return self._fall_back(tensor.device, what, found).broadcast(tensors, opts)
-        return found
-
-    def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
-        check_tensor("all_gather", inputs, 1)
-        check_list("all_gather", outputs[0], self._size)
-        tensor, parts = inputs[0], outputs[0]
-        problem = same_kind(tensor, parts)
-        flat, finish = (None, None) if problem else flat_view(parts, fill=False)
-        found = problem or self._try(
-            "all_gather",
-            tensor,
-            tensor,
-            flat,
-            tensor.numel(),
-            list(parts),
-            caller_kind(),
+            count,
+            whole,
+            caller,
+            root=root,
             finish=finish,
         )
         if isinstance(found, str):
+            what = with_op("broadcast", tensor)
+            behind = self._fall_back(tensor.device, what, found)
+            return self._after(behind.broadcast([tensor], opts), whole, caller, finish)
+        return found
+
+    def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
+        check_list("all_gather", inputs, 1)
+        check_list("all_gather", outputs[0], self._size)
+        caller, whole = caller_kind(), list(outputs[0])
+        (tensor,), _ = plain(inputs)
+        parts, finish = plain(whole)
+        found = same_length("all_gather", tensor, parts)
+        if not found:
+            flat, unpack = flat_view(parts, fill=False)
+            found = self._try(
+                "all_gather",
+                tensor,
+                tensor,
+                flat,
+                tensor.numel(),
+                whole,
+                caller,
+                finish=both(unpack, finish),
+            )
+        if isinstance(found, str):
             what = with_op("all_gather", tensor)
             behind = self._fall_back(tensor.device, what, found)
-            return behind.allgather(outputs, inputs)
+            return self._after(behind.allgather([parts], [tensor]), whole, caller, finish)
         return found
 
     def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Any:
-        check_tensor("all_gather_into_tensor", [input, output], 2)
+        check_list("all_gather_into_tensor", [input, output], 2)
         self._check_multiple("all_gather_into_tensor", output, input)
+        caller, whole = caller_kind(), [output]
+        (output,), finish = plain(whole)
+        (input,), _ = plain([input])
+        count = input.numel()
         found = self._try(
-            "all_gather", input, input, output, input.numel(), [output], caller_kind()
+            "all_gather", input, input, output, count, whole, caller, finish=finish
         )
         if isinstance(found, str):
             what = with_op("all_gather_into_tensor", input)
             behind = self._fall_back(input.device, what, found)
-            return behind.allgather([list(output.view(self._size, -1))], [input.view(-1)])
+            parts = list(output.view(self._size, -1))
+            work = behind.allgather([parts], [input.view(-1)])
+            return self._after(work, whole, caller, finish)
         return found
 
     def allgather_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
@@ -88,116 +101,146 @@ class MovingCollectives(GroupBase):
         return self._all([self._allgather_base(o, i) for o, i in pairs], list(outputs))
 
     def gather(self, outputs: Any, inputs: Any, opts: Any) -> Any:
-        check_tensor("gather", inputs, 1)
-        tensor, flat, finish, found = inputs[0], None, None, None
-        parts: List[torch.Tensor] = []
+        check_list("gather", inputs, 1)
+        caller, flat, finish, unpack = caller_kind(), None, None, None
+        (tensor,), _ = plain(inputs)
+        whole: List[torch.Tensor] = []
         if opts.rootRank == self._rank:
-            parts = list(outputs[0])
-            check_list("gather", parts, self._size)
-            found = same_kind(tensor, parts)
-            flat, finish = (None, None) if found else flat_view(parts, fill=False)
-        if found:  # other ranks cannot know
-            raise BackendError(f"sccl: gather: {found}")
+            whole = list(outputs[0])
+            check_list("gather", whole, self._size)
+            parts, finish = plain(whole)
+            problem = same_length("gather", tensor, parts)
+            if problem:  # other ranks cannot know
+                raise BackendError(f"sccl: gather: {problem}")
+            flat, unpack = flat_view(parts, fill=False)
+            outputs = [parts]
         found = self._try(
             "gather",
             tensor,
             tensor,
             flat,
             tensor.numel(),
-            parts,
-            caller_kind(),
+            whole,
+            caller,
             root=opts.rootRank,
-            finish=finish,
+            finish=both(unpack, finish),
         )
         if isinstance(found, str):
             what = with_op("gather", tensor)
             behind = self._fall_back(tensor.device, what, found)
-            return behind.gather(outputs, inputs, opts)
+            work = behind.gather(outputs, [tensor], opts)
+            return self._after(work, whole, caller, finish)
         return found
 
     def scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
-        check_tensor("scatter", outputs, 1)
-        tensor, flat = outputs[0], None
+        check_list("scatter", outputs, 1)
+        caller, whole, flat = caller_kind(), list(outputs), None
+        (tensor,), finish = plain(whole)
         if opts.rootRank == self._rank:
             check_list("scatter", inputs[0], self._size)
-            problem = same_kind(tensor, inputs[0])
+            parts, _ = plain(inputs[0])
+            problem = same_length("scatter", tensor, parts)
             if problem:  # other ranks cannot know
                 raise BackendError(f"sccl: scatter: {problem}")
-            flat, _ = flat_view(inputs[0], fill=True)
+            flat, _ = flat_view(parts, fill=True)
+            inputs = [parts]
         found = self._try(
             "scatter",
             tensor,
             flat,
             tensor,
             tensor.numel(),
-            [tensor],
-            caller_kind(),
+            whole,
+            caller,
             root=opts.rootRank,
+            finish=finish,
         )
         if isinstance(found, str):
             what = with_op("scatter", tensor)
             behind = self._fall_back(tensor.device, what, found)
-            return behind.scatter(outputs, inputs, opts)
+            work = behind.scatter([tensor], inputs, opts)
+            return self._after(work, whole, caller, finish)
         return found
 
     def alltoall_base(self, output, input, output_splits, input_splits, opts=None):
-        check_tensor("all_to_all_single", [input, output], 2)
+        check_list("all_to_all_single", [input, output], 2)
         self._check_alike("all_to_all_single", input, output)
-        found: Any = "the splits differ"
-        if len(set(output_splits or [0])) == len(set(input_splits or [0])) == 1:
-            # Ranks with equal splits meet others with unequal ones: each decides alone
-            # only where no splits are given.
-            found = "splits are given"
-        if not output_splits and not input_splits:
-            if input.numel() != output.numel() or input.numel() % self._size:
-                raise BackendError(
-                    f"sccl: all_to_all_single among {self._size} ranks: "
-                    f"{input.numel()} elements to send, {output.numel()} to receive"
-                )
-            found = self._all_to_all(input, output, [output], None, caller_kind())
+        caller, whole = caller_kind(), [output]
+        (output,), finish = plain(whole)
+        (input,), _ = plain([input])
+        if output_splits or input_splits:
+            pieces = self._pieces(output, output_splits), self._pieces(input, input_splits)
+            return self._exchange(output, input, pieces, whole, caller, finish)
+        if input.numel() != output.numel() or input.numel() % self._size:
+            raise BackendError(
+                f"sccl: all_to_all_single among {self._size} ranks: "
+                f"{input.numel()} elements to send, {output.numel()} to receive"
+            )
+        found = self._all_to_all(output, input, whole, caller, finish)
         if isinstance(found, str):
-            what = with_op("all_to_all_single", input)
-            behind = self._fall_back(input.device, what, found)
-            options = opts or dist.AllToAllOptions()
-            return behind.alltoall_base(
-                output, input, output_splits, input_splits, options
+            return self._exchange_behind(
+                output, input, ([], []), whole, caller, finish, found
             )
         return found
 
-    def _all_to_all(self, send, recv, results, finish, caller) -> Any:
-        count = send.numel() // self._size
+    def _pieces(self, tensor: torch.Tensor, splits: Any) -> List[int]:
+        """The elements for each rank, of which `splits` are rows."""
+        rows = tensor.shape[0] if tensor.dim() else 0
+        splits = list(splits or [rows // self._size] * self._size)
+        if len(splits) != self._size or min(splits) < 0 or sum(splits) != rows:
+            raise BackendError(
+                f"sccl: all_to_all_single among {self._size} ranks: splits {splits} of "
+                f"{rows} rows"
+            )
+        return [split * (tensor.numel() // max(rows, 1)) for split in splits]
+
+    def _all_to_all(self, output, input, results, caller, finish) -> Any:
+        count, name = input.numel() // self._size, "all_to_all"
         return self._try(
-            "all_to_all", send, send, recv, count, results, caller, finish=finish
+            name, input, input, output, count, results, caller, finish=finish
         )
+
+    def _exchange(self, output, input, pieces, results, caller, finish) -> Any:
+        """Of flat tensors, with the elements for each rank in the one and in the other:
+        by a plan if these are equal on all ranks."""
+        found: Any = "lengths differ"
+        if len(self._share_counts({*pieces[0], *pieces[1]})) == 1:
+            found = self._all_to_all(output, input, results, caller, finish)
+        if isinstance(found, str):
+            return self._exchange_behind(
+                output, input, pieces, results, caller, finish, found
+            )
+        return found
+
+    def _exchange_behind(self, output, input, pieces, results, caller, finish, why):
+        what = with_op("all_to_all", input)
+        behind = self._fall_back(input.device, what, why)
+        work = behind.alltoall_base(
+            output.view(-1), input.view(-1), *pieces, dist.AllToAllOptions()
+        )
+        return self._after(work, results, caller, finish)
 
     def alltoall(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
         check_list("all_to_all", inputs, self._size)
         check_list("all_to_all", outputs, self._size)
-        send, _ = flat_view(inputs, fill=True)
-        recv, finish = flat_view(outputs, fill=False)
-        self._check_alike("all_to_all", send, recv)
-        counts = {tensor.numel() for tensor in [*inputs, *outputs]}
-        sizes = self._share_counts(counts)
-        if len(sizes) == 1:
-            found = self._all_to_all(send, recv, list(outputs), finish, caller_kind())
-            if not isinstance(found, str):
-                return found
-        work = self._fall_back(
-            send.device, with_op("all_to_all", send), "lengths differ"
-        ).alltoall_base(
-            recv,
-            send,
-            [tensor.numel() for tensor in outputs],
-            [tensor.numel() for tensor in inputs],
-            dist.AllToAllOptions(),
-        )
-        pending = PendingWork(work.wait, list(outputs), self._completer, finish)
-        return handed(pending, caller_kind())
+        caller, whole = caller_kind(), list(outputs)
+        sent, _ = plain(inputs)
+        got, finish = plain(whole)
+        for tensor in [*sent, *got]:
+            self._check_alike("all_to_all", sent[0], tensor)
+        input, _ = flat_view(sent, fill=True)
+        output, unpack = flat_view(got, fill=False)
+        pieces = [t.numel() for t in got], [t.numel() for t in sent]
+        finish = both(unpack, finish)
+        return self._exchange(output, input, pieces, whole, caller, finish)
 
     def _share_counts(self, counts: Set[int]) -> Set[int]:
         """The lengths on all ranks: -1 for a rank that has several."""
         mine = torch.tensor([counts.copy().pop() if len(counts) == 1 else -1])
         everyone = torch.empty(self._size, dtype=torch.int64)
-        self._allgather_base(everyone, mine).wait()
+        found = self._try("all_gather", mine, mine, everyone, 1, [everyone], AWAITS)
+        if isinstance(found, str):
+            behind = self._fall_back(mine.device, "lengths of all_to_all", found)
+            behind.allgather([list(everyone.split(1))], [mine]).wait()
         sizes = set(everyone.tolist())
         return {-1, -2} if -1 in sizes else sizes

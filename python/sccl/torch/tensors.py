@@ -7,7 +7,17 @@
 """Types, reductions and memory of tensors."""
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import torch
 import torch.distributed as dist
@@ -35,104 +45,201 @@ ELEMENTS = {
     for name, short in _NAMES.items()
     if hasattr(torch, name)
 }
-_BYTE = DATA_TYPES.index("u8")
+_BYTE, _WIDE = DATA_TYPES.index("u8"), DATA_TYPES.index("i32")
 _OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg"}
+#: Of bits, each in a byte; a sum has the parity in its lowest bit.
+_BIT_OPS = {"BOR": "max", "BAND": "min", "BXOR": "sum"}
 
 
 def _kind(op: Any) -> Any:
     return getattr(op, "op", op)
 
 
+def _by_kind(names: Dict[str, str]) -> Dict[Any, int]:
+    return {
+        _kind(getattr(dist.ReduceOp, name)): REDUCTIONS.index(short)
+        for name, short in names.items()
+        if hasattr(dist.ReduceOp, name)
+    }
+
+
 #: torch's reductions to the numbers of libsccl's.
-REDUCE_OPS = {
-    _kind(getattr(dist.ReduceOp, name)): REDUCTIONS.index(short)
-    for name, short in _OPS.items()
-    if hasattr(dist.ReduceOp, name)
-}
+REDUCE_OPS, BIT_OPS = _by_kind(_OPS), _by_kind(_BIT_OPS)
 #: Of bool: a sum is true where one is, a product where all are.
 _OF_BOOL = {"sum": "max", "prod": "min", "min": "min", "max": "max"}
+_PREMUL_SUM = _kind(getattr(dist.ReduceOp, "PREMUL_SUM", "PREMUL_SUM"))
+_REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+#: Types that no plan reduces, but whose reductions are those of int32, cut off.
+_SHORT = [getattr(torch, name) for name in ("int16", "uint16") if hasattr(torch, name)]
+
+Change = Callable[[torch.Tensor], torch.Tensor]
 
 
-def reduction_of(op: Any) -> Optional[int]:
-    """The number of a reduction; None if no plan can have it."""
-    return REDUCE_OPS.get(_kind(op))
+class Form(NamedTuple):
+    """As what plans take the elements of a tensor: libsccl's type and reduction, -1 for
+    none, and the elements that are sent for one of the tensor. `encode` makes them of a
+    flat tensor, where they are not what memory has, and `decode` the result of them."""
+
+    element: int
+    reduction: int = -1
+    width: int = 1
+    encode: Optional[Change] = None
+    decode: Optional[Change] = None
 
 
-def element_of(tensor: torch.Tensor, op: Any) -> Union[str, Tuple[int, int, int]]:
-    """The element type that plans know, how many of them an element is, and the
-    reduction, -1 for none; or why there is none. What is only moved is moved as bytes,
-    if its type is not known."""
-    element = ELEMENTS.get(tensor.dtype)
+def _to_bits(flat: torch.Tensor) -> torch.Tensor:
+    """A byte for each bit."""
+    places = torch.arange(8, dtype=torch.uint8, device=flat.device)
+    return ((flat.view(torch.uint8).unsqueeze(-1) >> places) & 1).view(-1)
+
+
+def _from_bits(bits: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    places = torch.arange(8, dtype=torch.uint8, device=bits.device)
+    return ((bits.view(-1, 8) & 1) << places).sum(-1, dtype=torch.uint8).view(kind)
+
+
+def _bit_form(kind: torch.dtype, op: int) -> Union[str, Form]:
+    if kind.is_floating_point or kind.is_complex:
+        return f"{kind} has no bits to reduce"
+    if kind != torch.bool:
+        width = 8 * torch.empty(0, dtype=kind).element_size()
+        return Form(_BYTE, op, width, _to_bits, lambda bits: _from_bits(bits, kind))
+    if REDUCTIONS[op] != "sum":
+        return Form(_BYTE, op)
+    return Form(_BYTE, op, 1, lambda t: t.to(torch.uint8), lambda t: (t & 1).bool())
+
+
+def _scaled_form(kind: torch.dtype, op: Any) -> Union[str, Form]:
+    """Of PREMUL_SUM: a sum of what each rank has multiplied by its factor."""
+    if kind not in ELEMENTS or not kind.is_floating_point:
+        return f"no plan scales {kind}"
+    state = op.__getstate__() if hasattr(op, "__getstate__") else None
+    if not isinstance(state, tuple):
+        return "this version of torch does not tell the factor"
+    factor = state[1]
+    if isinstance(factor, torch.Tensor):
+        factor = factor.to(kind)
+    return Form(ELEMENTS[kind], REDUCTIONS.index("sum"), 1, lambda t: t * factor)
+
+
+def form_of(tensor: torch.Tensor, op: Any) -> Union[str, Form]:
+    """As what plans take a tensor; or why they do not. What is only moved is moved as
+    bytes, if its type is not known."""
+    kind = tensor.dtype
+    element = ELEMENTS.get(kind)
     if op is None:
-        return (_BYTE, tensor.element_size(), -1) if element is None else (element, 1, -1)
-    reduction = reduction_of(op)
+        return Form(_BYTE, -1, tensor.element_size()) if element is None else Form(element)
+    if _kind(op) in BIT_OPS:
+        return _bit_form(kind, BIT_OPS[_kind(op)])
+    reduction = REDUCE_OPS.get(_kind(op))
+    if reduction is None and _kind(op) == _PREMUL_SUM:
+        return _scaled_form(kind, op)
     if reduction is None:
         return "no plan has this reduction"
     if element is not None:
-        return element, 1, reduction
+        return Form(element, reduction)
     name = REDUCTIONS[reduction]
-    if tensor.dtype == torch.bool and name in _OF_BOOL:
-        return _BYTE, 1, REDUCTIONS.index(_OF_BOOL[name])
-    real = {torch.complex64: torch.float32, torch.complex128: torch.float64}
-    if tensor.dtype in real and name in ("sum", "avg"):
-        return ELEMENTS[real[tensor.dtype]], 2, reduction
-    return f"no plan reduces {tensor.dtype}"
+    if kind == torch.bool and name in _OF_BOOL:
+        return Form(_BYTE, REDUCTIONS.index(_OF_BOOL[name]))
+    if kind in _REAL and name in ("sum", "avg"):
+        return Form(ELEMENTS[_REAL[kind]], reduction, 2)
+    if kind in _SHORT:
+        return Form(
+            _WIDE, reduction, 1, lambda t: t.to(torch.int32), lambda t: t.to(kind)
+        )
+    return f"no plan reduces {kind}"
 
 
-def _is_channels_last(tensor: torch.Tensor) -> bool:
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    kind = formats.get(tensor.dim())
-    return kind is not None and tensor.is_contiguous(memory_format=kind)
+def is_plain(tensor: torch.Tensor) -> bool:
+    """True if memory has the elements in their order. It has not with gaps, in another
+    memory format, and where torch has put off to conjugate, negate or fill them."""
+    return (
+        tensor.is_contiguous()
+        and not tensor.is_conj()
+        and not tensor.is_neg()
+        and not tensor._is_zerotensor()
+    )
 
 
-def check_tensor(
-    what: str, tensors: Sequence[torch.Tensor], count: int, in_any_order: bool = False
-) -> None:
-    """Raises torch's kind of error if these are not `count` contiguous tensors, or,
-    where elements may be in any order that is the same on all ranks, images."""
-    check_list(what, tensors, count)
+Finish = Optional[Callable[[], None]]
+
+
+def plain(tensors: Sequence[torch.Tensor]) -> Tuple[List[torch.Tensor], Finish]:
+    """The same tensors, with copies in place of those that are not plain, and what
+    writes these back, if there are any."""
+    settled, copies = [], []
     for tensor in tensors:
-        if tensor.layout is torch.strided and not (
-            tensor.is_contiguous() or (in_any_order and _is_channels_last(tensor))
-        ):
+        if tensor.layout is torch.strided and not is_plain(tensor):
+            copy = torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+            copies.append((tensor, copy.copy_(tensor.detach())))
+            tensor = copy
+        settled.append(tensor)
+
+    def write_back() -> None:
+        with torch.no_grad():
+            for tensor, copy in copies:
+                tensor.copy_(copy)
+
+    return settled, write_back if copies else None
+
+
+def both(first: Finish, second: Finish) -> Finish:
+    """What does one after the other."""
+    if first is None or second is None:
+        return first or second
+
+    def run() -> None:
+        first()
+        second()
+
+    return run
+
+
+def check_list(
+    what: str, tensors: Sequence[torch.Tensor], count: int, dense: bool = True
+) -> None:
+    """Raises torch's kind of error if these are not `count` tensors that plans, or the
+    backend behind them, may know."""
+    if len(tensors) != count:
+        raise BackendError(f"sccl: {what}: {len(tensors)} tensors, expected {count}")
+    for tensor in tensors:
+        if dense and tensor.layout is not torch.strided:
+            raise BackendError(f"sccl: {what}: a tensor of {tensor.layout} is not dense")
+        if tensor.is_quantized:  # its scale is not in its memory
             raise BackendError(
-                f"sccl: {what}: a tensor of shape {tuple(tensor.shape)} and strides "
-                f"{tuple(tensor.stride())} is not contiguous; pass tensor.contiguous()"
+                f"sccl: {what}: a quantized tensor; pass tensor.int_repr()"
             )
 
 
-def check_list(what: str, tensors: Sequence[torch.Tensor], count: int) -> None:
-    """Raises torch's kind of error if these are not `count` tensors. Those that do not lie
-    in a row are copied, so they may have gaps, as gloo's and NCCL's may."""
-    if len(tensors) != count:
-        raise BackendError(f"sccl: {what}: {len(tensors)} tensors, expected {count}")
-
-
-def same_kind(tensor: torch.Tensor, parts: Sequence[torch.Tensor]) -> Optional[str]:
-    """None if all have the length, type and device of `tensor`, else what differs."""
+def same_length(
+    what: str, tensor: torch.Tensor, parts: Sequence[torch.Tensor]
+) -> Optional[str]:
+    """None if all have the length of `tensor`, else what differs. Raises torch's kind of
+    error if they differ in type or device."""
+    for part in parts:
+        if part.dtype != tensor.dtype or part.device != tensor.device:
+            raise BackendError(f"sccl: {what}: tensors differ in type or device")
     for part in parts:
         if part.numel() != tensor.numel():
             return f"tensors have {tensor.numel()} and {part.numel()} elements"
-        if part.dtype != tensor.dtype or part.device != tensor.device:
-            return "tensors differ in type or device"
     return None
 
 
 def flat_view(
     parts: Sequence[torch.Tensor], fill: bool
-) -> Tuple[torch.Tensor, Optional[Callable[[], None]]]:
-    """One tensor with the elements of all parts, one after the other, and what copies
-    them back: the memory of the parts, and None, if they follow each other there."""
+) -> Tuple[torch.Tensor, Finish]:
+    """One tensor with the elements of all plain parts, one after the other, and what
+    copies them back: the memory of the parts, and None, if they follow each other there."""
     first = parts[0]
     address, follow = first.data_ptr(), True
     for part in parts:
-        follow = follow and part.is_contiguous() and part.data_ptr() == address
+        follow = follow and part.data_ptr() == address
         address += part.numel() * part.element_size()
     total = sum(part.numel() for part in parts)
     base: Any = first._base
     # torch passes complex tensors as views of floats, which count in other units.
     alike = base is not None and base.dtype == first.dtype
-    if follow and alike and base.is_contiguous():
+    if follow and alike and is_plain(base):
         at = first.storage_offset() - base.storage_offset()
         if at + total <= base.numel():
             return base.detach().view(-1)[at : at + total], None

@@ -22,8 +22,6 @@ def tell(rank, name, call, ranks=(0,)):
 
 
 def bad_tensors(rank, size):
-    even = torch.ones(4, 4)[:, ::2]
-    tell(rank, "strides", lambda: dist.all_reduce(even))
     tell(rank, "list", lambda: dist.all_gather([torch.ones(2)], torch.ones(2)))
     small = torch.ones(3)
     tell(rank, "multiple", lambda: dist.all_gather_into_tensor(torch.ones(4), small))
@@ -36,7 +34,6 @@ def bad_tensors(rank, size):
     odd = torch.ones(3)
     tell(rank, "odd", lambda: dist.all_to_all_single(torch.ones(3), odd))
     tell(rank, "device", lambda: dist.all_reduce(meta))
-    tell(rank, "int16", lambda: dist.all_reduce(torch.ones(2, dtype=torch.int16)))
     after = torch.ones(1)
     dist.all_reduce(after)
     assert after.item() == size
@@ -68,13 +65,35 @@ def early_death(rank, size):
 
 
 def first_calls(rank, size):
-    """Ranks whose first calls differ in length or type."""
+    """Ranks whose first calls differ: none waits, and all go on in step, but where some
+    are in a launch already."""
     tell(rank, "root", lambda: dist.broadcast(torch.ones(1), -1))
-    group = dist.new_group(timeout=datetime.timedelta(seconds=0.5), backend="sccl")
-    kind = torch.int32 if rank == 0 else torch.float32
-    one = torch.ones(1, dtype=kind)
-    tell(rank, "types", lambda: dist.all_reduce(one, group=group), ranks=(1,))
-    dist.barrier()
+    two, is_first = torch.ones(2), rank == 0
+    kinds = [torch.int32, torch.float32], [torch.int64, torch.float64]
+    first, later = (torch.ones(2, dtype=pair[rank]) for pair in kinds)
+    op = dist.ReduceOp.SUM if is_first else dist.ReduceOp.MAX
+
+    def behind():
+        dist.all_reduce(two.to_sparse() if is_first else two)
+
+    for name, call in {
+        "types": lambda: dist.all_reduce(first),
+        "ops": lambda: dist.all_reduce(two, op),
+        "roots": lambda: dist.reduce(two, rank),
+        "collectives": lambda: dist.barrier() if is_first else dist.all_reduce(two),
+        "behind": behind,
+        "later": lambda: dist.all_reduce(later, async_op=True).wait(),
+    }.items():
+        tell(rank, name, call, ranks=(1,))
+
+    def in_step():
+        dist.all_reduce(two)
+        assert two.tolist() == [size] * 2, two
+
+    tell(rank, "in step", in_step, ranks=(1,))
+    if dist.distributed_c10d._get_default_group()._cpu.covered:
+        warm = two if is_first else torch.ones(2, dtype=torch.uint8)
+        tell(rank, "warm", lambda: dist.all_reduce(warm), ranks=(1,))
     os._exit(0)
 
 
