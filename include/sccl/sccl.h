@@ -22,6 +22,10 @@
 |* may only destroy its copies, which unmaps their memory and leaves the      *|
 |* parent alone; anything else returns scclErrorUnsupported.                  *|
 |*                                                                            *|
+|* Finalizers. To destroy a plan or a communicator again does nothing, and    *|
+|* other calls with it return scclErrorInvalidArgument, as long as not 1024   *|
+|* others have been destroyed since.                                          *|
+|*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef SCCL_SCCL_H
@@ -241,7 +245,7 @@ SCCL_API scclResult scclPlanLoad(const char *path, scclPlan *plan);
 /** The same from memory, which is copied. Thread-safe. */
 SCCL_API scclResult scclPlanLoadMemory(const void *data, size_t bytes,
                                        scclPlan *plan);
-/** Communicators keep what they need of a plan. Thread-safe. */
+/** Communicators keep what they need of a plan. Null is allowed. Thread-safe. */
 SCCL_API scclResult scclPlanDestroy(scclPlan plan);
 /** Thread-safe. */
 SCCL_API scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info);

@@ -7,12 +7,16 @@
 
 #include "APISupport.h"
 #include "Communicator.h"
+#include "Graveyard.h"
 #include "Messages/MessageCommunicator.h"
 
 #include <cmath>
 #include <cstring>
 
 using namespace sccl;
+
+static constinit Graveyard<scclPlanImpl> destroyedPlans;
+static constinit Graveyard<scclCommImpl> destroyedComms;
 
 /// The message of the last error of this thread. A fixed size, so that keeping
 /// it cannot fail.
@@ -40,7 +44,16 @@ Status sccl::checkSize(size_t size, size_t expected, const char *name) {
 }
 
 Status sccl::checkComm(scclComm comm) {
-  return comm ? comm->comm->checkProcess() : isNull("comm");
+  if (!comm)
+    return isNull("comm");
+  return comm->isDestroyed ? invalid("comm was destroyed")
+                           : comm->comm->checkProcess();
+}
+
+Status sccl::checkPlan(scclPlan plan) {
+  if (!plan)
+    return isNull("plan");
+  return plan->isDestroyed ? invalid("the plan was destroyed") : Status();
 }
 
 scclResult scclGetVersion(int *version) {
@@ -93,7 +106,7 @@ scclResult scclPlanLoad(const char *path, scclPlan *plan) {
     std::shared_ptr<const LoadedPlan> loaded;
     if (Status status = readPlan(path, loaded); !status.ok())
       return status;
-    *plan = new scclPlanImpl{std::move(loaded)};
+    *plan = new scclPlanImpl{.plan = std::move(loaded)};
     return {};
   });
 }
@@ -112,20 +125,27 @@ scclResult scclPlanLoadMemory(const void *data, size_t bytes, scclPlan *plan) {
             std::string(static_cast<const char *>(data), bytes), loaded);
         !status.ok())
       return status;
-    *plan = new scclPlanImpl{std::move(loaded)};
+    *plan = new scclPlanImpl{.plan = std::move(loaded)};
     return {};
   });
 }
 
 scclResult scclPlanDestroy(scclPlan plan) {
-  delete plan;
-  return scclSuccess;
+  return guarded([&]() -> Status {
+    if (!plan || plan->isDestroyed.exchange(true))
+      return {};
+    plan->plan.reset();
+    destroyedPlans.bury(plan);
+    return {};
+  });
 }
 
 scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info) {
   return guarded([&]() -> Status {
-    if (!plan || !info)
-      return isNull(plan ? "info" : "plan");
+    if (Status status = checkPlan(plan); !status.ok())
+      return status;
+    if (!info)
+      return isNull("info");
     if (Status status = checkSize(info->size, sizeof(*info), "info");
         !status.ok())
       return status;
@@ -257,7 +277,7 @@ scclResult scclCommInitTransport(const scclTransport *transport,
 
 scclResult scclCommDestroy(scclComm comm) {
   return guarded([&]() -> Status {
-    if (!comm)
+    if (!comm || comm->isDestroyed.exchange(true))
       return {};
     bool isInherited = comm->comm->isInherited();
     Status status = isInherited ? Status() : comm->comm->checkGaps();
@@ -266,7 +286,8 @@ scclResult scclCommDestroy(scclComm comm) {
       // Destructors would wait for threads, and call drivers of GPUs.
       (void)comm->comm.release();
     }
-    delete comm;
+    comm->comm.reset();
+    destroyedComms.bury(comm);
     return status;
   });
 }

@@ -13,17 +13,20 @@
 
 #include "sccl/sccl.h"
 
+#include <atomic>
 #include <exception>
 #include <new>
 #include <pthread.h>
 #include <thread>
 
 struct scclPlanImpl {
-  std::shared_ptr<const sccl::LoadedPlan> plan;
+  std::shared_ptr<const sccl::LoadedPlan> plan; ///< null once destroyed
+  std::atomic<bool> isDestroyed = false;
 };
 
 struct scclCommImpl {
-  std::unique_ptr<sccl::Membership> comm;
+  std::unique_ptr<sccl::Membership> comm; ///< null once destroyed
+  std::atomic<bool> isDestroyed = false;
   /// See scclCommSetInterrupt; only `asker` asks.
   int (*interrupt)(void *) = nullptr;
   void *interruptContext = nullptr;
@@ -68,6 +71,8 @@ Status isNull(const char *name);
 Status checkSize(size_t size, size_t expected, const char *name);
 /// Fails if the communicator cannot be used at all.
 Status checkComm(scclComm comm);
+/// Fails if there is no plan.
+Status checkPlan(scclPlan plan);
 
 /// Runs the body of an API function with the ranks of `comm`, if that can be
 /// used.

@@ -17,8 +17,8 @@ using namespace sccl;
 static Status findPlan(scclComm comm, scclPlan plan, JoinedPlan *&loaded) {
   if (Status status = checkComm(comm); !status.ok())
     return status;
-  if (!plan)
-    return isNull("plan");
+  if (Status status = checkPlan(plan); !status.ok())
+    return status;
   loaded = comm->comm->find(*plan->plan);
   return loaded ? Status() : invalid("the plan was not loaded by scclCommLoad");
 }

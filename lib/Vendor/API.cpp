@@ -19,8 +19,8 @@ template <typename... Arguments>
 static ncclResult_t forward(const char *name, ncclComm_t comm,
                             Arguments... arguments) {
   if (!realOf(comm))
-    return failWith(comm ? ncclInvalidUsage : ncclInvalidArgument,
-                    comm ? name : "the communicator is null");
+    return failWith(memberOf(comm) ? ncclInvalidUsage : ncclInvalidArgument,
+                    memberOf(comm) ? name : noMember);
   return callReal(name, arguments...);
 }
 
@@ -143,25 +143,23 @@ SCCL_VENDOR_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (ncclResult_t code = checkNothingWaits(memberOf(comm)))
     return code;
-  std::unique_ptr<Member> member(memberOf(comm));
-  ncclComm_t real = member ? member->real.release() : nullptr;
+  ncclComm_t real = endMember(memberOf(comm));
   return real ? callReal("ncclCommDestroy", real) : ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (ncclResult_t code = checkNothingWaits(memberOf(comm)))
     return code;
-  std::unique_ptr<Member> member(memberOf(comm));
-  if (member)
+  if (Member *member = memberOf(comm))
     member->abortOurs();
-  ncclComm_t real = member ? member->real.release() : nullptr;
+  ncclComm_t real = endMember(memberOf(comm));
   return real ? callReal("ncclCommAbort", real) : ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                    ncclResult_t *code) {
-  if (!comm || !code)
-    return failWith(ncclInvalidArgument, "comm or the result is null");
+  if (!memberOf(comm) || !code)
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
   *code = ncclSuccess;
   if (memberOf(comm)->ours)
     *code = asVendor(scclCommGetError(memberOf(comm)->ours));
@@ -171,22 +169,22 @@ SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommCount(ncclComm_t comm, int *count) {
-  if (!comm || !count)
-    return failWith(ncclInvalidArgument, "comm or the result is null");
+  if (!memberOf(comm) || !count)
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
   *count = memberOf(comm)->numRanks;
   return ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) {
-  if (!comm || !rank)
-    return failWith(ncclInvalidArgument, "comm or the result is null");
+  if (!memberOf(comm) || !rank)
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
   *rank = memberOf(comm)->rank;
   return ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device) {
-  if (!comm || !device)
-    return failWith(ncclInvalidArgument, "comm or the result is null");
+  if (!memberOf(comm) || !device)
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
   *device = memberOf(comm)->device;
   return ncclSuccess;
 }
@@ -373,8 +371,8 @@ SCCL_VENDOR_API ncclResult_t ncclMemFree(void *memory) {
 SCCL_VENDOR_API ncclResult_t ncclCommRegister(const ncclComm_t comm,
                                               void *buffer, size_t bytes,
                                               void **handle) {
-  if (!comm || !handle)
-    return failWith(ncclInvalidArgument, "comm or the handle is null");
+  if (!memberOf(comm) || !handle)
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the handle is null");
   *handle = nullptr;
   return realOf(comm)
              ? callReal("ncclCommRegister", realOf(comm), buffer, bytes, handle)
@@ -392,8 +390,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommDeregister(const ncclComm_t comm,
 SCCL_VENDOR_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm,
                                                     void *buffer, size_t bytes,
                                                     void **window, int flags) {
-  if (!comm || !window)
-    return failWith(ncclInvalidArgument, "comm or the window is null");
+  if (!memberOf(comm) || !window)
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the window is null");
   *window = nullptr;
   return realOf(comm) ? callReal("ncclCommWindowRegister", realOf(comm), buffer,
                                  bytes, window, flags)

@@ -116,7 +116,7 @@ static scclResult launch(const Call &call, scclRedOp op) {
 
 ncclResult_t sccl::vendor::execute(const Call &call, const Work &forward) {
   if (!call.member)
-    return failWith(ncclInvalidArgument, "the communicator is null");
+    return failWith(ncclInvalidArgument, noMember);
   std::optional<scclRedOp> op = reductionOf(call.op);
   scclResult found = op ? findPlan(call, *op) : scclErrorUnsupported;
   if (found != scclSuccess) {

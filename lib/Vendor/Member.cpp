@@ -8,6 +8,7 @@
 #include "Member.h"
 
 #include "RealLibrary.h"
+#include "Runtime/Graveyard.h"
 
 #include <algorithm>
 #include <charconv>
@@ -20,9 +21,22 @@
 
 using namespace sccl::vendor;
 
-Member::~Member() {
+static constinit sccl::Graveyard<Member> goneMembers;
+
+void Member::leave() {
   if (ours)
     scclCommDestroy(ours);
+  ours = nullptr;
+  meeting.reset();
+}
+
+ncclComm_t sccl::vendor::endMember(Member *member) {
+  if (!member || member->isGone.exchange(true))
+    return nullptr;
+  member->leave();
+  ncclComm_t real = member->real.release();
+  goneMembers.bury(member);
+  return real;
 }
 
 void Member::abortOurs() {

@@ -30,7 +30,10 @@ struct Member {
   RealComm real;
   /// Calls of `ours` that are under way: ncclCommAbort may come meanwhile.
   std::atomic<int> calls{0};
-  ~Member();
+  std::atomic<bool> isGone{false};
+  ~Member() { leave(); }
+  /// Ends all but `real`.
+  void leave();
   /// Has calls of `ours` that are under way return, and waits for that.
   void abortOurs();
 };
@@ -69,10 +72,20 @@ ncclResult_t joinRanks(Joining joining, ncclComm_t &result);
 /// A result code of libsccl's last call as one of NCCL's, with its message.
 ncclResult_t asVendor(scclResult code);
 
-inline Member *memberOf(ncclComm_t comm) { return static_cast<Member *>(comm); }
+/// Of calls where `memberOf` is null.
+inline constexpr char noMember[] = "the communicator is null or destroyed";
+/// Null if there is none, also if it was destroyed.
+inline Member *memberOf(ncclComm_t comm) {
+  auto *member = static_cast<Member *>(comm);
+  return member && !member->isGone ? member : nullptr;
+}
+/// Takes the member from the program, whose handle stays one that is gone.
+/// Returns the vendor's communicator, for the caller to end.
+ncclComm_t endMember(Member *member);
 /// The vendor's communicator in `comm`; null if there is none.
 inline ncclComm_t realOf(ncclComm_t comm) {
-  return comm ? memberOf(comm)->real.get() : nullptr;
+  Member *member = memberOf(comm);
+  return member ? member->real.get() : nullptr;
 }
 
 } // namespace sccl::vendor

@@ -101,8 +101,8 @@ static ncclResult_t split(ncclComm_t comm, int color, int key,
 SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
                                            ncclComm_t *result,
                                            ncclConfig_t *config) {
-  if (!comm || !result)
-    return failWith(ncclInvalidArgument, "a communicator is null");
+  if (!memberOf(comm) || !result)
+    return failWith(ncclInvalidArgument, result ? noMember : "the result is null");
   *result = nullptr;
   Configuration own;
   if (ncclResult_t code = own.take(config))
@@ -132,9 +132,9 @@ static ncclResult_t shrink(ncclComm_t comm, std::vector<int> excluded,
 SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded,
                                             int numExcluded, ncclComm_t *result,
                                             ncclConfig_t *config, int flags) {
-  if (!comm || !result || numExcluded < 0 || (numExcluded > 0 && !excluded))
+  if (!memberOf(comm) || !result || numExcluded < 0 || (numExcluded > 0 && !excluded))
     return failWith(ncclInvalidArgument,
-                    "a communicator or the list of ranks is null");
+                    "comm is null or destroyed, or the result or the list of ranks is null");
   *result = nullptr;
   if (!realOf(comm))
     return failWith(ncclInvalidUsage,

@@ -255,7 +255,14 @@ static void exchangeMain(ncclUniqueId id, int rank) {
                                     counts, offsets, floats, comm, nullptr);
   if (code)
     std::printf("all_to_allv: %s\n", ncclGetLastError(comm));
-  check(!ncclCommDestroy(comm), "destroy");
+  check(!ncclCommDestroy(comm) && !ncclCommDestroy(comm) &&
+            !ncclCommAbort(comm) && !ncclCommFinalize(comm),
+        "ends once");
+  int ranks = 0;
+  check(ncclCommCount(comm, &ranks) == ncclInvalidArgument &&
+            ncclAllToAll(send.data(), recv.data(), 1, floats, comm, nullptr) ==
+                ncclInvalidArgument,
+        "is gone");
 }
 
 /// Rank 1 is gone, or takes no part; the others go on without it.
