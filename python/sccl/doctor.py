@@ -16,6 +16,7 @@ import ctypes
 import os
 import pathlib
 import shutil
+import signal
 import sys
 from typing import Callable, List, Tuple
 
@@ -155,4 +156,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    # A reader that has enough, such as head, ends it without a word.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

@@ -61,7 +61,7 @@ def run(*words: str, allowed: Sequence[int] = (0,)) -> Tuple[int, str]:
 
 
 def version() -> str:
-    """The version of the tool, as in "0.1.0"."""
+    """The version of the tool, as in "0.2.0"."""
     return _version_of(_library.tool())
 
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
+import sys
 import time
 from typing import Callable, Dict
 
@@ -72,6 +74,7 @@ def _overhead(group: object) -> float:
 
 
 def _rank_main(rank: int, ranks: int, port: int, options: argparse.Namespace) -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=ranks)
@@ -110,7 +113,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=20, help="the best counts")
     options = parser.parse_args()
     for ranks in map(int, options.ranks.split(",")):
-        mp.spawn(_rank_main, (ranks, free_port(), options), nprocs=ranks)
+        try:
+            mp.spawn(_rank_main, (ranks, free_port(), options), nprocs=ranks)
+        except mp.ProcessExitedException as error:
+            if error.signal_name != "SIGPIPE":
+                raise
+            sys.exit(128 + signal.SIGPIPE)  # a reader such as head has enough
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Compares the package's tables with sccl.h: interface.py HEADER."""
+import pathlib
 import re
 import sys
 
-from sccl import _library
+from sccl import _library, tool
 
 text = open(sys.argv[1]).read()
 
@@ -25,5 +26,10 @@ for name, parameters in functions:
         assert count == len(_library._SIGNATURES[name]), name
 missing = set(_library._SIGNATURES) - {name for name, _ in functions}
 assert not missing, missing
+code = int(re.search(r"SCCL_VERSION_CODE (\d+)", text)[1])
+version = f"{code // 10000}.{code // 100 % 100}.{code % 100}"
+project = pathlib.Path(sys.argv[1]).parents[2] / "python" / "pyproject.toml"
+assert f'version = "{version}"' in project.read_text(), version
+assert version == _library.version() == tool.version(), version
 count = len(_library._SIGNATURES)
 print(f"{count} functions, {len(numbers)} types, {len(reductions.split(','))} reductions: as in sccl.h")
