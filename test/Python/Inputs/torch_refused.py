@@ -108,6 +108,7 @@ def small_lengths(rank, size):
 def other_reductions(rank, size):
     """Which rank tells first depends on which one is done first."""
     dist.all_reduce(torch.ones(1))
+    dist.all_reduce(torch.ones(1), dist.ReduceOp.MAX)
     op = dist.ReduceOp.SUM if rank == 0 else dist.ReduceOp.MAX
 
     def until_it_fails():
