@@ -177,7 +177,7 @@ def interrupted(rank, size):
 
 def lateness(rank, size):
     """A rank does not come."""
-    seconds = datetime.timedelta(seconds=0.5)
+    seconds = datetime.timedelta(seconds=3)  # the first call meets twice
     group = dist.new_group(timeout=seconds, backend="sccl")
     tensor = torch.ones(1)
     dist.all_reduce(tensor, group=group)
