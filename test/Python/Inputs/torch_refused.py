@@ -124,6 +124,11 @@ def no_elements(rank, size):
     """For ranks with elements and those without any."""
     dist.all_reduce(torch.ones(1))
     dist.all_reduce(torch.ones(0))
+    # None is in that any more when others fail.
+    store = dist.distributed_c10d._get_default_store()
+    store.set(f"ready {rank}", "")
+    for other in range(size):
+        store.get(f"ready {other}")
     some = torch.ones(4 if rank == 0 else 0)
     tell(rank, "none", lambda: dist.all_reduce(some))
     os._exit(0)
