@@ -22,10 +22,6 @@
 |* may only destroy its copies, which unmaps their memory and leaves the      *|
 |* parent alone; anything else returns scclErrorUnsupported.                  *|
 |*                                                                            *|
-|* Finalizers. To destroy a plan or a communicator again does nothing, and    *|
-|* other calls with it return scclErrorInvalidArgument, as long as not 1024   *|
-|* others have been destroyed since.                                          *|
-|*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef SCCL_SCCL_H
@@ -245,7 +241,7 @@ SCCL_API scclResult scclPlanLoad(const char *path, scclPlan *plan);
 /** The same from memory, which is copied. Thread-safe. */
 SCCL_API scclResult scclPlanLoadMemory(const void *data, size_t bytes,
                                        scclPlan *plan);
-/** Communicators keep what they need of a plan. Null is allowed. Thread-safe. */
+/** Communicators keep what they need of a plan. Thread-safe. */
 SCCL_API scclResult scclPlanDestroy(scclPlan plan);
 /** Thread-safe. */
 SCCL_API scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info);
@@ -305,9 +301,10 @@ SCCL_API scclResult scclCommCount(scclComm comm, int *numRanks);
 /**
  * Not collective: launches of other ranks that still need this one time out.
  * Frees memory of scclMemAlloc that was not freed. No other thread may be using
- * `comm`, and streams must be done with its launches. Null is allowed. Destroys
- * it in any case, but returns scclErrorInternal if, on a CPU, a program of a
- * plan has written beside the memory that this rank has for it.
+ * `comm`, and streams must be done with its launches. Destroys it in any case,
+ * but returns scclErrorInternal if, on a CPU, a program of a plan has written
+ * beside the memory that this rank has for it. Null is allowed. Again, also for
+ * a plan, it does nothing, and other calls fail, until 1024 others have gone.
  */
 SCCL_API scclResult scclCommDestroy(scclComm comm);
 /**
