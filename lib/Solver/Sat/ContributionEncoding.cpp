@@ -21,8 +21,8 @@ using namespace sccl;
 ContributionEncoding::ContributionEncoding(const Instance &instance,
                                            std::vector<Permutation> theGroup,
                                            ClauseSolver &solver)
-    : instance(instance), topology(instance.topology),
-      group(std::move(theGroup)), solver(solver), cnf(solver) {
+    : instance(instance), topology(instance.topology), solver(solver),
+      cnf(solver), group(std::move(theGroup)) {
   assert(group.size() == 1 || actsOn(instance.collective));
   for (const Permutation &element : group) {
     std::vector<unsigned> &images = linkImages.emplace_back();
@@ -35,7 +35,7 @@ ContributionEncoding::ContributionEncoding(const Instance &instance,
   unsigned numMoved = numChunks / order * order;
   for (unsigned chunk = 0; chunk < numChunks;) {
     unsigned size = chunk < numMoved ? order : 1;
-    orbits.push_back({chunk, size, {}, {}, {}});
+    orbits.push_back({chunk, size, {}});
     chunk += size;
   }
 }
@@ -339,8 +339,12 @@ Literals ContributionEncoding::loadOf(const BandwidthLimit &limit,
   for (const Orbit &orbit : orbits)
     for (unsigned link : limit.links)
       // All elements or the identity, so it is no matter which is the inverse.
-      for (unsigned element = 0; element < orbit.size; ++element)
-        add(orbit.phases[step - 1].transfers[linkImages[element][link]]);
+      for (unsigned element = 0; element < orbit.size; ++element) {
+        const std::vector<Transfer> &all = orbit.phases[step - 1].transfers;
+        for (size_t i = linkImages[element][link]; i < all.size();
+             i += topology.links().size())
+          add(all[i]);
+      }
   return load;
 }
 
@@ -367,20 +371,31 @@ void ContributionEncoding::limitLoad(const Literals &load, unsigned bandwidth,
 // Decoding
 //===----------------------------------------------------------------------===//
 
-void ContributionEncoding::decodePhase(const Orbit &orbit, unsigned step,
+void ContributionEncoding::addImages(const Orbit &orbit, unsigned link,
+                                     Send send, Step &step) const {
+  for (unsigned element = 0; element < orbit.size; ++element) {
+    const Link &image = topology.links()[linkImages[element][link]];
+    send.chunk = orbit.chunk + element;
+    send.src = image.src;
+    send.dst = image.dst;
+    step.sends.push_back(send);
+  }
+}
+
+void ContributionEncoding::decodeOrbit(const Orbit &orbit,
                                        std::vector<Step> &steps) const {
-  const Phase &phase = orbit.phases[step];
-  for (size_t link = 0; link < phase.transfers.size(); ++link) {
-    const Transfer &transfer = phase.transfers[link];
-    if (!isTrue(transfer.current) && !isTrue(transfer.input))
-      continue;
-    bool isCopy = isTrue(phase.replaced[topology.links()[link].dst]);
-    for (unsigned element = 0; element < orbit.size; ++element) {
-      const Link &image = topology.links()[linkImages[element][link]];
-      steps[step].sends.push_back(
-          {orbit.chunk + element, image.src, image.dst,
-           isCopy ? SendAction::Copy : SendAction::Reduce,
-           isTrue(transfer.input) ? SendPayload::Input : SendPayload::Current});
+  for (unsigned step = 0; step < instance.steps; ++step) {
+    const Phase &phase = orbit.phases[step];
+    for (unsigned link = 0; link < phase.transfers.size(); ++link) {
+      const Transfer &transfer = phase.transfers[link];
+      if (!isTrue(transfer.current) && !isTrue(transfer.input))
+        continue;
+      bool isCopy = isTrue(phase.replaced[topology.links()[link].dst]);
+      bool isInput = isTrue(transfer.input);
+      addImages(orbit, link,
+                {0, 0, 0, isCopy ? SendAction::Copy : SendAction::Reduce,
+                 isInput ? SendPayload::Input : SendPayload::Current},
+                steps[step]);
     }
   }
 }
@@ -389,9 +404,9 @@ Schedule ContributionEncoding::decode() const {
   Schedule schedule;
   schedule.steps.resize(instance.steps);
   unsigned spare = instance.rounds;
+  for (const Orbit &orbit : orbits)
+    decodeOrbit(orbit, schedule.steps);
   for (unsigned step = 0; step < instance.steps; ++step) {
-    for (const Orbit &orbit : orbits)
-      decodePhase(orbit, step, schedule.steps);
     for (int bit : moreRounds[step])
       schedule.steps[step].rounds += solver.isTrue(bit);
     spare -= schedule.steps[step].rounds;

@@ -9,7 +9,9 @@
 // variable says that the contribution of a rank is in the value that another
 // rank has of a chunk after a step. Sends add the sender's value, or its input,
 // to the value of the receiver, or replace it; what is added must be disjoint.
-// That is all that `checkSchedule` allows, so refutations are proofs.
+// That is all that `checkSchedule` allows of schedules with one running sum for
+// each rank and chunk, so refutations are proofs for these. Where ranks keep
+// several partial sums there may be others: see PartialSumEncoding.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +37,7 @@ public:
   /// `actsOn(collective)`.
   ContributionEncoding(const Instance &instance, std::vector<Permutation> group,
                        ClauseSolver &solver);
+  virtual ~ContributionEncoding() = default;
 
   /// True if all chunks are alike and stay alike under any renumbering of the
   /// ranks, as in an all_reduce.
@@ -47,10 +50,12 @@ public:
   void encode(const std::function<bool()> &stop);
   /// Of all clauses added so far.
   uint64_t numLiterals() const { return cnf.numLiterals(); }
-  /// The schedule of the model that the solver has found.
+  /// Whether the model that the solver has found is a schedule.
+  virtual bool isDecodable() const { return true; }
+  /// The schedule of that model.
   Schedule decode() const;
 
-private:
+protected:
   /// Per contributing rank a literal, `never` if it cannot be in the value.
   using Value = std::vector<int>;
   static constexpr int never = 0;
@@ -63,18 +68,33 @@ private:
   };
   /// One step of one chunk.
   struct Phase {
-    std::vector<Transfer> transfers; // per link
+    std::vector<Transfer> transfers; // per link, several times over if need be
     std::vector<int> replaced;       // per rank: what arrives is a copy
   };
   /// A chunk that is searched for, with its images under the first `size`
   /// elements of the group, which are the chunks numbered from it on.
   struct Orbit {
     unsigned chunk, size;
-    std::vector<Phase> phases;      // per step - 1
-    std::vector<Value> first, last; // per rank: before and after all steps
+    std::vector<Phase> phases; // per step - 1
   };
 
-  void encodeOrbit(Orbit &orbit);
+  virtual void encodeOrbit(Orbit &orbit);
+  /// Adds the sends of the chunks of `orbit` to `steps`.
+  virtual void decodeOrbit(const Orbit &orbit, std::vector<Step> &steps) const;
+  /// Adds `send`, which is of the first chunk, and its images.
+  void addImages(const Orbit &orbit, unsigned link, Send send,
+                 Step &step) const;
+  bool isTrue(int literal) const {
+    return literal != never && solver.isTrue(literal);
+  }
+
+  const Instance &instance;
+  const Topology &topology;
+  ClauseSolver &solver;
+  Cnf cnf;
+  std::vector<Orbit> orbits;
+
+private:
   Transfer encodeTransfer(unsigned chunk, unsigned source, const Value &value,
                           bool isFirstStep);
   int encodeCarried(const Transfer &transfer, int isInValue, bool isOwn);
@@ -92,19 +112,9 @@ private:
   void limitLoad(const Literals &load, unsigned bandwidth, unsigned step);
   Literals loadOf(const BandwidthLimit &limit, unsigned step) const;
   bool isRepresentative(const BandwidthLimit &limit) const;
-  void decodePhase(const Orbit &orbit, unsigned step,
-                   std::vector<Step> &steps) const;
-  bool isTrue(int literal) const {
-    return literal != never && solver.isTrue(literal);
-  }
 
-  const Instance &instance;
-  const Topology &topology;
   const std::vector<Permutation> group;
   std::vector<std::vector<unsigned>> linkImages; // per element
-  ClauseSolver &solver;
-  Cnf cnf;
-  std::vector<Orbit> orbits;
   /// moreRounds[t][m]: step t + 1 has at least m + 2 rounds.
   std::vector<Literals> moreRounds;
 };

@@ -11,10 +11,15 @@
 // them, so that an instance without schedules is refuted in the end. As in
 // SatBackend.cpp, turns are measured in conflicts, not time.
 //
+// Schedules with one running sum for each rank and chunk are looked for first.
+// Those with several partial sums (PartialSumEncoding.h) are tried when there
+// is none of these, or they have taken long. Only where both are refuted, or
+// the second cannot be better, there is no schedule at all.
+//
 //===----------------------------------------------------------------------===//
 
-#include "ContributionEncoding.h"
 #include "Optimize/Sat.h"
+#include "PartialSumEncoding.h"
 #include "Solver/Backends.h"
 
 #include <algorithm>
@@ -27,10 +32,13 @@ namespace {
 /// One search, set up when it first gets a turn.
 struct Search {
   std::vector<Permutation> group;
+  /// With several partial sums; else with one running sum.
+  std::optional<PartialSumEncoding::Form> form = std::nullopt;
   bool isOver = false;
   std::unique_ptr<SatSolver> solver = nullptr;
   std::unique_ptr<ContributionEncoding> encoding = nullptr;
 
+  /// Leaves no schedule of its class out.
   bool isComplete() const { return group.size() == 1; }
 };
 
@@ -38,20 +46,30 @@ class DirectRun {
 public:
   DirectRun(const Instance &instance, const SolverOptions &options,
             const Deadline &deadline)
-      : instance(instance), options(options), deadline(deadline) {}
+      : instance(instance), options(options), deadline(deadline),
+        hasSums(PartialSumEncoding::mayMatter(instance)) {}
 
   Outcome answer();
 
 private:
+  using Groups = std::vector<std::vector<Permutation>>;
+
   std::optional<Unsatisfiable> refuteByCounting() const;
+  Groups listGroups() const;
   void planSearches();
+  void planSumSearch(const Groups &groups, uint64_t budget);
   uint64_t variableBudget() const;
   uint64_t memoryLimitMiB() const {
     return SatSolver::memoryLimitMiB(options.memoryMiB);
   }
   void prepare(Search &search);
   bool outOfMemory() const;
+  bool isDue(const Search &search) const;
   std::optional<Outcome> advance(Search &search, uint64_t conflicts);
+  Outcome found(const Search &search) const;
+  std::optional<Outcome> noteRefuted(Search &search);
+  /// `unknown` with what is known of schedules with one running sum.
+  Unknown narrowed(Unknown unknown) const;
   Unknown tooLarge() const;
 
   const Instance &instance;
@@ -59,7 +77,9 @@ private:
   const Deadline &deadline;
   const std::function<bool()> stop = [this] { return deadline.expired(); };
   std::vector<Search> searches;
+  const bool hasSums; ///< several partial sums may be of use
   bool memoryExceeded = false;
+  bool isRunningSumRefuted = false;
 
   /// Of all formulas at once.
   static constexpr uint64_t maxVariables = 2'000'000;
@@ -108,44 +128,64 @@ uint64_t DirectRun::variableBudget() const {
 
 /// Groups that move whole cycles of chunks, the largest first, and the trivial
 /// group, whose search is complete.
-void DirectRun::planSearches() {
+DirectRun::Groups DirectRun::listGroups() const {
   constexpr size_t maxGroups = 256, perOrder = 2;
   const unsigned numChunks = instance.collective.numChunks();
-  std::vector<std::vector<Permutation>> groups;
+  Groups all;
   if (ContributionEncoding::actsOn(instance.collective)) {
-    groups = freeSubgroups(instance.topology, maxGroups);
+    all = freeSubgroups(instance.topology, maxGroups);
   } else {
     Permutation identity(instance.topology.numRanks());
     std::iota(identity.begin(), identity.end(), 0u);
-    groups = {{identity}};
+    all = {{identity}};
   }
   // Those that leave no chunk over first: they have the most symmetry.
   auto leavesSome = [&](const std::vector<Permutation> &group) {
     return numChunks % group.size() != 0;
   };
-  std::ranges::stable_sort(groups, {}, leavesSome);
+  std::ranges::stable_sort(all, {}, leavesSome);
+  Groups groups;
+  size_t sameOrder = 0, lastOrder = 0;
+  for (std::vector<Permutation> &group : all) {
+    size_t order = group.size();
+    sameOrder = order == lastOrder ? sameOrder + 1 : 1;
+    lastOrder = order;
+    if (order == 1 || (order <= numChunks && sameOrder <= perOrder))
+      groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+void DirectRun::planSearches() {
   // Whatever else is tried, the complete search is the first to get memory.
   uint64_t budget = variableBudget();
   uint64_t complete = ContributionEncoding::numVariables(instance, 1);
   bool isCompletePossible = complete <= budget;
   if (isCompletePossible)
     budget -= complete;
-  size_t sameOrder = 0, lastOrder = 0;
-  for (std::vector<Permutation> &group : groups) {
+  Groups groups = listGroups();
+  for (const std::vector<Permutation> &group : groups) {
     size_t order = group.size();
-    sameOrder = order == lastOrder ? sameOrder + 1 : 1;
-    lastOrder = order;
     uint64_t variables = ContributionEncoding::numVariables(instance, order);
-    bool isPossible = order == 1
-                          ? isCompletePossible
-                          : order <= numChunks && sameOrder <= perOrder &&
-                                variables <= budget;
-    if (!isPossible)
+    if (order == 1 ? !isCompletePossible : variables > budget)
       continue;
     if (order > 1)
       budget -= variables;
-    searches.push_back({std::move(group)});
+    searches.push_back({group});
   }
+  if (hasSums && isCompletePossible)
+    planSumSearch(groups, budget);
+}
+
+/// Likewise, with several partial sums. A schedule cannot name these, so that
+/// the complete search is the only one of use.
+void DirectRun::planSumSearch(const Groups &groups, uint64_t budget) {
+  PartialSumEncoding::Form form = PartialSumEncoding::completeForm(instance);
+  if (PartialSumEncoding::numVariables(instance, 1, form) > budget)
+    return;
+  for (const std::vector<Permutation> &group : groups)
+    if (group.size() == 1)
+      searches.push_back({group, form});
 }
 
 /// Whether all formulas together take more memory than they may.
@@ -163,8 +203,12 @@ void DirectRun::prepare(Search &search) {
   search.solver = std::make_unique<SatSolver>(
       deadline, options.seed,
       search.isComplete() ? SatAim::Any : SatAim::Models);
-  search.encoding = std::make_unique<ContributionEncoding>(
-      instance, search.group, *search.solver);
+  if (search.form)
+    search.encoding = std::make_unique<PartialSumEncoding>(
+        instance, search.group, *search.solver, *search.form);
+  else
+    search.encoding = std::make_unique<ContributionEncoding>(
+        instance, search.group, *search.solver);
   search.encoding->encode([this] { return stop() || outOfMemory(); });
 }
 
@@ -174,12 +218,44 @@ static void drop(Search &search) {
   search.solver.reset();
 }
 
+/// With several partial sums there is nothing to be found, only to be refuted.
+bool DirectRun::isDue(const Search &search) const {
+  return !search.isOver && (!search.form || isRunningSumRefuted);
+}
+
+Outcome DirectRun::found(const Search &search) const {
+  if (search.encoding->isDecodable())
+    return Satisfied{search.encoding->decode()};
+  return narrowed({"there is one, but a schedule cannot name them"});
+}
+
+/// Ends `search`, and what it covers. Returns the answer, if it is one for the
+/// instance.
+std::optional<Outcome> DirectRun::noteRefuted(Search &search) {
+  if (search.isComplete() && (search.form || !hasSums))
+    return Unsatisfiable{"refuted by cadical"};
+  bool coversAll = search.group.size() == 1;
+  isRunningSumRefuted |= coversAll && !search.form;
+  for (Search &other : searches)
+    if (&other == &search ||
+        (coversAll && other.form.has_value() == search.form.has_value() &&
+         !(other.form && other.isComplete())))
+      drop(other);
+  return std::nullopt;
+}
+
+Unknown DirectRun::narrowed(Unknown unknown) const {
+  if (isRunningSumRefuted)
+    unknown.reason = PartialSumEncoding::besideRunningSums(unknown.reason);
+  return unknown;
+}
+
 /// Gives `search` a turn. Returns the answer, if it is one for the instance.
 std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
   if (!search.solver)
     prepare(search);
   if (stop())
-    return gaveUp(deadline);
+    return narrowed(gaveUp(deadline));
   if (outOfMemory()) {
     drop(search);
     memoryExceeded = true;
@@ -190,14 +266,12 @@ std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
   uint64_t weight = std::min(search.group.size(), maxWeight);
   SatSolver::Answer answer = search.solver->search(conflicts * weight);
   if (answer == SatSolver::Answer::Satisfiable)
-    return Satisfied{search.encoding->decode()};
-  if (answer == SatSolver::Answer::Unsatisfiable) {
-    if (search.isComplete())
-      return Unsatisfiable{"refuted by cadical"};
-    drop(search);
-  }
+    return found(search);
+  if (answer == SatSolver::Answer::Unsatisfiable)
+    if (std::optional<Outcome> outcome = noteRefuted(search))
+      return outcome;
   if (stop())
-    return gaveUp(deadline);
+    return narrowed(gaveUp(deadline));
   return std::nullopt;
 }
 
@@ -205,7 +279,11 @@ Unknown DirectRun::tooLarge() const {
   if (memoryExceeded)
     return {"out of memory (limit " + std::to_string(memoryLimitMiB()) +
             " MiB)"};
-  uint64_t variables = ContributionEncoding::numVariables(instance, 1);
+  uint64_t variables =
+      isRunningSumRefuted
+          ? PartialSumEncoding::numVariables(
+                instance, 1, PartialSumEncoding::completeForm(instance))
+          : ContributionEncoding::numVariables(instance, 1);
   std::string size = std::to_string(variables) + " variables";
   if (options.memoryMiB && variables <= maxVariables)
     return {"out of memory (limit " + std::to_string(options.memoryMiB) +
@@ -223,15 +301,15 @@ Outcome DirectRun::answer() {
        budget = std::min(budget * 2, maxBudget)) {
     bool anyLeft = false;
     for (Search &search : searches) {
-      if (search.isOver)
+      anyLeft |= !search.isOver;
+      if (!isDue(search))
         continue;
-      anyLeft = true;
       if (std::optional<Outcome> outcome = advance(search, budget))
         return std::move(*outcome);
     }
     // The complete search ends with an answer, unless it was too large.
     if (!anyLeft)
-      return tooLarge();
+      return narrowed(tooLarge());
   }
 }
 

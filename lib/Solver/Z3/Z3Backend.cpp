@@ -58,11 +58,15 @@ public:
   Outcome answer();
 
 private:
-  Outcome answerIn(z3::context &context, Watchdog &watchdog);
+  using Form = std::optional<PartialSumEncoding::Form>;
+
+  Outcome answerWith(Form form);
+  Outcome answerIn(z3::context &context, Watchdog &watchdog, Form form);
   z3::solver makeSolver(z3::context &context) const;
-  std::unique_ptr<Z3Encoding> createEncoding(z3::context &context) const {
+  std::unique_ptr<Z3Encoding> createEncoding(z3::context &context,
+                                             Form form) const {
     if (instance.collective.combining())
-      return createReductionEncoding(instance, context);
+      return createReductionEncoding(instance, context, form);
     return options.encoding == Encoding::Paper
                ? createPaperEncoding(instance, context)
                : createDirectEncoding(instance, context);
@@ -104,14 +108,30 @@ static uint64_t resourcesOf(const z3::solver &solver) {
   return 0;
 }
 
+/// Schedules with one running sum for each rank and chunk first, then those
+/// with several partial sums, if these may be of use.
 Outcome Z3Run::answer() {
+  Outcome outcome = answerWith(std::nullopt);
+  if (!std::holds_alternative<Unsatisfiable>(outcome) ||
+      !PartialSumEncoding::mayMatter(instance))
+    return outcome;
+  outcome = answerWith(PartialSumEncoding::completeForm(instance));
+  if (auto *unknown = std::get_if<Unknown>(&outcome))
+    unknown->reason = PartialSumEncoding::besideRunningSums(
+        deadline.isOver() ? deadline.reason() : unknown->reason);
+  return outcome;
+}
+
+Outcome Z3Run::answerWith(Form form) {
   try {
     z3::context context; // crashes if it lacks memory, so before the backstop
     MemoryBackstop backstop(options.memoryMiB);
-    Watchdog watchdog(options, options.memoryMiB, Z3_get_estimated_alloc_size,
+    SearchLimits left = options;
+    left.timeoutSeconds = deadline.remainingLimit();
+    Watchdog watchdog(left, options.memoryMiB, Z3_get_estimated_alloc_size,
                       [&context] { context.interrupt(); });
     try {
-      return answerIn(context, watchdog);
+      return answerIn(context, watchdog, form);
     } catch (const z3::exception &) {
       // An interruption may surface as any error.
       if (watchdog.expired())
@@ -129,9 +149,9 @@ Outcome Z3Run::answer() {
   }
 }
 
-Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog) {
+Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog, Form form) {
   StopFunction stop = [&] { return watchdog.poll(); };
-  std::unique_ptr<Z3Encoding> encoding = createEncoding(context);
+  std::unique_ptr<Z3Encoding> encoding = createEncoding(context, form);
   uint64_t numVariables = encoding->plan(maxVariables, stop);
   if (numVariables > maxVariables)
     return Unknown{
@@ -147,7 +167,9 @@ Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog) {
   deadline.charge(resourcesOf(solver) / resourcesPerUnit);
   switch (result) {
   case z3::sat:
-    return Satisfied{encoding->decode(solver.get_model())};
+    if (z3::model model = solver.get_model(); encoding->isDecodable(model))
+      return Satisfied{encoding->decode(model)};
+    return Unknown{"there is one, but a schedule cannot name them"};
   case z3::unsat:
     return Unsatisfiable{refutation()};
   case z3::unknown:
@@ -173,7 +195,9 @@ z3::solver Z3Run::makeSolver(z3::context &context) const {
   constexpr uint64_t most = ~0u;
   if (options.maxWork > 0)
     params.set("rlimit",
-               unsigned(std::min(most, options.maxWork * resourcesPerUnit)));
+               unsigned(std::min(
+                   most, std::max<uint64_t>(deadline.remainingWork(), 1) *
+                             resourcesPerUnit)));
   // z3 would replace the caller's SIGINT handler while it searches.
   params.set("ctrl_c", false);
   solver.set(params);

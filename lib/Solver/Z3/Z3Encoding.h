@@ -13,6 +13,8 @@
 #ifndef SCCL_LIB_SOLVER_Z3_Z3ENCODING_H
 #define SCCL_LIB_SOLVER_Z3_Z3ENCODING_H
 
+#include "Solver/Sat/PartialSumEncoding.h"
+
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/Schedule.h"
 
@@ -35,15 +37,19 @@ public:
   virtual uint64_t plan(uint64_t limit, const StopFunction &stop) = 0;
   /// Asserts the formula. Returns early, with a part of it, if `stop` says so.
   virtual void encode(z3::solver &solver, const StopFunction &stop) = 0;
+  /// Whether `model` is a schedule.
+  virtual bool isDecodable(const z3::model &) const { return true; }
   /// The schedule that `model` describes, with S steps and R rounds.
   virtual Schedule decode(const z3::model &model) const = 0;
 };
 
 std::unique_ptr<Z3Encoding> createDirectEncoding(const Instance &instance,
                                                  z3::context &context);
-/// For combining collectives; the others are for what only moves chunks.
-std::unique_ptr<Z3Encoding> createReductionEncoding(const Instance &instance,
-                                                    z3::context &context);
+/// For combining collectives; the others are for what only moves chunks. With
+/// one running sum for each rank and chunk, or with several partial sums.
+std::unique_ptr<Z3Encoding>
+createReductionEncoding(const Instance &instance, z3::context &context,
+                        std::optional<PartialSumEncoding::Form> form);
 std::unique_ptr<Z3Encoding> createPaperEncoding(const Instance &instance,
                                                 z3::context &context);
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The formula of ContributionEncoding.h, clause by clause.
+// The formulas of ContributionEncoding.h and PartialSumEncoding.h, clause by
+// clause.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Solver/Sat/ContributionEncoding.h"
 #include "Z3Encoding.h"
 
 #include <cstdlib>
@@ -21,19 +21,31 @@ using namespace sccl;
 namespace {
 class ReductionEncoding final : public Z3Encoding, public ClauseSolver {
 public:
-  ReductionEncoding(const Instance &instance, z3::context &context)
-      : instance(instance), context(context), clause(context) {}
+  ReductionEncoding(const Instance &instance, z3::context &context,
+                    std::optional<PartialSumEncoding::Form> form)
+      : instance(instance), context(context), form(form), clause(context) {}
 
   uint64_t plan(uint64_t, const StopFunction &) override {
-    return ContributionEncoding::numVariables(instance, 1);
+    return form ? PartialSumEncoding::numVariables(instance, 1, *form)
+                : ContributionEncoding::numVariables(instance, 1);
   }
 
   void encode(z3::solver &theSolver, const StopFunction &stop) override {
     solver = &theSolver;
     Permutation identity(instance.topology.numRanks());
     std::iota(identity.begin(), identity.end(), 0u);
-    encoding.emplace(instance, std::vector<Permutation>{identity}, *this);
+    std::vector<Permutation> group = {identity};
+    if (form)
+      encoding =
+          std::make_unique<PartialSumEncoding>(instance, group, *this, *form);
+    else
+      encoding = std::make_unique<ContributionEncoding>(instance, group, *this);
     encoding->encode(stop);
+  }
+
+  bool isDecodable(const z3::model &theModel) const override {
+    model = &theModel;
+    return encoding->isDecodable();
   }
 
   Schedule decode(const z3::model &theModel) const override {
@@ -63,14 +75,16 @@ private:
 
   const Instance &instance;
   z3::context &context;
+  const std::optional<PartialSumEncoding::Form> form;
   z3::solver *solver = nullptr;
   mutable const z3::model *model = nullptr;
   z3::expr_vector clause; ///< under construction
-  std::optional<ContributionEncoding> encoding;
+  std::unique_ptr<ContributionEncoding> encoding;
 };
 } // namespace
 
 std::unique_ptr<Z3Encoding>
-sccl::createReductionEncoding(const Instance &instance, z3::context &context) {
-  return std::make_unique<ReductionEncoding>(instance, context);
+sccl::createReductionEncoding(const Instance &instance, z3::context &context,
+                              std::optional<PartialSumEncoding::Form> form) {
+  return std::make_unique<ReductionEncoding>(instance, context, form);
 }
