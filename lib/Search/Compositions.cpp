@@ -12,7 +12,7 @@
 #include "Solver/Quotient.h"
 
 #include "sccl/Check/ScheduleChecker.h"
-#include "sccl/Model/Composition.h"
+#include "sccl/Model/GatheredSums.h"
 
 #include <algorithm>
 #include <numeric>
@@ -33,6 +33,14 @@ bool Compositions::isComposed() const {
          });
 }
 
+size_t Compositions::ranksTogether() const {
+  const RankGroups &groups = problem.family.groups;
+  return groups.empty() ? problem.topology.numRanks() : groups.front().size();
+}
+
+/// True if an all_gather whose arrivals are added up is one of the ways.
+bool Compositions::isGatherTried() const { return ranksTogether() == 2; }
+
 /// What programs say about the parts.
 void Compositions::boundParts(uint64_t work) {
   auto boundsOn = [&](const Topology &topology) {
@@ -43,7 +51,7 @@ void Compositions::boundParts(uint64_t work) {
     if (smallest)
       bounds.emplace(topology, *smallest);
     LowerBoundOptions options{problem.limitsOf(work)};
-    for (unsigned steps = 1; steps < problem.options.maxSteps; ++steps) {
+    for (unsigned steps = 1; steps <= problem.options.maxSteps; ++steps) {
       least.push_back(0);
       Result<LowerBound> bound =
           bounds ? bounds->at(steps, options) : Error{"no collective"};
@@ -69,15 +77,17 @@ bool Compositions::mayBeBelow(const std::optional<Rational> &known,
     return true;
   if (leastOfGathers.empty())
     boundParts(work);
-  const RankGroups &groups = problem.family.groups;
-  size_t together =
-      groups.empty() ? problem.topology.numRanks() : groups.front().size();
+  auto isBelow = [&](double least) {
+    return !known || least < known->toDouble() * (1 + slack);
+  };
+  if (std::optional<double> least = leastOfGathers[steps];
+      isGatherTried() && least && isBelow(*least))
+    return true;
   for (unsigned first = 1; first < steps; ++first) {
     std::optional<double> before = leastOnReversed[first],
                           after = leastOfGathers[steps - first];
     if (before && after &&
-        (!known ||
-         *before + *after < known->toDouble() * double(together) * (1 + slack)))
+        isBelow((*before + *after) / double(ranksTogether())))
       return true;
   }
   return false;
@@ -89,7 +99,7 @@ void Compositions::findParts(uint64_t work) {
   if (problem.isLeftToTrees(/*hasSchedule=*/false))
     return;
   FrontierOptions options = problem.options;
-  options.maxSteps -= 1;
+  options.maxSteps -= isGatherTried() ? 0 : 1;
   options.k.reset();
   options.watch = nullptr;
   options.improved = nullptr;
@@ -108,22 +118,43 @@ void Compositions::findParts(uint64_t work) {
                    : search(problem.topology.reversed());
 }
 
+Result<Implementation>
+Compositions::implement(const FrontierPoint &allGather) const {
+  Result<Collective> gather =
+      gatherFamily().make(problem.topology.numRanks(), allGather.chunks);
+  if (!gather)
+    return Error{gather.error()};
+  return Implementation{std::move(*gather), allGather.schedule.get()};
+}
+
+/// The all_gather of `steps` steps, with what arrives added up.
+std::optional<FrontierPoint> Compositions::gathered(unsigned steps) const {
+  for (const FrontierPoint &gather : allGathers) {
+    if (gather.steps != steps || !isGatherTried())
+      continue;
+    Result<Implementation> whole = implement(gather);
+    Result<Implementation> sum =
+        whole ? sumOnArrival(*whole) : Error{whole.error()};
+    if (!sum || checkSchedule(problem.topology, sum->collective, sum->schedule))
+      return std::nullopt;
+    return FrontierPoint{gather.chunks,
+                         steps,
+                         gather.rounds,
+                         std::move(sum->schedule),
+                         "compose/" + gather.engine,
+                         gather.seconds,
+                         nullptr};
+  }
+  return std::nullopt;
+}
+
 /// Their C made the same.
 std::optional<FrontierPoint>
 Compositions::join(const FrontierPoint &first,
                    const FrontierPoint &second) const {
   uint64_t chunks = std::lcm(uint64_t(first.chunks), second.chunks);
-  unsigned ranks = problem.topology.numRanks();
-  const RankGroups &groups = problem.family.groups;
-  size_t together = groups.empty() ? ranks : groups.front().size();
-  if (chunks * together > FrontierOptions::maxMaxChunks)
+  if (chunks * ranksTogether() > FrontierOptions::maxMaxChunks)
     return std::nullopt;
-  auto implement = [&](const FrontierPoint &point) -> Result<Implementation> {
-    Result<Collective> gather = gatherFamily().make(ranks, point.chunks);
-    if (!gather)
-      return Error{gather.error()};
-    return Implementation{std::move(*gather), point.schedule.get()};
-  };
   Result<Implementation> before = implement(first), after = implement(second);
   if (!before || !after)
     return std::nullopt;
@@ -166,11 +197,15 @@ Compositions::at(unsigned steps, const std::optional<Rational> &known,
            pair.second->bandwidth().toDouble();
   };
   std::ranges::stable_sort(pairs, {}, cost);
-  std::optional<FrontierPoint> exchanged = exchange(steps);
+  std::optional<FrontierPoint> best = exchange(steps);
   for (auto [first, second] : pairs)
-    if (std::optional<FrontierPoint> point = join(*first, *second))
-      return exchanged && exchanged->bandwidth() < point->bandwidth()
-                 ? exchanged
-                 : point;
-  return exchanged;
+    if (std::optional<FrontierPoint> point = join(*first, *second)) {
+      if (!best || !(best->bandwidth() < point->bandwidth()))
+        best = std::move(point);
+      break;
+    }
+  if (std::optional<FrontierPoint> sum = gathered(steps);
+      sum && (!best || sum->bandwidth() < best->bandwidth()))
+    best = std::move(sum);
+  return best;
 }

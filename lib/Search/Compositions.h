@@ -22,7 +22,8 @@ public:
   explicit Compositions(const FrontierProblem &problem)
       : problem(problem), products(problem) {}
 
-  /// The cheapest composition of `steps` steps; nothing if there is none, the
+  /// The cheapest composition of `steps` steps, be it of two all_gathers or of
+  /// one whose arrivals are added up; nothing if there is none, the
   /// collective is no all_reduce, or bounds say that none is cheaper than
   /// `known`. The parts are searched for with up to `work` for each question,
   /// at the first call that needs them.
@@ -34,11 +35,15 @@ public:
 
 private:
   CollectiveFamily gatherFamily() const;
+  size_t ranksTogether() const;
+  bool isGatherTried() const;
   bool isComposed() const;
   bool mayBeBelow(const std::optional<Rational> &known, unsigned steps,
                   uint64_t work);
   void boundParts(uint64_t work);
   void findParts(uint64_t work);
+  Result<Implementation> implement(const FrontierPoint &allGather) const;
+  std::optional<FrontierPoint> gathered(unsigned steps) const;
   std::optional<FrontierPoint> join(const FrontierPoint &onReversed,
                                     const FrontierPoint &allGather) const;
 

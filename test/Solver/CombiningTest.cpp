@@ -219,8 +219,9 @@ TEST_F(CombiningTest, FailureToComposeRefutesNothing) {
        {named("dgx1", CollectiveKind::AllReduce, 2, 2, 2),
         named("dgx1", CollectiveKind::AllReduce, 12, 4, 4)})
     EXPECT_EQ(describe(solve(instance)),
-              "unknown: no composition of an inverted all_gather or broadcast "
-              "with another exists, which does not exclude other schedules");
+              "unknown: neither a composition of an inverted all_gather or "
+              "broadcast with another nor an all_gather to add up exists, which "
+              "does not exclude other schedules");
 }
 
 //===----------------------------------------------------------------------===//

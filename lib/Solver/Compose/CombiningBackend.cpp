@@ -23,13 +23,16 @@
 //
 // Composition is not: an all_reduce need not have a middle in which each chunk
 // is complete at one rank, see DirectAllReduceBackend.cpp. If no composition
-// exists, the answer is unknown.
+// exists, the answer is unknown. Where ranks can take in the inputs of all
+// others one by one, an all_gather is tried as well, whose arrivals are added
+// up (GatheredSums.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Solver/Backends.h"
 #include "Solver/Quotient.h"
-#include "sccl/Model/Composition.h"
+#include "sccl/Model/CollectiveFamily.h"
+#include "sccl/Model/GatheredSums.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Optimize/Deadline.h"
 
@@ -301,10 +304,71 @@ static std::vector<Collective> listParts(const Instance &instance) {
   return parts;
 }
 
-static SynthesisResult answerByComposition(const Instance &instance,
-                                           const SolverOptions &options,
-                                           const std::string &engine,
-                                           const Deadline &deadline) {
+//===----------------------------------------------------------------------===//
+// Sums on arrival
+//===----------------------------------------------------------------------===//
+
+/// True if all groups are pairs. Two ranks often meet by way of relays only,
+/// where arrivals that are added up are the best there is.
+static bool isAmongPairs(const Collective &sum) {
+  return !sum.groups().empty() &&
+         std::ranges::all_of(
+             sum.groups(), [](const auto &group) { return group.size() == 2; });
+}
+
+/// False if some rank cannot receive the inputs of all others one by one.
+static bool mayBeGathered(const Instance &instance) {
+  const Topology &topology = instance.topology;
+  const Collective &sum = instance.collective;
+  for (unsigned rank = 0; rank < sum.numRanks(); ++rank) {
+    uint64_t most = 0, needed = 0;
+    for (unsigned link : topology.inLinks(rank))
+      most = std::min<uint64_t>(most + topology.capacity(link), UINT32_MAX);
+    RankGroups groups = sum.groups();
+    for (const std::vector<unsigned> &group : groups)
+      if (std::ranges::count(group, rank))
+        needed = (group.size() - 1) * uint64_t(sum.chunks());
+    if (groups.empty())
+      needed = (sum.numRanks() - 1) * uint64_t(sum.chunks());
+    if (most * instance.rounds < needed)
+      return false;
+  }
+  return true;
+}
+
+/// An all_gather whose arrivals are added up; nothing if there is none.
+static std::optional<SynthesisResult>
+answerByGathering(const Instance &instance, const SolverOptions &options,
+                  const std::string &engine, const Deadline &deadline) {
+  const Collective &sum = instance.collective;
+  CollectiveFamily family{CollectiveKind::AllGather, 0, sum.groups()};
+  Result<Collective> gather = family.make(sum.numRanks(), sum.chunks());
+  if (!gather || !isAmongPairs(sum) || !mayBeGathered(instance))
+    return std::nullopt;
+  SolverOptions share = options;
+  share.timeoutSeconds = deadline.remainingLimit();
+  if (options.maxWork > 0)
+    share.maxWork = std::max<uint64_t>(deadline.remainingWork() / 2, 1);
+  Instance question{instance.topology, std::move(*gather), instance.steps,
+                    instance.rounds};
+  SynthesisResult result = synthesize(question, share, engine);
+  deadline.charge(result.work);
+  if (std::holds_alternative<Unsatisfiable>(result.outcome))
+    return std::nullopt;
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    return result;
+  Result<Implementation> added =
+      sumOnArrival({question.collective, std::move(satisfied->schedule)});
+  if (!added)
+    return std::nullopt;
+  result.outcome = Satisfied{std::move(added->schedule)};
+  return result;
+}
+
+static std::optional<SynthesisResult>
+answerByParts(const Instance &instance, const SolverOptions &options,
+              const std::string &engine, const Deadline &deadline) {
   std::optional<SynthesisResult> undecided;
   for (const Collective &part : listParts(instance)) {
     std::optional<SynthesisResult> result =
@@ -314,13 +378,36 @@ static SynthesisResult answerByComposition(const Instance &instance,
     if (result)
       undecided = std::move(result);
     if (deadline.expired())
+      return SynthesisResult{gaveUp(deadline), engine};
+  }
+  return undecided;
+}
+
+static SynthesisResult answerByComposition(const Instance &instance,
+                                           const SolverOptions &options,
+                                           const std::string &engine,
+                                           const Deadline &deadline) {
+  std::vector ways = {answerByParts, answerByGathering};
+  if (isAmongPairs(instance.collective))
+    std::ranges::reverse(ways);
+  std::optional<SynthesisResult> undecided;
+  for (auto *answer : ways) {
+    std::optional<SynthesisResult> result =
+        answer(instance, options, engine, deadline);
+    if (result && !std::holds_alternative<Unknown>(result->outcome))
+      return *result;
+    if (result && !undecided)
+      undecided = std::move(result);
+    if (deadline.expired())
       return {gaveUp(deadline), engine};
   }
   if (undecided)
     return *undecided;
-  return {Unknown{"no composition of an inverted all_gather or broadcast with "
-                  "another exists, which does not exclude other schedules"},
-          engine};
+  return {
+      Unknown{"neither a composition of an inverted all_gather or broadcast "
+              "with another nor an all_gather to add up exists, which does "
+              "not exclude other schedules"},
+      engine};
 }
 
 //===----------------------------------------------------------------------===//
