@@ -23,6 +23,7 @@ std::optional<Error> applyInventory(Reading &box, const Reading &inventory);
 /// rocm-smi and amd-smi; their tables are alike.
 Result<Reading> readSmiTables(const ImportFile &file, ImportFormat format);
 Result<Reading> readAmdSmiJson(const ImportFile &file);
+Result<Reading> readAmdXgmi(const ImportFile &file);
 Result<Reading> readHwlocXml(const ImportFile &file);
 Result<Reading> readTaccl(const ImportFile &file);
 Result<Reading> readTeCcl(const ImportFile &file);
@@ -30,8 +31,28 @@ Result<Reading> readTeCcl(const ImportFile &file);
 Result<Reading> readInfraGraph(const std::vector<const ImportFile *> &files,
                                const ImportOptions &options);
 
+/// One reading for each box: what nvidia-smi nvlink -s or amd-smi xgmi says of
+/// links goes into the reading before it, or the first one. amd-smi xgmi is a
+/// box if there is no other output of AMD's tools.
+Result<std::vector<Reading>> mergeReadings(std::vector<Reading> readings);
+
+/// Flags bandwidths that no device reaches, in notes of `machine`.
+void noteImplausible(Machine &machine);
+
+/// Flags those of `nics`, in the first box, that are more for a GPU than
+/// elsewhere, or far from all GPUs: they may be for storage, and would be rails
+/// of their own.
+void noteUnevenNics(Machine &machine, const Reading &reading,
+                    const std::vector<const DeviceReading *> &nics);
+
 /// Most GPUs that the tools of one host can print.
 constexpr unsigned maxGpusOfHost = 1024;
+
+/// The kind of links between a GPU and the CPU in its package.
+constexpr const char *c2cKind = "C2C";
+
+/// Gb/s of the fastest NIC: twice what is announced.
+constexpr int64_t maxNicGbps = 3200;
 
 /// What one link of a GPU carries, as far as its chip tells.
 struct LinkRate {

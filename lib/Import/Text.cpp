@@ -21,6 +21,18 @@ static size_t escapeLength(StringRef text) {
   return end == text.npos ? text.size() : end + 1;
 }
 
+/// A row of a table of Markdown becomes fields between tabs.
+static void takeOutBars(Line &line) {
+  size_t first = line.text.find_first_not_of(" \t");
+  if (first == std::string::npos || line.text[first] != '|')
+    return;
+  line.text.erase(0, first + 1);
+  line.columns.erase(line.columns.begin(),
+                     line.columns.begin() + ptrdiff_t(first) + 1);
+  for (char &c : line.text)
+    c = c == '|' ? '\t' : c == '`' || c == '*' ? ' ' : c;
+}
+
 static Line makeLine(StringRef text, unsigned number) {
   Line line = {"", {}, number};
   for (size_t i = 0; i < text.size();) {
@@ -28,12 +40,15 @@ static Line makeLine(StringRef text, unsigned number) {
       i += length;
       continue;
     }
+    // A blank that does not break lines, as pages of the web have.
+    bool isWideBlank = text.substr(i).starts_with("\xc2\xa0");
     if (text[i] != '\r') {
-      line.text += text[i];
+      line.text += isWideBlank ? ' ' : text[i];
       line.columns.push_back(unsigned(i) + 1);
     }
-    ++i;
+    i += isWideBlank ? 2 : 1;
   }
+  takeOutBars(line);
   return line;
 }
 

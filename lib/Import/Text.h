@@ -29,7 +29,7 @@ struct Word {
   Place place;
 };
 
-/// A line without colours and line ends.
+/// A line without colours and line ends; tabs where Markdown has bars.
 struct Line {
   std::string text;
   std::vector<unsigned> columns; ///< of each character, as in the file

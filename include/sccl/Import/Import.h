@@ -33,6 +33,7 @@ enum class ImportFormat {
   RocmSmi,      ///< rocm-smi --showtopo
   AmdSmi,       ///< amd-smi topology, its text
   AmdSmiJson,   ///< amd-smi topology --json
+  AmdXgmi,      ///< amd-smi xgmi, its text or --json
   HwlocXml,     ///< lstopo file.xml
   Taccl,        ///< topology or sketch of TACCL
   TeCcl,        ///< input of TE-CCL
@@ -59,6 +60,7 @@ struct HostReading {
   Quantity toParent = {};         ///< GB/s
   std::string kindToParent = {};  ///< as "PCIe4", "host"
   unsigned lanes = 1;
+  unsigned box = 0; ///< of the reading
 };
 
 /// A GPU or a NIC.
@@ -71,10 +73,15 @@ struct DeviceReading {
   std::string kindToHost = "PCIe";     ///< as "PCIe4"
   std::optional<Rational> gbps = {};   ///< of a NIC: Gb/s
   unsigned lanes = 1;
+  unsigned box = 0; ///< of the reading
+  /// Of several ranks on one GPU, the index of the first: links and the slot
+  /// are those of the first, for all of them.
+  std::optional<unsigned> sharedWith = {};
+  std::string rateSource = "speed in the file"; ///< of `gbps`
 };
 
-/// Links between two GPUs, or between a GPU and a switch. `a` and `b` are
-/// indices in the lists of the reading.
+/// Links between two GPUs, a GPU and a switch, or a GPU and a host. `a` and `b`
+/// are indices in the lists of the reading.
 struct LinkReading {
   unsigned a, b;
   std::optional<unsigned> links = {};
@@ -89,7 +96,8 @@ struct LinkStatusReading {
   std::optional<Rational> perLink = {}; ///< GB/s, the least of the active ones
 };
 
-/// What a file says of one box, or of a whole cluster.
+/// What a file says of one box, of several that links join, or of a whole
+/// cluster.
 struct Reading {
   std::string path;
   ImportFormat format;
@@ -97,11 +105,13 @@ struct Reading {
   std::string vendor;       ///< "nvidia", "amd" or empty
   std::optional<unsigned> numGpus = {}, numNics = {}, linksPerGpu = {};
   std::optional<bool> hasSwitch = {};
+  unsigned numBoxes = 1;
   /// Nothing if the file does not say how GPUs are joined.
   std::optional<std::vector<LinkReading>> pairs = {};
   std::vector<DeviceReading> gpus = {}, nics = {};
   std::vector<std::string> switches = {};    ///< their names
   std::vector<LinkReading> switchLinks = {}; ///< a: GPU, b: switch
+  std::vector<LinkReading> hostLinks = {};   ///< a: GPU, b: host
   std::vector<HostReading> hosts = {};
   std::vector<LinkStatusReading> status = {};
   /// More of what the file says, for --json.
@@ -133,9 +143,9 @@ Result<ImportFormat> recognizeFormat(const ImportFile &file);
 Result<std::vector<Reading>> readFiles(const std::vector<ImportFile> &files,
                                        const ImportOptions &options);
 
-/// One box per reading, `options.boxes` of them if there is one reading; those of
-/// nvidia-smi nvlink and -q -x belong to the box before them, or after if there
-/// is none.
+/// The boxes of each reading, `options.boxes` times if there is one reading;
+/// what nvidia-smi nvlink and -q -x and amd-smi xgmi say belongs to the box
+/// before them, or after if there is none; amd-smi xgmi alone is a box.
 /// Assumptions and warnings become notes of the machine.
 Result<Machine> assembleMachine(std::vector<Reading> readings,
                                 const ImportOptions &options);
