@@ -5,15 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Readers.h"
+#include "LinkGroups.h"
 
 #include "sccl/Machine/Boxes.h"
 #include "sccl/Machine/Units.h"
+#include "sccl/Model/DisjointSets.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -22,97 +24,45 @@ using namespace sccl::import;
 using llvm::StringRef;
 
 //===----------------------------------------------------------------------===//
-// What belongs to what
-//===----------------------------------------------------------------------===//
-
-/// Takes what nvlink -s says of a box into its reading.
-static std::optional<Error> applyStatus(Reading &box, const Reading &status) {
-  if (status.gpus.size() != box.gpus.size())
-    return Error{status.path + ": " + std::to_string(status.gpus.size()) +
-                 " GPUs, where " + box.path + " has " +
-                 std::to_string(box.gpus.size()) +
-                 "; are they of the same host?"};
-  box.status = status.status;
-  std::vector<unsigned> linksOf(box.gpus.size());
-  for (const LinkReading &link : box.switchLinks)
-    linksOf[link.a] += link.links.value_or(0);
-  for (const LinkReading &link : box.pairs.value_or(std::vector<LinkReading>()))
-    for (unsigned gpu : {link.a, link.b})
-      linksOf[gpu] += link.links.value_or(0);
-  for (unsigned i = 0; i < box.gpus.size(); ++i) {
-    const LinkStatusReading &gpu = status.status[i];
-    if (box.gpus[i].chip.empty())
-      box.gpus[i].chip = gpu.gpu;
-    if (gpu.active != linksOf[i])
-      box.warnings.push_back(
-          box.gpus[i].name + ": " + std::to_string(gpu.active) +
-          " links are active, " + std::to_string(linksOf[i]) + " are in " +
-          box.path + "; the active ones count at a switch");
-    if (gpu.inactive)
-      box.warnings.push_back(box.gpus[i].name + ": " +
-                             std::to_string(gpu.inactive) +
-                             " links are inactive: not counted");
-  }
-  for (LinkReading &link : box.switchLinks)
-    if (linksOf[link.a] == link.links)
-      link.links = status.status[link.a].active;
-  return std::nullopt;
-}
-
-/// Status readings go into the box before them, or the first one.
-static Result<std::vector<Reading>> mergeStatus(std::vector<Reading> readings) {
-  std::vector<Reading> boxes;
-  std::vector<std::pair<size_t, Reading>> statuses;
-  for (Reading &reading : readings)
-    if (reading.format == ImportFormat::NvlinkStatus ||
-        reading.format == ImportFormat::NvidiaSmiXml)
-      statuses.emplace_back(boxes.empty() ? 0 : boxes.size() - 1,
-                            std::move(reading));
-    else
-      boxes.push_back(std::move(reading));
-  for (auto &[box, status] : statuses) {
-    if (boxes.empty())
-      return Error{status.path + ": " + status.noMachine};
-    bool hasLinks = status.format == ImportFormat::NvlinkStatus;
-    if (std::optional<Error> error =
-            (hasLinks ? applyStatus : applyInventory)(boxes[box], status))
-      return *error;
-  }
-  return boxes;
-}
-
-//===----------------------------------------------------------------------===//
 // One box
 //===----------------------------------------------------------------------===//
+
+/// The kind of edges between ranks on one GPU.
+static constexpr const char *withinGpu = "on-chip";
 
 namespace {
 class BoxAssembler {
 public:
   BoxAssembler(Machine &machine, const Reading &reading,
-               const ImportOptions &options, unsigned box, unsigned numBoxes)
-      : machine(machine), reading(reading), options(options), box(box),
-        numBoxes(numBoxes) {}
+               const ImportOptions &options, unsigned box, unsigned numBoxes,
+               bool isNetworked)
+      : network(reading.numBoxes), machine(machine), reading(reading),
+        options(options), box(box), numBoxes(numBoxes),
+        isNetworked(isNetworked) {}
   std::optional<Error> run();
-  /// The NICs that join this box to others, and their rates in GB/s.
-  std::vector<std::pair<unsigned, Quantity>> network;
+  /// The NICs that join each of the boxes to others, and their GB/s.
+  std::vector<std::vector<NetworkPort>> network;
 
 private:
-  std::string named(StringRef stem, unsigned number) const {
-    return vertexName(stem.str(), number, box, numBoxes);
+  std::string named(StringRef stem, unsigned number, unsigned inReading) const {
+    return vertexName(stem.str(), number, box + inReading, numBoxes);
   }
-  std::string prefixed(StringRef name) const {
-    return numBoxes > 1 ? std::to_string(box) + "." + name.str() : name.str();
+  std::string prefixed(StringRef name, unsigned inReading) const {
+    return numBoxes > 1 ? std::to_string(box + inReading) + "." + name.str()
+                        : name.str();
   }
   std::optional<Error> fail(const std::string &message) const {
     return Error{reading.path + ": " + message};
   }
   std::optional<Error> addHosts();
   std::optional<Error> addGpus();
+  std::optional<Error> addSharedGpu(unsigned first);
+  std::optional<Error> addRanksOfShared();
   std::optional<Error> addLinks();
+  std::optional<Error> addSwitches(std::vector<unsigned> &chips);
   std::optional<Error> addNics();
   std::optional<Error> addAssumedNics(const Rational &gbps);
-  std::optional<Error> addNic(const DeviceReading &nic, unsigned index,
-                              const Quantity &rate);
+  std::optional<Error> addNic(const DeviceReading &nic, const Quantity &rate);
   std::optional<Error> join(unsigned vertex, const DeviceReading &device);
   Quantity bandwidthOf(const LinkReading &link, std::string &kind) const;
   std::optional<Error> addPair(unsigned a, unsigned b, Quantity bandwidth,
@@ -125,13 +75,18 @@ private:
   Machine &machine;
   const Reading &reading;
   const ImportOptions &options;
-  unsigned box, numBoxes;
+  unsigned box; ///< the first
+  unsigned numBoxes;
+  bool isNetworked; ///< NICs join boxes
   std::vector<unsigned> gpus, hosts;
+  /// Of each GPU the vertex at which its links end: the GPU, or for several
+  /// ranks on one GPU a switch.
+  std::vector<unsigned> linkEnds;
 };
 } // namespace
 
 Quantity BoxAssembler::notBelowNics(Quantity rate) const {
-  if (numBoxes == 1 || !StringRef(rate.source).starts_with("assumed"))
+  if (!isNetworked || !StringRef(rate.source).starts_with("assumed"))
     return rate;
   std::optional<Rational> fastest = options.nicGbps;
   for (const DeviceReading &nic : reading.nics)
@@ -153,8 +108,8 @@ std::optional<Error> BoxAssembler::addPair(unsigned a, unsigned b,
 
 std::optional<Error> BoxAssembler::addHosts() {
   for (const HostReading &host : reading.hosts) {
-    Result<unsigned> added =
-        machine.addVertex({host.kind, prefixed(host.name), box});
+    Result<unsigned> added = machine.addVertex(
+        {host.kind, prefixed(host.name, host.box), box + host.box});
     if (!added)
       return fail(added.error());
     hosts.push_back(*added);
@@ -176,15 +131,82 @@ std::optional<Error> BoxAssembler::join(unsigned vertex,
                  device.kindToHost, device.lanes);
 }
 
+/// A switch for a GPU that holds several ranks, within which they meet.
+std::optional<Error> BoxAssembler::addSharedGpu(unsigned first) {
+  const DeviceReading &gpu = reading.gpus[first];
+  Result<unsigned> added = machine.addVertex(
+      {VertexKind::Switch, named("device", gpu.number, gpu.box), box + gpu.box,
+       gpu.busId});
+  if (!added)
+    return fail(added.error());
+  for (unsigned i = 0; i < gpus.size(); ++i)
+    if (i == first || reading.gpus[i].sharedWith == first)
+      linkEnds[i] = *added;
+  return join(*added, gpu);
+}
+
+/// GB/s between ranks on one GPU: a multiple of what its links carry, or its
+/// slot, so that it neither bounds anything nor makes the numbers of a topology
+/// large.
+static Quantity rateWithinGpu(const Machine &machine, unsigned device) {
+  constexpr int64_t least = 5000;
+  Rational links = 0, slot = 0;
+  for (unsigned number : machine.outEdges(device)) {
+    const Edge &edge = machine.edges()[number];
+    Rational &total = isHostKind(edge.kind) ? slot : links;
+    if (edge.kind != withinGpu)
+      total = sum(total, edge.bandwidth.value).value_or(total);
+  }
+  const Rational &unit = links > Rational(0) ? links : slot;
+  Rational rate = unit > Rational(0) ? unit : Rational(least);
+  auto factor =
+      static_cast<int64_t>(std::ceil(double(least) / rate.toDouble()));
+  if (factor > 1)
+    rate = product(rate, factor).value_or(Rational(least));
+  return {rate, "assumed: memory of one GPU is not to bound anything"};
+}
+
 std::optional<Error> BoxAssembler::addGpus() {
-  for (const DeviceReading &gpu : reading.gpus) {
-    Result<unsigned> added = machine.addVertex(
-        {VertexKind::Gpu, named("gpu", gpu.number), box, gpu.busId, gpu.chip});
+  std::vector<bool> isShared(reading.gpus.size());
+  for (const DeviceReading &gpu : reading.gpus)
+    if (gpu.sharedWith)
+      isShared[*gpu.sharedWith] = true;
+  for (unsigned i = 0; i < reading.gpus.size(); ++i) {
+    const DeviceReading &gpu = reading.gpus[i];
+    bool isAlone = !gpu.sharedWith && !isShared[i];
+    Result<unsigned> added =
+        machine.addVertex({VertexKind::Gpu, named("gpu", gpu.number, gpu.box),
+                           box + gpu.box, isAlone ? gpu.busId : "", gpu.chip});
     if (!added)
       return fail(added.error());
     gpus.push_back(*added);
+    linkEnds.push_back(*added);
+    if (!isAlone)
+      continue;
     if (std::optional<Error> error = join(*added, gpu))
       return error;
+  }
+  for (unsigned i = 0; i < reading.gpus.size(); ++i)
+    if (isShared[i])
+      if (std::optional<Error> error = addSharedGpu(i))
+        return error;
+  for (const LinkReading &link : reading.hostLinks)
+    if (std::optional<Error> error =
+            addPair(linkEnds[link.a], hosts[link.b], *link.bandwidth, c2cKind,
+                    link.links.value_or(1)))
+      return error;
+  return std::nullopt;
+}
+
+/// Joins the ranks on one GPU to it, now that its links are known.
+std::optional<Error> BoxAssembler::addRanksOfShared() {
+  for (unsigned i = 0; i < gpus.size(); ++i) {
+    if (linkEnds[i] == gpus[i])
+      continue;
+    Edge edge = {gpus[i], linkEnds[i], rateWithinGpu(machine, linkEnds[i]),
+                 Quantity{0, "assumed: within one GPU"}, withinGpu};
+    if (Result<unsigned> added = machine.addEdgePair(edge); !added)
+      return fail(added.error());
   }
   return std::nullopt;
 }
@@ -207,11 +229,16 @@ Quantity BoxAssembler::bandwidthOf(const LinkReading &link,
           perLink.source + (link.links ? "" : ", one link assumed")};
 }
 
-std::optional<Error> BoxAssembler::addLinks() {
-  std::vector<unsigned> chips;
+std::optional<Error> BoxAssembler::addSwitches(std::vector<unsigned> &chips) {
   bool isNew = reading.linksPerGpu.value_or(0) >= 18;
-  for (const std::string &name : reading.switches) {
-    Vertex chip = {VertexKind::Switch, prefixed(name), box};
+  std::vector<std::set<unsigned>> boxesOf(reading.switches.size());
+  for (const LinkReading &link : reading.switchLinks)
+    boxesOf[link.b].insert(reading.gpus[link.a].box);
+  for (unsigned i = 0; i < reading.switches.size(); ++i) {
+    unsigned first = boxesOf[i].empty() ? 0 : *boxesOf[i].begin();
+    bool isBetween = boxesOf[i].size() > 1;
+    Vertex chip = {VertexKind::Switch, prefixed(reading.switches[i], first),
+                   isBetween ? std::nullopt : std::optional(box + first)};
     // NVLink SHARP came with the switches of H100.
     chip.multicast = chip.reduces = isNew;
     Result<unsigned> added = machine.addVertex(chip);
@@ -219,6 +246,13 @@ std::optional<Error> BoxAssembler::addLinks() {
       return fail(added.error());
     chips.push_back(*added);
   }
+  return std::nullopt;
+}
+
+std::optional<Error> BoxAssembler::addLinks() {
+  std::vector<unsigned> chips;
+  if (std::optional<Error> error = addSwitches(chips))
+    return error;
   auto addAll = [&](const std::vector<LinkReading> &links,
                     const std::vector<unsigned> &ends) {
     for (const LinkReading &link : links) {
@@ -227,16 +261,18 @@ std::optional<Error> BoxAssembler::addLinks() {
       if (link.links == 0u)
         continue;
       if (std::optional<Error> error =
-              addPair(gpus[link.a], ends[link.b], bandwidth, kind,
+              addPair(linkEnds[link.a], ends[link.b], bandwidth, kind,
                       link.links.value_or(1)))
         return error;
     }
     return std::optional<Error>();
   };
   if (reading.pairs)
-    if (std::optional<Error> error = addAll(*reading.pairs, gpus))
+    if (std::optional<Error> error = addAll(*reading.pairs, linkEnds))
       return error;
-  return addAll(reading.switchLinks, chips);
+  if (std::optional<Error> error = addAll(reading.switchLinks, chips))
+    return error;
+  return addRanksOfShared();
 }
 
 bool BoxAssembler::isUsed(const DeviceReading &nic) const {
@@ -245,14 +281,14 @@ bool BoxAssembler::isUsed(const DeviceReading &nic) const {
 }
 
 std::optional<Error> BoxAssembler::addNic(const DeviceReading &nic,
-                                          unsigned index,
                                           const Quantity &rate) {
-  Result<unsigned> added =
-      machine.addVertex({VertexKind::Nic, named("nic", index), box, nic.busId,
-                         nic.chip.empty() ? nic.name : nic.chip});
+  std::vector<NetworkPort> &ports = network[nic.box];
+  Result<unsigned> added = machine.addVertex(
+      {VertexKind::Nic, named("nic", ports.size(), nic.box), box + nic.box,
+       nic.busId, nic.chip.empty() ? nic.name : nic.chip});
   if (!added)
     return fail(added.error());
-  network.emplace_back(*added, rate);
+  ports.emplace_back(*added, rate);
   return join(*added, nic);
 }
 
@@ -262,22 +298,24 @@ std::optional<Error> BoxAssembler::addAssumedNics(const Rational &gbps) {
                    "--nic-gbps, one for each GPU assumed"};
   for (unsigned i = 0; i < gpus.size(); ++i) {
     DeviceReading nic = {i, ""};
-    if (std::optional<Error> error = addNic(nic, i, rate))
+    nic.box = reading.gpus[i].box;
+    if (std::optional<Error> error = addNic(nic, rate))
       return error;
-    if (std::optional<Error> error =
-            addPair(gpus[i], network.back().first, rate, "PCIe", 1))
+    if (std::optional<Error> error = addPair(
+            linkEnds[i], network[nic.box].back().first, rate, "PCIe", 1))
       return error;
   }
   return std::nullopt;
 }
 
 std::optional<Error> BoxAssembler::addNics() {
-  if (numBoxes == 1)
+  if (!isNetworked)
     return std::nullopt;
   Rational fastest = 0;
   for (const DeviceReading &nic : reading.nics)
     if (nic.gbps && isUsed(nic) && nic.toHost)
       fastest = std::max(fastest, *nic.gbps);
+  std::vector<const DeviceReading *> used;
   for (const DeviceReading &nic : reading.nics) {
     if (!isUsed(nic))
       continue;
@@ -297,14 +335,17 @@ std::optional<Error> BoxAssembler::addNics() {
                                            decimalText(fastest)));
       continue;
     }
+    used.push_back(&nic);
     if (std::optional<Error> error =
-            addNic(nic, network.size(),
-                   {quotient(*gbps, 8).value_or(*gbps),
-                    options.nicGbps ? "--nic-gbps" : "speed in the file"}))
+            addNic(nic, {quotient(*gbps, 8).value_or(*gbps),
+                         options.nicGbps ? "--nic-gbps" : nic.rateSource}))
       return error;
   }
-  if (!network.empty())
+  if (llvm::any_of(network, [](const auto &ports) { return !ports.empty(); })) {
+    if (box == 0 && options.nics.empty())
+      noteUnevenNics(machine, reading, used);
     return std::nullopt;
+  }
   if (!options.nics.empty())
     return fail("no NIC is named " + llvm::join(options.nics, ", "));
   if (options.nicGbps)
@@ -340,6 +381,7 @@ static Result<Machine> useCluster(Reading reading,
                                 "does not repeat"};
   Machine machine = std::move(*reading.cluster);
   takeNotes(machine, reading, true);
+  noteImplausible(machine);
   return machine;
 }
 
@@ -348,9 +390,51 @@ static std::string stemOf(StringRef path) {
   return (name.empty() ? path : name).split('.').first.str();
 }
 
+/// True if links join all boxes of a reading.
+static bool areBoxesJoined(const Reading &reading) {
+  DisjointSets joined(reading.numBoxes + reading.switches.size());
+  for (const LinkReading &link : reading.switchLinks)
+    joined.join(reading.gpus[link.a].box, reading.numBoxes + link.b);
+  for (unsigned box = 1; box < reading.numBoxes; ++box)
+    if (joined.first(box) != 0)
+      return false;
+  return true;
+}
+
+/// Adds all boxes, and their NICs to `network`.
+static std::optional<Error>
+addBoxes(Machine &machine, const std::vector<Reading> &readings,
+         const ImportOptions &options,
+         std::vector<std::vector<NetworkPort>> &network) {
+  std::vector<const Reading *> parts(readings.size() > 1 ? 0 : options.boxes,
+                                     &readings.front());
+  if (parts.empty())
+    for (const Reading &reading : readings)
+      parts.push_back(&reading);
+  unsigned numBoxes = 0;
+  for (const Reading *reading : parts)
+    numBoxes += reading->numBoxes;
+  bool isNetworked = parts.size() > 1 || !areBoxesJoined(readings.front());
+  unsigned box = 0;
+  for (const Reading *reading : parts) {
+    if (reading->cluster)
+      return Error{reading->path + ": describes a whole machine, not one box "
+                                   "of several"};
+    BoxAssembler assembler(machine, *reading, options, box, numBoxes,
+                           isNetworked);
+    if (std::optional<Error> error = assembler.run())
+      return error;
+    box += reading->numBoxes;
+    llvm::append_range(network, std::move(assembler.network));
+  }
+  if (!isNetworked)
+    network.clear();
+  return std::nullopt;
+}
+
 Result<Machine> sccl::assembleMachine(std::vector<Reading> readings,
                                       const ImportOptions &options) {
-  Result<std::vector<Reading>> boxes = mergeStatus(std::move(readings));
+  Result<std::vector<Reading>> boxes = mergeReadings(std::move(readings));
   if (!boxes)
     return Error{boxes.error()};
   if (boxes->empty())
@@ -364,24 +448,16 @@ Result<Machine> sccl::assembleMachine(std::vector<Reading> readings,
     return Error{"--boxes=" + std::to_string(options.boxes) +
                  " repeats one box, and there are " +
                  std::to_string(boxes->size()) + " files"};
-  auto numBoxes = boxes->size() > 1 ? unsigned(boxes->size()) : options.boxes;
   Machine machine(stemOf(boxes->front().path));
-  std::vector<std::vector<std::pair<unsigned, Quantity>>> network;
-  for (unsigned box = 0; box < numBoxes; ++box) {
-    const Reading &reading = (*boxes)[boxes->size() > 1 ? box : 0];
-    if (reading.cluster)
-      return Error{reading.path + ": describes a whole machine, not one box "
-                                  "of several"};
-    BoxAssembler assembler(machine, reading, options, box, numBoxes);
-    if (std::optional<Error> error = assembler.run())
-      return *error;
-    network.push_back(std::move(assembler.network));
-  }
+  std::vector<std::vector<NetworkPort>> network;
+  if (std::optional<Error> error = addBoxes(machine, *boxes, options, network))
+    return *error;
   for (const Reading &reading : *boxes)
     takeNotes(machine, reading, boxes->size() == 1);
-  if (numBoxes > 1)
+  if (!network.empty())
     if (std::optional<Error> error =
             joinBoxes(machine, network, options.hasRails.value_or(true), "IB"))
       return *error;
+  noteImplausible(machine);
   return machine;
 }

@@ -31,11 +31,12 @@ static const KnownChip knownChips[] = {
     {"sm_90", "H100|H200|H800|H20|GH200", "NVLink4", 25, 1, 18},
     {"sm_100", "B200|B100|GB200", "NVLink5", 50, 1, 18},
     {"sm_103", "B300|GB300", "NVLink5", 50, 1, 18},
+    {"sm_107", "VR200|R200", "NVLink6", 50, 1, 36},
     {"gfx906", "MI50|MI60", "xGMI2", 33, 1, 2},
     {"gfx908", "MI100", "xGMI2", 46, 1, 3},
     {"gfx90a", "MI210|MI250", "xGMI3", 50, 1, 8},
     {"gfx942", "MI300|MI308|MI325", "xGMI4", 64, 1, 7},
-    {"gfx950", "MI350|MI355", "xGMI4", 153, 2, 7},
+    {"gfx950", "MI350|MI355", "xGMI4", 384, 5, 7},
 };
 
 static const KnownChip *findChip(StringRef chip) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NcclLog.h"
-#include "Readers.h"
+#include "TopoMatrix.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -25,6 +25,7 @@ static constexpr std::pair<ImportFormat, const char *> names[] = {
     {ImportFormat::RocmSmi, "rocm-smi"},
     {ImportFormat::AmdSmi, "amd-smi"},
     {ImportFormat::AmdSmiJson, "amd-smi-json"},
+    {ImportFormat::AmdXgmi, "amd-xgmi"},
     {ImportFormat::HwlocXml, "hwloc-xml"},
     {ImportFormat::Taccl, "taccl"},
     {ImportFormat::TeCcl, "te-ccl"},
@@ -111,6 +112,7 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"node_betas_list\"", ImportFormat::Taccl},
         {"\"gpus_per_node\"", ImportFormat::Taccl},
         {"\"intranode_sketch\"", ImportFormat::Taccl},
+        {"\"link_metrics\"", ImportFormat::AmdXgmi},
         {"\"link_type\"", ImportFormat::AmdSmiJson},
         {"\"link_accessibility\"", ImportFormat::AmdSmiJson},
         {"\"link_status\"", ImportFormat::AmdSmiJson},
@@ -137,7 +139,7 @@ static bool looksLikeInfraGraph(StringRef text) {
 }
 
 static Result<ImportFormat> recognizeText(const ImportFile &file) {
-  bool hasGpuLine = false;
+  bool hasGpuLine = false, hasUuid = false;
   unsigned numLines = 0;
   for (const Line &line : splitLines(file.text)) {
     if (++numLines > 100000)
@@ -150,13 +152,19 @@ static Result<ImportFormat> recognizeText(const ImportFile &file) {
     if (small.contains("rocm system management") ||
         small.contains("between two gpus"))
       return ImportFormat::RocmSmi;
-    if (small.contains("access table:") || small.contains("weight table:") ||
-        small.contains("link type table:") || small.contains("hops table:"))
-      return ImportFormat::AmdSmi;
+    if (small.contains("link metric table:") ||
+        small.contains("xgmi link status:"))
+      return ImportFormat::AmdXgmi;
+    for (StringRef table :
+         {"access", "weight", "hops", "link type", "numa bw", "coherancy",
+          "coherency", "atomics", "dma", "bi-directional"})
+      if (small.ends_with((table + " table:").str()))
+        return ImportFormat::AmdSmi;
     hasGpuLine |= small.starts_with("gpu ") && text.contains(':');
+    hasUuid |= hasGpuLine && small.contains("uuid: gpu-");
     if (hasGpuLine && small.starts_with("link "))
       return ImportFormat::NvlinkStatus;
-    std::vector<Word> words = line.words();
+    std::vector<Word> words = matrixWords(line);
     if (!words.empty() && words[0].text == "GPU0")
       return ImportFormat::TopoMatrix;
     if (words.size() > 1 && numberAfter("GPU", words[0].text) &&
@@ -166,6 +174,9 @@ static Result<ImportFormat> recognizeText(const ImportFile &file) {
       return unrecognized(file, "this is ibnetdiscover, which says how boxes "
                                 "are cabled and not what they are");
   }
+  // nvlink -s of GPUs that have no links.
+  if (hasUuid)
+    return ImportFormat::NvlinkStatus;
   if (looksLikeInfraGraph(file.text))
     return ImportFormat::InfraGraph;
   return unrecognized(file, "no reader knows what this is");
@@ -205,6 +216,8 @@ static Result<Reading> readOne(const ImportFile &file, ImportFormat format) {
     return readSmiTables(file, format);
   case ImportFormat::AmdSmiJson:
     return readAmdSmiJson(file);
+  case ImportFormat::AmdXgmi:
+    return readAmdXgmi(file);
   case ImportFormat::HwlocXml:
     return readHwlocXml(file);
   case ImportFormat::Taccl:
@@ -226,12 +239,42 @@ static std::optional<Error> checkGpus(const Reading &reading) {
                      " NICs and no GPU in this file; is it of the right host?");
 }
 
+static bool isEmpty(const ImportFile &file) {
+  return StringRef(file.text).trim().empty();
+}
+
+/// The reading of a file, and of what else is in it: the tables of amd-smi
+/// topology and of amd-smi xgmi may be one below the other.
+static std::optional<Error> addReadings(const ImportFile &file,
+                                        ImportFormat format,
+                                        std::vector<Reading> &readings) {
+  Result<Reading> reading = readOne(file, format);
+  if (!reading)
+    return Error{reading.error()};
+  if (std::optional<Error> error = checkGpus(*reading))
+    return error;
+  readings.push_back(std::move(*reading));
+  StringRef text = file.text;
+  bool hasXgmi =
+      format == ImportFormat::AmdSmi &&
+      (text.contains("LINK METRIC TABLE") || text.contains("XGMI LINK STATUS"));
+  return hasXgmi ? addReadings(file, ImportFormat::AmdXgmi, readings)
+                 : std::nullopt;
+}
+
 Result<std::vector<Reading>>
 sccl::readFiles(const std::vector<ImportFile> &files,
                 const ImportOptions &options) {
   std::vector<Reading> readings;
   std::vector<const ImportFile *> infraGraph;
+  std::vector<std::string> left;
+  bool isAllEmpty = llvm::all_of(files, isEmpty);
   for (const ImportFile &file : files) {
+    // nvidia-smi nvlink -s prints nothing where there is no NVLink.
+    if (!isAllEmpty && isEmpty(file)) {
+      left.push_back(file.path + " is empty: left out");
+      continue;
+    }
     Result<ImportFormat> format = options.format
                                       ? Result<ImportFormat>(*options.format)
                                       : recognizeFormat(file);
@@ -241,18 +284,16 @@ sccl::readFiles(const std::vector<ImportFile> &files,
       infraGraph.push_back(&file);
       continue;
     }
-    Result<Reading> reading = readOne(file, *format);
+    if (std::optional<Error> error = addReadings(file, *format, readings))
+      return *error;
+  }
+  if (!infraGraph.empty()) {
+    Result<Reading> reading = readInfraGraph(infraGraph, options);
     if (!reading)
       return Error{reading.error()};
-    if (std::optional<Error> error = checkGpus(*reading))
-      return *error;
     readings.push_back(std::move(*reading));
   }
-  if (infraGraph.empty())
-    return readings;
-  Result<Reading> reading = readInfraGraph(infraGraph, options);
-  if (!reading)
-    return Error{reading.error()};
-  readings.push_back(std::move(*reading));
+  if (!readings.empty())
+    llvm::append_range(readings.front().warnings, left);
   return readings;
 }

@@ -12,7 +12,10 @@
 
 #include "SmiTables.h"
 
+#include "LinkGroups.h"
+
 #include "sccl/Machine/Units.h"
+#include "sccl/Model/DisjointSets.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -21,7 +24,7 @@ using namespace sccl::import;
 using llvm::StringRef;
 
 namespace {
-enum class Table { None, Access, Weight, Hops, Type, Bandwidth, Numa };
+enum class Table { None, Access, Weight, Hops, Type, Bandwidth, Numa, Other };
 
 class TableReader {
 public:
@@ -32,7 +35,8 @@ public:
 
 private:
   std::optional<Error> readHeader(const std::vector<Word> &words);
-  std::optional<Error> readRow(const std::vector<Word> &words);
+  std::optional<Error> readRow(std::vector<Word> words);
+  std::optional<Error> readTableLine(std::vector<Word> words);
   std::optional<Error> readCell(SmiPair &pair, const Word &word);
   void readNuma(StringRef text);
   std::optional<Error> checkTable() const;
@@ -45,15 +49,18 @@ private:
   Place titlePlace;
   std::vector<unsigned> columns; ///< of the table, as indices of GPUs
   size_t rowsSeen = 0;
+  bool needsHeader = false;
 };
 } // namespace
 
 static Table tableOf(StringRef text) {
   std::string lower = text.lower();
   StringRef line = lower;
-  bool isTitle = line.contains("between two gpus") || line.contains("table:") ||
-                 line.contains("numa nodes");
-  if (!isTitle)
+  if (line.trim("= ").empty())
+    return Table::None;
+  bool isTitle = line.contains("between two gpus") ||
+                 line.ends_with("table:") || line.starts_with("=====");
+  if (!isTitle && !line.contains("numa nodes"))
     return Table::None;
   for (auto [word, table] : {std::pair("numa bw", Table::Bandwidth),
                              {"access", Table::Access},
@@ -64,11 +71,12 @@ static Table tableOf(StringRef text) {
                              {"numa nodes", Table::Numa}})
     if (line.contains(word))
       return table;
-  return Table::None;
+  return Table::Other;
 }
 
-static bool isBusId(StringRef word) {
-  return word.count(':') == 2 && word.contains('.');
+bool import::isBusId(StringRef word) {
+  size_t colons = word.count(':');
+  return (colons == 1 || colons == 2) && word.contains('.');
 }
 
 static bool isGpuName(StringRef word) {
@@ -138,16 +146,22 @@ std::optional<Error> TableReader::readCell(SmiPair &pair, const Word &word) {
     break;
   case Table::None:
   case Table::Numa:
+  case Table::Other:
     break;
   }
   return std::nullopt;
 }
 
-std::optional<Error> TableReader::readRow(const std::vector<Word> &words) {
+std::optional<Error> TableReader::readRow(std::vector<Word> words) {
   std::optional<unsigned> row = indexOf(words[0].text);
   if (!row)
     return errorAt(file.path, words[0].place,
                    "row " + words[0].text + " has no column");
+  // GPU0 and its bus id.
+  if (words.size() == columns.size() + 2 && isBusId(words[1].text)) {
+    tables.gpus[*row].busId = normalizedBusId(words[1].text);
+    words.erase(words.begin() + 1);
+  }
   if (words.size() != columns.size() + 1)
     return errorAt(file.path, words[0].place,
                    "the row of " + words[0].text + " in table '" + title +
@@ -162,11 +176,11 @@ std::optional<Error> TableReader::readRow(const std::vector<Word> &words) {
   return std::nullopt;
 }
 
-/// "GPU[3] : (Topology) Numa Node: 1", or with "GPU 3".
+/// "GPU[3] : (Topology) Numa Node: 1", or with "GPU 3", with tabs or blanks.
 void TableReader::readNuma(StringRef text) {
   if (!text.consume_front("GPU") || !text.contains("Numa Node:"))
     return;
-  StringRef number = text.split(':').first.trim(" []");
+  StringRef number = text.split(':').first.trim(" \t[]");
   auto gpu = wholeNumber(number);
   auto node = wholeNumber(text.rsplit(':').second.trim());
   if (gpu && node)
@@ -174,7 +188,7 @@ void TableReader::readNuma(StringRef text) {
 }
 
 std::optional<Error> TableReader::checkTable() const {
-  if (table == Table::None || table == Table::Numa ||
+  if (table == Table::None || table == Table::Numa || table == Table::Other ||
       rowsSeen == columns.size())
     return std::nullopt;
   return errorAt(file.path, titlePlace,
@@ -183,8 +197,27 @@ std::optional<Error> TableReader::checkTable() const {
                      " columns; was the output cut?");
 }
 
+/// A line below a title: the names of columns first, then rows.
+std::optional<Error> TableReader::readTableLine(std::vector<Word> words) {
+  if (needsHeader && StringRef(words[0].text).equals_insensitive("bdf"))
+    words.erase(words.begin());
+  if (words.empty() || !isGpuName(words[0].text))
+    return std::nullopt;
+  if (table == Table::Other) {
+    // Of these tables only which GPUs there are is of use.
+    bool isHeader =
+        needsHeader && tables.gpus.empty() &&
+        llvm::all_of(words, [](const Word &w) { return isGpuName(w.text); });
+    needsHeader = false;
+    return isHeader ? readHeader(words) : std::nullopt;
+  }
+  if (!needsHeader)
+    return readRow(std::move(words));
+  needsHeader = false;
+  return readHeader(words);
+}
+
 std::optional<Error> TableReader::run() {
-  bool needsHeader = false;
   for (const Line &line : lines) {
     std::vector<Word> words = line.words();
     if (words.empty())
@@ -201,11 +234,8 @@ std::optional<Error> TableReader::run() {
       rowsSeen = 0;
     } else if (table == Table::Numa) {
       readNuma(text);
-    } else if (table != Table::None && isGpuName(words[0].text)) {
-      std::optional<Error> error =
-          needsHeader ? readHeader(words) : readRow(words);
-      needsHeader = false;
-      if (error)
+    } else if (table != Table::None) {
+      if (std::optional<Error> error = readTableLine(std::move(words)))
         return error;
     }
   }
@@ -229,21 +259,52 @@ static std::optional<Quantity> bandwidthOf(StringRef text) {
   return Quantity{Rational(*megabytes, 1000), "NUMA BW of the file"};
 }
 
-static bool isDirect(const SmiPair &pair) {
-  if (pair.type != "XGMI")
+namespace {
+/// How the pairs of a file are told apart: by the first of these that it has.
+enum class Evidence { Type, Weight, Bandwidth, None };
+} // namespace
+
+static Evidence evidenceOf(const SmiTables &tables) {
+  Evidence best = Evidence::None;
+  for (const auto &[ends, pair] : tables.pairs) {
+    if (ends.first == ends.second)
+      continue;
+    if (!pair.type.empty())
+      return Evidence::Type;
+    if (pair.weight.value_or(0) > 0)
+      best = Evidence::Weight;
+    else if (best == Evidence::None && bandwidthOf(pair.bandwidth))
+      best = Evidence::Bandwidth;
+  }
+  return best;
+}
+
+/// A link of XGMI weighs 15, and each further one on the way as much again;
+/// PCIe weighs 20 and more, no multiple of 15 up to 4 links.
+static bool isXgmi(const SmiPair &pair, Evidence evidence) {
+  unsigned weight = pair.weight.value_or(0);
+  return evidence == Evidence::Type ? pair.type == "XGMI"
+         : evidence == Evidence::Weight
+             ? weight == 15 || weight == 30 || weight == 45
+             : bandwidthOf(pair.bandwidth).has_value();
+}
+
+static bool isDirect(const SmiPair &pair, Evidence evidence) {
+  if (!isXgmi(pair, evidence))
     return false;
   if (pair.weight && *pair.weight > 0)
     return *pair.weight == 15;
   return !pair.hops || *pair.hops <= 1;
 }
 
-static void addHosts(Reading &reading, const SmiTables &tables) {
+void import::addNumaNodes(Reading &reading,
+                          const std::map<unsigned, unsigned> &numa) {
   Quantity assumed = {32, "assumed: the file has no rates of PCIe; as PCIe 4 "
                           "x16"};
   std::map<unsigned, unsigned> hostOf;
   for (DeviceReading &gpu : reading.gpus) {
-    auto numa = tables.numa.find(gpu.number);
-    unsigned node = numa == tables.numa.end() ? 0 : numa->second;
+    auto known = numa.find(gpu.number);
+    unsigned node = known == numa.end() ? 0 : known->second;
     auto [it, isNew] = hostOf.try_emplace(node, reading.hosts.size());
     if (isNew)
       reading.hosts.push_back({VertexKind::Bridge,
@@ -252,6 +313,17 @@ static void addHosts(Reading &reading, const SmiTables &tables) {
     gpu.host = it->second;
     gpu.toHost = assumed;
   }
+  DisjointSets linked(reading.gpus.size());
+  for (const LinkReading &pair :
+       reading.pairs.value_or(std::vector<LinkReading>()))
+    linked.join(pair.a, pair.b);
+  bool needsNodes = false;
+  for (unsigned gpu = 0; gpu < reading.gpus.size(); ++gpu)
+    needsNodes |= linked.first(gpu) != 0;
+  if (needsNodes && numa.size() < reading.gpus.size())
+    reading.assumptions.push_back(
+        "GPUs whose NUMA node the file does not say are on node 0");
+  joinNodes(reading);
 }
 
 static void addExtras(Reading &reading, const SmiTables &tables) {
@@ -273,12 +345,29 @@ static void addExtras(Reading &reading, const SmiTables &tables) {
   reading.extras["xgmi_pairs_reported"] = std::move(reported);
 }
 
+static void noteEvidence(Reading &reading, Evidence evidence) {
+  bool isRocm = reading.format == ImportFormat::RocmSmi;
+  if (evidence == Evidence::None) {
+    reading.pairs.reset();
+    reading.noMachine =
+        std::string("its tables do not say by what links GPUs are joined; ") +
+        (isRocm ? "run rocm-smi --showtopo"
+                : "run amd-smi topology, or give amd-smi xgmi beside it");
+  } else if (evidence != Evidence::Type) {
+    reading.assumptions.push_back(
+        std::string("the file has no types of links: pairs ") +
+        (evidence == Evidence::Weight ? "of weight 15" : "with a bandwidth") +
+        " are taken to be joined by XGMI");
+  }
+}
+
 Result<Reading> import::readingOfTables(const ImportFile &file,
                                         ImportFormat format, SmiTables tables) {
   Reading reading = {file.path, format, "", "amd"};
   reading.gpus = tables.gpus;
   reading.numGpus = reading.gpus.size();
   reading.pairs.emplace();
+  Evidence evidence = evidenceOf(tables);
   unsigned numIndirect = 0, numDisabled = 0;
   for (const auto &[ends, pair] : tables.pairs) {
     if (ends.first >= ends.second)
@@ -291,12 +380,13 @@ Result<Reading> import::readingOfTables(const ImportFile &file,
                          reading.gpus[ends.first].name +
                          " are said to be joined otherwise at " +
                          pair.place.str() + ", the other way round");
-    numDisabled += pair.status == "DISABLED";
-    if (isDirect(pair))
+    // rocm-smi says True or False.
+    numDisabled += pair.status == "DISABLED" || pair.status == "FALSE";
+    if (isDirect(pair, evidence))
       reading.pairs->push_back(
           {ends.first, ends.second, std::nullopt, bandwidthOf(pair.bandwidth)});
     else
-      numIndirect += pair.type == "XGMI";
+      numIndirect += isXgmi(pair, evidence);
   }
   if (numIndirect)
     reading.warnings.push_back(
@@ -309,7 +399,8 @@ Result<Reading> import::readingOfTables(const ImportFile &file,
   if (!reading.pairs->empty())
     reading.assumptions.push_back(
         "one XGMI link for each direct pair: the file does not count them");
-  addHosts(reading, tables);
+  noteEvidence(reading, evidence);
+  addNumaNodes(reading, tables.numa);
   addExtras(reading, tables);
   return reading;
 }

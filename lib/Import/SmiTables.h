@@ -29,9 +29,17 @@ struct SmiTables {
   std::map<unsigned, unsigned> numa; ///< by number of the GPU
 };
 
+/// True for "0000:0c:00.0" and "0c:00.0".
+bool isBusId(llvm::StringRef word);
+
+/// Puts GPUs at bridges of their NUMA nodes, by number of the GPU, and joins
+/// these; GPUs that `numa` does not have are on node 0.
+void addNumaNodes(Reading &reading, const std::map<unsigned, unsigned> &numa);
+
 /// Makes links of XGMI pairs that are direct: of weight 15, or of one hop where
-/// there are no weights. Fails where a pair is said to be joined differently in
-/// its two directions.
+/// there are no weights. Without types of links, weights tell what is XGMI, or
+/// bandwidths; without any of them no links are known. Fails where a pair is
+/// said to be joined differently in its two directions.
 Result<Reading> readingOfTables(const ImportFile &file, ImportFormat format,
                                 SmiTables tables);
 
