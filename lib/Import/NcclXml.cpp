@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // system > cpu > pci > ... > gpu with its nvlink or xgmi links, or nic > net.
-// Files that clouds ship for their virtual machines have no gpu elements: GPUs
-// are PCI devices of their class then, and nothing is known of their links.
+// CPUs of several hosts, which an NVLink domain joins, differ in host_hash; bus
+// ids are those of a host. Files that clouds ship for their virtual machines
+// have no gpu elements: GPUs are PCI devices of their class then, and nothing
+// is known of their links.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Model/XmlRules.h"
-#include "Readers.h"
-#include "Xml.h"
+#include "NcclXml.h"
+#include "LinkGroups.h"
 
 #include "sccl/Machine/Units.h"
 
@@ -27,67 +28,55 @@ using namespace sccl;
 using namespace sccl::import;
 using llvm::StringRef;
 
-std::optional<Error> XmlFile::parse(StringRef root) {
-  pugi::xml_parse_result result =
-      document.load_buffer(file.text.data(), file.text.size(), xmlParsing);
-  if (!result)
-    return errorAt(file.path, placeAt(file.text, size_t(result.offset)),
-                   "no XML: " + StringRef(result.description()).lower());
-  if (!document.document_element())
-    return errorAt(file.path, {1, 1}, "no XML: no document element found");
-  std::optional<Error> wrong;
-  checkXmlRules(document, file.text, [&](size_t offset, std::string message) {
-    if (!wrong)
-      wrong = errorAt(file.path, placeAt(file.text, offset), message);
-  });
-  if (wrong)
-    return wrong;
-  if (document.document_element().name() == root)
-    return std::nullopt;
-  return errorAt(file.path, place(document.document_element()),
-                 "expected an element <" + root + ">, got <" +
-                     document.document_element().name() + ">");
-}
-
 namespace {
-/// A PCI element, and what it is in.
+/// An element, and what it is in.
 struct Pci {
   pugi::xml_node node;
-  std::optional<unsigned> host; ///< index in `Reading::hosts`
-  unsigned depth = 0;
+  std::optional<unsigned> host = {}; ///< index in `Reading::hosts`
+  std::optional<unsigned> cpu = {};  ///< likewise
+  unsigned box = 0, depth = 0;
+};
+
+/// A PCIe bridge in one of the places where the file has it.
+struct Bridge {
+  std::optional<unsigned> parent;
+  unsigned host; ///< index in `Reading::hosts`
 };
 
 class NcclReader {
 public:
   explicit NcclReader(const ImportFile &file)
-      : xml(file), reading{file.path, ImportFormat::NcclXml, "", ""} {}
+      : xml(file), reading{file.path, ImportFormat::NcclXml, "", ""},
+        nets(reading) {}
   Result<Reading> run();
 
 private:
   std::optional<Error> walk();
   std::optional<Error> visit(const Pci &at, std::vector<Pci> &stack);
+  void enterCpu(Pci &below);
+  std::optional<Error> enterPci(const Pci &at, Pci &below);
+  std::optional<Error> addGpus(const Pci &pci);
   std::optional<Error> addGpu(pugi::xml_node gpu, const Pci &pci);
   std::optional<Error> addPciDevice(const Pci &pci);
-  std::optional<Error> addNet(pugi::xml_node net, const Pci &pci);
-  std::optional<Error> takeBusId(pugi::xml_node pci);
-  void sortGpus();
-  std::optional<Error> addLinks();
-  std::optional<Error> addLink(unsigned gpu, pugi::xml_node link);
-  std::optional<Error> checkBothWays();
+  std::optional<Error> addNets(pugi::xml_node nic, const Pci &pci);
+  std::optional<Error> takeBusId(const Pci &pci);
+  void enterBridge(const Pci &at, Pci &below);
+  void fillSlot(DeviceReading &device, const Pci &pci);
+  void sortBoxes();
   void chooseDevices();
+  void useNetsWithoutSlot();
   void addExtras();
-  void joinCpus();
 
   XmlFile xml;
   Reading reading;
-  std::vector<pugi::xml_node> gpuNodes; ///< of reading.gpus
+  NcclNets nets;
+  std::vector<NcclGpu> gpus; ///< in the order of the file
   std::vector<DeviceReading> pciGpus, pciNics;
-  std::map<std::string, unsigned> gpuOfBusId, switchOfBusId;
-  std::set<std::string> busIds;
-  std::map<std::pair<unsigned, unsigned>, std::pair<unsigned, pugi::xml_node>>
-      links; ///< of ordered pairs of GPUs
-  unsigned numCpus = 0, numCpuLinks = 0;
-  unsigned numAssumedSlots = 0;
+  std::map<std::string, unsigned> boxOfHash;
+  std::set<std::pair<unsigned, std::string>> busIds; ///< of devices, with boxes
+  std::map<std::pair<unsigned, std::string>, std::vector<Bridge>> bridges;
+  std::map<unsigned, unsigned> numCpusOfBox;
+  unsigned numCpus = 0, numAssumedSlots = 0;
 };
 } // namespace
 
@@ -127,25 +116,39 @@ static bool isGpuClass(StringRef pciClass) {
   return pciClass.starts_with("0x03") || pciClass.starts_with("0x12");
 }
 
-std::optional<Error> NcclReader::takeBusId(pugi::xml_node pci) {
-  StringRef busId = pci.attribute("busid").value();
-  if (busId.empty())
-    return xml.error(pci, "a <pci> without busid");
-  if (busIds.insert(normalizedBusId(busId)).second)
+static bool isNicClass(StringRef pciClass) {
+  return pciClass.starts_with("0x02");
+}
+
+/// Each device is in one slot. A card that is listed below every CPU is one:
+/// its nets tell.
+std::optional<Error> NcclReader::takeBusId(const Pci &pci) {
+  StringRef busId = pci.node.attribute("busid").value();
+  if (pci.node.child("nic") ||
+      busIds.insert({pci.box, normalizedBusId(busId)}).second)
     return std::nullopt;
-  return xml.error(pci, "bus id " + busId +
-                            " is there twice; the file is of two hosts, or "
-                            "damaged");
+  return xml.error(pci.node,
+                   "bus id " + busId +
+                       " is given twice; the file is of two hosts with the "
+                       "same host_hash, or damaged");
+}
+
+void NcclReader::fillSlot(DeviceReading &device, const Pci &pci) {
+  auto [rate, kind] = slotRate(pci.node, device.lanes, numAssumedSlots);
+  device.host = pci.host;
+  device.toHost = rate;
+  device.kindToHost = kind;
+  device.box = pci.box;
+  device.busId = normalizedBusId(pci.node.attribute("busid").value());
 }
 
 std::optional<Error> NcclReader::addGpu(pugi::xml_node gpu, const Pci &pci) {
   std::optional<unsigned> dev = wholeNumber(gpu.attribute("dev").value());
   if (!dev)
     return xml.error(gpu, "a <gpu> needs its number, dev=\"N\"");
-  if (reading.gpus.size() >= maxGpusOfHost)
+  if (gpus.size() >= maxGpusOfHost)
     return xml.error(gpu, "too many GPUs for one host");
-  DeviceReading device = {*dev, "GPU" + std::to_string(*dev)};
-  device.busId = normalizedBusId(pci.node.attribute("busid").value());
+  DeviceReading device = {*dev, ""};
   StringRef gcn = gpu.attribute("gcn").value();
   StringRef sm = gpu.attribute("sm").value();
   if (!gcn.empty()) {
@@ -157,54 +160,46 @@ std::optional<Error> NcclReader::addGpu(pugi::xml_node gpu, const Pci &pci) {
   } else if (!sm.empty()) {
     device.chip = ("sm_" + sm).str();
   }
-  auto [rate, kind] = slotRate(pci.node, device.lanes, numAssumedSlots);
-  device.host = pci.host;
-  device.toHost = rate;
-  device.kindToHost = kind;
-  reading.gpus.push_back(device);
-  gpuNodes.push_back(gpu);
+  fillSlot(device, pci);
+  gpus.push_back({device, gpu, wholeNumber(gpu.attribute("rank").value()),
+                  pci.cpu, unsigned(pci.node.offset_debug())});
   return std::nullopt;
 }
 
-std::optional<Error> NcclReader::addNet(pugi::xml_node net, const Pci &pci) {
-  if (reading.nics.size() >= 4 * maxGpusOfHost)
-    return xml.error(net, "too many NICs for one host");
-  auto index = unsigned(reading.nics.size());
-  DeviceReading nic = {index, net.attribute("name").value()};
-  if (nic.name.empty())
-    nic.name = "net" + std::to_string(index);
-  nic.chip = nic.name;
-  if (std::optional<unsigned> speed =
-          wholeNumber(net.attribute("speed").value());
-      speed && *speed > 0)
-    nic.gbps = Rational(*speed, 1000);
-  nic.host = pci.host;
-  if (StringRef(pci.node.name()) == "pci") {
-    // Two ports of a card share its slot, which is wide enough for them.
-    auto [rate, kind] = slotRate(pci.node, nic.lanes, numAssumedSlots);
-    nic.toHost = rate;
-    nic.kindToHost = kind;
+/// Several where ranks share a GPU: MIG, MPS, or its dies.
+std::optional<Error> NcclReader::addGpus(const Pci &pci) {
+  for (pugi::xml_node gpu : pci.node.children("gpu"))
+    if (std::optional<Error> error = addGpu(gpu, pci))
+      return error;
+  return std::nullopt;
+}
+
+std::optional<Error> NcclReader::addNets(pugi::xml_node nic, const Pci &pci) {
+  for (pugi::xml_node net : nic.children("net")) {
+    if (reading.nics.size() >= 4 * maxGpusOfHost)
+      return xml.error(net, "too many NICs for one host");
+    DeviceReading device = {0, net.attribute("name").value()};
+    device.host = pci.host;
+    device.box = pci.box;
+    if (StringRef(pci.node.name()) == "pci")
+      fillSlot(device, pci);
+    nets.add(net, device);
   }
-  reading.nics.push_back(nic);
   return std::nullopt;
 }
 
 /// A device of which only the slot is known.
 std::optional<Error> NcclReader::addPciDevice(const Pci &pci) {
   StringRef pciClass = pci.node.attribute("class").value();
-  bool isGpu = isGpuClass(pciClass), isNic = pciClass.starts_with("0x02");
-  if (!isGpu && !isNic)
+  bool isGpu = isGpuClass(pciClass);
+  if (!isGpu && !isNicClass(pciClass))
     return std::nullopt;
   std::vector<DeviceReading> &list = isGpu ? pciGpus : pciNics;
   if (list.size() >= 4 * maxGpusOfHost)
     return xml.error(pci.node, "too many devices for one host");
   DeviceReading device = {unsigned(list.size()), ""};
   device.name = (isGpu ? "GPU" : "NIC") + std::to_string(list.size());
-  device.busId = normalizedBusId(pci.node.attribute("busid").value());
-  auto [rate, kind] = slotRate(pci.node, device.lanes, numAssumedSlots);
-  device.host = pci.host;
-  device.toHost = rate;
-  device.kindToHost = kind;
+  fillSlot(device, pci);
   list.push_back(device);
   if (isGpu && reading.vendor.empty())
     reading.vendor =
@@ -212,6 +207,68 @@ std::optional<Error> NcclReader::addPciDevice(const Pci &pci) {
                 StringRef(pci.node.attribute("vendor").value()) == "0x1002"
             ? "amd"
             : "nvidia";
+  return std::nullopt;
+}
+
+void NcclReader::enterCpu(Pci &below) {
+  std::string hash = below.node.attribute("host_hash").value();
+  below.box =
+      boxOfHash.try_emplace(hash, unsigned(boxOfHash.size())).first->second;
+  below.host = below.cpu = reading.hosts.size();
+  std::string numa = below.node.attribute("numaid").value();
+  HostReading cpu = {VertexKind::Bridge,
+                     "cpu" + std::to_string(numCpusOfBox[below.box]++) +
+                         (numa.empty() ? "" : "-numa" + numa),
+                     std::nullopt};
+  cpu.box = below.box;
+  reading.hosts.push_back(cpu);
+  ++numCpus;
+}
+
+/// A bridge that is given twice in one place is one bridge; in another place it
+/// is another one, as virtual machines repeat made-up bus ids.
+void NcclReader::enterBridge(const Pci &at, Pci &below) {
+  StringRef busId = at.node.attribute("busid").value();
+  std::vector<Bridge> &known = bridges[{at.box, normalizedBusId(busId)}];
+  auto same = llvm::find_if(
+      known, [&](const Bridge &bridge) { return bridge.parent == at.host; });
+  if (same != known.end()) {
+    reading.assumptions.push_back(
+        "bridge " + busId.str() +
+        " is given several times in one place: it is one bridge");
+    below.host = same->host;
+    return;
+  }
+  std::string name = ("pcie-" + busId).str();
+  if (!known.empty()) {
+    name += "-" + std::to_string(known.size() + 1);
+    reading.assumptions.push_back(
+        "bridge " + busId.str() +
+        " is given in several places: there is one in each");
+  }
+  below.host = reading.hosts.size();
+  known.push_back({at.host, *below.host});
+  HostReading bridge = {VertexKind::Switch, name, at.host};
+  auto [rate, kind] = slotRate(at.node, bridge.lanes, numAssumedSlots);
+  bridge.toParent = rate;
+  bridge.kindToParent = kind;
+  bridge.box = at.box;
+  reading.hosts.push_back(bridge);
+}
+
+std::optional<Error> NcclReader::enterPci(const Pci &at, Pci &below) {
+  if (StringRef(at.node.attribute("busid").value()).empty())
+    return xml.error(at.node, "a <pci> without busid");
+  StringRef pciClass = at.node.attribute("class").value();
+  if (at.node.child("gpu") || isGpuClass(pciClass) || isNicClass(pciClass))
+    if (std::optional<Error> error = takeBusId(at))
+      return error;
+  if (std::optional<Error> error = addGpus(at))
+    return error;
+  if (std::optional<Error> error = addPciDevice(at))
+    return error;
+  if (at.node.child("pci"))
+    enterBridge(at, below);
   return std::nullopt;
 }
 
@@ -224,49 +281,28 @@ std::optional<Error> NcclReader::visit(const Pci &at, std::vector<Pci> &stack) {
                                   " levels, which no PCI tree is");
   if (reading.hosts.size() > 4 * maxGpusOfHost)
     return xml.error(at.node, "too many PCI bridges for one host");
-  if (name == "cpu") {
-    below.host = reading.hosts.size();
-    std::string numa = at.node.attribute("numaid").value();
-    reading.hosts.push_back({VertexKind::Bridge,
-                             "cpu" + std::to_string(numCpus++) +
-                                 (numa.empty() ? "" : "-numa" + numa),
-                             std::nullopt});
-  } else if (name == "pci") {
-    if (std::optional<Error> error = takeBusId(at.node))
+  if (name == "cpu")
+    enterCpu(below);
+  else if (name == "pci")
+    if (std::optional<Error> error = enterPci(at, below))
       return error;
-    pugi::xml_node gpu = at.node.child("gpu");
-    if (gpu) {
-      if (std::optional<Error> error = addGpu(gpu, at))
-        return error;
-    }
-    if (std::optional<Error> error = addPciDevice(at))
-      return error;
-    if (at.node.child("pci")) {
-      unsigned lanes = 1;
-      auto [rate, kind] = slotRate(at.node, lanes, numAssumedSlots);
-      below.host = reading.hosts.size();
-      reading.hosts.push_back(
-          {VertexKind::Switch,
-           std::string("pcie-") + at.node.attribute("busid").value(), at.host,
-           rate, kind, lanes});
-    }
-  }
   for (pugi::xml_node child : at.node.children()) {
     StringRef kind = child.name();
-    if (kind == "cpu" || kind == "pci" || kind == "nic")
-      stack.push_back(
-          {child, kind == "nic" ? at.host : below.host, at.depth + 1});
-    if (kind == "nic")
-      for (pugi::xml_node net : child.children("net"))
-        if (std::optional<Error> error = addNet(net, at))
-          return error;
+    if (kind == "nic") {
+      Pci parent = name == "cpu" ? below : at;
+      if (std::optional<Error> error = addNets(child, parent))
+        return error;
+      stack.push_back({child, parent.host, below.cpu, below.box, at.depth + 1});
+    } else if (kind == "cpu" || kind == "pci") {
+      stack.push_back({child, below.host, below.cpu, below.box, at.depth + 1});
+    }
   }
   return std::nullopt;
 }
 
 std::optional<Error> NcclReader::walk() {
   // Depth first, in the order of the file.
-  std::vector<Pci> stack = {{xml.root(), std::nullopt}};
+  std::vector<Pci> stack = {{xml.root()}};
   while (!stack.empty()) {
     Pci at = stack.back();
     stack.pop_back();
@@ -278,123 +314,47 @@ std::optional<Error> NcclReader::walk() {
   return std::nullopt;
 }
 
-/// By number of the device, which links are said in.
-void NcclReader::sortGpus() {
-  std::vector<unsigned> order(reading.gpus.size());
-  for (unsigned i = 0; i < order.size(); ++i)
-    order[i] = i;
-  std::sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
-    return reading.gpus[a].number < reading.gpus[b].number;
+/// Hosts are numbered by their least ranks, or as the file has them.
+void NcclReader::sortBoxes() {
+  reading.numBoxes = std::max<unsigned>(1, boxOfHash.size());
+  std::vector<unsigned> leastRank(reading.numBoxes, ~0u);
+  for (const NcclGpu &gpu : gpus)
+    leastRank[gpu.device.box] =
+        std::min(leastRank[gpu.device.box], gpu.rank.value_or(~0u));
+  std::vector<unsigned> order(reading.numBoxes), newNumber(reading.numBoxes);
+  for (unsigned box = 0; box < order.size(); ++box)
+    order[box] = box;
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    return leastRank[a] < leastRank[b];
   });
-  std::vector<DeviceReading> gpus;
-  std::vector<pugi::xml_node> nodes;
-  llvm::json::Array inFile;
-  for (const DeviceReading &gpu : reading.gpus)
-    inFile.push_back(gpu.number);
-  if (!gpuNodes.empty())
-    reading.extras["gpu_devs"] = std::move(inFile);
-  for (unsigned i : order) {
-    gpus.push_back(reading.gpus[i]);
-    nodes.push_back(gpuNodes[i]);
-  }
-  reading.gpus = std::move(gpus);
-  gpuNodes = std::move(nodes);
+  for (unsigned i = 0; i < order.size(); ++i)
+    newNumber[order[i]] = i;
+  for (NcclGpu &gpu : gpus)
+    gpu.device.box = newNumber[gpu.device.box];
+  for (auto *list : {&reading.nics, &pciGpus, &pciNics})
+    for (DeviceReading &device : *list)
+      device.box = newNumber[device.box];
+  for (HostReading &host : reading.hosts)
+    host.box = newNumber[host.box];
 }
 
-std::optional<Error> NcclReader::addLink(unsigned gpu, pugi::xml_node link) {
-  StringRef name = link.name();
-  if (name != "nvlink" && name != "xgmi")
-    return std::nullopt;
-  std::optional<unsigned> count = wholeNumber(link.attribute("count").value());
-  if (!count || *count == 0 || *count > 64)
-    return xml.error(link, "a <" + name +
-                               "> needs its number of links, "
-                               "count=\"N\", from 1 to 64");
-  std::string target = normalizedBusId(link.attribute("target").value());
-  StringRef targetClass = link.attribute("tclass").value();
-  if (targetClass.starts_with("0x068001")) {
-    ++numCpuLinks;
-    return std::nullopt;
-  }
-  if (targetClass.starts_with("0x0680")) {
-    auto [it, isNew] =
-        switchOfBusId.try_emplace(target, unsigned(reading.switches.size()));
-    if (isNew)
-      reading.switches.push_back("nvswitch" +
-                                 std::to_string(reading.switches.size()));
-    reading.switchLinks.push_back({gpu, it->second, *count});
-    return std::nullopt;
-  }
-  auto other = gpuOfBusId.find(target);
-  if (other == gpuOfBusId.end()) {
-    reading.warnings.push_back(reading.gpus[gpu].name + " has " +
-                               std::to_string(*count) + " links to " + target +
-                               ", which is not in the file (" +
-                               xml.place(link).str() + "): left out");
-    return std::nullopt;
-  }
-  if (other->second == gpu)
-    return xml.error(link, "a link of a GPU to itself");
-  auto [it, isNew] =
-      links.try_emplace({gpu, other->second}, std::pair(*count, link));
-  if (!isNew)
-    it->second.first += *count;
-  return std::nullopt;
-}
-
-std::optional<Error> NcclReader::checkBothWays() {
-  for (const auto &[ends, said] : links) {
-    auto back = links.find({ends.second, ends.first});
-    unsigned backCount = back == links.end() ? 0 : back->second.first;
-    if (backCount != said.first)
-      return xml.error(
-          said.second,
-          reading.gpus[ends.first].name + " has " + llvm::Twine(said.first) +
-              " links to " + reading.gpus[ends.second].name + ", which has " +
-              llvm::Twine(backCount) + " back; dump the topology again");
-    if (ends.first < ends.second)
-      reading.pairs->push_back({ends.first, ends.second, said.first});
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> NcclReader::addLinks() {
-  if (reading.gpus.empty() || gpuNodes.empty())
-    return std::nullopt;
-  for (unsigned i = 0; i < reading.gpus.size(); ++i) {
-    if (i > 0 && reading.gpus[i].number == reading.gpus[i - 1].number)
-      return xml.error(gpuNodes[i], "a second GPU with dev=\"" +
-                                        llvm::Twine(reading.gpus[i].number) +
-                                        "\"");
-    gpuOfBusId[reading.gpus[i].busId] = i;
-  }
-  reading.pairs.emplace();
-  for (unsigned i = 0; i < reading.gpus.size(); ++i)
-    for (pugi::xml_node link : gpuNodes[i].children())
-      if (std::optional<Error> error = addLink(i, link))
-        return error;
-  reading.hasSwitch = !reading.switches.empty();
-  std::vector<unsigned> perGpu(reading.gpus.size());
-  for (const LinkReading &link : reading.switchLinks)
-    perGpu[link.a] += *link.links;
-  if (*reading.hasSwitch) {
-    reading.linksPerGpu = *std::max_element(perGpu.begin(), perGpu.end());
-    for (unsigned i = 0; i < perGpu.size(); ++i)
-      if (perGpu[i] < *reading.linksPerGpu)
-        reading.warnings.push_back(
-            reading.gpus[i].name + " has " + std::to_string(perGpu[i]) +
-            " links where others have " + std::to_string(*reading.linksPerGpu) +
-            ": is it degraded?");
-  }
-  if (numCpuLinks)
-    reading.warnings.push_back(std::to_string(numCpuLinks) +
-                               " NVLinks lead to CPUs: not used");
-  return checkBothWays();
+/// Where no net is in a slot, as in a container, those below CPUs are what
+/// there is; beside others they are virtual.
+void NcclReader::useNetsWithoutSlot() {
+  if (reading.nics.empty() ||
+      llvm::any_of(reading.nics, [](const auto &nic) { return nic.toHost; }))
+    return;
+  for (DeviceReading &nic : reading.nics)
+    if (nic.host)
+      nic.toHost = {16, "assumed: the file does not say in which slot"};
+  reading.assumptions.push_back(
+      "no net of the file is in a PCIe slot: NICs are taken to be at the first "
+      "CPU that the file has them below");
 }
 
 /// Elements count if there are any, else PCI devices of their class.
 void NcclReader::chooseDevices() {
-  if (reading.gpus.empty()) {
+  if (gpus.empty()) {
     reading.gpus = pciGpus;
     if (!pciGpus.empty())
       reading.warnings.push_back(
@@ -407,8 +367,10 @@ void NcclReader::chooseDevices() {
   }
   if (reading.nics.empty())
     reading.nics = pciNics;
+  useNetsWithoutSlot();
   reading.numGpus = reading.gpus.size();
   reading.numNics = reading.nics.size();
+  shareSlots(reading);
 }
 
 void NcclReader::addExtras() {
@@ -416,31 +378,20 @@ void NcclReader::addExtras() {
   for (const DeviceReading &nic : reading.nics)
     if (nic.gbps)
       speeds.insert(*nic.gbps);
-  llvm::json::Array array;
+  llvm::json::Array array, devs;
   for (const Rational &speed : speeds)
     array.push_back(int64_t(speed.toDouble() * 1000));
   if (!speeds.empty())
     reading.extras["net_speeds_mbps"] = std::move(array);
+  for (const NcclGpu &gpu : gpus)
+    devs.push_back(gpu.device.number);
+  if (!gpus.empty())
+    reading.extras["gpu_devs"] = std::move(devs);
   reading.extras["numa_cpus"] = numCpus;
+  if (reading.numBoxes > 1)
+    reading.extras["hosts"] = reading.numBoxes;
   if (!reading.switches.empty())
     reading.extras["switches"] = reading.switches.size();
-}
-
-/// CPUs are joined to each other by something that no file says.
-void NcclReader::joinCpus() {
-  std::optional<unsigned> first;
-  for (unsigned i = 0; i < reading.hosts.size(); ++i) {
-    HostReading &host = reading.hosts[i];
-    if (host.kind != VertexKind::Bridge)
-      continue;
-    if (first) {
-      host.parent = first;
-      host.toParent = {32, "assumed: the file does not say how CPUs are "
-                           "joined"};
-      host.kindToParent = "host";
-    }
-    first = first ? first : i;
-  }
 }
 
 Result<Reading> NcclReader::run() {
@@ -451,16 +402,19 @@ Result<Reading> NcclReader::run() {
       (version == "2" ? "rccl xml v" : "nccl topo xml v") + version.str();
   if (std::optional<Error> error = walk())
     return *error;
-  sortGpus();
+  nets.finish();
+  sortBoxes();
+  std::vector<NcclGpu> sorted = numberGpus(gpus, reading);
   chooseDevices();
-  if (std::optional<Error> error = addLinks())
-    return *error;
+  if (!gpus.empty())
+    if (std::optional<Error> error = readNcclLinks(xml, sorted, reading))
+      return *error;
   if (numAssumedSlots)
     reading.assumptions.push_back(
         "PCIe 3 x16 for " + std::to_string(numAssumedSlots) +
         " slots that have no link_speed and link_width in the file");
   addExtras();
-  joinCpus();
+  joinNodes(reading);
   return std::move(reading);
 }
 
