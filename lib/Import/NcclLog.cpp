@@ -93,8 +93,8 @@ struct CountedLink {
 class SystemReader {
 public:
   explicit SystemReader(const ImportFile &file)
-      : file(file),
-        reading{file.path, ImportFormat::NcclLog, "nccl log", "nvidia"} {}
+      : file(file), reading{file.path, ImportFormat::NcclLog, "nccl log",
+                            "nvidia"} {}
   Result<Reading> run();
 
 private:
@@ -228,9 +228,9 @@ void SystemReader::addNet(const Entry &entry) {
 
 std::optional<Error> SystemReader::addNvlink(const Entry &entry) {
   if (open.empty() || !open.back().gpu)
-    return entry.kind == "CPU" ? std::nullopt
-                               : std::optional(errorAt(
-                                     entry.place, "an NVLink of no GPU"));
+    return entry.kind == "CPU"
+               ? std::nullopt
+               : std::optional(errorAt(entry.place, "an NVLink of no GPU"));
   if (entry.kind == "CPU")
     reading.warnings.push_back("NVLinks of " +
                                reading.gpus[*open.back().gpu].name +
@@ -244,8 +244,8 @@ std::optional<Error> SystemReader::addNvlink(const Entry &entry) {
 /// A vertex of PCIe: a switch, a card or a GPU.
 std::optional<Error> SystemReader::addVertex(const Entry &entry) {
   if (open.empty() || !open.back().host)
-    return errorAt(entry.place, "expected what " + entry.kind + "/" +
-                                    entry.id + " is joined to before it");
+    return errorAt(entry.place, "expected what " + entry.kind + "/" + entry.id +
+                                    " is joined to before it");
   if (entry.rate < Rational(1))
     reading.warnings.push_back(
         (entry.kind + "/" + entry.id + " is joined by " +

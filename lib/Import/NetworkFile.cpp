@@ -45,8 +45,7 @@ static Result<std::vector<unsigned>> readNumbers(const YamlNode &node,
         part.contains('-') ? wholeNumber(last.trim()) : from;
     if (!from || !to || *to < *from || *to >= limit)
       return node.error("expected numbers below " + llvm::Twine(limit) +
-                        " and ranges of them, as in 0-3,6, got '" + part +
-                        "'");
+                        " and ranges of them, as in 0-3,6, got '" + part + "'");
     for (unsigned number = *from; number <= *to; ++number)
       numbers.push_back(number);
   }
@@ -83,7 +82,8 @@ static std::optional<Error> readUplink(const YamlNode &node, Network &network) {
           checkFields(node, {"from", "to", "gbps", "count"}))
     return error;
   NetworkUplink uplink = {0, 0, 0, 1};
-  for (auto [field, number] : {std::pair("from", &uplink.a), {"to", &uplink.b}}) {
+  for (auto [field, number] :
+       {std::pair("from", &uplink.a), {"to", &uplink.b}}) {
     auto found = llvm::find_if(network.switches, [&](const NetworkSwitch &one) {
       return one.name == node.text(field);
     });
@@ -102,8 +102,9 @@ static std::optional<Error> readUplink(const YamlNode &node, Network &network) {
   if (const YamlNode *count = node.find("count")) {
     std::optional<unsigned> cables = wholeNumber(count->scalar);
     if (!cables || *cables == 0 || *cables > 65536)
-      return count->error("expected a number of cables, from 1 to 65536, got '" +
-                          count->scalar + "'");
+      return count->error(
+          "expected a number of cables, from 1 to 65536, got '" +
+          count->scalar + "'");
     uplink.count = *cables;
   }
   network.uplinks.push_back(std::move(uplink));

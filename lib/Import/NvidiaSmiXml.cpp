@@ -23,8 +23,8 @@ using namespace sccl::import;
 using llvm::StringRef;
 
 /// GB/s of a slot, before encoding: "5" and "16x" are 64. Nothing for "N/A".
-static std::optional<std::pair<Quantity, unsigned>>
-slotOf(StringRef generation, StringRef width) {
+static std::optional<std::pair<Quantity, unsigned>> slotOf(StringRef generation,
+                                                           StringRef width) {
   std::optional<unsigned> number = wholeNumber(generation);
   std::optional<unsigned> lanes =
       wholeNumber(width.ends_with("x") ? width.drop_back() : width);
@@ -34,11 +34,11 @@ slotOf(StringRef generation, StringRef width) {
   // GT/s of a lane in each generation; each transfer is a bit.
   static const Rational transfers[] = {{5, 2}, 5, 8, 16, 32, 64, 128};
   Rational rate = transfers[*number - 1];
-  return std::pair(Quantity{Rational(rate.numerator() * *lanes,
-                                     rate.denominator() * 8),
-                            "PCIe " + std::to_string(*number) + " x" +
-                                std::to_string(*lanes) + " in nvidia-smi -q"},
-                   *lanes);
+  return std::pair(
+      Quantity{Rational(rate.numerator() * *lanes, rate.denominator() * 8),
+               "PCIe " + std::to_string(*number) + " x" +
+                   std::to_string(*lanes) + " in nvidia-smi -q"},
+      *lanes);
 }
 
 /// What is worth a warning of a GPU that stands in `xml`.
@@ -82,9 +82,9 @@ Result<Reading> import::readNvidiaSmiXml(const ImportFile &file) {
       return xml.error(gpu, "bus id " + id + " is given twice");
     device.chip = gpu.child_value("product_name");
     pugi::xml_node link = gpu.child("pci").child("pci_gpu_link_info");
-    if (auto slot = slotOf(link.child("pcie_gen").child_value("max_link_gen"),
-                           link.child("link_widths")
-                               .child_value("max_link_width"))) {
+    if (auto slot =
+            slotOf(link.child("pcie_gen").child_value("max_link_gen"),
+                   link.child("link_widths").child_value("max_link_width"))) {
       device.toHost = slot->first;
       device.lanes = slot->second;
     }

@@ -116,6 +116,8 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"link_type\"", ImportFormat::AmdSmiJson},
         {"\"link_accessibility\"", ImportFormat::AmdSmiJson},
         {"\"link_status\"", ImportFormat::AmdSmiJson},
+        // Of any of the tables of amd-smi topology.
+        {"\"bdf\"", ImportFormat::AmdSmiJson},
         {"\"infrastructure\"", ImportFormat::InfraGraph},
         {"\"devices\"", ImportFormat::InfraGraph},
         {"\"components\"", ImportFormat::InfraGraph}})
