@@ -175,7 +175,7 @@ def Coll_GroupedOp : Coll_Op<"grouped", [Symbol]> {
     ```
 
     **Constraints**
-    - (grouped_c1) each group has at least two ranks, below `ranks`, and no rank
+    - (grouped_c1) each group has at least one rank, below `ranks`, and no rank
       is in two groups or twice in one;
     - (grouped_c2) the collective exists for the ranks of each group, these
       chunks and this root.

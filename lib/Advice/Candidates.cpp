@@ -208,6 +208,8 @@ static void addSlowOnce(const Fabric &fabric, CollectiveKind kind,
                         const FrontierOptions &options,
                         const Deadline &deadline, PipelinedDepths &depths,
                         PipelinedCandidates &found) {
+  if (fabric.timing.latencies.empty())
+    return;
   auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
   if (least * 2 >= most)
     return;

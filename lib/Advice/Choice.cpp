@@ -8,6 +8,7 @@
 #include "Choice.h"
 
 #include "Draft.h"
+#include "Latencies.h"
 
 #include "sccl/Model/Pieces.h"
 
@@ -145,7 +146,7 @@ std::vector<Choice::Cut> Choice::cutsFor() {
 PieceOrder Choice::stepsFor(size_t number, unsigned pieces) const {
   constexpr double asMuch = 1.35;
   const Candidate &candidate = candidates[number];
-  double hop = std::ranges::max(fabric.timing.latencies);
+  double hop = longestLatency(fabric.timing);
   double piece = candidate.load * bytes * fabric.unitTime / pieces;
   constexpr unsigned few = 4;
   bool isFull =
@@ -159,7 +160,7 @@ PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
   constexpr unsigned most = 64;
   const Collective &collective =
       candidates[candidate].implementation.collective;
-  double hop = std::ranges::max(fabric.timing.latencies);
+  double hop = longestLatency(fabric.timing);
   double round = bytes * fabric.unitTime / collective.chunks() / pieces;
   PieceOrder order{.distance = 2, .inRounds = true};
   while (order.distance < most && (order.distance - 1) * round < hop)
@@ -173,7 +174,7 @@ bool Choice::mayBeBest(const Cut &cut, const LoweringWay &way) const {
   const Candidate &candidate = candidates[cut.candidate];
   double moving = candidate.load * bytes * fabric.unitTime;
   if (way.options.ll) {
-    double most = std::ranges::max(fabric.timing.latencies);
+    double most = longestLatency(fabric.timing);
     if (moving > most * double(candidate.implementation.schedule.steps.size()))
       return false;
     moving *= 2;

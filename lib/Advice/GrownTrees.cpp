@@ -7,6 +7,8 @@
 
 #include "GrownTrees.h"
 
+#include "Latencies.h"
+
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/RanksByChunk.h"
@@ -82,7 +84,7 @@ private:
 
 Grower::Grower(const Topology &topology, const Timing &timing, double ofLatency)
     : topology(topology), timing(timing),
-      ofLatency(ofLatency / std::max(std::ranges::max(timing.latencies), 1e-9)),
+      ofLatency(ofLatency / std::max(longestLatency(timing), 1e-9)),
       limitsOf(topology.links().size()), loads(topology.limits().size()) {
   for (unsigned i = 0; i < topology.limits().size(); ++i)
     for (unsigned link : topology.limits()[i].links)

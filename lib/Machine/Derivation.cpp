@@ -25,13 +25,11 @@ struct SetLimit {
 };
 } // namespace
 
-static Error tooFewGpus(const Machine &machine) {
-  return Error{
-      "machine '" + machine.name() + "' has " +
-      std::to_string(machine.gpus().size()) +
-      " GPUs, a topology needs at least 2 and at most " +
-      std::to_string(Topology::maxRanks) +
-      (machine.gpus().size() == 1 ? "; repeat it as a box, with --boxes" : "")};
+static Error wrongNumberOfGpus(const Machine &machine) {
+  return Error{"machine '" + machine.name() + "' has " +
+               std::to_string(machine.gpus().size()) +
+               " GPUs, a topology needs at least 1 and at most " +
+               std::to_string(Topology::maxRanks)};
 }
 
 /// Says which GPUs cannot reach each other, if any.
@@ -109,6 +107,10 @@ static std::vector<SetLimit> collectLimits(const Machine &machine,
 static std::optional<Error> addLimits(Derivation &derivation,
                                       std::vector<SetLimit> limits,
                                       const DerivationOptions &options) {
+  if (limits.empty()) { // one rank: no link needs a unit
+    derivation.quantum = options.quantum.value_or(1);
+    return std::nullopt;
+  }
   std::vector<Rational> bandwidths;
   for (const SetLimit &limit : limits)
     bandwidths.push_back(limit.bandwidth);
@@ -138,8 +140,8 @@ static std::optional<Error> addLimits(Derivation &derivation,
 Result<Derivation> sccl::deriveTopology(const Machine &machine,
                                         const DerivationOptions &options) {
   auto numRanks = static_cast<unsigned>(machine.gpus().size());
-  if (numRanks < 2 || numRanks > Topology::maxRanks)
-    return tooFewGpus(machine);
+  if (numRanks < 1 || numRanks > Topology::maxRanks)
+    return wrongNumberOfGpus(machine);
   std::vector<std::string> notes;
   Machine merged = mergeParallelSwitches(machine, notes);
   Result<std::vector<Route>> routes = findRoutes(merged);

@@ -127,9 +127,8 @@ std::optional<Error> sccl::checkRankGroups(const RankGroups &groups,
                      printRankGroups({groups[i]})};
       groupOf[rank] = i;
     }
-    if (groups[i].size() < 2)
-      return Error{"the group '" + printRankGroups({groups[i]}) +
-                   "' needs at least two ranks"};
+    if (groups[i].empty())
+      return Error{"a group has no ranks"};
   }
   return std::nullopt;
 }

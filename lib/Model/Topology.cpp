@@ -284,7 +284,7 @@ static Result<Topology> makeDgx1(const SpecText &spec) {
 
 static Result<Topology> makeRingOf(const SpecText &spec, unsigned numRanks) {
   std::vector<Edge> edges;
-  for (unsigned rank = 0; rank < numRanks; ++rank)
+  for (unsigned rank = 0; rank < numRanks && numRanks > 1; ++rank)
     addBothWays(edges, rank, (rank + 1) % numRanks, /*bandwidth=*/1);
   return makeFromEdges(spec, numRanks, std::move(edges));
 }
@@ -295,7 +295,7 @@ static Result<Topology> makeAmdZ52(const SpecText &spec) {
 
 static Result<Topology> makeRing(const SpecText &spec) {
   Result<unsigned> n =
-      parseNumber(spec, spec.parameters, 2, Topology::maxRanks);
+      parseNumber(spec, spec.parameters, 1, Topology::maxRanks);
   if (!n)
     return Error{n.error()};
   return makeRingOf(spec, *n);
@@ -303,7 +303,7 @@ static Result<Topology> makeRing(const SpecText &spec) {
 
 static Result<Topology> makeLine(const SpecText &spec) {
   Result<unsigned> n =
-      parseNumber(spec, spec.parameters, 2, Topology::maxRanks);
+      parseNumber(spec, spec.parameters, 1, Topology::maxRanks);
   if (!n)
     return Error{n.error()};
   std::vector<Edge> edges;
@@ -314,7 +314,7 @@ static Result<Topology> makeLine(const SpecText &spec) {
 
 static Result<Topology> makeMesh(const SpecText &spec) {
   Result<unsigned> n =
-      parseNumber(spec, spec.parameters, 2, Topology::maxRanks);
+      parseNumber(spec, spec.parameters, 1, Topology::maxRanks);
   if (!n)
     return Error{n.error()};
   if (std::optional<Error> error = checkFullGraph(spec, *n))
@@ -376,7 +376,7 @@ static Result<Topology> makeHypercube(const SpecText &spec) {
   constexpr unsigned maxDimension = 16;
   static_assert(1u << maxDimension == Topology::maxRanks);
   Result<unsigned> dimension =
-      parseNumber(spec, spec.parameters, 1, maxDimension);
+      parseNumber(spec, spec.parameters, 0, maxDimension);
   if (!dimension)
     return Error{dimension.error()};
   unsigned numRanks = 1u << *dimension;
@@ -392,7 +392,7 @@ static Result<Topology> makeSwitch(const SpecText &spec) {
   if (parts.size() != 2)
     return Error{"topology " + quoted(spec.whole) +
                  " needs 2 parameters, as in switch:8,4"};
-  Result<unsigned> n = parseNumber(spec, parts[0], 2, Topology::maxRanks);
+  Result<unsigned> n = parseNumber(spec, parts[0], 1, Topology::maxRanks);
   if (!n)
     return Error{n.error()};
   Result<unsigned> bandwidth =
@@ -407,7 +407,7 @@ static Result<Topology> makeSwitch(const SpecText &spec) {
       if (src != dst)
         if (Result<unsigned> link = topology.addLink(src, dst); !link)
           return Error{link.error()};
-  for (unsigned rank = 0; rank < *n; ++rank)
+  for (unsigned rank = 0; rank<*n && * n> 1; ++rank)
     for (std::vector<unsigned> port :
          {topology.outLinks(rank), topology.inLinks(rank)})
       if (Result<unsigned> limit =

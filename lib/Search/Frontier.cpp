@@ -20,6 +20,7 @@
 #include "TreeCompositions.h"
 
 #include "sccl/Model/Instance.h"
+#include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
 #include <future>
@@ -414,6 +415,30 @@ static std::optional<Error> checkOptions(const FrontierOptions &options) {
   return std::nullopt;
 }
 
+/// True if each rank has what it needs before anything is sent.
+static bool needsNothing(const Collective &collective) {
+  bool isMoved = false;
+  forEachRoute(collective, [&](const std::vector<unsigned> &origins,
+                               const std::vector<unsigned> &destinations) {
+    isMoved |= !std::ranges::includes(origins, destinations);
+  });
+  return !isMoved;
+}
+
+/// One step without sends, which nothing improves: more chunks would make R/C
+/// smaller, and no time shorter.
+static Frontier withoutSends(const Collective &collective) {
+  Schedule schedule;
+  schedule.steps.push_back({1, {}});
+  Frontier frontier;
+  frontier.points.push_back({collective.chunks(), 1, 1,
+                             LazySchedule(std::move(schedule)), "none", 0,
+                             nullptr, /*optimal=*/true});
+  frontier.complete = true;
+  frontier.why = "no rank needs what it does not have";
+  return frontier;
+}
+
 Result<Frontier> sccl::searchFrontier(
     const Topology &topology, const CollectiveFamily &family,
     const FrontierOptions &options,
@@ -427,6 +452,12 @@ Result<Frontier> sccl::searchFrontier(
   Result<Instance> reachable = Instance::make(topology, *smallest, 1, 1);
   if (!reachable)
     return Error{reachable.error()};
+  if (needsNothing(*smallest)) {
+    Frontier frontier = withoutSends(*smallest);
+    if (progress)
+      progress(frontier.points.front());
+    return frontier;
+  }
   FrontierProblem problem(topology, family, options, *smallest);
   return FrontierSearch(problem, progress).run();
 }

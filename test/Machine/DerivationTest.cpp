@@ -226,14 +226,19 @@ TEST(Derivation, HopelessNumbers) {
             "give a larger --tolerance, or a --quantum in GB/s");
 }
 
+TEST(Derivation, OneGpuNeedsNoLinks) {
+  Builder one;
+  one.gpus(1);
+  Result<Derivation> derivation = deriveTopology(one.machine);
+  ASSERT_TRUE(derivation) << derivation.error();
+  EXPECT_EQ(derivation->topology.numRanks(), 1u);
+  EXPECT_TRUE(derivation->topology.links().empty());
+  EXPECT_EQ(derivation->error, Rational(0));
+}
+
 TEST(Derivation, RefusesWhatCannotWork) {
   Builder none;
   EXPECT_NE(none.error().find("has 0 GPUs"), std::string::npos);
-  Builder one;
-  one.gpus(1);
-  EXPECT_EQ(one.error(), "machine 'test' has 1 GPUs, a topology needs at least "
-                         "2 and at most 65536; repeat it as a box, with "
-                         "--boxes");
   Builder apart;
   auto gpus = apart.gpus(3);
   apart.link(gpus[0], gpus[2], 25);

@@ -416,34 +416,43 @@ TEST(BuiltinTopology, MalformedNumbers) {
 }
 
 TEST(BuiltinTopology, NumbersOutOfRange) {
-  EXPECT_EQ(builtinError("ring:1"), "number 1 in topology 'ring:1' is out of "
-                                    "range, the limits are 2 and 65536");
+  EXPECT_EQ(builtinError("ring:0"), "number 0 in topology 'ring:0' is out of "
+                                    "range, the limits are 1 and 65536");
   struct Case {
     const char *spec, *number, *limit;
   };
   for (const Case &c : std::initializer_list<Case>{
-           {"ring:0", "0", "2"},
+           {"ring:0", "0", "1"},
            {"ring:65537", "65537", "65536"},
            {"ring:4294967298", "4294967298", "65536"},
            {"ring:18446744073709551618", "18446744073709551618", "65536"},
-           {"line:1", "1", "2"},
+           {"line:0", "0", "1"},
            {"line:99999999999999999999999", "99999999999999999999999", "65536"},
-           {"mesh:1", "1", "2"},
+           {"mesh:0", "0", "1"},
            {"mesh:2049", "4196352", "4194304"},
            {"mesh:65536", "4294901760", "4194304"},
            {"mesh:65537", "65537", "65536"},
            {"torus:0x4", "0", "1"},
            {"torus:256x257", "65792", "65536"},
            {"torus:65536x65536x65536", "4294967296", "65536"},
-           {"hypercube:0", "0", "1"},
            {"hypercube:17", "17", "16"},
-           {"switch:1,1", "1", "2"},
+           {"switch:0,1", "0", "1"},
            {"switch:4,0", "0", "1"},
            {"switch:4,1048577", "1048577", "1048576"},
            {"switch:3000,1", "8997000", "4194304"}}) {
     std::string error = builtinError(c.spec);
     EXPECT_TRUE(contains(error, c.number)) << error;
     EXPECT_TRUE(contains(error, c.limit)) << error;
+  }
+}
+
+TEST(BuiltinTopology, OneRankHasNoLinks) {
+  for (const char *spec : {"ring:1", "line:1", "mesh:1", "torus:1x1",
+                           "hypercube:0", "switch:1,4"}) {
+    Topology topology = builtin(spec);
+    EXPECT_EQ(topology.numRanks(), 1u) << spec;
+    EXPECT_TRUE(topology.links().empty()) << spec;
+    EXPECT_TRUE(topology.limits().empty()) << spec;
   }
 }
 

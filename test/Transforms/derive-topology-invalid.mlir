@@ -1,8 +1,8 @@
 // RUN: sccl-opt %s -coll-derive-topology -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{'coll.machine' op has no topology: machine 'one' has 1 GPUs}}
-coll.machine @one {
-  coll.vertex gpu "gpu0" box = 0
+// expected-error @+1 {{'coll.machine' op has no topology: machine 'none' has 0 GPUs}}
+coll.machine @none {
+  coll.vertex switch "switch0" box = 0
 }
 
 // -----

@@ -35,8 +35,8 @@ using RankGroups = std::vector<std::vector<unsigned>>;
 /// `checkRankGroups` does.
 Result<RankGroups> parseRankGroups(std::string_view text, unsigned numRanks);
 
-/// An error if there are no groups, one has fewer than two ranks, a rank is out
-/// of range, or a rank is there twice.
+/// An error if there are no groups, one has no rank, a rank is out of range, or
+/// a rank is given twice.
 std::optional<Error> checkRankGroups(const RankGroups &groups,
                                      unsigned numRanks);
 

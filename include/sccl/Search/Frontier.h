@@ -117,7 +117,7 @@ struct FrontierPoint {
   double seconds; ///< of the synthesis
   /// The certified bound at this number of steps, if there is one.
   SharedBound bound;
-  /// True if the bound says that no schedule with as many steps is cheaper.
+  /// True if no schedule with as many steps is cheaper, or nothing is sent.
   bool optimal = false;
 
   Rational bandwidth() const { return Rational(rounds, chunks); }

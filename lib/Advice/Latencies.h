@@ -1,0 +1,24 @@
+//===- Latencies.h - Of all links -------------------------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_LATENCIES_H
+#define SCCL_LIB_ADVICE_LATENCIES_H
+
+#include "sccl/Simulate/Simulator.h"
+
+#include <algorithm>
+
+namespace sccl::advice {
+
+/// The longest latency of a link, in microseconds; 0 where one rank has none.
+inline double longestLatency(const Timing &timing) {
+  return timing.latencies.empty() ? 0 : std::ranges::max(timing.latencies);
+}
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_LATENCIES_H
