@@ -17,6 +17,8 @@
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -134,9 +136,72 @@ static void forgetMissingToolkits() {
         unsetenv(variable);
 }
 
+/// The assembly of the gpu.module in `module`, which it replaces, audited.
+static FailureOr<std::string> assemble(ModuleOp module, const Chip &chip,
+                                       const LoweringOptions &options) {
+  FailureOr<std::string> isa = serialize(module, "isa");
+  if (failed(isa) || (options.audit && failed(audit(module, chip, *isa))))
+    return failure();
+  return isa;
+}
+
+/// The output of the lowered gpu.module in `module`, of the collk.program
+/// `program`, with the `tables` that it does not bring itself.
+static FailureOr<std::string> writeKernels(ModuleOp module, const Chip &chip,
+                                           OutputKind kind,
+                                           const LoweringOptions &options,
+                                           StringRef program = "",
+                                           ArrayRef<std::string> tables = {}) {
+  if (kind == OutputKind::MLIR) {
+    std::string text;
+    llvm::raw_string_ostream(text) << module;
+    return text;
+  }
+  if (!isFromAssembly(kind)) {
+    // A binary does not show its text, which is the same each time.
+    OwningOpRef<ModuleOp> copy = module.clone();
+    if (options.audit && failed(assemble(*copy, chip, options)))
+      return failure();
+    return serialize(module, binaryFormat(kind));
+  }
+  FailureOr<std::string> isa = assemble(module, chip, options);
+  if (failed(isa))
+    return failure();
+  appendTables(*isa, chip, program, tables);
+  if (kind == OutputKind::HSACO)
+    return linkHSACO(module, *isa, chip.name);
+  return isa;
+}
+
+std::optional<std::string> sccl::chipOfKernels(ModuleOp module) {
+  if (!module.getOps<coll::ScheduleOp>().empty() ||
+      !module.getOps<coll::ProgramOp>().empty() ||
+      !llvm::hasSingleElement(module.getOps<gpu::GPUModuleOp>()))
+    return std::nullopt;
+  gpu::GPUModuleOp kernels = *module.getOps<gpu::GPUModuleOp>().begin();
+  std::optional<ArrayAttr> targets = kernels.getTargets();
+  if (!targets || targets->size() != 1)
+    return std::nullopt;
+  Attribute target = (*targets)[0];
+  if (auto nvidia = dyn_cast<NVVM::NVVMTargetAttr>(target))
+    return nvidia.getChip().str();
+  if (auto amd = dyn_cast<ROCDL::ROCDLTargetAttr>(target))
+    return amd.getChip().str();
+  return std::nullopt;
+}
+
 FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
                                         OutputKind kind,
                                         const LoweringOptions &options) {
+  if (std::optional<std::string> own = chipOfKernels(module)) {
+    if (failed(checkKind(module, chip, kind)))
+      return failure();
+    if (*own != chip.name)
+      return module.emitError()
+             << "holds kernels for " << *own << ", not for " << chip.name;
+    forgetMissingToolkits();
+    return writeKernels(module, chip, kind, options);
+  }
   if (failed(checkKind(module, chip, kind)) || failed(checkContents(module)) ||
       failed(runPasses(module, [&](OpPassManager &manager) {
         addLowering(manager, options);
@@ -145,15 +210,6 @@ FailureOr<std::string> sccl::compileFor(ModuleOp module, const Chip &chip,
       })))
     return failure();
   return compileKernels(module, chip, kind, options, /*embedTables=*/true);
-}
-
-/// The assembly of the gpu.module in `module`, which it replaces, audited.
-static FailureOr<std::string> assemble(ModuleOp module, const Chip &chip,
-                                       const LoweringOptions &options) {
-  FailureOr<std::string> isa = serialize(module, "isa");
-  if (failed(isa) || (options.audit && failed(audit(module, chip, *isa))))
-    return failure();
-  return isa;
 }
 
 FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
@@ -176,23 +232,5 @@ FailureOr<std::string> sccl::compileKernels(ModuleOp module, const Chip &chip,
         addKernelToGPU(manager, options, chip, embedTables, set);
       })))
     return failure();
-  if (kind == OutputKind::MLIR) {
-    std::string text;
-    llvm::raw_string_ostream(text) << module;
-    return text;
-  }
-  if (!isFromAssembly(kind)) {
-    // A binary does not show its text, which is the same each time.
-    OwningOpRef<ModuleOp> copy = module.clone();
-    if (options.audit && failed(assemble(*copy, chip, options)))
-      return failure();
-    return serialize(module, binaryFormat(kind));
-  }
-  FailureOr<std::string> isa = assemble(module, chip, options);
-  if (failed(isa))
-    return failure();
-  appendTables(*isa, chip, program, tables);
-  if (kind == OutputKind::HSACO)
-    return linkHSACO(module, *isa, chip.name);
-  return isa;
+  return writeKernels(module, chip, kind, options, program, tables);
 }

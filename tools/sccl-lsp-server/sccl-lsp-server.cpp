@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Options/Help.h"
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  sccl::hideForeignOptions();
   mlir::DialectRegistry registry;
   sccl::registerPipelineDialects(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));

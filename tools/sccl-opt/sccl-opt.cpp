@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sccl/Options/Help.h"
 #include "sccl/Options/Log.h"
 #include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Pipelines.h"
@@ -63,6 +64,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sccl::registerPipelineDialects(registry);
   sccl::registerPipelinePasses();
+  sccl::hideForeignOptions();
   sccl::registerLogOption();
   keepDiagnosticsShort();
   auto [input, output] = mlir::registerAndParseCLIOptions(

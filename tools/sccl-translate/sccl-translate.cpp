@@ -8,6 +8,7 @@
 #include "Formats.h"
 
 #include "sccl/Codegen/Target.h"
+#include "sccl/Options/Help.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/TextLimits.h"
 
@@ -20,7 +21,9 @@
 #include "llvm/Support/SourceMgr.h"
 
 static llvm::cl::opt<std::string>
-    chip("chip", llvm::cl::desc("Chip to compile for (default sm_90, gfx942)"));
+    chip("chip",
+         llvm::cl::desc("Chip to compile for (default: that of kernels, "
+                        "else sm_90 or gfx942)"));
 static llvm::cl::opt<unsigned>
     blocks("blocks-per-link", llvm::cl::desc("Thread blocks for each link"),
            llvm::cl::init(1));
@@ -51,8 +54,13 @@ static void registerOutput(llvm::StringRef name, llvm::StringRef description,
             sccl::translate::parseInput(source, context);
         if (!module)
           return mlir::failure();
+        std::optional<std::string> loweredFor = sccl::chipOfKernels(*module);
+        if (loweredFor && blocks.getNumOccurrences())
+          return llvm::LogicalResult(module->emitError(
+              "--blocks-per-link is for schedules, and this is lowered"));
         sccl::Result<sccl::Chip> target =
-            sccl::findChip(chip.empty() ? fallback : chip.getValue());
+            sccl::findChip(chip.empty() ? loweredFor.value_or(fallback.str())
+                                        : chip.getValue());
         if (!target)
           return llvm::LogicalResult(module->emitError(target.error()));
         sccl::LoweringOptions options;
@@ -68,11 +76,17 @@ static void registerOutput(llvm::StringRef name, llvm::StringRef description,
 int main(int argc, char **argv) {
   sccl::registerPipelinePasses();
   using enum sccl::OutputKind;
-  registerOutput("coll-to-ptx", "Schedule to PTX", PTX, "sm_90");
-  registerOutput("coll-to-cubin", "Schedule to cubin", Cubin, "sm_90");
-  registerOutput("coll-to-fatbin", "Schedule to fatbin", Fatbin, "sm_90");
-  registerOutput("coll-to-gcn", "Schedule to GCN assembly", GCN, "gfx942");
-  registerOutput("coll-to-hsaco", "Schedule to HSACO", HSACO, "gfx942");
+  registerOutput("coll-to-ptx", "Schedule or kernels to PTX", PTX, "sm_90");
+  registerOutput("coll-to-cubin", "Schedule or kernels to cubin", Cubin,
+                 "sm_90");
+  registerOutput("coll-to-fatbin", "Schedule or kernels to fatbin", Fatbin,
+                 "sm_90");
+  registerOutput("coll-to-gcn", "Schedule or kernels to GCN assembly", GCN,
+                 "gfx942");
+  registerOutput("coll-to-hsaco", "Schedule or kernels to HSACO", HSACO,
+                 "gfx942");
   sccl::translate::registerFormats();
+  sccl::hideForeignOptions({"chip", "blocks-per-link", "root", "ranks-per-box",
+                            "use-ll", "rank", "bytes"});
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "sccl translator\n"));
 }

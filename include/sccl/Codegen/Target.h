@@ -37,13 +37,18 @@ enum class OutputKind {
 /// .fatbin .s .hsaco.
 std::optional<OutputKind> outputKindOf(llvm::StringRef path);
 
+/// The chip that the kernels of `module` are lowered for, which holds nothing
+/// else: what sccl-to-nvvm and sccl-to-rocdl leave. Nothing if there are none.
+std::optional<std::string> chipOfKernels(mlir::ModuleOp module);
+
 /// Lowers the schedule in `module` for `chip` and returns the bytes of the
-/// output. `module` is consumed. Emits an error and fails if the module does
-/// not hold exactly one schedule or program, a pass fails, a rank needs more
-/// blocks than are resident together (check D3), the kind does not fit the
-/// chip, the audit of the assembly finds something, or a tool is
-/// missing or fails. An error inside LLVM's back
-/// end ends the process; `findChip` has excluded the known ones.
+/// output; or takes kernels that are lowered already, which options do not
+/// change. `module` is consumed. Emits an error and fails if the module does
+/// not hold exactly one schedule or program, or kernels for `chip`, a pass
+/// fails, a rank needs more blocks than are resident together (check D3), the
+/// kind does not fit the chip, the audit of the assembly finds something, or a
+/// tool is missing or fails. An error inside LLVM's back end ends the process;
+/// `findChip` has excluded the known ones.
 mlir::FailureOr<std::string> compileFor(mlir::ModuleOp module, const Chip &chip,
                                         OutputKind kind,
                                         const LoweringOptions &options);
