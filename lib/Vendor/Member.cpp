@@ -99,6 +99,8 @@ struct Settings {
   }
 
   explicit Settings(int numRanks) {
+    problem = libraryProblem();
+    readDevice();
     readTimeout();
     const char *path = std::getenv("SCCL_PLAN_PATH");
     std::string rest = path ? path : "";
@@ -111,6 +113,14 @@ struct Settings {
   }
 
 private:
+  void readDevice() {
+    const char *kind = std::getenv("SCCL_NCCL_DEVICE");
+    if (kind && *kind && std::strcmp(kind, "cpu") &&
+        std::strcmp(kind, "cuda") && std::strcmp(kind, "hip"))
+      problem = "SCCL_NCCL_DEVICE is '" + std::string(kind) +
+                "', expected cpu, cuda or hip";
+  }
+
   void readTimeout() {
     const char *text = std::getenv("SCCL_NCCL_TIMEOUT");
     if (!text || !*text)
@@ -166,8 +176,7 @@ static int gatherBytes(void *context, const void *mine, void *all,
 
 static scclConfig makeConfig(int device, double timeout) {
   scclConfig config = SCCL_CONFIG_INITIALIZER;
-  const char *kind = std::getenv("SCCL_NCCL_DEVICE");
-  if (kind && !std::strcmp(kind, "cpu"))
+  if (usesHostMemory())
     config.device = scclDeviceCPU;
   else if (usesCUDA())
     config.device = scclDeviceCUDA;

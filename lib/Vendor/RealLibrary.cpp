@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <string>
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -34,15 +33,45 @@ static void *openFirst(std::initializer_list<const char *> names) {
   return nullptr;
 }
 
+/// What SCCL_NCCL_LIBRARY names; null if it is not set. "none", or nothing, is
+/// no library.
+static const char *givenName() { return std::getenv("SCCL_NCCL_LIBRARY"); }
+static bool isNone(const char *name) {
+  return !*name || !std::strcmp(name, "none");
+}
+
+bool sccl::vendor::usesHostMemory() {
+  const char *kind = std::getenv("SCCL_NCCL_DEVICE");
+  return kind && !std::strcmp(kind, "cpu");
+}
+
 static void *openReal() {
-  if (const char *given = std::getenv("SCCL_NCCL_LIBRARY"))
-    return openFirst({given});
+  if (const char *given = givenName())
+    return isNone(given) ? nullptr : openFirst({given});
+  // The vendors' libraries serve memory of GPUs, and do not start without one.
+  if (usesHostMemory())
+    return nullptr;
   return openFirst({"libnccl.so.2", "librccl.so.1"});
 }
 
 static void *realLibrary() {
   static void *library = openReal();
   return library;
+}
+
+std::string sccl::vendor::libraryProblem() {
+  const char *given = givenName();
+  if (!given || isNone(given))
+    return "";
+  std::string text = "SCCL_NCCL_LIBRARY is '" + std::string(given) + "', ";
+  if (!realLibrary()) {
+    void *library = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+    const char *reason = library ? "which is this library" : dlerror();
+    return text + "which cannot be loaded: " + reason;
+  }
+  return realFunction("ncclGetVersion")
+             ? ""
+             : text + "which has no function ncclGetVersion";
 }
 
 void *sccl::vendor::realFunction(const char *name) {

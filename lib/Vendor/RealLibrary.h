@@ -11,14 +11,21 @@
 #include "Interface.h"
 
 #include <memory>
+#include <string>
 
 namespace sccl::vendor {
 
 /// The function `name` of the vendor's library, which is loaded when it is
-/// asked for first: the one that $SCCL_NCCL_LIBRARY names, or, if that is not
-/// set, libnccl.so.2 or librccl.so.1. Null if there is no library, or no such
+/// asked for first: the one that $SCCL_NCCL_LIBRARY names, where "none" is no
+/// library, or, if that is not set, libnccl.so.2 or librccl.so.1, unless
+/// buffers are in memory of the host. Null if there is no library, or no such
 /// function.
 void *realFunction(const char *name);
+/// Why the library that $SCCL_NCCL_LIBRARY names cannot be used; empty if it
+/// can, or none is named.
+std::string libraryProblem();
+/// True if $SCCL_NCCL_DEVICE is "cpu".
+bool usesHostMemory();
 /// True if there is a library.
 bool hasRealLibrary();
 
