@@ -1,7 +1,7 @@
 # What `cmake --install` installs, by component:
 #   libsccl   the libraries that programs run plans with. They need nothing else.
-#   dev       their headers, CMake package and pkg-config file
-#   sccl      the driver
+#   dev       their headers, CMake package and pkg-config files
+#   sccl      the driver, what starts ranks with MPI, documents and examples
 #   python    the Python package, for Debian's Python
 #   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
 #             .td files, to build passes and tools against
@@ -13,7 +13,8 @@ install(TARGETS libsccl EXPORT scclTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsccl
   NAMELINK_COMPONENT dev)
 set_target_properties(sccl-nccl PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS sccl-nccl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+install(TARGETS sccl-nccl EXPORT scclTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   COMPONENT libsccl NAMELINK_COMPONENT dev)
 install(FILES ${PROJECT_SOURCE_DIR}/include/sccl/sccl.h
   ${PROJECT_SOURCE_DIR}/include/sccl/sccl-mpi.h
@@ -38,10 +39,15 @@ file(RELATIVE_PATH lib_from_prefix ${CMAKE_INSTALL_PREFIX}
   ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH include_from_prefix ${CMAKE_INSTALL_PREFIX}
   ${CMAKE_INSTALL_FULL_INCLUDEDIR})
-configure_file(${PROJECT_SOURCE_DIR}/cmake/sccl.pc.in
-  ${PROJECT_BINARY_DIR}/cmake/sccl.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/cmake/sccl.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+function(sccl_install_pc pc_name component pc_description pc_libs pc_requires)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/sccl.pc.in
+    ${PROJECT_BINARY_DIR}/cmake/${pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/cmake/${pc_name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
+endfunction()
+sccl_install_pc(sccl dev "Runs compiled collectives" "-lsccl" "")
+sccl_install_pc(sccl-nccl dev "Runs compiled collectives by NCCL's functions"
+  "-lsccl-nccl" "")
 
 # The driver finds its libraries, and those for MPI, at ../lib; MLIR's where they
 # were when it was built.
@@ -50,11 +56,32 @@ file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR}
 set_target_properties(sccl PROPERTIES
   INSTALL_RPATH "$ORIGIN/${lib_from_bin};${LLVM_LIBRARY_DIR}")
 install(TARGETS sccl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sccl)
+# Programs that call sccl-mpi.h link what their MPI is: sccl::sccl-openmpi of
+# find_package(sccl COMPONENTS openmpi), or sccl-openmpi of pkg-config.
+set(SCCL_PC_openmpi ompi-c)
+set(SCCL_PC_mpich mpich)
 foreach(mpi IN LISTS SCCL_MPIS)
   set_target_properties(sccl-${mpi} PROPERTIES INSTALL_RPATH "$ORIGIN")
-  install(TARGETS sccl-${mpi} DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  install(TARGETS sccl-${mpi} EXPORT scclTargets-${mpi}
+    DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sccl)
+  install(EXPORT scclTargets-${mpi} NAMESPACE sccl:: DESTINATION ${package_dir}
+    COMPONENT sccl)
+  sccl_install_pc(sccl-${mpi} sccl "Runs compiled collectives on ranks of ${mpi}"
+    "-lsccl-${mpi}" "sccl ${SCCL_PC_${mpi}}")
+  set_target_properties(sccl-bench-${mpi} PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+  install(TARGETS sccl-bench-${mpi} DESTINATION ${CMAKE_INSTALL_BINDIR}
     COMPONENT sccl)
 endforeach()
+
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sccl)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sccl
+  PATTERN "CMakeLists.txt" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/docs/examples/out-of-tree/CMakeLists.txt
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/examples/out-of-tree COMPONENT sccl)
 
 set(SCCL_PYTHON_DIR lib/python3/dist-packages CACHE STRING
   "Where the Python package is installed, below the prefix")
