@@ -7,6 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -65,7 +66,8 @@ struct DeriveTopologyPass : coll::impl::DeriveTopologyBase<DeriveTopologyPass> {
                               << ", which is there already";
     OpBuilder builder(op);
     builder.setInsertionPointAfter(op);
-    exportTopology(builder, op.getLoc(), topology);
+    setBoxes(exportTopology(builder, op.getLoc(), topology),
+             ranksByBox(*machine));
     InFlightDiagnostic remark = op.emitRemark();
     remark << "one chunk per round is " << decimalText(derivation->quantum)
            << " GB/s";

@@ -7,7 +7,9 @@
 
 #include "Crossings.h"
 
+#include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollMachine.h"
+#include "sccl/Dialect/Coll/CollOps.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -47,6 +49,25 @@ static std::optional<unsigned> sizeOfBoxes(ArrayRef<unsigned> boxes) {
   return size;
 }
 
+/// By rank of the topology of `program`, its box; emits an error and fails if
+/// what the topology says of boxes cannot be read.
+static FailureOr<SmallVector<unsigned>> boxesOfTopology(coll::ProgramOp program,
+                                                        unsigned numRanks) {
+  SmallVector<unsigned> result(numRanks, 0);
+  auto topology = SymbolTable::lookupNearestSymbolFrom<coll::TopologyOp>(
+      program, program.getTopologyAttr());
+  if (!topology)
+    return result;
+  FailureOr<RankGroups> boxes = coll::boxesOf(topology);
+  if (failed(boxes))
+    return failure();
+  for (unsigned box = 0; box < boxes->size(); ++box)
+    for (unsigned rank : (*boxes)[box])
+      if (rank < numRanks)
+        result[rank] = box;
+  return result;
+}
+
 FailureOr<Boxes> collk::findBoxes(coll::ProgramOp program,
                                   unsigned ranksPerBox) {
   auto ranks = program.getBody().getOps<coll::RankOp>();
@@ -59,19 +80,19 @@ FailureOr<Boxes> collk::findBoxes(coll::ProgramOp program,
            << " ranks, which ranks-per-box = " << ranksPerBox
            << " does not divide";
   }
+  FailureOr<SmallVector<unsigned>> boxes = boxesOfTopology(program, numRanks);
+  if (failed(boxes))
+    return failure();
   auto module = program->getParentOfType<ModuleOp>();
-  for (auto machine : module.getOps<coll::MachineOp>()) {
-    SmallVector<unsigned> boxes = boxesOfRanks(machine);
-    if (boxes.size() != numRanks)
-      continue;
-    if (std::optional<unsigned> size = sizeOfBoxes(boxes))
-      return Boxes{*size};
-    return program.emitOpError()
-           << "is for machine @" << machine.getSymName()
-           << ", whose boxes are not of the same number of ranks in a row, as "
-              "LSA teams are";
-  }
-  return Boxes{numRanks};
+  for (auto machine : module.getOps<coll::MachineOp>())
+    if (SmallVector<unsigned> own = boxesOfRanks(machine);
+        own.size() == numRanks)
+      boxes = std::move(own);
+  if (std::optional<unsigned> size = sizeOfBoxes(*boxes))
+    return Boxes{*size};
+  return program.emitOpError()
+         << "is for boxes that are not of the same number of ranks in a row, "
+            "as LSA teams are";
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,7 +23,7 @@
 // TRACED: traced is not for kernels that call NCCL's device functions
 // SCHEDULE: 'coll.schedule' op is not a program yet
 // FUSED: 'collk.reduce' op of rank {{[0-3]}} reduces into memory of rank {{[0-3]}} in another box; lower without coll-fuse-reductions
-// MIXED: 'coll.program' op is for machine @mixed, whose boxes are not of the same number of ranks in a row, as LSA teams are
+// MIXED: 'coll.program' op is for boxes that are not of the same number of ranks in a row, as LSA teams are
 
 // Rank 2 has been told of the chunk by rank 1, to which rank 0 has not put it.
 coll.topology @triangle ranks = 3 {
