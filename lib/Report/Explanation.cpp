@@ -200,6 +200,13 @@ std::string report::sizeText(double bytes) {
   return text + " " + units[unit];
 }
 
+/// "12 % WHAT", or of much "3.4 times AS".
+static std::string excessText(double ratio, const char *more,
+                              const char *times) {
+  return ratio < 2 ? percent(ratio - 1) + more
+                   : fixed(ratio, ratio < 10 ? 1 : 0) + " times " + times;
+}
+
 /// "1 limit is", "3 limits are".
 static std::string counted(size_t count, const char *one, const char *many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -373,8 +380,14 @@ report::certificateSentences(const Subject &subject,
   std::string excess =
       *claim.bound == Rational(0)
           ? "and the bound is 0"
-          : percent(paid.toDouble() / claim.bound->toDouble() - 1) +
-                " above the bound";
+          : excessText(paid.toDouble() / claim.bound->toDouble(),
+                       " above the bound", "the bound");
+  // A bound for any number of steps says little of a schedule that has few.
+  if (!claim.steps && !explanation.isOptimal)
+    excess += ", which no number of steps can beat";
+  if (!explanation.isOptimal &&
+      leastSteps(subject) == subject.schedule.steps.size())
+    excess += "; no schedule has fewer steps";
   return {"the claim: " + claimText(claim, subject.collective.name()),
           "the proof: " + whyText(subject, claim),
           "the schedule: " + what + " is " + paid.str() + ", " +
@@ -418,8 +431,9 @@ std::string report::choiceSentence(const ChoiceReason &reason,
     return text + ", and there is no other";
   text += ", the next best, " + names[*reason.second] + ", " +
           timeText(reason.secondMicroseconds) + " (" +
-          percent(reason.secondMicroseconds / reason.microseconds - 1) +
-          " more); it is the best ";
+          excessText(reason.secondMicroseconds / reason.microseconds, " more",
+                     "as long") +
+          "); it is the best ";
   if (!reason.upTo)
     return text + (reason.from > 0 ? "from " + sizeText(reason.from) + " on"
                                    : "for all sizes");

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::report;
@@ -39,6 +41,10 @@ RankGroups report::guessBoxes(const Topology &topology) {
   for (std::vector<unsigned> &box : boxes)
     std::ranges::sort(box);
   return boxes;
+}
+
+RankGroups report::boxesOf(const Subject &subject) {
+  return subject.boxes.empty() ? guessBoxes(subject.topology) : subject.boxes;
 }
 
 RankGroups report::groupsToDraw(const Topology &topology,
@@ -99,10 +105,14 @@ static void putIntoGrid(Layout &layout, std::vector<std::vector<Spot *>> cells,
   // What is written beside spots of several ranks needs room.
   double size = 2 * radius + (isByRank ? 70 : 220);
   for (size_t i = 0; i < cells.size(); ++i) {
+    Spot *hub = cells[i].back();
+    if (!layout.hubOf.empty() && cells[i].size() > 1)
+      cells[i].pop_back();
     Place corner{20 + double(i % columns) * size,
                  20 + double(i / columns) * size};
-    putOnCircle(cells[i], {corner.x + size / 2, corner.y + size / 2},
-                cells[i].size() > 1 ? radius : 0);
+    Place middle{corner.x + size / 2, corner.y + size / 2};
+    hub->place = middle;
+    putOnCircle(cells[i], middle, cells[i].size() > 1 ? radius : 0);
     if (cells.size() > 1)
       layout.boxes.push_back({{corner.x + 8, corner.y + 8}, size - 16});
   }
@@ -110,21 +120,84 @@ static void putIntoGrid(Layout &layout, std::vector<std::vector<Spot *>> cells,
   layout.height = 40 + std::ceil(double(cells.size()) / double(columns)) * size;
 }
 
-static void placeSpots(Layout &layout, const RankGroups &boxes) {
-  std::vector<std::vector<Spot *>> cells(1);
-  bool isByRank = layout.spots.size() == layout.spotOf.size();
-  if (!isByRank) {
-    for (Spot &spot : layout.spots)
-      cells[0].push_back(&spot);
-  } else {
-    cells.clear();
+/// The spots of each circle: those of a box, or all.
+static std::vector<std::vector<unsigned>>
+cellsOf(const Layout &layout, const RankGroups &boxes, bool areApart) {
+  std::vector<std::vector<unsigned>> cells;
+  if (areApart) {
     for (const std::vector<unsigned> &box : boxes) {
       cells.emplace_back();
       for (unsigned rank : box)
-        cells.back().push_back(&layout.spots[layout.spotOf[rank]]);
+        cells.back().push_back(layout.spotOf[rank]);
     }
+    return cells;
   }
-  putIntoGrid(layout, std::move(cells), isByRank);
+  cells.emplace_back(layout.spots.size());
+  std::iota(cells[0].begin(), cells[0].end(), 0u);
+  return cells;
+}
+
+/// Adds a hub to each circle of several spots; one that is alone is its own.
+static void addHubs(Layout &layout, std::vector<std::vector<unsigned>> &cells) {
+  layout.hubOf.resize(layout.spots.size());
+  for (std::vector<unsigned> &cell : cells) {
+    unsigned hub = cell.front();
+    if (cell.size() > 1) {
+      hub = unsigned(layout.spots.size());
+      std::string name = cells.size() > 1
+                             ? "hub of " + layout.spots[cell.front()].name +
+                                   " to " + layout.spots[cell.back()].name
+                             : "hub";
+      layout.spots.push_back({name, {}, {}});
+    }
+    for (unsigned spot : cell)
+      layout.hubOf[spot] = hub;
+    if (hub != cell.front())
+      cell.push_back(hub);
+  }
+  layout.hubOf.resize(layout.spots.size());
+}
+
+static void placeSpots(Layout &layout,
+                       const std::vector<std::vector<unsigned>> &cells) {
+  std::vector<std::vector<Spot *>> spots;
+  for (const std::vector<unsigned> &cell : cells) {
+    spots.emplace_back();
+    for (unsigned spot : cell)
+      spots.back().push_back(&layout.spots[spot]);
+  }
+  putIntoGrid(layout, std::move(spots), layout.isByRank);
+}
+
+/// True if links join more pairs of spots than a picture shows apart.
+static bool isDense(const Layout &layout, const Topology &topology) {
+  std::set<std::pair<unsigned, unsigned>> pairs;
+  for (const Link &link : topology.links())
+    pairs.emplace(layout.spotOf[link.src], layout.spotOf[link.dst]);
+  return pairs.size() > mostArcsPerSpot * layout.spots.size();
+}
+
+/// One spot for each of `groups`.
+static void setSpots(Layout &layout, RankGroups groups) {
+  layout.spots.clear();
+  for (std::vector<unsigned> &group : groups) {
+    for (unsigned rank : group)
+      layout.spotOf[rank] = unsigned(layout.spots.size());
+    layout.spots.push_back({nameOfRanks(group), std::move(group), {}});
+  }
+  layout.isByRank = layout.spots.size() == layout.spotOf.size();
+}
+
+std::vector<std::pair<unsigned, unsigned>>
+report::arcsBetween(const Layout &layout, unsigned src, unsigned dst) {
+  if (layout.hubOf.empty())
+    return {{src, dst}};
+  std::vector<std::pair<unsigned, unsigned>> way;
+  unsigned from = layout.hubOf[src], to = layout.hubOf[dst];
+  for (auto [a, b] : {std::pair(src, from), {from, to}, {to, dst}})
+    if (a != b)
+      way.emplace_back(a, b);
+  return way;
 }
 
 /// By link, the part of the rounds in which its fullest limit is busy.
@@ -141,12 +214,19 @@ Layout report::layOut(const Topology &topology, const RankGroups &boxes,
                       const Subject *subject) {
   Layout layout;
   layout.spotOf.resize(topology.numRanks());
-  for (std::vector<unsigned> &group : groupsToDraw(topology, boxes)) {
-    for (unsigned rank : group)
-      layout.spotOf[rank] = unsigned(layout.spots.size());
-    layout.spots.push_back({nameOfRanks(group), std::move(group), {}});
+  setSpots(layout, groupsToDraw(topology, boxes));
+  bool isTooDense = isDense(layout, topology);
+  constexpr size_t mostHubs = 8; // any two are joined
+  bool areTooMany = isTooDense && boxes.size() > mostHubs;
+  if (areTooMany && layout.isByRank) {
+    setSpots(layout, groupsToDraw(topology, boxes, 2 * boxes.size()));
+    isTooDense = isDense(layout, topology);
   }
-  placeSpots(layout, boxes);
+  std::vector<std::vector<unsigned>> cells =
+      cellsOf(layout, boxes, layout.isByRank && !areTooMany);
+  if (isTooDense)
+    addHubs(layout, cells);
+  placeSpots(layout, cells);
   std::vector<uint64_t> chunks(topology.links().size());
   std::vector<double> uses(topology.links().size());
   if (subject) {
@@ -158,12 +238,16 @@ Layout report::layOut(const Topology &topology, const RankGroups &boxes,
     unsigned src = layout.spotOf[link.src], dst = layout.spotOf[link.dst];
     if (src == dst)
       continue;
-    Arc &arc = layout.arcs[{src, dst}];
-    ++arc.links;
-    arc.bandwidth += topology.capacity(number);
-    arc.chunks += chunks[number];
-    if (chunks[number] > 0)
-      arc.use = std::max(arc.use, uses[number]);
+    for (auto ends : arcsBetween(layout, src, dst)) {
+      Arc &arc = layout.arcs[ends];
+      ++arc.links;
+      uint64_t capacity = topology.capacity(number);
+      arc.bandwidth = isTooDense ? std::max(arc.bandwidth, capacity)
+                                 : arc.bandwidth + capacity;
+      arc.chunks += chunks[number];
+      if (chunks[number] > 0)
+        arc.use = std::max(arc.use, uses[number]);
+    }
   }
   return layout;
 }

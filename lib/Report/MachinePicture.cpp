@@ -39,7 +39,9 @@ static std::string titleOf(const Layout &layout,
       layout.spots[ends.first].name + " -> " + layout.spots[ends.second].name;
   if (arc.links > 1)
     text += ": " + std::to_string(arc.links) + " links";
-  text += ", bandwidth " + std::to_string(arc.bandwidth);
+  bool isWidest = arc.links > 1 && !layout.hubOf.empty();
+  text += (isWidest ? ", the widest of bandwidth " : ", bandwidth ") +
+          std::to_string(arc.bandwidth);
   if (hasSchedule)
     text += ", " + std::to_string(arc.chunks) + " chunks, busy " +
             std::to_string(int(std::lround(100 * arc.use))) + " %";
@@ -99,9 +101,13 @@ static void drawName(Svg &svg, const Spot &spot, bool isByRank) {
 
 static void drawRanks(Svg &svg, const Layout &layout) {
   svg.into(svg.group("ranks"));
-  bool isByRank = layout.spots.size() == layout.spotOf.size();
+  bool isByRank = layout.isByRank;
   for (size_t i = 0; i < layout.spots.size(); ++i) {
     const Spot &spot = layout.spots[i];
+    if (spot.ranks.empty()) {
+      Svg::setTitle(svg.circle(spot.place, 7, "rank hub"), spot.name);
+      continue;
+    }
     pugi::xml_node circle = svg.circle(spot.place, isByRank ? 12 : 16, "rank");
     Svg::set(circle, "data-spot", std::to_string(i));
     Svg::setTitle(circle, (isByRank ? "rank " : "ranks ") + spot.name);

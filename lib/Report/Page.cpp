@@ -19,6 +19,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace sccl;
@@ -88,18 +89,32 @@ void DataWriter::writeUses(const Subject &subject) {
   });
 }
 
+/// The limits from the fullest on, those of one load as a row: how many, the
+/// first of them, chunks and rounds.
 void DataWriter::writeLoads(const Subject &subject,
                             const Explanation &explanation) {
-  constexpr size_t shown = 16;
+  constexpr size_t mostRows = 16;
+  constexpr ptrdiff_t mostNames = 4;
+  const std::vector<LimitLoad> &loads = explanation.loads;
   json.attributeArray("loads", [&] {
-    for (size_t i = 0; i < std::min(shown, explanation.loads.size()); ++i) {
-      const LimitLoad &load = explanation.loads[i];
-      json.array([&] {
-        json.value(
-            nameOf(subject.topology, subject.topology.limits()[load.limit]));
-        json.value(load.chunks);
-        json.value(load.rounds.str());
+    size_t rows = 0;
+    for (auto first = loads.begin(); first != loads.end() && rows < mostRows;
+         ++rows) {
+      auto end = std::find_if(first, loads.end(), [&](const LimitLoad &load) {
+        return load.chunks != first->chunks || load.rounds != first->rounds;
       });
+      std::string names;
+      for (auto load = first; load != end && load - first < mostNames; ++load)
+        names +=
+            (load == first ? "" : "; ") +
+            nameOf(subject.topology, subject.topology.limits()[load->limit]);
+      json.array([&] {
+        json.value(int64_t(end - first));
+        json.value(names + (end - first > mostNames ? "; ..." : ""));
+        json.value(first->chunks);
+        json.value(first->rounds.str());
+      });
+      first = end;
     }
   });
 }
@@ -172,6 +187,10 @@ void DataWriter::write() {
     json.attributeArray("spots", [&] {
       for (const Spot &spot : layout.spots)
         json.value(spot.name);
+    });
+    json.attributeArray("hubs", [&] {
+      for (unsigned hub : layout.hubOf)
+        json.value(hub);
     });
     json.attributeArray("schedules", [&] {
       for (size_t i = 0; i < contents.subjects.size(); ++i)

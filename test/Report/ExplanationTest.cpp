@@ -72,6 +72,10 @@ TEST(Explanation, TellsOptimalFromNotProved) {
   EXPECT_FALSE(explanation.isOptimal);
   EXPECT_THAT(certificateSentences(slow, explanation),
               Contains(HasSubstr("50 % above the bound")));
+  // Hundreds of percent are said as a factor.
+  slow.schedule.steps[0].rounds = 9;
+  EXPECT_THAT(certificateSentences(slow, *explain(slow, {})),
+              Contains(HasSubstr("R/C is 6, 3.0 times the bound")));
 }
 
 TEST(Explanation, HasThreeSentencesForACertificate) {
@@ -100,8 +104,8 @@ TEST(Explanation, ChoosesBySize) {
   EXPECT_EQ(large.second, 0u);
   EXPECT_FALSE(large.upTo);
   EXPECT_EQ(choiceSentence(large, {"a", "b"}),
-            "b takes 14.0 us in the model, the next best, a, 32.0 us (129 % "
-            "more); it is the best from 1001 bytes on");
+            "b takes 14.0 us in the model, the next best, a, 32.0 us (2.3 "
+            "times as long); it is the best from 1001 bytes on");
 }
 
 TEST(Explanation, WritesSizesAndTimes) {

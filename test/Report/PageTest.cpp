@@ -60,6 +60,17 @@ TEST(Page, HoldsEachStep) {
             llvm::json::Value(Array{0, 1, 3, 19}));
 }
 
+TEST(Page, HoldsOneRowForLimitsOfOneLoad) {
+  llvm::json::Value data =
+      dataOf(pageOf(ringOn("ring:4", CollectiveKind::AllGather)));
+  const llvm::json::Object &schedule =
+      *data.getAsObject()->getArray("schedules")->front().getAsObject();
+  using llvm::json::Array;
+  EXPECT_EQ(*schedule.getArray("loads"),
+            (Array{Array{8, "0 -> 1; 0 -> 3; 1 -> 0; 1 -> 2; ...", 3, "3"}}));
+  EXPECT_TRUE(data.getAsObject()->getArray("hubs")->empty());
+}
+
 TEST(Page, NeedsNothingElse) {
   std::string page = pageOf(pairsWithBridge());
   EXPECT_THAT(page, Not(HasSubstr(" src=")));

@@ -81,6 +81,46 @@ TEST(Pictures, DrawManyRanksAsOne) {
   EXPECT_LT(picture.size(), 100'000u);
 }
 
+TEST(Pictures, LeadManyLinksThroughHubs) {
+  Topology mesh = *makeBuiltinTopology("mesh:16");
+  RankGroups boxes(2);
+  for (unsigned rank = 0; rank < 16; ++rank)
+    boxes[rank / 8].push_back(rank);
+  std::string picture = machinePicture(mesh, boxes, nullptr, PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "hub"),
+              ElementsAre("hub of 0 to 7", "hub of 8 to 15"));
+  // To and from the hub of each rank, and between hubs.
+  EXPECT_THAT(titlesOf(picture, "link"), SizeIs(16 * 2 + 2));
+  EXPECT_THAT(titlesOf(picture, "link"),
+              Contains("0 -> hub of 0 to 7: 15 links, the widest of bandwidth "
+                       "1"));
+  // Eight ranks can be told apart.
+  Topology small = *makeBuiltinTopology("mesh:8");
+  EXPECT_THAT(titlesOf(machinePicture(small, guessBoxes(small), nullptr,
+                                      PictureFor::File),
+                       "link"),
+              SizeIs(8 * 7));
+}
+
+TEST(Pictures, DrawManyBoxesAsOneEach) {
+  Topology mesh = *makeBuiltinTopology("mesh:64");
+  RankGroups boxes(16);
+  for (unsigned rank = 0; rank < 64; ++rank)
+    boxes[rank / 4].push_back(rank);
+  std::string picture = machinePicture(mesh, boxes, nullptr, PictureFor::File);
+  EXPECT_THAT(titlesOf(picture, "hub"), ElementsAre("hub"));
+  EXPECT_THAT(titlesOf(picture, "link"), SizeIs(16 * 2));
+  EXPECT_THAT(titlesOf(picture, "rank"), Contains("ranks 4-7"));
+}
+
+TEST(Pictures, TakeTheBoxesOfTheFile) {
+  Subject subject = pairsWithBridge();
+  subject.boxes = {{0, 2}, {1, 3}};
+  EXPECT_EQ(boxesOf(subject), subject.boxes);
+  subject.boxes.clear();
+  EXPECT_EQ(boxesOf(subject), guessBoxes(subject.topology));
+}
+
 TEST(Pictures, HaveAMarkForEachPointOfAFrontier) {
   std::string picture =
       frontierPicture({{"certified bounds", "the bound", 2, 1.5},

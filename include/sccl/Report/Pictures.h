@@ -36,6 +36,9 @@ RankGroups groupsToDraw(const Topology &topology, const RankGroups &boxes,
 /// greatest bandwidth join. All in one if that says nothing.
 RankGroups guessBoxes(const Topology &topology);
 
+/// The ranks of each box that the file of `subject` says, else those guessed.
+RankGroups boxesOf(const Subject &subject);
+
 /// Ranks and links; links are wide as they can carry, and darker the more of
 /// that they do if `subject` has a schedule.
 std::string machinePicture(const Topology &topology, const RankGroups &boxes,

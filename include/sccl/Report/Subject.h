@@ -9,6 +9,7 @@
 #define SCCL_REPORT_SUBJECT_H
 
 #include "sccl/Check/Certificate.h"
+#include "sccl/Model/RankGroups.h"
 #include "sccl/Model/Schedule.h"
 
 #include <optional>
@@ -31,6 +32,7 @@ struct Subject {
     double microseconds;
   };
   std::optional<std::vector<BestAt>> bestAt = std::nullopt;
+  RankGroups boxes = {}; ///< the ranks of each; empty if the file says nothing
 
   Cost cost() const { return costOf(schedule, collective); }
 };

@@ -49,6 +49,15 @@ function shadeOf(use) {
   return use <= 0 ? 0 : use < 50 ? 1 : use < 80 ? 2 : use < 100 ? 3 : 4;
 }
 
+// The paths in the picture from one spot to another: a link, or those by hubs.
+function wayOf(src, dst) {
+  const [a, b] = [data.hubs[src], data.hubs[dst]];
+  const ends = data.hubs.length === 0 ? [[src, dst]] :
+    [[src, a], [a, b], [b, dst]].filter(([from, to]) => from !== to);
+  const paths = ends.map(([from, to]) => links.get(`${from}-${to}`));
+  return paths.includes(undefined) ? [] : paths;
+}
+
 function showLoads() {
   for (const path of links.values()) path.setAttribute('class', 'link load0');
   for (const [src, dst, chunks, use] of current().uses) {
@@ -64,15 +73,14 @@ function showMoves(moves) {
   for (const path of links.values()) path.setAttribute('class', 'link load0 idle');
   dots.replaceChildren();
   for (const move of moves) {
-    const path = links.get(`${move.src}-${move.dst}`);
-    if (!path) continue;
-    path.setAttribute('class', 'link load2');
+    const way = wayOf(move.src, move.dst);
+    if (way.length === 0) continue;
+    for (const path of way) path.setAttribute('class', 'link load2');
     const dot = document.createElementNS(svgNames, 'circle');
     const hue = Math.floor(move.chunks[0] / data.chunksOfSegment) % 8;
     dot.setAttribute('class', `chunk hue${hue}${move.reduces ? ' reduced' : ''}`);
     dot.setAttribute('r', Math.min(4 + Math.log2(move.count), 9));
-    dot.way = path;
-    dot.length = path.getTotalLength();
+    dot.way = way.map((path) => ({ path, length: path.getTotalLength() }));
     dots.append(dot);
   }
   placeDots();
@@ -80,7 +88,13 @@ function showMoves(moves) {
 
 function placeDots() {
   for (const dot of dots.children) {
-    const point = dot.way.getPointAtLength(at.part * dot.length);
+    let rest = at.part * dot.way.reduce((sum, { length }) => sum + length, 0);
+    let { path, length } = dot.way[0];
+    for (let i = 1; rest > length && i < dot.way.length; ++i) {
+      rest -= length;
+      ({ path, length } = dot.way[i]);
+    }
+    const point = path.getPointAtLength(rest);
     dot.setAttribute('cx', point.x.toFixed(1));
     dot.setAttribute('cy', point.y.toFixed(1));
   }
@@ -89,10 +103,11 @@ function placeDots() {
 function showStep() {
   const steps = current().steps;
   byId('step').value = at.step + 1;
+  byId('overview').hidden = at.step >= 0;
+  byId('ofStep').hidden = at.step < 0;
   if (at.step < 0) {
     dots.replaceChildren();
     showLoads();
-    fill('moves', 'li', []);
     byId('where').textContent = `all ${steps.length} steps, ${current().rounds} rounds`;
     return;
   }
@@ -115,7 +130,9 @@ function showSchedule() {
   fill('limits', 'li', schedule.limits);
   fill('faster', 'li', schedule.faster);
   fill('certificate', 'li', schedule.certificate);
-  fillTable('loads', ['links', 'chunks', 'rounds'], schedule.loads);
+  fillTable('loads', ['limits', 'such as', 'chunks', 'rounds'],
+    schedule.loads.map(([count, names, ...load]) =>
+      [count, names.replaceAll(' -> ', '\u00a0\u2192\u00a0'), ...load]));
   for (const mark of document.querySelectorAll('#frontier [data-schedule]'))
     mark.classList.toggle('selected', Number(mark.dataset.schedule) === at.schedule);
   showStep();
