@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "DeviceFlags.h"
 #include "MeasuredTrace.h"
 #include "Output.h"
@@ -78,10 +79,12 @@ unsigned driver::launchesForSize(uint64_t bytes) {
 std::optional<std::vector<uint64_t>> driver::sizesBetween(llvm::StringRef from,
                                                           llvm::StringRef upTo,
                                                           unsigned factor) {
-  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
+  std::optional<uint64_t> first = readBytes("--from", from);
+  std::optional<uint64_t> last = first ? readBytes("--to", upTo) : std::nullopt;
+  if (!last)
+    return std::nullopt;
   constexpr uint64_t limit = uint64_t(1) << 40;
-  if (!first || !last || *first == 0 || *first > *last || *last > limit ||
-      factor < 2) {
+  if (*first == 0 || *first > *last || *last > limit || factor < 2) {
     fail("--from and --to must be sizes with 0 < from <= to <= 1 TiB, and "
          "--factor at least 2");
     return std::nullopt;
@@ -260,7 +263,8 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
 int driver::benchMain() {
   std::optional<LoadedPlan> plan = loadPlan(input);
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
-  if (!plan || !sizes)
+  if (!plan || !sizes ||
+      !reduces(plan->view.manifest, reduction.getNumOccurrences()))
     return BadInput;
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind)

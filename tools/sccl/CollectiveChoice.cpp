@@ -27,6 +27,37 @@ std::string driver::joinGroups(const llvm::cl::list<std::string> &groups) {
   return llvm::join(groups.begin(), groups.end(), "/");
 }
 
+/// The letters of `name`, all small.
+static std::string lettersOf(llvm::StringRef name) {
+  std::string letters = name.lower();
+  llvm::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+  return letters;
+}
+
+std::string driver::collectiveWord(llvm::StringRef spelling) {
+  std::vector<llvm::StringRef> names = {"all_gatherv"};
+  for (CollectiveKind kind : allCollectiveKinds())
+    names.push_back(collectiveName(kind));
+  for (llvm::StringRef name : names)
+    if (lettersOf(name) == lettersOf(spelling))
+      return name.str();
+  return spelling.str();
+}
+
+std::optional<CollectiveKind>
+driver::parseCollective(llvm::StringRef spelling) {
+  std::optional<CollectiveKind> kind =
+      parseCollectiveName(collectiveWord(spelling));
+  if (kind && *kind != CollectiveKind::Custom)
+    return kind;
+  std::string names;
+  for (CollectiveKind known : allCollectiveKinds())
+    names += " " + std::string(collectiveName(known));
+  names += " all_gatherv, or a file FILE.mlir[:NAME]";
+  fail("unknown collective '" + spelling + "', expected one of:" + names);
+  return std::nullopt;
+}
+
 static std::optional<CollectiveFamily> fails(const llvm::Twine &message) {
   fail(message);
   return std::nullopt;

@@ -18,9 +18,13 @@
 
 namespace sccl::driver {
 
+/// The name of the collective that `spelling` means: "all_reduce" for
+/// "all-reduce", "allreduce" and "AllReduce". `spelling` if it is no name.
+std::string collectiveWord(llvm::StringRef spelling);
+
 /// What the options say about a collective.
 struct CollectiveChoice {
-  /// A name, or FILE.mlir[:NAME].
+  /// A name as collectiveWord() has it, or FILE.mlir[:NAME].
   std::string spelling;
   /// As `parseRankGroups` reads them, joined by '/'; empty if all ranks take
   /// part.

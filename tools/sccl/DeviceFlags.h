@@ -8,6 +8,7 @@
 #ifndef SCCL_TOOLS_SCCL_DEVICEFLAGS_H
 #define SCCL_TOOLS_SCCL_DEVICEFLAGS_H
 
+#include "Arguments.h"
 #include "Driver.h"
 
 #include "sccl/sccl.h"
@@ -25,8 +26,13 @@ public:
         gpus("gpus", llvm::cl::desc("GPUs; rank r gets r mod N"),
              llvm::cl::init(1), llvm::cl::sub(command)) {}
 
-  /// False, after an error, if there is no such device.
+  /// False, after an error, if there is no such device, or it has no GPUs to
+  /// choose from.
   bool check() const {
+    if (!isGPU() && gpus.getNumOccurrences()) {
+      fail("--gpus needs --device=cuda or hip");
+      return false;
+    }
     if (kind() && gpus != 0)
       return true;
     fail("--device is '" + device + "' with --gpus=" + llvm::Twine(gpus) +

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Output.h"
 #include "Pictures.h"
 #include "Plans.h"
@@ -201,7 +202,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
     for (const Subject::BestAt &at : *subject.bestAt)
       bestAt.push_back({at.bytes, wholeNanoseconds(at.microseconds * 1e3)});
   }
-  if (modelFlags.isGiven() || !areAdvised(schedules)) {
+  if (!modelFlags.findGiven().empty() || !areAdvised(schedules)) {
     CostModel plans = modelFlags.over(PlanRequest::usualModel);
     unsigned taken = programFor(tableOfModel(schedules, plans), bytes);
     if (taken == programFor(tableOfModel(schedules, model), bytes))
@@ -356,13 +357,15 @@ static int explainPlan(llvm::StringRef path, uint64_t bytes,
 }
 
 int driver::explainMain() {
-  std::optional<uint64_t> bytes = parseBytes(bytesText);
-  if (!bytes || *bytes == 0)
-    return fail("cannot read '" + bytesText + "' as a number of bytes");
+  std::optional<uint64_t> bytes = readBytes("--bytes", bytesText);
+  if (!bytes)
+    return BadInput;
+  if (*bytes == 0)
+    return fail("--bytes must be at least 1");
   std::optional<CostModel> model = modelFlags.get();
   if (!model)
     return BadInput;
-  if (!machineName.empty() && modelFlags.isGiven())
+  if (!machineName.empty() && !modelFlags.findGiven().empty())
     return fail("--machine says what --alpha and --bandwidth would");
   std::vector<std::string> plans, schedules;
   for (const std::string &path : inputs)

@@ -8,10 +8,10 @@
 #include "Manual.h"
 
 #include "Driver.h"
+#include "Output.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace sccl::driver;
 namespace cl = llvm::cl;
@@ -117,8 +117,8 @@ static std::string mainPage() {
 }
 
 static int writePages(const std::string &folder) {
-  if (std::error_code error = llvm::sys::fs::create_directories(folder))
-    return fail("cannot make " + folder + ": " + error.message());
+  if (!makeFolder(folder))
+    return BadInput;
   if (!writeFile(folder + "/sccl.1", mainPage()))
     return BadInput;
   for (cl::SubCommand *command : subcommands())

@@ -44,7 +44,8 @@ llvm::raw_ostream &driver::err() {
 }
 
 bool driver::makeFolder(llvm::StringRef path) {
-  std::error_code error = llvm::sys::fs::create_directories(path);
+  std::error_code error = llvm::sys::fs::create_directories(
+      path, /*IgnoreExisting=*/true, llvm::sys::fs::all_all); // less the umask
   if (!error && !llvm::sys::fs::is_directory(path))
     error = std::make_error_code(std::errc::not_a_directory);
   if (error)

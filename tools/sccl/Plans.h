@@ -42,6 +42,10 @@ std::string sourceOf(const plan::SizeTable &table);
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);
 
+/// False, after an error, if --reduction was `given` for a collective that does
+/// not reduce.
+bool reduces(const plan::Manifest &manifest, bool given);
+
 /// Segments in the buffer whose bytes are the size of a call, as nccl-tests
 /// count it: the larger of send and receive buffer.
 uint64_t segmentsOfSize(const plan::Manifest &manifest);

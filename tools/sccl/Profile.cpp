@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "DeviceFlags.h"
 #include "MachineFlags.h"
 #include "Output.h"
@@ -203,8 +204,10 @@ static int profileRank(const Profile &profile, llvm::StringRef source,
 int driver::profileMain() {
   if (std::string mistake = findMistake(); !mistake.empty())
     return fail(mistake);
-  std::optional<uint64_t> bytes = parseBytes(size.getValue());
-  if (!bytes || *bytes < 4096 || *bytes > uint64_t(1) << 34)
+  std::optional<uint64_t> bytes = readBytes("--bytes", size);
+  if (!bytes)
+    return BadInput;
+  if (*bytes < 4096 || *bytes > uint64_t(1) << 34)
     return fail("--bytes is '" + size + "', expected 4 KiB to 16 GiB");
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind || !device.check())

@@ -50,9 +50,9 @@ bool driver::runChosen() { return bool(command); }
 static constexpr uint64_t maxBytes = uint64_t(1) << 42;
 
 int driver::runMain() {
-  std::optional<uint64_t> size = parseBytes(bytes);
+  std::optional<uint64_t> size = readBytes("--bytes", bytes);
   if (!size)
-    return fail("cannot read '" + bytes + "' as a number of bytes");
+    return BadInput;
   if (*size > maxBytes)
     return fail("--bytes is " + formatBytes(*size) + ", the limit is " +
                 formatBytes(maxBytes));
@@ -71,7 +71,10 @@ int driver::runMain() {
       isPlan && !option.empty())
     return fail(option + " is for schedules, and '" + input +
                 "' is compiled already");
+  if (std::string idle = lowering.findIdle(); !idle.empty())
+    return fail(idle);
+  bool areThreads = !processes && launcher.empty();
   std::optional<RanksAs> kind =
-      chooseRanksAs(processes ? "processes" : "threads", launcher);
+      chooseRanksAs(areThreads ? "threads" : "processes", launcher);
   return kind ? runPlan(request, *kind) : BadInput;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoweringFlags.h"
 #include "MeasuredTrace.h"
 #include "Output.h"
 #include "Plans.h"
@@ -19,6 +20,11 @@ using namespace sccl::driver;
 std::optional<RanksAs> driver::chooseRanksAs(llvm::StringRef ranksAs,
                                              llvm::StringRef launcher) {
   if (!launcher.empty()) {
+    if (ranksAs == "threads") {
+      fail("--ranks-as=threads and --launcher exclude each other: ranks of "
+           "mpirun are processes");
+      return std::nullopt;
+    }
     std::optional<RanksAs> kind = parseRanksAs(launcher);
     if (kind && isMPI(*kind))
       return kind;
@@ -38,6 +44,14 @@ bool driver::checkLaunchLimit(double seconds) {
     return true;
   fail("--timeout must be more than 0 and at most 1e8 seconds");
   return false;
+}
+
+bool driver::reduces(const plan::Manifest &manifest, bool given) {
+  bool fits = manifest.combining || !given;
+  if (!fits)
+    fail("--reduction is for collectives that reduce, and " +
+         manifest.collective + " does not");
+  return fits;
 }
 
 int driver::startRanks(unsigned numRanks, RanksAs kind, double timeoutSeconds,
@@ -70,7 +84,7 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
   }
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
-  if (!module)
+  if (!module || !areForContents(request.lowering, *module, request.path))
     return std::nullopt;
   mlir::FailureOr<HostPlan> plan =
       HostPlan::compile(*module, request.lowering, /*target=*/"", isMPI(kind));
@@ -153,7 +167,8 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
 int driver::runPlan(const RunRequest &request, RanksAs kind) {
   const ElementType &element = elementType(request.lowering.element);
   std::optional<HostPlan> plan = planFor(request, kind);
-  if (!plan)
+  bool hasReduction = request.lowering.reduction != LoweringOptions().reduction;
+  if (!plan || !reduces(plan->manifest, hasReduction))
     return BadInput;
   uint64_t segments = plan->manifest.sendSegments;
   if (request.bytes % (segments * element.bytes) != 0)

@@ -245,7 +245,8 @@ int driver::tuneMain() {
   std::optional<LoadedPlan> plan = loadPlan(input);
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
-  if (!plan || !sizes || !kind)
+  if (!plan || !sizes || !kind ||
+      !reduces(plan->view.manifest, reduction.getNumOccurrences()))
     return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Driver.h"
 #include "Manual.h"
 
 #include "sccl/Measure/Ranks.h"
+#include "sccl/Options/Help.h"
 #include "sccl/Options/Log.h"
 #include "sccl/Pipelines/Pipelines.h"
 
@@ -31,14 +33,6 @@ static void registerPassOptions() {
           llvm::cl::getRegisteredOptions(*command)[entry.first] = entry.second;
 }
 
-/// Leaves only what is ours in --help: LLVM has hundreds of options of its own.
-static void hideForeignOptions() {
-  for (auto &&entry : llvm::cl::getRegisteredOptions())
-    if (entry.first != "help" && entry.first != "version" &&
-        entry.first != "manual" && entry.first != "completion")
-      entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
-}
-
 int main(int argc, char **argv) {
   rememberArguments(argc, argv);
   llvm::InitLLVM init(argc, argv);
@@ -46,13 +40,14 @@ int main(int argc, char **argv) {
   sccl::registerPipelinePasses();
   registerPassOptions();
   sccl::registerLogOption();
-  hideForeignOptions();
+  sccl::hideForeignOptions({"manual", "completion"});
   llvm::cl::SetVersionPrinter(printVersion);
-  llvm::cl::ParseCommandLineOptions(
-      argc, argv,
-      "sccl: optimal collective algorithms for your interconnect\n\n"
-      "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
-      "  unsatisfiable, 3 unknown (time or memory)\n");
+  if (!parseArguments(
+          argc, argv,
+          "sccl: optimal collective algorithms for your interconnect\n\n"
+          "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
+          "  unsatisfiable, 3 unknown (time or memory)\n"))
+    return BadInput;
   if (std::optional<int> code = writeManual())
     return sccl::afterFlush(*code);
   using Subcommand = std::pair<bool (*)(), int (*)()>;
@@ -70,8 +65,7 @@ int main(int argc, char **argv) {
         Subcommand{costChosen, costMain},
         Subcommand{simulateChosen, simulateMain},
         Subcommand{explainChosen, explainMain},
-        Subcommand{plotChosen, plotMain},
-        Subcommand{reportChosen, reportMain},
+        Subcommand{plotChosen, plotMain}, Subcommand{reportChosen, reportMain},
         Subcommand{demoChosen, demoMain}})
     if (chosen())
       return sccl::afterFlush(run());
