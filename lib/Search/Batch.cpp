@@ -13,9 +13,9 @@
 
 using namespace sccl;
 
-BatchFacts::BatchFacts(std::string engine, const SolverOptions &solver) {
-  options.engine = std::move(engine);
+BatchFacts::BatchFacts(const SolverOptions &solver) {
   options.solver = solver;
+  options.timeoutSeconds = solver.timeoutSeconds;
   options.probeWork = 1'000'000;
   options.stepWork = 1'000'000;
 }
@@ -70,16 +70,19 @@ bool BatchFacts::needsAllSteps(const Instance &instance, const Rational &cost) {
   return fewer && (!fewer->value || cost < *fewer->value);
 }
 
-const std::vector<FrontierPoint> &
-BatchFacts::frontierOf(const Instance &instance) {
+std::vector<FrontierPoint> BatchFacts::frontierOf(const Instance &instance) {
   FamilyKey key = keyOf(instance);
-  auto [it, isNew] = frontiers.try_emplace(key);
-  if (!isNew)
-    return it->second;
+  if (auto known = frontiers.find(key); known != frontiers.end())
+    return known->second;
   options.maxSteps = maxSteps.at(key);
   CollectiveFamily family = CollectiveFamily::of(instance.collective);
+  std::vector<FrontierPoint> points;
   if (Result<Frontier> frontier =
           searchFrontier(instance.topology, family, options))
-    it->second = std::move(frontier->points);
-  return it->second;
+    points = std::move(frontier->points);
+  // An interrupt is for one row, and others may ask again.
+  const std::atomic<bool> *interrupt = options.solver.interrupt;
+  if (!interrupt || !*interrupt)
+    frontiers.emplace(key, points);
+  return points;
 }

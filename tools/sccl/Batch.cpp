@@ -10,9 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveChoice.h"
 #include "CsvTable.h"
 #include "Driver.h"
 #include "Interrupt.h"
+#include "Output.h"
+#include "Progress.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Pipelines/InputFile.h"
@@ -48,7 +51,7 @@ static bool parseField(llvm::StringRef path, const CsvRow &row,
 static std::optional<SynthesisRequest>
 parseRow(llvm::StringRef path, const CsvRow &row, SynthesisRequest request) {
   request.topology = row.fields.at("topology");
-  request.collective = row.fields.at("collective");
+  request.collective = collectiveWord(row.fields.at("collective"));
   // One number, or one for each rank, in quotes.
   for (llvm::StringRef count : llvm::split(row.fields.at("chunks"), ','))
     if (!parseField(path, row, "chunks", count, request.chunks.emplace_back()))
@@ -69,7 +72,7 @@ parseRow(llvm::StringRef path, const CsvRow &row, SynthesisRequest request) {
 static llvm::json::Object solveRow(const Instance &instance,
                                    const SynthesisRequest &request,
                                    const SolverOptions &options,
-                                   BatchFacts &facts) {
+                                   BatchFacts &facts, Progress &progress) {
   SynthesisResult result = synthesize(instance, options, request.engine);
   llvm::json::Object object = resultObject(instance, result);
   if (auto *satisfied = std::get_if<Satisfied>(&result.outcome)) {
@@ -88,8 +91,13 @@ static llvm::json::Object solveRow(const Instance &instance,
                               : llvm::json::Value(nullptr);
   // What does not exist is on no frontier.
   bool exists = !std::holds_alternative<Unsatisfiable>(result.outcome);
-  std::optional<bool> isOnFrontier =
-      exists ? facts.isOnFrontier(instance) : false;
+  std::optional<bool> isOnFrontier;
+  if (!exists) {
+    isOnFrontier = false;
+  } else if (request.frontiers) {
+    progress.setDetail("answered, now its frontier (--frontiers=false: not)");
+    isOnFrontier = facts.isOnFrontier(instance);
+  }
   object["on_true_frontier"] = isOnFrontier ? llvm::json::Value(*isOnFrontier)
                                             : llvm::json::Value(nullptr);
   return object;
@@ -112,7 +120,7 @@ int driver::synthesizeBatch(llvm::StringRef path,
     return BadInput;
   InterruptScope interrupt;
   options->interrupt = interrupt.flag();
-  BatchFacts facts(defaults.engine, *options);
+  BatchFacts facts(*options);
   // All rows are read before the first is solved: a bad one ends it at once.
   std::vector<std::pair<SynthesisRequest, Instance>> problems;
   for (const CsvRow &row : *rows) {
@@ -128,13 +136,28 @@ int driver::synthesizeBatch(llvm::StringRef path,
     problems.emplace_back(std::move(*request), std::move(*instance));
   }
   std::set<std::string> statuses;
-  for (const auto &[request, instance] : problems) {
-    llvm::json::Object object = solveRow(instance, request, *options, facts);
+  size_t done = 0;
+  for (; done < problems.size() && !interrupt.isTerminated(); ++done) {
+    // A signal is for the row that it comes in.
+    interrupt.resume();
+    const auto &[request, instance] = problems[done];
+    std::string number =
+        llvm::utostr(done + 1) + " of " + llvm::utostr(problems.size());
+    Progress progress("row " + number + ", " + instance.collective.name() +
+                      " on " + instance.topology.name());
+    llvm::json::Object object =
+        solveRow(instance, request, *options, facts, progress);
     statuses.insert(object.getString("status")->str());
+    auto paused = progress.pause();
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     llvm::outs().flush();
+    if (*interrupt.flag())
+      err() << "sccl: row " << number << " was interrupted\n";
   }
+  if (done < problems.size())
+    err() << "sccl: terminated; rows not looked at: " << problems.size() - done
+          << '\n';
   if (statuses.count("failed"))
     return BadInput;
-  return statuses.count("unknown") ? NotKnown : Done;
+  return statuses.count("unknown") || done < problems.size() ? NotKnown : Done;
 }

@@ -72,8 +72,8 @@ private:
 /// Builds the topology `spec`: a built-in name, a machine's name, or an .mlir
 /// file that holds one coll.topology. Prints an error and returns nothing on
 /// failure. `where`, if given, becomes "FILE:LINE:COLUMN: " for messages about
-/// a topology in a file; `boxes`, if given, the ranks of each box of a machine,
-/// or all in one where no machine says.
+/// a topology in a file; `boxes`, if given, the ranks of each box, or all in
+/// one where neither a machine nor the topology says.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
                                      std::string *where = nullptr,
                                      RankGroups *boxes = nullptr);
@@ -94,9 +94,10 @@ bool writeFile(llvm::StringRef path, llvm::StringRef contents);
 /// for it. Prints an error if not.
 bool checkWritable(llvm::StringRef path);
 
-/// The text of a module with `schedule` and its topology. An empty
-/// `certificate` is none.
-std::string scheduleText(const Instance &instance, const Schedule &schedule,
+/// The text of a module with `schedule` and its topology, which says which
+/// ranks share one of several `boxes`. An empty `certificate` is none.
+std::string scheduleText(const Instance &instance, const RankGroups &boxes,
+                         const Schedule &schedule,
                          llvm::StringRef certificate = "",
                          std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
 
@@ -142,6 +143,7 @@ struct SynthesisRequest {
   double timeoutSeconds = 0;
   unsigned memoryMiB = 0, seed = 0;
   bool json = false;
+  bool frontiers = true; ///< of batches: whether rows are on the true frontier
   std::string output, certificate;
 };
 int synthesizeSchedule(const SynthesisRequest &request);
@@ -159,8 +161,9 @@ std::string pipelinedText(const PipelinedSchedule &result);
 /// BadInput if one failed, else NotKnown if one is open.
 int synthesizeBatch(llvm::StringRef path, const SynthesisRequest &defaults);
 /// The instance that is asked for; prints an error and returns nothing if there
-/// is none.
-std::optional<Instance> makeInstance(const SynthesisRequest &request);
+/// is none. `boxes`, if given, as of loadTopology().
+std::optional<Instance> makeInstance(const SynthesisRequest &request,
+                                     RankGroups *boxes = nullptr);
 /// The engine's options that are asked for, likewise.
 std::optional<SolverOptions> solverOptions(const SynthesisRequest &request);
 

@@ -10,6 +10,7 @@
 #include "sccl/Optimize/Deadline.h"
 
 #include <ctime>
+#include <optional>
 #include <pthread.h>
 
 using namespace sccl::driver;
@@ -39,20 +40,24 @@ InterruptScope::~InterruptScope() {
 }
 
 void InterruptScope::takeSignals() {
-  double first = 0;
+  std::optional<double> first; // of the request that came last
   while (true) {
     int number;
     sigwait(&signals, &number);
     if (stopping)
       return;
-    if (!interrupted.exchange(true)) {
-      first = steadySeconds();
-    } else if (steadySeconds() - first > sameRequestSeconds) {
-      // The handler of before removes half-written files.
-      sigaction(number, number == SIGINT ? &onInterrupt : &onTerminate,
-                nullptr);
-      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-      std::raise(number);
+    terminated = terminated || number == SIGTERM;
+    double now = steadySeconds();
+    if (first && now - *first <= sameRequestSeconds)
+      continue;
+    if (!first || (!interrupted && now - *first > impatientSeconds)) {
+      first = now;
+      interrupted = true;
+      continue;
     }
+    // The handler of before removes half-written files.
+    sigaction(number, number == SIGINT ? &onInterrupt : &onTerminate, nullptr);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    std::raise(number);
   }
 }

@@ -16,7 +16,9 @@
 namespace sccl::driver {
 
 /// While this object lives, Ctrl-C (SIGINT) or SIGTERM sets `flag()`; another
-/// one, later than `sameRequestSeconds`, ends the process.
+/// one while it is set, later than `sameRequestSeconds`, ends the process.
+/// Where one search follows another, resume() clears the flag for the next;
+/// then two signals within `impatientSeconds` end the process.
 ///
 /// A thread of its own takes the signals, and all others block them: Clp puts
 /// a handler of its own in the place of ours while it solves, which would take
@@ -26,18 +28,22 @@ class InterruptScope {
 public:
   /// `timeout -s INT` sends its signal to the process and to its group, so that
   /// one request arrives as two signals.
-  static constexpr double sameRequestSeconds = 0.2;
+  static constexpr double sameRequestSeconds = 0.2, impatientSeconds = 1;
 
   InterruptScope();
   ~InterruptScope();
   InterruptScope(const InterruptScope &) = delete;
   InterruptScope &operator=(const InterruptScope &) = delete;
   const std::atomic<bool> *flag() const { return &interrupted; }
+  /// True after SIGTERM, which asks for the end of all searches.
+  bool isTerminated() const { return terminated; }
+  /// What came so far was for searches that are over.
+  void resume() { interrupted = false; }
 
 private:
   void takeSignals();
 
-  std::atomic<bool> interrupted = false;
+  std::atomic<bool> interrupted = false, terminated = false;
   std::atomic<bool> stopping = false;
   sigset_t signals;
   sigset_t blockedBefore;

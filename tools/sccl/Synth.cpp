@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "CollectiveChoice.h"
 #include "Driver.h"
 #include "Interrupt.h"
@@ -55,6 +56,12 @@ static cl::opt<std::string>
                    "each row has an answer, yes or no; 1 a row failed; 3 a row "
                    "is unknown"),
           cl::value_desc("FILE.csv"), cl::sub(command));
+static cl::opt<bool>
+    frontiers("frontiers",
+              cl::desc("With --batch: search the frontier of each topology and "
+                       "collective, too, for on_true_frontier; =false if only "
+                       "the rows count"),
+              cl::init(true), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
                           cl::sub(command));
 static cl::opt<bool>
@@ -84,14 +91,11 @@ static bool checkPipelinedOptions() {
       fail("--" + option->ArgStr + " must be given");
       return false;
     }
-  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           std::addressof(chunks), std::addressof(groups), &rounds, &engine,
-           &encoding, &seed, &memory})
-    if (option->getNumOccurrences()) {
-      fail("--" + option->ArgStr + " is not for --pipelined");
-      return false;
-    }
-  return true;
+  std::string idle = findGiven({std::addressof(chunks), std::addressof(groups),
+                                &rounds, &engine, &encoding, &seed, &memory});
+  if (!idle.empty())
+    fail(idle + " is not for --pipelined");
+  return idle.empty();
 }
 
 /// False, after an error, if an option is given that is for one instance, or if
@@ -100,8 +104,10 @@ static bool checkOptionsFit() {
   using Options = std::initializer_list<const cl::Option *>;
   Options needed = {&topology, &collective, std::addressof(chunks), &steps,
                     &rounds};
-  Options single = {&root, &certificate, &output, &pipelined,
-                    std::addressof(groups)};
+  if (batch.empty() && frontiers.getNumOccurrences()) {
+    fail("--frontiers is for --batch");
+    return false;
+  }
   if (pipelined && batch.empty())
     return checkPipelinedOptions();
   if (batch.empty()) {
@@ -112,14 +118,13 @@ static bool checkOptionsFit() {
       }
     return true;
   }
-  for (Options options : {needed, single})
-    for (const cl::Option *option : options)
-      if (option->getNumOccurrences()) {
-        llvm::StringRef dashes = option->ArgStr.size() == 1 ? "-" : "--";
-        fail(dashes + option->ArgStr + " is for one instance, not for --batch");
-        return false;
-      }
-  return true;
+  std::string single = findGiven(needed);
+  if (single.empty())
+    single = findGiven(
+        {&root, &certificate, &output, &pipelined, std::addressof(groups)});
+  if (!single.empty())
+    fail(single + " is for one instance, not for --batch");
+  return single.empty();
 }
 
 int driver::synthMain() {
@@ -132,7 +137,7 @@ int driver::synthMain() {
     return fail("--encoding is for the engine z3, got '" + engine + "'");
   SynthesisRequest request;
   request.topology = topology;
-  request.collective = collective;
+  request.collective = collectiveWord(collective);
   request.groups = joinGroups(groups);
   request.engine = engine;
   // Only z3 has encodings to choose from.
@@ -148,6 +153,7 @@ int driver::synthMain() {
   request.memoryMiB = memory;
   request.seed = seed;
   request.json = json;
+  request.frontiers = frontiers;
   request.output = output;
   request.certificate = certificate;
   if (!batch.empty())
@@ -180,9 +186,11 @@ static std::optional<Collective> makeCollective(const SynthesisRequest &request,
   return std::nullopt;
 }
 
-std::optional<Instance> driver::makeInstance(const SynthesisRequest &request) {
+std::optional<Instance> driver::makeInstance(const SynthesisRequest &request,
+                                             RankGroups *boxes) {
   std::string where;
-  std::optional<Topology> topology = loadTopology(request.topology, &where);
+  std::optional<Topology> topology =
+      loadTopology(request.topology, &where, boxes);
   if (!topology)
     return std::nullopt;
   std::optional<Collective> collective =
@@ -243,13 +251,14 @@ static bool certify(const SynthesisRequest &request, const Instance &instance,
 /// Prints the result; the schedule goes to the file, or to standard output if
 /// there is nothing else to print there.
 static int report(const SynthesisRequest &request, const Instance &instance,
-                  const SynthesisResult &result, const SearchLimits &limits) {
+                  const RankGroups &boxes, const SynthesisResult &result,
+                  const SearchLimits &limits) {
   if (auto *satisfied = std::get_if<Satisfied>(&result.outcome)) {
     std::string path = request.output;
     if (path.empty() && !request.json)
       path = "-";
     if (!path.empty() &&
-        !writeFile(path, scheduleText(instance, satisfied->schedule)))
+        !writeFile(path, scheduleText(instance, boxes, satisfied->schedule)))
       return BadInput;
   }
   llvm::json::Object object = resultObject(instance, result);
@@ -296,7 +305,8 @@ int driver::synthesizeSchedule(const SynthesisRequest &request) {
   std::optional<SolverOptions> options = solverOptions(request);
   if (!options)
     return BadInput;
-  std::optional<Instance> instance = makeInstance(request);
+  RankGroups boxes;
+  std::optional<Instance> instance = makeInstance(request, &boxes);
   if (!instance)
     return BadInput;
   SynthesisResult result;
@@ -308,7 +318,7 @@ int driver::synthesizeSchedule(const SynthesisRequest &request) {
                       instance->topology.name());
     result = synthesize(*instance, *options, request.engine);
   }
-  return report(request, *instance, result,
+  return report(request, *instance, boxes, result,
                 {.timeoutSeconds = deadline.remainingLimit(),
                  .interrupt = interrupt.flag()});
 }

@@ -23,8 +23,9 @@ namespace sccl {
 /// What is proved about instances, as far as it can be had quickly.
 class BatchFacts {
 public:
-  /// Frontiers are searched by `engine`, and within the limits of `solver`.
-  BatchFacts(std::string engine, const SolverOptions &solver);
+  /// Each frontier is searched within the limits of `solver`, by whatever
+  /// engines are quick: what is proved does not depend on who answers the rows.
+  explicit BatchFacts(const SolverOptions &solver);
 
   /// Announces an instance, so that a frontier reaches as far as all need.
   void announce(const Instance &instance);
@@ -43,11 +44,12 @@ private:
 
   static FamilyKey keyOf(const Instance &instance);
   bool needsAllSteps(const Instance &instance, const Rational &cost);
-  const std::vector<FrontierPoint> &frontierOf(const Instance &instance);
+  std::vector<FrontierPoint> frontierOf(const Instance &instance);
 
   FrontierOptions options;
   std::map<std::pair<FamilyKey, unsigned>, std::optional<LowerBound>> bounds;
   std::map<FamilyKey, unsigned> maxSteps;
+  /// Those whose search ended by itself, or by its time limit.
   std::map<FamilyKey, std::vector<FrontierPoint>> frontiers;
 };
 
