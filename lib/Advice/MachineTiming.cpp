@@ -37,8 +37,10 @@ public:
       return edge.latency->value.toDouble();
     std::string_view kind = withoutVersion(edge.kind);
     for (std::string_view name : {kind, std::string_view()})
-      if (auto it = given.find(name); it != given.end())
+      if (auto it = given.find(name); it != given.end()) {
+        used.insert(it->first);
         return it->second;
+      }
     missing.insert(std::string(kind));
     return ofMissing(kind);
   }
@@ -52,6 +54,14 @@ public:
     return lines;
   }
 
+  std::vector<std::string> unused() const {
+    std::vector<std::string> kinds;
+    for (const auto &[kind, latency] : given)
+      if (!used.count(kind))
+        kinds.push_back(kind);
+    return kinds;
+  }
+
 private:
   double ofMissing(std::string_view kind) const {
     auto it = assumed.find(kind);
@@ -60,7 +70,7 @@ private:
 
   const LatencyByKind &given;
   LatencyByKind assumed;
-  std::set<std::string> missing;
+  std::set<std::string> missing, used; ///< kinds of edges
 };
 } // namespace
 
@@ -78,5 +88,6 @@ MachineTiming sccl::timingOf(const Derivation &derivation,
   for (const BandwidthLimit &limit : derivation.topology.limits())
     result.timing.rates.push_back(limit.bandwidth * unitRate);
   result.assumptions = finder.assumptions();
+  result.unused = finder.unused();
   return result;
 }

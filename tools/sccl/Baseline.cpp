@@ -118,7 +118,7 @@ int driver::baselineMain() {
     return fail(mistake);
   Progress progress("writing " + topologyName.getValue());
   Result<Implementation> baseline = algorithm == Algorithm::Tree
-                                        ? makeTrees(*topology, std::move(boxes))
+                                        ? makeTrees(*topology, boxes)
                                         : makeRings(*topology, *kind);
   if (!baseline)
     return fail(where + baseline.error());
@@ -128,5 +128,6 @@ int driver::baselineMain() {
                      schedule.steps.size(), schedule.rounds());
   if (!instance)
     return fail(where + instance.error());
-  return writeFile(output, scheduleText(*instance, schedule)) ? Done : BadInput;
+  return writeFile(output, scheduleText(*instance, boxes, schedule)) ? Done
+                                                                     : BadInput;
 }

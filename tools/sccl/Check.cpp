@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "CheckLitmus.h"
 #include "CheckMsccl.h"
 #include "Driver.h"
@@ -53,12 +54,10 @@ bool driver::checkChosen() { return bool(command); }
 
 /// Prints an error if an option was given that is for schedules only.
 static bool hasNoOptionsOfSchedules(llvm::StringRef what) {
-  for (cl::opt<std::string> *option : {&certificateFile, &dotFile})
-    if (option->getNumOccurrences()) {
-      fail("--" + option->ArgStr + " is not for " + what);
-      return false;
-    }
-  return true;
+  std::string option = findGiven({&certificateFile, &dotFile});
+  if (!option.empty())
+    fail(option + " is not for " + what);
+  return option.empty();
 }
 
 int driver::checkMain() {
@@ -76,6 +75,10 @@ int driver::checkMain() {
   if (litmusOfPTX)
     return hasNoOptionsOfSchedules("PTX") ? checkProtocol(input, json)
                                           : BadInput;
+  std::optional<OutputKind> kind = outputKindOf(input);
+  bool isAssembly = kind == OutputKind::PTX || kind == OutputKind::GCN;
+  if (isAssembly && !hasNoOptionsOfSchedules("assembly"))
+    return BadInput;
   return checkFile(input, json, certificateFile, dotFile);
 }
 

@@ -7,6 +7,7 @@
 
 #include "CheckMsccl.h"
 
+#include "Arguments.h"
 #include "Driver.h"
 #include "Output.h"
 
@@ -54,13 +55,11 @@ std::optional<MscclDialect> MscclFlags::givenDialect() const {
 }
 
 std::optional<MscclppCheckOptions> MscclFlags::readForMscclpp() const {
-  for (const llvm::cl::Option *option :
-       {static_cast<const llvm::cl::Option *>(&dialect),
-        static_cast<const llvm::cl::Option *>(&inFlight)})
-    if (option->getNumOccurrences()) {
-      fail("--" + option->ArgStr + " is for files of MSCCL, .xml");
-      return std::nullopt;
-    }
+  if (std::string option = driver::findGiven({&dialect, &inFlight});
+      !option.empty()) {
+    fail(option + " is for files of MSCCL, .xml");
+    return std::nullopt;
+  }
   std::optional<MscclCheckOptions> options = read();
   if (!options)
     return std::nullopt;
@@ -81,14 +80,18 @@ std::optional<MscclCheckOptions> MscclFlags::read() const {
 }
 
 std::string MscclFlags::findGiven() const {
-  for (const llvm::cl::Option *option :
-       {static_cast<const llvm::cl::Option *>(&as),
-        static_cast<const llvm::cl::Option *>(&root),
-        static_cast<const llvm::cl::Option *>(&dialect),
-        static_cast<const llvm::cl::Option *>(&inFlight)})
-    if (option->getNumOccurrences())
-      return ("--" + option->ArgStr).str();
-  return "";
+  return driver::findGiven({&as, &root, &dialect, &inFlight});
+}
+
+std::string MscclFlags::findOfInputs() const {
+  return driver::findGiven({&as, &root, &inFlight});
+}
+
+bool MscclFlags::rootFits(CollectiveKind kind) const {
+  bool fits = !root.getNumOccurrences() || isRooted(kind);
+  if (!fits)
+    fail("--root: " + llvm::Twine(collectiveName(kind)) + " has no root");
+  return fits;
 }
 
 bool driver::isAlgorithmFile(llvm::StringRef path) {
@@ -296,7 +299,7 @@ std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,
 
 template <typename T, typename Options, typename Verdict>
 static int checkRead(llvm::StringRef path, const std::optional<T> &read,
-                     const Options &options, bool json,
+                     const Options &options, const MscclFlags &flags, bool json,
                      std::optional<Verdict> (*check)(const T &, const Options &,
                                                      Findings &)) {
   if (!read)
@@ -305,6 +308,8 @@ static int checkRead(llvm::StringRef path, const std::optional<T> &read,
   std::optional<Verdict> verdict = check(*read, options, findings);
   if (!verdict)
     return refuse(path, findings, json);
+  if (!flags.rootFits(verdict->kind))
+    return BadInput;
   accept(path, *read, *verdict, json);
   return Done;
 }
@@ -319,13 +324,13 @@ int driver::checkAlgorithm(llvm::StringRef path, const MscclFlags &flags,
   if (format == Format::Mscclpp) {
     auto options = flags.readForMscclpp();
     return options ? checkRead(path, parseWith(&parseMscclpp, path, text, json),
-                               *options, json, &checkMscclpp)
+                               *options, flags, json, &checkMscclpp)
                    : BadInput;
   }
   if (format == Format::Msccl) {
     auto options = flags.read();
     return options ? checkRead(path, parseWith(&parseMsccl, path, text, json),
-                               *options, json, &checkMsccl)
+                               *options, flags, json, &checkMsccl)
                    : BadInput;
   }
   std::optional<FoundSchedule> found = readPlain(path, text, flags, json);

@@ -27,6 +27,10 @@ public:
   std::optional<exchange::MscclppCheckOptions> readForMscclpp() const;
   /// "--NAME" of the first that was given; empty if none was.
   std::string findGiven() const;
+  /// The same of those that say what a file is that is read.
+  std::string findOfInputs() const;
+  /// False, after an error, if a root was given for what has none.
+  bool rootFits(CollectiveKind kind) const;
   std::optional<exchange::MscclDialect> givenDialect() const;
 
 private:

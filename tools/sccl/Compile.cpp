@@ -11,10 +11,14 @@
 #include "Progress.h"
 #include "Subjects.h"
 
+#include "sccl/Dialect/Coll/Boxes.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/Text.h"
 #include "sccl/Model/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Threading.h"
+#include "llvm/Support/WithColor.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -82,6 +86,37 @@ static cl::opt<unsigned> ranksPerBox(
 
 bool driver::compileChosen() { return bool(command); }
 
+/// True if two of these options differ in the field `member`.
+static bool differIn(const LoweringOptionRow::Member &member,
+                     const LoweringOptions &a, const LoweringOptions &b) {
+  return std::visit(
+      [&](auto field) { return optionText(a.*field) != optionText(b.*field); },
+      member);
+}
+
+bool driver::areForContents(const LoweringOptions &options,
+                            mlir::ModuleOp module, llvm::StringRef path) {
+  bool isLowered = chipOfKernels(module).has_value();
+  if (!module.getOps<coll::ScheduleOp>().empty() ||
+      (module.getOps<coll::ProgramOp>().empty() && !isLowered))
+    return true;
+  const LoweringOptionRow::Member ofSchedules[] = {
+      &LoweringOptions::pieces,       &LoweringOptions::pieceDistance,
+      &LoweringOptions::pieceRounds,  &LoweringOptions::transport,
+      &LoweringOptions::links,        &LoweringOptions::throughScratch,
+      &LoweringOptions::doubleBuffer, &LoweringOptions::ll};
+  for (const LoweringOptionRow &row : loweringOptionRows()) {
+    bool isIdle = isLowered ? row.group != OptionGroup::Code
+                            : llvm::is_contained(ofSchedules, row.member);
+    if (isIdle && differIn(row.member, options, LoweringOptions())) {
+      fail(llvm::Twine("--") + row.word + " is for schedules, and " + path +
+           (isLowered ? " holds lowered kernels" : " holds a program"));
+      return false;
+    }
+  }
+  return true;
+}
+
 /// "--OPTION=VALUE is there N times" for the first value that is.
 template <typename T>
 static std::optional<std::string> findTwice(const char *option,
@@ -114,7 +149,7 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
 /// What is wrong with options that nothing would look at without a plan, or
 /// nothing.
 static std::optional<std::string> findIdleOption() {
-  if (std::string option = LoweringFlags::findGiven(
+  if (std::string option = findGiven(
           {std::addressof(variants), &rangeBudget, &assemble, &instrument});
       !option.empty())
     return option + " needs a plan; '" + output + "' should end in .sccl";
@@ -122,31 +157,36 @@ static std::optional<std::string> findIdleOption() {
     return std::nullopt;
   if (bytes.getNumOccurrences() > 0)
     return "--bytes needs --transport=auto";
-  if (std::string option = LoweringFlags::findGiven({&alpha, &bandwidth});
-      !option.empty())
+  if (std::string option = findGiven({&alpha, &bandwidth}); !option.empty())
     return option + " needs --transport=auto, or a plan";
   return std::nullopt;
 }
 
-/// True if there is no option for other targets than there are. Prints an error
-/// if not.
-static bool checkOptionsForTargets() {
+/// What is wrong with options for other targets than there are; empty if
+/// nothing.
+static std::string findOptionOfOtherTargets() {
   auto isCPU = [](const std::string &name) {
     return findHostTarget(name) || isMessageTarget(name);
   };
-  if (!llvm::all_of(targets, isCPU)) {
-    if (instrument.getNumOccurrences())
-      fail("--instrument is for CPUs, and not all targets are");
-    return !instrument.getNumOccurrences();
-  }
+  auto isNVIDIA = [](const std::string &name) {
+    Result<Chip> chip = findChip(name);
+    return chip && chip->isNVIDIA();
+  };
+  if (instrument.getNumOccurrences() && !llvm::all_of(targets, isCPU))
+    return "--instrument is for CPUs, and not all targets are";
+  if (std::string option = lowering.findGiven(OptionGroup::CPU);
+      !option.empty() && llvm::all_of(targets, isMessageTarget))
+    return option + " is for code, and messages have none";
   std::string option = lowering.findGiven(OptionGroup::GPU);
   if (option.empty())
     option = lowering.findGiven(OptionGroup::Code);
   if (option.empty())
-    option = LoweringFlags::findGiven({&assemble});
-  if (!option.empty())
-    fail(option + " is for GPUs, and all targets are CPUs");
-  return option.empty();
+    option = findGiven({&assemble});
+  if (!option.empty() && llvm::all_of(targets, isCPU))
+    return option + " is for GPUs, and all targets are CPUs";
+  if (assemble.getNumOccurrences() && llvm::none_of(targets, isNVIDIA))
+    return "--assemble is for NVIDIA chips, and no target is one";
+  return "";
 }
 
 static int compilePlan() {
@@ -154,8 +194,10 @@ static int compilePlan() {
     return fail("plans have variants in place of " + option);
   if (bytes.getNumOccurrences() > 0)
     return fail("--bytes needs --transport=auto; plans choose for each size");
-  if (!checkOptionsForTargets())
-    return BadInput;
+  if (std::string mistake = findOptionOfOtherTargets(); !mistake.empty())
+    return fail(mistake);
+  if (rangeBudget.getNumOccurrences() && !variants.empty())
+    return fail("--range-budget chooses variants, and --variant names them");
   PlanCompileRequest request;
   for (const std::string &input : inputs) {
     std::optional<std::vector<std::string>> paths = schedulesIn(input);
@@ -191,6 +233,32 @@ static int compilePlan() {
   return compilePlanFile(request);
 }
 
+/// Warns if kernels for the first of `targets` that is a GPU are for ranks of
+/// several boxes, which is no error: one host may hold what a machine file
+/// calls boxes. False, after an error, if the file says wrongly which ranks
+/// those are.
+static bool warnOfBoxes(mlir::ModuleOp module, llvm::StringRef path,
+                        llvm::ArrayRef<std::string> targets) {
+  size_t most = 1;
+  for (auto topology : module.getOps<coll::TopologyOp>()) {
+    mlir::FailureOr<RankGroups> boxes = coll::boxesOf(topology);
+    if (failed(boxes))
+      return false;
+    most = std::max(most, boxes->size());
+  }
+  auto gpu = llvm::find_if(targets, [](const std::string &name) {
+    return static_cast<bool>(findChip(name));
+  });
+  if (most > 1 && gpu != targets.end())
+    llvm::WithColor::warning(llvm::errs(), "sccl")
+        << escapeControls(path.str()) << " is for " << most
+        << " boxes, and libsccl launches kernels for " << *gpu
+        << " on GPUs of one host only; for ranks on several hosts there are "
+           "--target=mpi (buffers in memory of the hosts) and "
+           "--target=nccl-device\n";
+  return true;
+}
+
 /// Runs `work` in a child process and returns its exit code. LLVM's back ends
 /// end the process on an internal error; a child takes that, so that we can say
 /// what happened.
@@ -221,7 +289,7 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
 static int compileNcclHere(const LoweringOptions &options) {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(inputs[0]);
-  if (!module)
+  if (!module || !areForContents(options, *module, inputs[0]))
     return BadInput;
   mlir::FailureOr<std::string> text =
       compileForNccl(*module, options, ranksPerBox);
@@ -234,6 +302,9 @@ static int compileNcclFile(const LoweringOptions &options) {
   if (!llvm::StringRef(output).ends_with(".ll"))
     return fail("kernels for nccl-device are LLVM IR, and '" + output +
                 "' should end in .ll");
+  if (std::string option = lowering.findGiven(OptionGroup::Code);
+      !option.empty())
+    return fail(option + " is for assembly, and '" + output + "' is LLVM IR");
   return runInChild([&] { return compileNcclHere(options); },
                     inputs[0] + " for " + ncclTarget);
 }
@@ -241,6 +312,8 @@ static int compileNcclFile(const LoweringOptions &options) {
 int driver::compileMain() {
   if (ranksPerBox.getNumOccurrences() > 0 && targets[0] != ncclTarget)
     return fail("--ranks-per-box is for --target=nccl-device");
+  if (std::string idle = lowering.findIdle(); !idle.empty())
+    return fail(idle);
   if (isPlanFile(output))
     return compilePlan();
   std::string repeated = lowering.findRepeated();
@@ -260,9 +333,9 @@ int driver::compileMain() {
   if (alpha.getNumOccurrences() > 0)
     options.alpha = model->alphaMicroseconds;
   options.beta = model->betaMicrosecondsPerByte;
-  std::optional<uint64_t> size = parseBytes(bytes);
+  std::optional<uint64_t> size = readBytes("--bytes", bytes);
   if (!size)
-    return fail("cannot read --bytes='" + bytes + "' as a number of bytes");
+    return BadInput;
   options.bytes = *size;
   if (targets[0] == ncclTarget)
     return compileNcclFile(options);
@@ -277,7 +350,8 @@ static int compileHere(const CompileRequest &request, const Chip &chip,
   Progress progress("compiling " + request.path + " for " + request.target);
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
-  if (!module)
+  if (!module || !areForContents(request.lowering, *module, request.path) ||
+      !warnOfBoxes(*module, request.path, {request.target}))
     return BadInput;
   mlir::FailureOr<std::string> bytes =
       compileFor(*module, chip, kind, request.lowering);
@@ -305,10 +379,12 @@ static int compilePlanHere(PlanCompileRequest request) {
     progress.setDetail(what);
   };
   PlanBuilder builder(request.plan);
+  bool hasWarned = false;
   for (const std::string &path : request.paths) {
     Session session;
     mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
-    if (!module)
+    if (!module || (!std::exchange(hasWarned, true) &&
+                    !warnOfBoxes(*module, path, request.plan.targets)))
       return BadInput;
     if (canStartThreads(llvm::hardware_concurrency().compute_thread_count()))
       session.context().enableMultithreading();

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "CheckMsccl.h"
 #include "Driver.h"
 
@@ -62,12 +63,12 @@ bool driver::convertChosen() { return bool(command); }
 
 /// Prints an error and returns nothing if an option is wrong.
 static std::optional<std::pair<uint64_t, uint64_t>> readSizes() {
-  std::optional<uint64_t> least = parseBytes(minBytes.getValue());
-  std::optional<uint64_t> most = parseBytes(maxBytes.getValue());
-  if (least && most)
-    return std::pair(*least, *most);
-  fail("--min-bytes and --max-bytes must be sizes, such as 64KiB");
-  return std::nullopt;
+  std::optional<uint64_t> least = readBytes("--min-bytes", minBytes);
+  std::optional<uint64_t> most =
+      least ? readBytes("--max-bytes", maxBytes) : std::nullopt;
+  if (!most)
+    return std::nullopt;
+  return std::pair(*least, *most);
 }
 
 static bool isGraphFile(llvm::StringRef path) {
@@ -125,9 +126,9 @@ static Result<std::string> exportText(const std::string &name,
 /// A file for each rank, "OUT.3.et".
 static int exportTraces(coll::ScheduleOp op, const Schedule &schedule,
                         const Collective &collective) {
-  std::optional<uint64_t> size = parseBytes(bytes.getValue());
+  std::optional<uint64_t> size = readBytes("--bytes", bytes);
   if (!size)
-    return fail("--bytes must be a size, such as 64KiB");
+    return BadInput;
   auto traces = exchange::toChakra(collective, schedule, *size);
   if (!traces) {
     op.emitError(traces.error());
@@ -169,15 +170,17 @@ static int exportSchedule() {
 static int importSchedule() {
   std::optional<exchange::FoundSchedule> found =
       readSchedule(input, mscclFlags);
-  if (!found)
+  if (!found || !mscclFlags.rootFits(found->collective.kind()))
     return BadInput;
   Result<Instance> instance =
       Instance::make(std::move(found->topology), std::move(found->collective),
                      found->schedule.steps.size(), found->schedule.rounds());
   if (!instance)
     return fail(input + ": " + instance.error());
-  return writeFile(output, scheduleText(*instance, found->schedule)) ? Done
-                                                                     : BadInput;
+  return writeFile(output,
+                   scheduleText(*instance, /*boxes=*/{}, found->schedule))
+             ? Done
+             : BadInput;
 }
 
 /// An algorithm of MSCCL as a plan of MSCCL++.
@@ -197,7 +200,31 @@ static int rewriteAlgorithm() {
   return writeFile(output, exchange::printMscclpp(*plan)) ? Done : BadInput;
 }
 
+/// The first option that says nothing of what is read, or of what is written;
+/// empty if none was given.
+static std::string findIdleOption() {
+  llvm::StringRef to(output);
+  bool isTrace = isTraceFile(to), isGraph = isGraphFile(to);
+  bool isPlan = to.ends_with(".json");
+  bool isXml = to.ends_with(".xml") && !isGraph;
+  std::string idle;
+  auto look = [&](bool isUsed, std::string given) {
+    if (!isUsed && idle.empty())
+      idle = std::move(given);
+  };
+  bool readsFile = isAlgorithmFile(input);
+  look(readsFile, mscclFlags.findOfInputs());
+  look(readsFile || isXml, mscclFlags.findGiven());
+  look(isXml || isPlan, findGiven({&protocol, &minBytes, &maxBytes}));
+  look(isPlan, findGiven({&inPlace, &ranksPerBox}));
+  look(isTrace, findGiven({&bytes}));
+  look(isGraph, findGiven({&ringSpeed}));
+  return idle;
+}
+
 int driver::convertMain() {
+  if (std::string idle = findIdleOption(); !idle.empty())
+    return fail(idle + " is not for " + input + " as " + output);
   auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
   if (isModule(input) && (isAlgorithmFile(output) || isTraceFile(output)))
     return exportSchedule();

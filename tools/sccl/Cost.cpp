@@ -283,6 +283,10 @@ int driver::costMain() {
   }
   if (!areComparable(costs))
     return BadInput;
+  if (pieces > 1 && llvm::none_of(costs, [](const NamedCost &named) {
+        return named.pipelined.has_value();
+      }))
+    return fail("--pieces is for pipelined schedules, and none is one");
   (json ? printJson : printTable)(costs, *model, *sizes);
   return Done;
 }

@@ -9,6 +9,7 @@
 #include "MachineFlags.h"
 #include "Progress.h"
 
+#include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -263,22 +264,12 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
   if (where && loc)
     *where = llvm::formatv("{0}:{1}:{2}: ", loc.getFilename().getValue(),
                            loc.getLine(), loc.getColumn());
+  mlir::FailureOr<RankGroups> own = coll::boxesOf(*topologies.begin());
+  if (failed(own))
+    return std::nullopt;
   if (boxes)
-    *boxes = oneBox(*topology);
+    *boxes = std::move(*own);
   return std::move(*topology);
-}
-
-std::optional<CollectiveKind>
-driver::parseCollective(llvm::StringRef spelling) {
-  std::optional<CollectiveKind> kind = parseCollectiveName(spelling.str());
-  if (kind && *kind != CollectiveKind::Custom)
-    return kind;
-  std::string names;
-  for (CollectiveKind known : allCollectiveKinds())
-    names += " " + std::string(collectiveName(known));
-  names += " all_gatherv, or a file FILE.mlir[:NAME]";
-  fail("unknown collective '" + spelling + "', expected one of:" + names);
-  return std::nullopt;
 }
 
 bool driver::checkEngineName(llvm::StringRef name) {
@@ -397,13 +388,15 @@ static std::string scheduleName(const Collective &collective) {
 }
 
 std::string
-driver::scheduleText(const Instance &instance, const Schedule &schedule,
-                     llvm::StringRef certificate,
+driver::scheduleText(const Instance &instance, const RankGroups &boxes,
+                     const Schedule &schedule, llvm::StringRef certificate,
                      std::optional<llvm::ArrayRef<int64_t>> bestAt) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = coll::exportModule(context, scheduleName(instance.collective),
                                    instance.topology, instance.collective,
                                    schedule, certificate, bestAt);
+  for (auto topology : module->getOps<coll::TopologyOp>())
+    coll::setBoxes(topology, boxes);
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Right by construction, and read again by whoever uses it; there are no
@@ -435,62 +428,4 @@ llvm::json::Object driver::resultObject(const Instance &instance,
   if (std::string_view reason = reasonOf(result.outcome); !reason.empty())
     object["reason"] = std::string(reason);
   return object;
-}
-
-std::optional<uint64_t> driver::parseBytes(llvm::StringRef text) {
-  uint64_t number;
-  if (text.consumeInteger(10, number))
-    return std::nullopt;
-  constexpr uint64_t tebi = uint64_t(1) << 40;
-  static constexpr std::pair<const char *, uint64_t> units[] = {
-      {"", 1},
-      {"B", 1},
-      {"K", 1 << 10},
-      {"KiB", 1 << 10},
-      {"M", 1 << 20},
-      {"MiB", 1 << 20},
-      {"G", 1u << 30},
-      {"GiB", 1u << 30},
-      {"T", tebi},
-      {"TiB", tebi},
-      {"P", tebi << 10},
-      {"PiB", tebi << 10},
-      {"E", tebi << 20},
-      {"EiB", tebi << 20},
-      {"KB", 1000},
-      {"MB", 1000 * 1000},
-      {"GB", 1000000000},
-      {"TB", 1000000000000},
-      {"PB", 1000000000000000},
-      {"EB", 1000000000000000000}};
-  for (auto [unit, factor] : units)
-    if (text == unit)
-      return number <= UINT64_MAX / factor
-                 ? std::optional<uint64_t>(number * factor)
-                 : std::nullopt;
-  return std::nullopt;
-}
-
-std::optional<std::vector<uint64_t>> driver::sizesByFour(llvm::StringRef from,
-                                                         llvm::StringRef upTo) {
-  std::optional<uint64_t> first = parseBytes(from), last = parseBytes(upTo);
-  if (!first || !last || *first == 0 || *first > *last ||
-      *last > uint64_t(1) << 60) {
-    fail("--from and --to must be sizes with 0 < from <= to <= 1EiB");
-    return std::nullopt;
-  }
-  std::vector<uint64_t> sizes;
-  for (uint64_t size = *first; size <= *last; size *= 4)
-    sizes.push_back(size);
-  return sizes;
-}
-
-std::string driver::formatBytes(uint64_t bytes) {
-  for (auto [unit, factor] : {std::pair{"TiB", uint64_t(1) << 40},
-                              {"GiB", uint64_t(1) << 30},
-                              {"MiB", uint64_t(1) << 20},
-                              {"KiB", uint64_t(1) << 10}})
-    if (bytes >= factor && bytes % factor == 0)
-      return llvm::utostr(bytes / factor) + " " + unit;
-  return llvm::utostr(bytes) + " bytes";
 }

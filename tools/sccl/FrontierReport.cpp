@@ -68,7 +68,7 @@ static std::vector<Certificate> openClaims(const Frontier &frontier) {
 
 template <typename Point> static std::string optimality(const Point &point) {
   if (point.optimal)
-    return "optimal, certified";
+    return point.bound ? "optimal, certified" : "optimal, nothing is sent";
   if (point.bound && point.bound->value)
     return "not proven optimal, bound " + point.bound->value->str();
   return "not proven optimal";
@@ -274,8 +274,8 @@ void FrontierReport::write(const Collective &collective,
   std::string certificate;
   if (bound)
     certificate = printCertificate(bound->certificate);
-  failed |= !writeFile(path + ".mlir",
-                       scheduleText(*instance, schedule, certificate));
+  failed |= !writeFile(path + ".mlir", scheduleText(*instance, output.boxes,
+                                                    schedule, certificate));
   if (bound)
     failed |= !writeFile(path + ".cert", certificate);
 }

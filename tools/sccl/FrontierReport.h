@@ -32,6 +32,7 @@ public:
   struct Output {
     bool json;
     std::string directory;
+    RankGroups boxes; ///< of the topology
   };
   FrontierReport(const Topology &topology, const CollectiveFamily &family,
                  Output output)

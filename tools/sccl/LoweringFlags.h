@@ -8,8 +8,11 @@
 #ifndef SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
 #define SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
 
+#include "Arguments.h"
+
 #include "sccl/Options/LoweringOptions.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <functional>
@@ -18,6 +21,11 @@
 #include <memory>
 
 namespace sccl::driver {
+
+/// False, after an error, if `module`, of the file `path`, holds programs only,
+/// and `options` say how programs are made of schedules.
+bool areForContents(const LoweringOptions &options, mlir::ModuleOp module,
+                    llvm::StringRef path);
 
 /// The options of a subcommand that lowers schedules: those of some groups that
 /// LoweringOptions.td declares.
@@ -51,31 +59,31 @@ public:
     return {LoweringOptions().*member};
   }
 
-  using Options = std::initializer_list<const llvm::cl::Option *>;
-  /// "--NAME" for the first of `options` that was given; empty if none was.
-  static std::string findGiven(Options options) {
-    for (const llvm::cl::Option *option : options)
-      if (option->getNumOccurrences() != 0)
-        return ("--" + option->ArgStr).str();
-    return "";
-  }
-  /// The same for the options of a group.
+  /// "--NAME" for the first option of a group that was given; empty if none
+  /// was.
   std::string findGiven(OptionGroup group) const {
     for (const Flag &flag : flags)
       if (flag.row->group == group)
-        if (std::string name = findGiven({flag.option.get()}); !name.empty())
+        if (std::string name = driver::findGiven({flag.option.get()});
+            !name.empty())
           return name;
     return "";
   }
   /// The same for what plans have variants for.
   std::string findReplacedByVariants() const {
-    for (const Flag &flag : flags)
-      for (LoweringOptionRow::Member member :
-           {LoweringOptionRow::Member(&LoweringOptions::transport),
-            LoweringOptionRow::Member(&LoweringOptions::steps)})
-        if (flag.row->member == member)
-          if (std::string name = findGiven({flag.option.get()}); !name.empty())
-            return name;
+    return findAmong({&LoweringOptions::transport, &LoweringOptions::steps});
+  }
+  /// Why an option that was given changes nothing; empty if none does.
+  std::string findIdle() const {
+    std::vector<unsigned> pieces = values(&LoweringOptions::pieces);
+    std::string order = findAmong(
+        {&LoweringOptions::pieceDistance, &LoweringOptions::pieceRounds});
+    if (!order.empty() &&
+        llvm::all_of(pieces, [](unsigned n) { return n < 2; }))
+      return order + " needs --pieces of at least 2";
+    std::string blocks = findAmong({&LoweringOptions::residentBlocks});
+    if (!blocks.empty() && !get().residency)
+      return blocks + " is for the check that --residency=false leaves out";
     return "";
   }
   /// "N times --NAME" for the first option that was given more than once; empty
@@ -91,6 +99,17 @@ public:
   }
 
 private:
+  using Members = std::initializer_list<LoweringOptionRow::Member>;
+
+  std::string findAmong(Members members) const {
+    for (const Flag &flag : flags)
+      if (llvm::is_contained(members, flag.row->member))
+        if (std::string name = driver::findGiven({flag.option.get()});
+            !name.empty())
+          return name;
+    return "";
+  }
+
   struct Flag {
     const LoweringOptionRow *row;
     std::shared_ptr<llvm::cl::Option> option;

@@ -7,6 +7,8 @@
 
 #include "MachineFlags.h"
 
+#include "Arguments.h"
+
 #include "sccl/Import/NetworkFile.h"
 #include "sccl/Machine/Faults.h"
 #include "sccl/Machine/Units.h"
@@ -118,9 +120,10 @@ bool driver::applyFaults(Machine &machine) {
 }
 
 std::string driver::findMachineOption() {
-  for (const cl::opt<std::string> *option :
-       {&quantumText, &toleranceText, &without, &degrade, &networkPath})
-    if (option->getNumOccurrences())
-      return ("--" + option->ArgStr).str();
-  return "";
+  return findGiven(
+      {&quantumText, &toleranceText, &without, &degrade, &networkPath});
+}
+
+std::string driver::findDerivationOption() {
+  return findGiven({&quantumText, &toleranceText});
 }

@@ -35,6 +35,9 @@ llvm::cl::SubCommand &planCommand();
 
 /// True if --import or --probe was given.
 bool isImport();
+/// Why the first option that was given beside --import or --probe means nothing
+/// for `spec`, a name or a file, or without one; empty if none was given.
+std::string findIdleImportOption(llvm::StringRef spec);
 
 /// What the tools of this host print of it; says on stderr what was run. Empty
 /// if not even hwloc knows it.
@@ -63,6 +66,8 @@ bool applyFaults(Machine &machine);
 /// "--NAME" for the first of these options, or those of the derivation, that
 /// was given; empty if none was.
 std::string findMachineOption();
+/// The same for those of the derivation only.
+std::string findDerivationOption();
 
 /// The topology of a machine by --quantum and --tolerance. Prints an error and
 /// returns nothing if there is none.

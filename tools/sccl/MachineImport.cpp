@@ -7,6 +7,9 @@
 
 #include "MachineFlags.h"
 
+#include "Arguments.h"
+
+#include "sccl/Machine/Presets.h"
 #include "sccl/Machine/Units.h"
 #include "sccl/Pipelines/InputFile.h"
 
@@ -53,6 +56,33 @@ static cl::opt<bool> probe(
     cl::sub(topoCommand()), cl::sub(planCommand()));
 
 bool driver::isImport() { return !files.empty() || probe; }
+
+/// How the name of a preset says what the option `option` does; empty if names
+/// do not say it.
+static std::string asParameter(const std::string &option) {
+  if (option == "--boxes")
+    return "boxes=" + std::to_string(boxes);
+  if (option == "--nic-gbps")
+    return "nic-gbps=" + nicGbps.getValue();
+  return option == "--rails" || option == "--core" ? option.substr(2) : "";
+}
+
+std::string driver::findIdleImportOption(llvm::StringRef spec) {
+  std::string option = findGiven({&boxes, &nicGbps, &rails, &core, &linkRate,
+                                  std::addressof(nics), &format});
+  if (option.empty())
+    return "";
+  std::string text = option + " is for what --import and --probe read";
+  std::string parameter = asParameter(option);
+  if (spec.empty())
+    return text;
+  if (!isMachinePreset(spec.str()))
+    return text + ", and '" + spec.str() + "' says itself what it is";
+  if (parameter.empty())
+    return text + ", and '" + spec.str() + "' is a machine by name";
+  return text + "; for a machine by name say '" + spec.str() +
+         (spec.contains(':') ? "," : ":") + parameter + "'";
+}
 
 static bool readRate(const cl::opt<std::string> &option,
                      std::optional<Rational> &value) {
@@ -108,6 +138,50 @@ std::optional<ImportFile> driver::loadImportFile(const std::string &path) {
                     (*buffer)->getBuffer().str()};
 }
 
+/// True if a bandwidth of `machine` is what the option `option` says.
+static bool hasRateOf(const Machine &machine, llvm::StringRef option) {
+  return llvm::any_of(machine.edges(), [&](const Edge &edge) {
+    return llvm::StringRef(edge.bandwidth.source).starts_with(option);
+  });
+}
+
+/// The first name of --nics that no file has, if there is one.
+static std::optional<std::string>
+findUnknownNic(const std::vector<Reading> &readings) {
+  for (const std::string &name : nics)
+    if (llvm::none_of(readings, [&](const Reading &reading) {
+          return llvm::any_of(reading.nics, [&](const DeviceReading &nic) {
+            return nic.name == name || nic.chip == name;
+          });
+        }))
+      return name;
+  return std::nullopt;
+}
+
+/// Why an option changed nothing in `machine`, which `readings` became; empty
+/// if each that was given did.
+static std::string findIdleOption(const std::vector<Reading> &readings,
+                                  const Machine &machine) {
+  bool isWhole = readings.size() == 1 && readings.front().cluster;
+  std::string option =
+      findGiven({&nicGbps, &rails, &core, std::addressof(nics)});
+  if (isWhole && option.empty())
+    option = findGiven({&linkRate});
+  if (isWhole && !option.empty())
+    return option + " changes nothing: " + readings.front().path +
+           " describes a whole machine";
+  if (machine.numBoxes() == 1 && !option.empty())
+    return option + " is for NICs that join boxes, and there is one box; "
+                    "give --boxes=N, or a file for each";
+  if (nicGbps.getNumOccurrences() && !hasRateOf(machine, "--nic-gbps"))
+    return "--nic-gbps changes nothing: no NIC joins the boxes";
+  if (linkRate.getNumOccurrences() && !hasRateOf(machine, "--link-rate"))
+    return "--link-rate changes nothing: no file has a link between GPUs";
+  if (std::optional<std::string> name = findUnknownNic(readings))
+    return "--nics: no NIC is named " + *name;
+  return "";
+}
+
 std::optional<Imported> driver::importFiles() {
   ImportOptions options;
   if (!readOptions(options))
@@ -142,6 +216,11 @@ std::optional<Imported> driver::importFiles() {
   Result<Machine> machine = assembleMachine(std::move(*readings), options);
   if (!machine) {
     fail(machine.error());
+    return std::nullopt;
+  }
+  if (std::string idle = findIdleOption(imported.readings, *machine);
+      !idle.empty()) {
+    fail(idle);
     return std::nullopt;
   }
   imported.machine = std::move(*machine);

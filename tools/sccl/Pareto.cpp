@@ -210,11 +210,12 @@ private:
 /// The frontier of one root, printed. Returns the exit code, or nothing if no
 /// more can be written.
 static std::optional<int> searchRoot(const Topology &topology,
+                                     const RankGroups &boxes,
                                      const CollectiveFamily &family,
                                      FrontierOptions options,
                                      llvm::StringRef where) {
-  FrontierReport report(topology, family, {json, directory});
-  if (pipelined && family.isPlain() && hasPipelinedSchedules(family.kind))
+  FrontierReport report(topology, family, {json, directory, boxes});
+  if (pipelined)
     DepthList(report, topology, family, options).print();
   Result<Frontier> frontier = Error{};
   {
@@ -274,19 +275,24 @@ int driver::paretoMain() {
   if (!options)
     return BadInput;
   std::string where;
-  std::optional<Topology> topology = loadTopology(topologyName, &where);
+  RankGroups boxes;
+  std::optional<Topology> topology = loadTopology(topologyName, &where, &boxes);
   if (!topology)
     return BadInput;
+  std::string spelling = collectiveWord(collectiveSpelling);
   std::optional<CollectiveFamily> family =
-      chooseFamily({collectiveSpelling,
+      chooseFamily({spelling,
                     joinGroups(groups),
                     std::nullopt,
                     {chunks.begin(), chunks.end()}},
                    topology->numRanks());
   if (!family)
     return BadInput;
-  if (chunks.getNumOccurrences() && collectiveSpelling != "all_gatherv")
+  if (chunks.getNumOccurrences() && spelling != "all_gatherv")
     return fail("--chunks is for all_gatherv: the search chooses C");
+  if (pipelined && (!family->isPlain() || !hasPipelinedSchedules(family->kind)))
+    return fail("there are no pipelined schedules of " + family->name() +
+                " yet");
   std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *family);
   if (!roots)
     return BadInput;
@@ -303,7 +309,8 @@ int driver::paretoMain() {
     if (timeout > 0)
       options->timeoutSeconds = fairShare(begin, rootsLeft--);
     family->root = rank;
-    std::optional<int> ofRoot = searchRoot(*topology, *family, *options, where);
+    std::optional<int> ofRoot =
+        searchRoot(*topology, boxes, *family, *options, where);
     if (!ofRoot)
       return BadInput;
     isBad |= *ofRoot == BadInput;

@@ -7,6 +7,7 @@
 
 #include "Pictures.h"
 
+#include "Arguments.h"
 #include "CsvTable.h"
 #include "Interrupt.h"
 #include "MachineFlags.h"
@@ -38,7 +39,8 @@ bool driver::takeSpeeds(llvm::StringRef name, Findings &findings) {
     return false;
   }
   findings.timing = timingOf(*derivation).timing;
-  findings.model = {*std::ranges::max_element(findings.timing->latencies),
+  const std::vector<double> &latencies = findings.timing->latencies;
+  findings.model = {latencies.empty() ? 0 : std::ranges::max(latencies),
                     1 / (derivation->quantum.toDouble() * 1e3)};
   return true;
 }
@@ -88,7 +90,7 @@ std::optional<Findings> driver::findOut(std::vector<Subject> subjects,
   std::optional<std::vector<Explanation>> explanations = explainAll(subjects);
   if (!explanations)
     return std::nullopt;
-  RankGroups boxes = guessBoxes(subjects.front().topology);
+  RankGroups boxes = boxesOf(subjects.front());
   Findings findings;
   findings.subjects = std::move(subjects);
   findings.explanations = std::move(*explanations);
@@ -179,6 +181,16 @@ PictureFlags::PictureFlags(llvm::cl::SubCommand &command)
 
 std::optional<std::vector<uint64_t>> PictureFlags::sizes() const {
   return sizesByFour(from, upTo);
+}
+
+std::string PictureFlags::findOfTimes() const {
+  std::string given = driver::findGiven({&from, &upTo});
+  return given.empty() ? modelFlags.findGiven() : given;
+}
+
+std::string PictureFlags::findGiven() const {
+  std::string given = driver::findGiven({&points, &measured});
+  return given.empty() ? findOfTimes() : given;
 }
 
 bool PictureFlags::takeMeasured(Findings &findings) const {

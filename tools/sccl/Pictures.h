@@ -42,6 +42,11 @@ public:
   explicit PictureFlags(llvm::cl::SubCommand &command);
   bool hasPoints() const { return !points.empty(); }
   bool hasMeasured() const { return !measured.empty(); }
+  /// "--NAME" of the first that says of which sizes there are times, and how
+  /// long they are; empty if none was given.
+  std::string findOfTimes() const;
+  /// The same of all.
+  std::string findGiven() const;
   std::optional<CostModel> model() const { return modelFlags.get(); }
   std::optional<std::vector<uint64_t>> sizes() const;
   /// Adds what --measured names.

@@ -21,7 +21,7 @@ using namespace sccl::driver;
 
 /// Writes the schedule and, if asked for, its certificate.
 static bool writeResult(const SynthesisRequest &request,
-                        const Instance &instance,
+                        const Instance &instance, const RankGroups &boxes,
                         const PipelinedSchedule &result) {
   std::string certificate;
   if (result.bound)
@@ -30,8 +30,9 @@ static bool writeResult(const SynthesisRequest &request,
   if (path.empty() && !request.json)
     path = "-";
   if (!path.empty() &&
-      !writeFile(path, scheduleText(instance, result.implementation.schedule,
-                                    certificate)))
+      !writeFile(path,
+                 scheduleText(instance, boxes, result.implementation.schedule,
+                              certificate)))
     return false;
   if (request.certificate.empty())
     return true;
@@ -113,7 +114,9 @@ static int reportImpossible(const SynthesisRequest &request,
 
 int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
   std::string where;
-  std::optional<Topology> topology = loadTopology(request.topology, &where);
+  RankGroups boxes;
+  std::optional<Topology> topology =
+      loadTopology(request.topology, &where, &boxes);
   std::optional<CollectiveKind> kind;
   if (topology)
     kind = parseCollective(request.collective);
@@ -150,7 +153,7 @@ int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
       *topology, collective, schedule.steps.size(), schedule.rounds());
   if (!instance)
     return fail(where + instance.error());
-  if (!writeResult(request, *instance, *result))
+  if (!writeResult(request, *instance, boxes, *result))
     return BadInput;
   if (request.json)
     llvm::outs() << llvm::json::Value(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AdviceReport.h"
+#include "Arguments.h"
 #include "CollectiveChoice.h"
 #include "Driver.h"
 #include "FrontierReport.h"
@@ -13,14 +14,17 @@
 #include "LoweringFlags.h"
 #include "MachineFlags.h"
 #include "Output.h"
+#include "PlanBaselines.h"
 #include "PlanFiles.h"
 #include "Progress.h"
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Advice/MachineTiming.h"
-#include "sccl/Import/NcclChannels.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <set>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -81,12 +85,6 @@ static cl::opt<double>
             cl::desc("Limit of everything in seconds; then the "
                      "best so far is printed"),
             cl::sub(planCommand()));
-static cl::opt<std::string> baselinesPath(
-    "baselines",
-    cl::desc("Also what NCCL's rings take, and for all_reduce its trees: those "
-             "in a log of NCCL_DEBUG=INFO or a graph of NCCL_GRAPH_DUMP_FILE, "
-             "or, without a file, such as fit the machine"),
-    cl::value_desc("FILE"), cl::ValueOptional, cl::sub(planCommand()));
 static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
@@ -134,12 +132,31 @@ static std::optional<Machine> givenMachine() {
   return imported ? std::move(imported->machine) : std::nullopt;
 }
 
+/// The kinds of edges as --latency names them, without numbers at their ends.
+static std::string kindsOf(const Machine &machine) {
+  std::set<std::string> kinds;
+  for (const Edge &edge : machine.edges())
+    kinds.insert(llvm::StringRef(edge.kind).rtrim("0123456789.").str());
+  kinds.erase("");
+  return llvm::join(kinds, ", ");
+}
+
 static std::optional<NamedFabric> fabricOf(const Machine &machine,
                                            const LatencyByKind &given) {
   std::optional<Derivation> derivation = derive(machine);
   if (!derivation)
     return std::nullopt;
   MachineTiming timing = timingOf(*derivation, given);
+  for (const std::string &kind : timing.unused) {
+    fail("--latency=" + (kind.empty() ? "" : kind + "=") +
+         llvm::formatv("{0}", given.find(kind)->second).str() +
+         " changes nothing: " + machine.name() +
+         (kind.empty() ? " says itself how long its edges take"
+                       : " has no edges of this kind, or says itself how long "
+                         "they take; its kinds: " +
+                             kindsOf(machine)));
+    return std::nullopt;
+  }
   return NamedFabric{{derivation->topology, std::move(timing.timing),
                       1 / (derivation->quantum.toDouble() * 1e3)},
                      std::move(timing.assumptions),
@@ -157,6 +174,13 @@ loadPlainTopology(const LatencyByKind &given) {
       loadTopology(topologyName, /*where=*/nullptr, &boxes);
   if (!topology)
     return std::nullopt;
+  for (const auto &[kind, latency] : given)
+    if (!kind.empty()) {
+      fail("--latency=" + kind +
+           "=... is for machines: the links of a "
+           "topology have no kinds");
+      return std::nullopt;
+    }
   auto it = given.find("");
   bool isGiven = it != given.end();
   double latency = isGiven ? it->second : assumedLatencies().find("")->second;
@@ -174,8 +198,22 @@ loadPlainTopology(const LatencyByKind &given) {
 /// What is wrong with the options that say how fast what machine is, or
 /// nothing.
 static std::optional<std::string> findMistake() {
-  if (isImport() + !machineName.empty() + !topologyName.empty() != 1)
-    return "expected one of --machine, --import, --probe and --topology";
+  std::vector<std::string> given;
+  for (const cl::Option *option :
+       std::initializer_list<const cl::Option *>{&machineName, &topologyName})
+    if (std::string name = findGiven({option}); !name.empty())
+      given.push_back(name);
+  if (isImport())
+    given.push_back("--import or --probe");
+  if (given.empty())
+    return "give the machine: --machine, --import or --probe, or a --topology";
+  if (given.size() > 1)
+    return llvm::join(given, " and ") + " exclude each other";
+  if (!isImport())
+    if (std::string idle = findIdleImportOption(
+            machineName.empty() ? topologyName : machineName);
+        !idle.empty())
+      return idle;
   if (topologyName.empty() && bandwidth.getNumOccurrences())
     return "--bandwidth is for topologies; machines have GB/s of their own";
   if (std::string option = findMachineOption();
@@ -227,9 +265,9 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   if (!fabrics)
     return std::nullopt;
   for (NamedFabric &named : *fabrics) {
-    if (named.fabric.topology.links().empty()) {
-      fail(named.fabric.topology.name() +
-           " has no links: there is nothing to plan for");
+    const Topology &topology = named.fabric.topology;
+    if (topology.links().empty() && topology.numRanks() > 1) {
+      fail(topology.name() + " has no links: there is nothing to plan for");
       return std::nullopt;
     }
     named.fabric.timing.copyRate = copyBandwidth * 1e3;
@@ -264,7 +302,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
 /// The collective, which must be the same on all machines.
 static std::optional<CollectiveFamily>
 givenFamily(const std::vector<NamedFabric> &fabrics) {
-  CollectiveChoice choice{collectiveSpelling,
+  CollectiveChoice choice{collectiveWord(collectiveSpelling),
                           joinGroups(groups),
                           std::nullopt,
                           {chunks.begin(), chunks.end()}};
@@ -278,73 +316,6 @@ givenFamily(const std::vector<NamedFabric> &fabrics) {
     if (!chooseFamily(choice, named.fabric.topology.numRanks()))
       return std::nullopt;
   return chooseFamily(choice, fabrics.back().fabric.topology.numRanks());
-}
-
-/// Schedules of NCCL, by name.
-using NamedBaselines = std::vector<std::pair<std::string, Implementation>>;
-
-/// Those on the rings and trees of a file. Prints an error and returns nothing
-/// if it has none for `family` on this machine.
-static std::optional<NamedBaselines>
-readBaselines(const NamedFabric &named, const CollectiveFamily &family) {
-  const Topology &topology = named.fabric.topology;
-  std::optional<ImportFile> file = loadImportFile(baselinesPath);
-  if (!file)
-    return std::nullopt;
-  Result<NcclChannels> channels = readNcclChannels(*file, topology.numRanks());
-  if (!channels) {
-    fail(channels.error());
-    return std::nullopt;
-  }
-  NamedBaselines result;
-  Result<Implementation> ring =
-      family.isPlain()
-          ? makeRingBaseline(topology, channels->rings, family.kind,
-                             /*chunksPerRing=*/1, family.root)
-          : Result<Implementation>(Error{"NCCL has no rings for groups and "
-                                         "collectives of one's own"});
-  if (!ring) {
-    fail("--baselines=" + baselinesPath + ": " + ring.error());
-    return std::nullopt;
-  }
-  result.emplace_back("ring", std::move(*ring));
-  if (family.kind == CollectiveKind::AllReduce && !channels->trees.empty()) {
-    Result<Implementation> tree = makeTreeBaseline(topology, channels->trees);
-    if (!tree) {
-      fail("--baselines=" + baselinesPath + ": " + tree.error());
-      return std::nullopt;
-    }
-    result.emplace_back("tree", std::move(*tree));
-  }
-  return result;
-}
-
-/// Those on rings and trees that fit the machine; none if there are none.
-static NamedBaselines findBaselines(const NamedFabric &named,
-                                    const CollectiveFamily &family) {
-  const Topology &topology = named.fabric.topology;
-  NamedBaselines result;
-  if (!family.isPlain())
-    return result;
-  if (auto rings = findRings(topology))
-    if (auto made = makeRingBaseline(topology, *rings, family.kind,
-                                     /*chunksPerRing=*/1, family.root))
-      result.emplace_back("ring", std::move(*made));
-  if (family.kind == CollectiveKind::AllReduce)
-    if (auto trees = findTrees(topology, named.boxes))
-      if (auto made = makeTreeBaseline(topology, *trees))
-        result.emplace_back("tree", std::move(*made));
-  return result;
-}
-
-/// What --baselines asks for; prints an error and returns nothing on failure.
-static std::optional<NamedBaselines>
-makeBaselines(const NamedFabric &named, const CollectiveFamily &family) {
-  if (!baselinesPath.getNumOccurrences())
-    return NamedBaselines();
-  if (!baselinesPath.empty())
-    return readBaselines(named, family);
-  return findBaselines(named, family);
 }
 
 /// Prints an error and returns nothing if one cannot be simulated.
@@ -418,7 +389,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   Session session;
   mlir::MLIRContext &context = session.context();
   const NamedFabric &named = fabrics.back();
-  std::optional<NamedBaselines> schedules = makeBaselines(named, family);
+  std::optional<NamedBaselines> schedules =
+      makeBaselines(named.fabric.topology, named.boxes, family);
   if (!schedules)
     return BadInput;
   std::optional<Advice> advice =
@@ -445,7 +417,7 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   bool hasIntact = intact && !intact->candidates.empty();
   print(named, family, {*advice, hasIntact ? &*intact : nullptr, *baselines});
   if (!directory.empty() &&
-      !writeSchedules(directory, named.fabric.topology, *advice))
+      !writeSchedules(directory, named.fabric.topology, named.boxes, *advice))
     return BadInput;
   return advice->frontier.stopped || !advice->stopped.empty() ? NotKnown : Done;
 }

@@ -87,7 +87,7 @@ static ScheduleFiles filesOf(const Advice &advice) {
 }
 
 bool driver::writeSchedules(llvm::StringRef directory, const Topology &topology,
-                            const Advice &advice) {
+                            const RankGroups &boxes, const Advice &advice) {
   if (!makeFolder(directory))
     return false;
   ScheduleFiles files = filesOf(advice);
@@ -101,7 +101,7 @@ bool driver::writeSchedules(llvm::StringRef directory, const Topology &topology,
     llvm::sys::path::append(path, name);
     std::string certificate =
         candidate->bound ? printCertificate(candidate->bound->certificate) : "";
-    if (!writeFile(path, scheduleText(*instance, schedule, certificate,
+    if (!writeFile(path, scheduleText(*instance, boxes, schedule, certificate,
                                       llvm::ArrayRef(chosen.bestAt))))
       return false;
   }

@@ -19,7 +19,7 @@ bool writesSpares();
 /// ones if `writesSpares`, with their certificates and those sizes. Prints an
 /// error and returns false if it cannot.
 bool writeSchedules(llvm::StringRef directory, const Topology &topology,
-                    const Advice &advice);
+                    const RankGroups &boxes, const Advice &advice);
 
 } // namespace sccl::driver
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Pictures.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -96,9 +97,29 @@ static int write(const std::string &picture) {
   return isWritten ? Done : BadInput;
 }
 
+/// What is wrong with the options, or nothing.
+static std::string findMistake(size_t numSchedules) {
+  bool isOfMany = kind == Kind::Frontier || kind == Kind::Time;
+  if (!isOfMany && numSchedules > 1)
+    return "this picture is of one schedule, and there are " +
+           std::to_string(numSchedules);
+  if (flags.hasPoints() && kind != Kind::Frontier)
+    return "--points is for --picture=frontier";
+  if (flags.hasMeasured() && kind != Kind::Time)
+    return "--measured is for --picture=time";
+  if (std::string idle = flags.findOfTimes();
+      !idle.empty() && kind != Kind::Time)
+    return idle + " is for --picture=time";
+  if (trees.getNumOccurrences() && kind != Kind::Trees)
+    return "--trees is for --picture=trees";
+  return trees == 0 ? "--trees must be at least 1" : "";
+}
+
 static int plotTopology() {
   if (kind != Kind::Machine || !inputs.empty())
     return fail("--topology is for --picture=machine without a schedule");
+  if (std::string mistake = findMistake(1); !mistake.empty())
+    return fail(mistake);
   RankGroups boxes;
   std::optional<Topology> topology =
       loadTopology(topologyName, /*where=*/nullptr, &boxes);
@@ -127,19 +148,6 @@ static std::optional<std::string> draw(const Findings &findings) {
   return std::nullopt;
 }
 
-/// What is wrong with the options, or nothing.
-static std::string findMistake(size_t numSchedules) {
-  bool isOfMany = kind == Kind::Frontier || kind == Kind::Time;
-  if (!isOfMany && numSchedules > 1)
-    return "this picture is of one schedule, and there are " +
-           std::to_string(numSchedules);
-  if (flags.hasPoints() && kind != Kind::Frontier)
-    return "--points is for --picture=frontier";
-  if (flags.hasMeasured() && kind != Kind::Time)
-    return "--measured is for --picture=time";
-  return trees == 0 ? "--trees must be at least 1" : "";
-}
-
 int driver::plotMain() {
   std::optional<CostModel> model = flags.model();
   std::optional<std::vector<uint64_t>> sizes = flags.sizes();
@@ -164,7 +172,7 @@ int driver::plotMain() {
       return BadInput;
     findings = std::move(*known);
   } else {
-    findings.boxes = guessBoxes(subjects->front().topology);
+    findings.boxes = boxesOf(subjects->front());
     findings.subjects = std::move(*subjects);
   }
   findings.sizes = std::move(*sizes);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Pictures.h"
 #include "PlanReport.h"
 #include "Plans.h"
@@ -74,18 +75,22 @@ static int reportPlanAlone() {
   if (inputs.size() > 1)
     return fail("a plan, as '" + *llvm::find_if(inputs, isPlanFile) +
                 "', goes on a page of its own");
-  if (!machineName.empty() || flags.hasPoints() || flags.hasMeasured())
-    return fail("--machine, --points and --measured need the schedules that a "
-                "plan was compiled of");
+  std::string idle = findGiven({&machineName, &bytesText});
+  if (idle.empty())
+    idle = flags.findGiven();
+  if (!idle.empty())
+    return fail(idle + " needs the schedules that a plan was compiled of");
   return checkWritable(output) ? reportPlan(inputs[0], output) : BadInput;
 }
 
 int driver::reportMain() {
   if (llvm::any_of(inputs, isPlanFile))
     return reportPlanAlone();
-  std::optional<uint64_t> bytes = parseBytes(bytesText);
-  if (!bytes || *bytes == 0)
-    return fail("cannot read '" + bytesText + "' as a number of bytes");
+  std::optional<uint64_t> bytes = readBytes("--bytes", bytesText);
+  if (!bytes)
+    return BadInput;
+  if (*bytes == 0)
+    return fail("--bytes must be at least 1");
   std::optional<CostModel> model = flags.model();
   std::optional<std::vector<uint64_t>> sizes = flags.sizes();
   if (!model || !sizes || !checkWritable(output))

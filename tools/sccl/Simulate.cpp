@@ -252,6 +252,8 @@ static std::optional<std::string> findMistake() {
     return "--bandwidth must be from 1e-6 to 1e9 GB/s";
   if (!beside.empty() && tracePath.empty())
     return "--beside needs --trace";
+  if (std::string idle = lowering.findIdle(); !idle.empty())
+    return idle;
   return std::nullopt;
 }
 
@@ -263,7 +265,7 @@ int driver::simulateMain() {
     return BadInput;
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
-  if (!module)
+  if (!module || !areForContents(lowering.get(), *module, input))
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(*module);
   Beside measured;

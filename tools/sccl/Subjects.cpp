@@ -7,9 +7,11 @@
 
 #include "Subjects.h"
 
+#include "Arguments.h"
 #include "Plans.h"
 #include "Progress.h"
 
+#include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Transforms/Passes.h"
@@ -55,6 +57,13 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
       (llvm::sys::path::filename(path) + ":@" + op.getSymName()).str(),
       std::move(problem->topology), std::move(problem->collective),
       coll::importSchedule(op), std::nullopt};
+  auto topology = mlir::SymbolTable::lookupNearestSymbolFrom<coll::TopologyOp>(
+      op, op.getTopologyAttr());
+  mlir::FailureOr<RankGroups> boxes = coll::boxesOf(topology);
+  if (failed(boxes))
+    return mlir::failure();
+  if (boxes->size() > 1)
+    subject.boxes = std::move(*boxes);
   if (auto pairs = op.getBestAt()) {
     subject.bestAt.emplace();
     for (; !pairs->empty(); pairs = pairs->drop_front(2))
@@ -248,8 +257,8 @@ ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
                 llvm::cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
                 llvm::cl::init(25), llvm::cl::sub(command)) {}
 
-bool ModelFlags::isGiven() const {
-  return alpha.getNumOccurrences() || bandwidth.getNumOccurrences();
+std::string ModelFlags::findGiven() const {
+  return driver::findGiven({&alpha, &bandwidth});
 }
 
 CostModel ModelFlags::over(CostModel usual) const {

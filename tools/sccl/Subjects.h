@@ -53,7 +53,8 @@ public:
   explicit ModelFlags(llvm::cl::SubCommand &command);
   /// Prints an error and returns nothing if the numbers make no sense.
   std::optional<CostModel> get() const;
-  bool isGiven() const;
+  /// "--NAME" of the first that was given; empty if none was.
+  std::string findGiven() const;
   /// `usual` with what is given in its place.
   CostModel over(CostModel usual) const;
 

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "MachineFlags.h"
 #include "Output.h"
 
+#include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -72,9 +74,13 @@ textOf(llvm::function_ref<mlir::Operation *(mlir::OpBuilder &)> make) {
   return text;
 }
 
-static std::string topologyText(const Topology &topology) {
+static std::string topologyText(const Topology &topology,
+                                const RankGroups &boxes) {
   return textOf([&](mlir::OpBuilder &builder) {
-    return coll::exportTopology(builder, builder.getUnknownLoc(), topology);
+    coll::TopologyOp op =
+        coll::exportTopology(builder, builder.getUnknownLoc(), topology);
+    coll::setBoxes(op, boxes);
+    return op;
   });
 }
 
@@ -95,11 +101,15 @@ static std::string asComment(llvm::StringRef text) {
 /// What was made of a machine, in words.
 static std::string derivationText(const Derivation &derivation) {
   const Topology &topology = derivation.topology;
+  bool isAlone = topology.numRanks() == 1;
   std::string text = "as a topology: " + std::to_string(topology.numRanks()) +
-                     " ranks, " + std::to_string(topology.links().size()) +
-                     " links, " + std::to_string(topology.limits().size()) +
-                     " limits; one chunk per round is " +
-                     decimalText(derivation.quantum) + " GB/s\n";
+                     (isAlone ? " rank, " : " ranks, ") +
+                     std::to_string(topology.links().size()) + " links, " +
+                     std::to_string(topology.limits().size()) + " limits" +
+                     (isAlone ? ""
+                              : "; one chunk per round is " +
+                                    decimalText(derivation.quantum) + " GB/s") +
+                     "\n";
   for (const std::string &note : derivation.notes)
     text += "  note: " + note + "\n";
   return text;
@@ -118,8 +128,36 @@ static int printMachine(Machine machine) {
     return BadInput;
   std::string text =
       asComment(describe(machine) + derivationText(*derivation)) +
-      (asMachine ? machineText(machine) : topologyText(derivation->topology));
+      (asMachine ? machineText(machine)
+                 : topologyText(derivation->topology, ranksByBox(machine)));
   return writeFile(output, text) ? Done : BadInput;
+}
+
+/// What is wrong with the options, or nothing.
+static std::string findMistake() {
+  if (isImport()) {
+    if (!name.empty())
+      return "--import or --probe, and the name '" + name +
+             "' exclude each other";
+    std::string idle = asMachine ? "--machine" : findDerivationOption();
+    return json && !idle.empty()
+               ? idle + " is for the text of a machine or topology, and --json "
+                        "prints what was read"
+               : "";
+  }
+  if (json)
+    return "--json is for what --import and --probe read";
+  if (std::string idle = findIdleImportOption(name); !idle.empty())
+    return idle;
+  std::string idle = findGiven({&asMachine, &output});
+  if (idle.empty())
+    idle = findMachineOption();
+  if (name.empty() && !idle.empty())
+    return idle + " needs a topology or a machine: a name, a file or --import";
+  bool isTopology = !isMachinePreset(name) && makeBuiltinTopology(name);
+  if ((asMachine || !findMachineOption().empty()) && isTopology)
+    return "'" + name + "' is a topology, and the options are for machines";
+  return "";
 }
 
 static int printImported() {
@@ -140,9 +178,8 @@ static int printImported() {
 }
 
 int driver::topoMain() {
-  if (isImport() && !name.empty())
-    return fail("--import or --probe, and the name '" + name +
-                "' exclude each other");
+  if (std::string mistake = findMistake(); !mistake.empty())
+    return fail(mistake);
   if (isImport())
     return printImported();
   if (name.empty()) {
@@ -150,17 +187,14 @@ int driver::topoMain() {
     return Done;
   }
   bool hasMachineOption = asMachine || !findMachineOption().empty();
-  bool isTopology = !isMachinePreset(name) && makeBuiltinTopology(name);
-  if (hasMachineOption && isTopology)
-    return fail("'" + name +
-                "' is a topology, and the options are for "
-                "machines");
   if (isMachinePreset(name) || hasMachineOption) {
     std::optional<Machine> machine = loadMachine(name);
     return machine ? printMachine(std::move(*machine)) : BadInput;
   }
-  std::optional<Topology> topology = loadTopology(name);
+  RankGroups boxes;
+  std::optional<Topology> topology =
+      loadTopology(name, /*where=*/nullptr, &boxes);
   if (!topology)
     return BadInput;
-  return writeFile(output, topologyText(*topology)) ? Done : BadInput;
+  return writeFile(output, topologyText(*topology, boxes)) ? Done : BadInput;
 }

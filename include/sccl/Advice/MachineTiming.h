@@ -27,6 +27,8 @@ struct MachineTiming {
   Timing timing;
   /// The latencies that were not in the machine, a line for each kind of edge.
   std::vector<std::string> assumptions;
+  /// Kinds of `latencies` that no edge takes its latency from.
+  std::vector<std::string> unused;
 };
 
 /// How fast the links and limits of what was derived from a machine are. The

@@ -1,0 +1,104 @@
+//===- PlanBaselines.cpp - What sccl plan compares with -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanBaselines.h"
+
+#include "Driver.h"
+#include "MachineFlags.h"
+#include "Output.h"
+
+#include "sccl/Import/NcclChannels.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> baselinesPath(
+    "baselines",
+    cl::desc("Also what NCCL's rings take, and for all_reduce its trees: those "
+             "in a log of NCCL_DEBUG=INFO or a graph of NCCL_GRAPH_DUMP_FILE, "
+             "or, without a file, such as fit the machine"),
+    cl::value_desc("FILE"), cl::ValueOptional, cl::sub(planCommand()));
+
+/// The algorithm of `rings`, or why there is none.
+static Result<Implementation> ringsFor(const Topology &topology,
+                                       const Result<std::vector<Ring>> &rings,
+                                       const CollectiveFamily &family) {
+  if (!family.isPlain())
+    return Error{"NCCL has no rings for groups and collectives of one's own"};
+  if (!rings)
+    return Error{rings.error()};
+  return makeRingBaseline(topology, *rings, family.kind,
+                          /*chunksPerRing=*/1, family.root);
+}
+
+/// The algorithm of `trees`, or why there is none.
+static Result<Implementation>
+treesFor(const Topology &topology, const Result<std::vector<RankTree>> &trees) {
+  if (!trees)
+    return Error{trees.error()};
+  return makeTreeBaseline(topology, *trees);
+}
+
+static bool hasTrees(const CollectiveFamily &family) {
+  return family.isPlain() && family.kind == CollectiveKind::AllReduce;
+}
+
+/// Those on the rings and trees of a file. Prints an error and returns nothing
+/// if it has none for `family` on this machine.
+static std::optional<NamedBaselines>
+readBaselines(const Topology &topology, const CollectiveFamily &family) {
+  std::optional<ImportFile> file = loadImportFile(baselinesPath);
+  if (!file)
+    return std::nullopt;
+  Result<NcclChannels> channels = readNcclChannels(*file, topology.numRanks());
+  if (!channels) {
+    fail(channels.error());
+    return std::nullopt;
+  }
+  NamedBaselines result;
+  auto add = [&](const char *name, Result<Implementation> made) {
+    if (made)
+      result.emplace_back(name, std::move(*made));
+    else
+      fail("--baselines=" + baselinesPath + ": " + made.error());
+    return bool(made);
+  };
+  if (!add("ring", ringsFor(topology, channels->rings, family)))
+    return std::nullopt;
+  if (hasTrees(family) && !channels->trees.empty() &&
+      !add("tree", treesFor(topology, channels->trees)))
+    return std::nullopt;
+  return result;
+}
+
+/// Those on rings and trees that fit the machine.
+static NamedBaselines findBaselines(const Topology &topology,
+                                    const RankGroups &boxes,
+                                    const CollectiveFamily &family) {
+  NamedBaselines result;
+  auto add = [&](const char *name, Result<Implementation> made) {
+    if (made)
+      result.emplace_back(name, std::move(*made));
+    else
+      err() << "no baseline '" << name << "': " << made.error() << '\n';
+  };
+  add("ring", ringsFor(topology, findRings(topology), family));
+  if (hasTrees(family))
+    add("tree", treesFor(topology, findTrees(topology, boxes)));
+  return result;
+}
+
+std::optional<NamedBaselines>
+driver::makeBaselines(const Topology &topology, const RankGroups &boxes,
+                      const CollectiveFamily &family) {
+  if (!baselinesPath.getNumOccurrences())
+    return NamedBaselines();
+  if (!baselinesPath.empty())
+    return readBaselines(topology, family);
+  return findBaselines(topology, boxes, family);
+}
