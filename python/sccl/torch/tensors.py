@@ -90,6 +90,7 @@ class Form(NamedTuple):
 def _to_bits(flat: torch.Tensor) -> torch.Tensor:
     """A byte for each bit."""
     places = torch.arange(8, dtype=torch.uint8, device=flat.device)
+    flat = flat.as_strided(flat.shape, (1,))  # of one element it may be any
     return ((flat.view(torch.uint8).unsqueeze(-1) >> places) & 1).view(-1)
 
 
