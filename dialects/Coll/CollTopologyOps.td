@@ -29,16 +29,16 @@ def Coll_TopologyOp : Coll_Op<"topology", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "Declare the ranks and links of a machine";
   let description = [{
-    Declares `ranks` ranks and, in its body, the directed links between them and
-    the limits on their bandwidth: the pair (P, B) of the SCCL paper, section
-    3.1.
+    Declares `ranks` ranks and, in its body, directed links between them and
+    limits on their bandwidth: the pair (P, B) of the SCCL paper, section 3.1.
 
     **Constraints**
     - (topology_c1) `ranks` is between 1 and 65536;
     - (topology_c2) the body holds only `coll.link` and `coll.limit`;
     - (topology_c3) every link joins two different ranks of the topology;
     - (topology_c4) no link is declared twice;
-    - (topology_c5) a limit names links declared before it, none of them twice.
+    - (topology_c5) a limit names links declared before it, none of them twice;
+    - (topology_c6) a link has a `bandwidth` or a limit, or is `unlimited`.
 
     ```mlir
     coll.topology @line3 ranks = 3 {
@@ -59,12 +59,12 @@ def Coll_TopologyOp : Coll_Op<"topology", [
 def Coll_LinkOp : Coll_Op<"link", [HasParent<"TopologyOp">]> {
   let summary = "Declare a directed link between two ranks";
   let description = [{
-    Declares the link `src -> dst`. `bandwidth` is the number of chunks that the
-    link carries per round; without it only the limits that name the link bound
-    it.
+    Declares the link `src -> dst`. It carries `bandwidth` chunks per round, or
+    what the limits that name it allow, or any if `unlimited` (generic: 0).
 
     **Constraints**
-    - (link_c1) `bandwidth` is between 1 and 1048576.
+    - (link_c1) `bandwidth` is between 1 and 1048576;
+    - (link_c2) no limit names an `unlimited` link.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -75,7 +75,7 @@ def Coll_LinkOp : Coll_Op<"link", [HasParent<"TopologyOp">]> {
   let arguments = (ins I32Attr:$src, I32Attr:$dst,
                        OptionalAttr<I32Attr>:$bandwidth);
   let assemblyFormat = [{
-    $src `->` $dst (`bandwidth` `=` $bandwidth^)? attr-dict
+    $src `->` $dst (custom<LinkBandwidth>($bandwidth)^)? attr-dict
   }];
 }
 

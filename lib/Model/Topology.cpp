@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Model/Topology.h"
+#include "sccl/Model/LimitedLinks.h"
 
 #include <algorithm>
 #include <tuple>
@@ -120,6 +120,14 @@ Result<unsigned> Topology::addLimit(std::vector<unsigned> links,
     caps[link] = std::min(caps[link], bandwidth);
   allLimits.push_back({std::move(links), bandwidth});
   return static_cast<unsigned>(allLimits.size() - 1);
+}
+
+std::vector<bool> sccl::limitedLinks(const Topology &topology) {
+  std::vector<bool> isLimited(topology.links().size());
+  for (const BandwidthLimit &limit : topology.limits())
+    for (unsigned link : limit.links)
+      isLimited[link] = true;
+  return isLimited;
 }
 
 bool Topology::isPointToPoint() const {

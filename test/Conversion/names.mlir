@@ -6,7 +6,7 @@
 // those of different programs differ.
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 
 // CHECK: gpu.module @ag.v2

@@ -3,7 +3,7 @@
 
 // A schedule must not get lost.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op is not a program yet; lower it first, as the pipeline sccl-lower does}}
 coll.schedule @bc of broadcast on @pair chunks = 1 root = 0 {
@@ -15,7 +15,7 @@ coll.schedule @bc of broadcast on @pair chunks = 1 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op is not a program yet; lower it first, as the pipeline sccl-lower does}}
 coll.synthesize @bc of broadcast on @pair chunks = 1 root = 0 steps = 1 rounds = 1
@@ -24,7 +24,7 @@ coll.synthesize @bc of broadcast on @pair chunks = 1 root = 0 steps = 1 rounds =
 
 // The host would not know when to copy.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @engine of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {

@@ -118,7 +118,7 @@ virtual-ranks=true},nvvm-attach-target{chip=$target O=3},gpu.module(canonicalize
 cse,convert-scf-to-cf,convert-gpu-to-nvvm,canonicalize,reconcile-unrealized-casts),\
 gpu-module-to-binary{format=isa}"
   {
-    echo 'coll.topology @pair ranks = 2 { coll.link 0 -> 1 coll.link 1 -> 0 }'
+    echo 'coll.topology @pair ranks = 2 { coll.link 0 -> 1 unlimited coll.link 1 -> 0 unlimited }'
     echo 'coll.program @pingpong of broadcast on @pair chunks = 1 root = 0 blocks = 1 {'
     echo 'coll.rank 0 scratch = 0 { coll.channel to 1 {'
     for i in $(seq 500); do

@@ -6,8 +6,8 @@
 // Every pipeline checks the schedule before it lowers it.
 // CHECK: pipelines-invalid.mlir:[[# @LINE + 6]]:3: error: rank 2 lacks chunk 0 after step 0
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
 }
 coll.schedule @bc of broadcast on @line3 chunks = 1 root = 0 {
   coll.step rounds = 1 {

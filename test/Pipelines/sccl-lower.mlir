@@ -12,7 +12,7 @@
 // already. Copy engines imply a kernel for each step.
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 
 // CHECK-NOT: coll.schedule

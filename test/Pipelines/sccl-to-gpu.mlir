@@ -39,7 +39,7 @@
 // SM80:        llvm.func @sum_rank1({{.*}}known_grid_size = array<i32: 4, 1, 1>{{.*}}nvvm.maxntid = array<i32: 512, 1, 1>
 
 coll.topology @pair ranks = 2 {
-  coll.link 1 -> 0
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @sum of reduce on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {

@@ -15,7 +15,7 @@
 // LLVM: load atomic i64, {{.*}} acquire, align 8
 
 coll.topology @pair ranks = 2 {
-  coll.link 1 -> 0
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @sum of reduce on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {

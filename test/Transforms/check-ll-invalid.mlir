@@ -2,8 +2,8 @@
 
 // Nobody sends what rank 1 waits for.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d2_no_ll of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -23,8 +23,8 @@ coll.program @d2_no_ll of broadcast on @pair chunks = 1 root = 0 blocks = 1 doub
 
 // Rank 1 waits for its own copy.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d1_cycle of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -45,8 +45,8 @@ coll.program @d1_cycle of broadcast on @pair chunks = 1 root = 0 blocks = 1 doub
 
 // Rank 0 hears nothing of rank 1, and may be launches ahead.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_no_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -69,8 +69,8 @@ coll.program @h3_no_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 d
 
 // LL words for nobody.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_unread of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -96,8 +96,8 @@ coll.program @h3_unread of broadcast on @pair chunks = 1 root = 0 blocks = 1 dou
 
 // Two versions with one number.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d4_twice of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -124,8 +124,8 @@ coll.program @d4_twice of broadcast on @pair chunks = 1 root = 0 blocks = 1 doub
 // The root gets chunk 1 back, and hears of rank 1 by that only. In short segments
 // chunk 1 has no bytes, when chunk 0, which the root sends, has some.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_empty_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 1 {
@@ -154,8 +154,8 @@ coll.program @h3_empty_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 
 // The first put of rank 0 sends back chunk 1, which tells of rank 1, and beside it
 // its own chunk 0, which tells nothing.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_one_chunk_of_two of reduce on @pair chunks = 2 root = 1 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 2 {

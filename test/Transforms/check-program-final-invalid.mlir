@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics -coll-check-program
 
 coll.topology @pair ranks = 2 {
-  coll.link 1 -> 0
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_final_missing of reduce on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -24,8 +24,8 @@ coll.program @a1_final_missing of reduce on @pair chunks = 1 root = 0 blocks = 1
 // -----
 
 coll.topology @line3 ranks = 3 {
-  coll.link 1 -> 0
-  coll.link 2 -> 0
+  coll.link 1 -> 0 unlimited
+  coll.link 2 -> 0 unlimited
 }
 coll.program @a1_final_early of reduce on @line3 chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 3 {

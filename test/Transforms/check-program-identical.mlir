@@ -3,12 +3,12 @@
 
 // Three ranks add in three orders.
 coll.topology @mesh3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 0 -> 2
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 0
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 0 -> 2 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 0 unlimited
+  coll.link 2 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.program' op combines chunk 0 in different orders: rank 0 ends with (2 (0 1)), rank 2 with (1 (0 2)) (T1)}}
 coll.schedule @direct of all_reduce on @mesh3 chunks = 1 {
@@ -26,8 +26,8 @@ coll.schedule @direct of all_reduce on @mesh3 chunks = 1 {
 
 // Two ranks add the same two numbers, and addition is commutative.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @exchange of all_reduce on @pair chunks = 1 {
   coll.step rounds = 1 {
@@ -40,10 +40,10 @@ coll.schedule @exchange of all_reduce on @pair chunks = 1 {
 
 // One rank adds, the others get copies.
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 coll.schedule @centre of all_reduce on @line3 chunks = 1 {
   coll.step rounds = 1 {
@@ -60,8 +60,8 @@ coll.schedule @centre of all_reduce on @line3 chunks = 1 {
 
 // Copies need no orders.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @gather of all_gather on @pair chunks = 1 {
   coll.step rounds = 1 {

@@ -2,8 +2,8 @@
 
 // A copy of a chunk onto itself is no access, so nothing has to wait for it.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @all_gather of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -37,8 +37,8 @@ coll.program @all_gather of all_gather on @pair chunks = 1 blocks = 1 {
 // Each rank combines into its output while the other may still read its input,
 // which is the same place.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op does not work in place (H4)}}
 coll.program @h4_input_overwritten of all_reduce on @pair chunks = 1 blocks = 1 {
@@ -73,8 +73,8 @@ coll.program @h4_input_overwritten of all_reduce on @pair chunks = 1 blocks = 1 
 
 // What a rank sends and what it receives have different places.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+2 {{'coll.program' op does not work in place (H4)}}
 // expected-note @+1 {{send and receive buffers have no places in common}}
@@ -110,12 +110,12 @@ coll.program @h4_all_to_all of all_to_all on @pair chunks = 2 blocks = 1 {
 // Rank 1 gives chunk 0 back while rank 0 may still send it to rank 2. Where it
 // lies is the input only in place.
 coll.topology @mesh ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 0 -> 2
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 0
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 0 -> 2 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 0 unlimited
+  coll.link 2 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.program' op does not work in place (H4)}}
 coll.program @h4_given_back of all_gather on @mesh chunks = 1 blocks = 1 {
@@ -184,11 +184,11 @@ coll.program @h4_given_back of all_gather on @mesh chunks = 1 blocks = 1 {
 
 // So does it here with the second of two repetitions.
 coll.topology @mesh ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 0
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 0 unlimited
+  coll.link 2 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.program' op does not work in place (H4)}}
 coll.program @h4_repeated of all_gather on @mesh chunks = 1 blocks = 1 {

@@ -2,8 +2,8 @@
 
 // Nobody signals.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d2_arrival_missing of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -28,8 +28,8 @@ coll.program @d2_arrival_missing of broadcast on @pair chunks = 1 root = 0 block
 
 // One signal, two awaited.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d2_arrival_short of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -55,8 +55,8 @@ coll.program @d2_arrival_short of broadcast on @pair chunks = 1 root = 0 blocks 
 
 // The receiver does not announce itself.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d2_ready_missing of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -81,8 +81,8 @@ coll.program @d2_ready_missing of broadcast on @pair chunks = 1 root = 0 blocks 
 
 // Each rank waits for the other before it sends.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d1_cycle of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -116,8 +116,8 @@ coll.program @d1_cycle of all_gather on @pair chunks = 1 blocks = 1 {
 
 // The relay does not wait for what it passes on (read after write).
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
 }
 coll.program @h1_read_before_arrival of broadcast on @line3 chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -155,8 +155,8 @@ coll.program @h1_read_before_arrival of broadcast on @line3 chunks = 1 root = 0 
 
 // Two senders write one slot (write after write).
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_two_writers of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -190,8 +190,8 @@ coll.program @h1_two_writers of broadcast on @pair chunks = 1 root = 0 blocks = 
 
 // The second put may overwrite scratch[0] before it is read.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_overwritten_before_read of reduce on @pair chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -221,8 +221,8 @@ coll.program @h1_overwritten_before_read of reduce on @pair chunks = 2 root = 0 
 // The second put waits for the arrival of the first, but not until it has been
 // read (write after read).
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_overwritten_while_read of reduce on @pair chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -256,8 +256,8 @@ coll.program @h1_overwritten_while_read of reduce on @pair chunks = 2 root = 0 b
 
 // The receiver does not wait for its output.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_returns_early of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -284,8 +284,8 @@ coll.program @h1_returns_early of broadcast on @pair chunks = 1 root = 0 blocks 
 // The owner does not wait until its input has been read: the next launch may
 // change it.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_returns_while_read of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op may return before input[0] is read (H1)}}
@@ -308,8 +308,8 @@ coll.program @h1_returns_while_read of broadcast on @pair chunks = 1 root = 0 bl
 
 // The sender writes before the receiver has begun.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_put_before_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -333,8 +333,8 @@ coll.program @h3_put_before_ready of broadcast on @pair chunks = 1 root = 0 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_get_before_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -354,8 +354,8 @@ coll.program @h3_get_before_ready of broadcast on @pair chunks = 1 root = 0 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_reads_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -371,8 +371,8 @@ coll.program @a1_reads_nothing of broadcast on @pair chunks = 1 root = 0 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_reads_wrong_chunk of broadcast on @pair chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -389,8 +389,8 @@ coll.program @a1_reads_wrong_chunk of broadcast on @pair chunks = 2 root = 0 blo
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_output_missing of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -406,8 +406,8 @@ coll.program @a1_output_missing of broadcast on @pair chunks = 1 root = 0 blocks
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_output_wrong_chunk of all_gather on @pair chunks = 1 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op ends with chunk 1 in output[0], expected chunk 0 (A1)}}
@@ -430,8 +430,8 @@ coll.program @a1_output_wrong_chunk of all_gather on @pair chunks = 1 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_contribution_twice of reduce on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 2 {
@@ -455,8 +455,8 @@ coll.program @a1_contribution_twice of reduce on @pair chunks = 1 root = 0 block
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @a1_contribution_missing of reduce on @pair chunks = 1 root = 0 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op ends without the contribution of rank 1 to chunk 0 (A1)}}
@@ -480,8 +480,8 @@ coll.program @a1_contribution_missing of reduce on @pair chunks = 1 root = 0 blo
 
 // A wait may name another channel of the peer; nobody signals in that one.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @d2_other_channel of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -508,8 +508,8 @@ coll.program @d2_other_channel of broadcast on @pair chunks = 1 root = 0 blocks 
 // Scratch is double-buffered, so rank 0 need not wait for ready; but in launch e + 2 it
 // writes the same half again, and rank 1 may still be in launch e.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_double_buffered_hears_nothing of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
@@ -535,8 +535,8 @@ coll.program @h3_double_buffered_hears_nothing of broadcast on @pair chunks = 1 
 // Only scratch is double-buffered: outputs belong to the user, who may not have given
 // them yet.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h3_double_buffered_output of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
@@ -567,8 +567,8 @@ coll.program @h3_double_buffered_output of all_gather on @pair chunks = 1 blocks
 // Rank 0 writes rank 1's scratch once more after its last signal, where nobody
 // reads it: in rank 1's next launch it may be in use.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_returns_while_scratch_is_written of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -597,8 +597,8 @@ coll.program @h1_returns_while_scratch_is_written of broadcast on @pair chunks =
 // The same with a slot that rank 1 has used before, and scratch that is double-buffered:
 // the launch after the next one uses the same half.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_returns_while_its_half_is_written of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {
@@ -630,8 +630,8 @@ coll.program @h1_returns_while_its_half_is_written of broadcast on @pair chunks 
 // Rank 1 pulls from rank 0's scratch, and does not say when it is done: rank 0
 // may begin its next launch and overwrite it.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_returns_while_scratch_is_read of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op may return before scratch[0] is read (H1)}}
@@ -657,8 +657,8 @@ coll.program @h1_returns_while_scratch_is_read of broadcast on @pair chunks = 1 
 
 // The signal that tells the owner stands before the read, not after it.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_done_too_early of reduce on @pair chunks = 1 root = 1 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op may return before input[0] is read (H1)}}
@@ -682,8 +682,8 @@ coll.program @h1_done_too_early of reduce on @pair chunks = 1 root = 1 blocks = 
 
 // A reduce_put reads both of its sources: nothing orders the second one.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_reduce_put_before_copy of reduce on @pair chunks = 1 root = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -711,8 +711,8 @@ coll.program @h1_reduce_put_before_copy of reduce on @pair chunks = 1 root = 1 b
 
 // Both in one part: nothing orders the kernel of rank 1 and that of rank 0.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @h1_barrier_missing of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -738,7 +738,7 @@ coll.program @h1_barrier_missing of broadcast on @pair chunks = 1 root = 0 block
 
 // A copy by many threads, one of which writes what another reads.
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @h1_copy_onto_itself of broadcast on @one_way chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {

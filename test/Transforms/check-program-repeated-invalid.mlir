@@ -2,7 +2,7 @@
 
 // Each repetition is looked at: here the second one reads what is not there.
 coll.topology @one_way ranks = 3 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @wrong_stride of all_to_all on @one_way chunks = 3 blocks = 1 {
   coll.rank 0 scratch = 6 {
@@ -22,7 +22,7 @@ coll.program @wrong_stride of all_to_all on @one_way chunks = 3 blocks = 1 {
 
 // The second repetition writes where another channel writes, too.
 coll.topology @one_way ranks = 3 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @second_races of all_to_all on @one_way chunks = 3 blocks = 1 {
   coll.rank 0 scratch = 6 {

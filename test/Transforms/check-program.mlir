@@ -4,8 +4,8 @@
 // Programs that are right pass through unchanged.
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 
 // CHECK-LABEL: coll.program @push

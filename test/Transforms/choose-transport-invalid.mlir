@@ -18,7 +18,7 @@
 // ALPHA: error: alpha is {{-1.*}}, expected at least 0
 // BETA: error: beta is {{.*}}, expected at least 0
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @bc of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {

@@ -31,10 +31,10 @@
 //
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // Without an option the schedule decides, else what it says does not matter.

@@ -2,8 +2,8 @@
 
 // Copy engines do not combine.
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
 }
 // CHECK-LABEL: coll.program @engines of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
 // CHECK-NEXT:    coll.rank 0 scratch = 0 {

@@ -11,10 +11,10 @@
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // Rank 1 passes the sum on and keeps none of it: the result goes from registers

@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics -coll-insert-flag-sync
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @two_writers of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -19,7 +19,7 @@ coll.program @two_writers of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
 
 // Nobody would signal when the engine is done.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @engine of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {

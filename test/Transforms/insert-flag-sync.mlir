@@ -2,10 +2,10 @@
 // RUN: sccl-opt %s -coll-insert-flag-sync -coll-insert-flag-sync | FileCheck %s
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // Two steps on one channel signal twice; the relay waits for the second arrival

@@ -2,8 +2,8 @@
 
 // Two relays that each need what the other one passes on.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @cycle of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 0 {

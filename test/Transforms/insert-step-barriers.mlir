@@ -3,10 +3,10 @@
 // RUN: sccl-opt %s -coll-insert-step-barriers -coll-insert-flag-sync | FileCheck %s
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // A barrier stands where a transfer needs what another channel did. The step

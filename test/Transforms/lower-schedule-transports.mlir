@@ -4,10 +4,10 @@
 // RUN: sccl-opt %s -coll-lower-schedule=double-buffer | FileCheck %s --check-prefix=HALVES
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // A pull is a get by the receiver: in its channel to the sender. Chunks that one

@@ -6,10 +6,10 @@
 // BLOCKS: coll.program @relay of scatter on @line3 chunks = 3 root = 0 blocks = 4
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // Chunk 2 only passes through rank 1, in scratch; chunk 1 goes straight to the
@@ -91,9 +91,9 @@ coll.schedule @merge of broadcast on @line3 chunks = 4 root = 1 {
 // Rank 2 has chunks 0 and 1 side by side and sends them side by side, but they
 // are of two segments (rank 0's and rank 1's), whose ends are not aligned.
 coll.topology @line4 ranks = 4 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
-  coll.link 2 -> 3
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 3 unlimited
 }
 // CHECK-LABEL: coll.program @segments of gather on @line4 chunks = 1 root = 3 blocks = 1 {
 // CHECK-NEXT:     coll.rank 0 scratch = 0 {

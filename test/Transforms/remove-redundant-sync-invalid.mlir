@@ -2,8 +2,8 @@
 
 // The pass executes the program; one that gets stuck is none of its business.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @nobody_signals of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -19,8 +19,8 @@ coll.program @nobody_signals of broadcast on @pair chunks = 1 root = 0 blocks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @cycle of all_gather on @pair chunks = 1 blocks = 1 double_buffered {
   coll.rank 0 scratch = 0 {

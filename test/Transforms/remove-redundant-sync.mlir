@@ -12,12 +12,12 @@
 // COUNTS: remark: waits removed: 0, signals removed: 0, waits for ready removed because scratch is double-buffered: 0
 
 coll.topology @triangle ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
-  coll.link 0 -> 2
-  coll.link 2 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
+  coll.link 0 -> 2 unlimited
+  coll.link 2 -> 0 unlimited
 }
 
 // Rank 2's last wait for rank 0 says nothing new: rank 1 put its chunk after all
@@ -188,8 +188,8 @@ coll.program @ready of all_reduce on @triangle chunks = 1 blocks = 1 {
 }
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 
 // What the last waits of a rank guard, its other channels may guard: rank 0 gets

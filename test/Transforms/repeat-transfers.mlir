@@ -6,9 +6,9 @@
 // EXPLAIN: remark: transfers that are repetitions of others: 6
 
 coll.topology @all ranks = 4 {
-  coll.link 0 -> 1
-  coll.link 0 -> 2
-  coll.link 0 -> 3
+  coll.link 0 -> 1 unlimited
+  coll.link 0 -> 2 unlimited
+  coll.link 0 -> 3 unlimited
 }
 coll.collective @some ranks = 4 chunks = 9 distinct = 9 {
   coll.pre 0 has [0, 1, 2, 3, 4, 5, 6, 7, 8]

@@ -11,6 +11,7 @@
 #include "Driver.h"
 #include "Output.h"
 #include "Progress.h"
+#include "TopologyNotes.h"
 
 #include "sccl/Analysis/HappensBefore.h"
 #include "sccl/Assembly/Audit.h"
@@ -95,6 +96,7 @@ static void report(coll::ScheduleOp op, bool json) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   Schedule schedule = coll::importSchedule(op);
   Cost cost = costOf(schedule, problem->collective);
+  noteUnlimitedLinks(problem->topology);
   if (json) {
     llvm::json::Object object{{"schedule", op.getSymName()},
                               {"topology", problem->topology.name()},

@@ -53,6 +53,33 @@ static void printKindName(OpAsmPrinter &printer, Operation *, StringAttr name) {
   printer.printKeywordOrString(name.getValue());
 }
 
+/// "bandwidth = 3", "unlimited" for 0, or nothing.
+static OptionalParseResult parseLinkBandwidth(OpAsmParser &parser,
+                                              IntegerAttr &bandwidth) {
+  Type type = parser.getBuilder().getI32Type();
+  if (succeeded(parser.parseOptionalKeyword("unlimited"))) {
+    bandwidth = IntegerAttr::get(type, 0);
+    return ParseResult::success();
+  }
+  if (failed(parser.parseOptionalKeyword("bandwidth")))
+    return std::nullopt;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseEqual() || parser.parseAttribute(bandwidth, type))
+    return ParseResult::failure();
+  if (bandwidth.getValue().isZero())
+    return parser.emitError(loc, "a bandwidth of 0 is none; say 'unlimited' "
+                                 "if nothing bounds the link");
+  return success();
+}
+
+static void printLinkBandwidth(OpAsmPrinter &printer, Operation *,
+                               IntegerAttr bandwidth) {
+  if (bandwidth.getValue().isZero())
+    printer << "unlimited";
+  else
+    printer << "bandwidth = " << bandwidth.getValue();
+}
+
 /// "[0 -> 1, 0 -> 2]".
 static ParseResult parseLinkList(OpAsmParser &parser, DenseI32ArrayAttr &srcs,
                                  DenseI32ArrayAttr &dsts) {

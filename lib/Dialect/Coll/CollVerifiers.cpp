@@ -32,7 +32,7 @@ LogicalResult TopologyOp::verifyRegions() {
   if (failed(verifyBodyHolds<LinkOp, LimitOp>( // topology_c2
           *this, getBody(), "coll.link and coll.limit")))
     return failure();
-  return importTopology(*this); // topology_c1, c3-c5, link_c1, limit_c1-c3
+  return importTopology(*this); // topology_c1, c3-c6, link_c1-c2, limit_c1-c3
 }
 
 LogicalResult CollectiveOp::verifyRegions() {

@@ -8,6 +8,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/LimitedLinks.h"
 #include "sccl/Model/Threads.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -42,11 +43,13 @@ TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
     else
       shared.push_back(&limit);
   }
-  for (auto [link, bandwidth] : llvm::zip_equal(topology.links(), ownBandwidth))
+  for (auto [link, bandwidth, limited] :
+       llvm::zip_equal(topology.links(), ownBandwidth, limitedLinks(topology)))
     LinkOp::create(builder, loc, builder.getI32IntegerAttr(link.src),
                    builder.getI32IntegerAttr(link.dst),
-                   bandwidth ? builder.getI32IntegerAttr(*bandwidth)
-                             : IntegerAttr());
+                   bandwidth || !limited
+                       ? builder.getI32IntegerAttr(bandwidth.value_or(0))
+                       : IntegerAttr());
   for (const BandwidthLimit *limit : shared) {
     SmallVector<int32_t> srcs, dsts;
     for (unsigned link : limit->links) {

@@ -8,6 +8,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Model/LimitedLinks.h"
 
 #include <map>
 
@@ -42,7 +43,7 @@ static LogicalResult importLink(LinkOp op, Topology &topology) {
                                 {"bandwidth", op.getBandwidth().value_or(0)}})))
     return failure();
   Result<unsigned> added =
-      op.getBandwidth()
+      op.getBandwidth().value_or(0) != 0
           ? topology.addLink(op.getSrc(), op.getDst(), *op.getBandwidth())
           : topology.addLink(op.getSrc(), op.getDst());
   if (!added)
@@ -83,11 +84,29 @@ static LogicalResult importLimit(LimitOp op, Topology &topology,
   llvm::sort(links);
   if (links.size() == 1) {
     LinkOp own = limited.own[links.front()];
-    if (failed(verifySameBandwidth(own, op, own.getBandwidth())))
+    bool hasOwn = own.getBandwidth().value_or(0) != 0;
+    if (hasOwn && failed(verifySameBandwidth(own, op, own.getBandwidth())))
       return failure();
   }
   LimitOp first = limited.sets.try_emplace(links, op).first->second;
   return verifySameBandwidth(first, op, first.getBandwidth());
+}
+
+/// Fails unless each link of `own` is limited somehow or says that it is not:
+/// a forgotten bandwidth would be another topology, with optimal schedules of
+/// its own.
+static LogicalResult verifyLimited(const Topology &topology,
+                                   ArrayRef<LinkOp> own) {
+  for (auto [op, limited] : llvm::zip_equal(own, limitedLinks(topology))) {
+    LinkOp link = op;
+    if (limited && link.getBandwidth() == 0u)
+      return link.emitOpError("is unlimited, and a limit names it");
+    if (!limited && !link.getBandwidth())
+      return link.emitOpError("has no bandwidth, and no limit names it; give "
+                              "it a bandwidth, such as 'bandwidth = 1', or say "
+                              "'unlimited'");
+  }
+  return success();
 }
 
 FailureOr<Topology> coll::importTopology(TopologyOp op) {
@@ -109,6 +128,8 @@ FailureOr<Topology> coll::importTopology(TopologyOp op) {
         return failure();
     }
   }
+  if (failed(verifyLimited(topology, limited.own)))
+    return failure();
   return topology;
 }
 

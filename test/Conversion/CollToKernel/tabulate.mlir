@@ -71,8 +71,8 @@
 // ALL:           collk.end %[[NOW]] at %[[EPOCH]] by %[[MY]]
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @mix of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
   coll.rank 0 scratch = 3 {

@@ -7,8 +7,8 @@
 // WIDE: error: LL words carry 4 bytes each, but elements of {{[iu]}}64 have 8
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 
 // Only the combinations that the program needs.

@@ -6,8 +6,8 @@
 // A program with barriers becomes a kernel for each rank and step. Nobody counts
 // launches, and what copy engines do is left to the host.
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
 }
 
 // CHECK-LABEL: gpu.func @bc_rank0_step0(

@@ -61,7 +61,7 @@
 
 // STEPS: error: 'collk.program' op has a kernel for each step, which virtual ranks do not need
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @swap of broadcast on @pair chunks = 1 root = 0 blocks = 2 {
   coll.rank 0 scratch = 0 {

@@ -18,8 +18,8 @@
 // BLOCKS: error: 'collk.program' op is for the threads of thread blocks
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @ag of all_gather on @pair chunks = 1 {
   coll.step rounds = 1 {

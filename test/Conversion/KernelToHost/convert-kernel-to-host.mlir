@@ -5,8 +5,8 @@
 // NONE-NOT: gpu.
 
 coll.topology @line3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
 }
 
 // CHECK-LABEL: llvm.func @bc_rank0(

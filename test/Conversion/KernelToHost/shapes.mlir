@@ -3,8 +3,8 @@
 
 // Alternating scratch: in launches of odd number a slot of rank 1 is two further.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 
 // CALLS-LABEL: llvm.func @swap_rank0(

@@ -1,8 +1,8 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @channel_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -18,8 +18,8 @@ coll.program @channel_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -35,8 +35,8 @@ coll.program @put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -52,8 +52,8 @@ coll.program @put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @get_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -69,8 +69,8 @@ coll.program @get_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @get_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -86,8 +86,8 @@ coll.program @get_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @copy_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -103,8 +103,8 @@ coll.program @copy_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @local_reduce_c1_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -120,8 +120,8 @@ coll.program @local_reduce_c1_into_input of all_reduce on @pair chunks = 2 block
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @local_reduce_c2_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -137,8 +137,8 @@ coll.program @local_reduce_c2_not_combining of all_gather on @pair chunks = 1 bl
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @signal_c1_other_channel of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -154,8 +154,8 @@ coll.program @signal_c1_other_channel of all_reduce on @pair chunks = 2 blocks =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @signal_c2_no_value of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -171,8 +171,8 @@ coll.program @signal_c2_no_value of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @signal_c2_ready_value of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -188,8 +188,8 @@ coll.program @signal_c2_ready_value of all_reduce on @pair chunks = 2 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @signal_to_absent_rank of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -205,8 +205,8 @@ coll.program @signal_to_absent_rank of all_reduce on @pair chunks = 2 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @wait_c1_no_value of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -222,8 +222,8 @@ coll.program @wait_c1_no_value of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @wait_c1_ready_value of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -239,8 +239,8 @@ coll.program @wait_c1_ready_value of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @wait_from_absent_rank of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -256,8 +256,8 @@ coll.program @wait_from_absent_rank of all_reduce on @pair chunks = 2 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @unknown_buffer of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -273,8 +273,8 @@ coll.program @unknown_buffer of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @unknown_flag of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -290,8 +290,8 @@ coll.program @unknown_flag of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @reduce_put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -307,8 +307,8 @@ coll.program @reduce_put_c1_to_itself of all_reduce on @pair chunks = 2 blocks =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @reduce_put_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -324,8 +324,8 @@ coll.program @reduce_put_c2_into_input of all_reduce on @pair chunks = 2 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @reduce_put_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -341,8 +341,8 @@ coll.program @reduce_put_c3_not_combining of all_gather on @pair chunks = 1 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @get_reduce_c1_from_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -358,8 +358,8 @@ coll.program @get_reduce_c1_from_itself of all_reduce on @pair chunks = 2 blocks
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @get_reduce_c2_into_input of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -375,8 +375,8 @@ coll.program @get_reduce_c2_into_input of all_reduce on @pair chunks = 2 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @get_reduce_c3_not_combining of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -392,8 +392,8 @@ coll.program @get_reduce_c3_not_combining of all_gather on @pair chunks = 1 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @put_c3_beside_a_signal of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -412,8 +412,8 @@ coll.program @put_c3_beside_a_signal of all_reduce on @pair chunks = 2 blocks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @get_c3_beside_a_wait of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {

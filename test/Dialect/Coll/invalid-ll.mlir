@@ -1,8 +1,8 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op has LL words, but its scratch is not double-buffered}}
 coll.program @program_c10_one_half of broadcast on @pair chunks = 1 root = 0 blocks = 1 ll {
@@ -15,8 +15,8 @@ coll.program @program_c10_one_half of broadcast on @pair chunks = 1 root = 0 blo
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c11_arrival of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -39,8 +39,8 @@ coll.program @program_c11_arrival of broadcast on @pair chunks = 1 root = 0 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c11_pull of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -59,8 +59,8 @@ coll.program @program_c11_pull of broadcast on @pair chunks = 1 root = 0 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c11_copy_engine of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -82,8 +82,8 @@ coll.program @program_c11_copy_engine of broadcast on @pair chunks = 1 root = 0 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c11_output_of_peer of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {
@@ -102,8 +102,8 @@ coll.program @program_c11_output_of_peer of broadcast on @pair chunks = 1 root =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c11_reads_output of broadcast on @pair chunks = 1 root = 0 blocks = 1 double_buffered ll {
   coll.rank 0 scratch = 0 {

@@ -7,8 +7,8 @@ coll.program @program_c1_absent_topology of all_reduce on @nowhere chunks = 1 bl
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op names collective @mine, which does not exist}}
 coll.program @program_c1_absent_collective of @mine on @pair chunks = 1 blocks = 1 {
@@ -17,8 +17,8 @@ coll.program @program_c1_absent_collective of @mine on @pair chunks = 1 blocks =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.collective @three ranks = 3 chunks = 1 distinct = 1 {
   coll.pre 0 has [0]
@@ -30,8 +30,8 @@ coll.program @program_c1_other_ranks of @three on @pair chunks = 1 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op root 2 is out of range for 2 ranks}}
 coll.program @program_c1_root_out_of_range of broadcast on @pair chunks = 1 root = 2 blocks = 1 {
@@ -40,8 +40,8 @@ coll.program @program_c1_root_out_of_range of broadcast on @pair chunks = 1 root
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op has 1 ranks, but topology @pair has 2}}
 coll.program @program_c2_rank_missing of all_reduce on @pair chunks = 2 blocks = 1 {
@@ -52,8 +52,8 @@ coll.program @program_c2_rank_missing of all_reduce on @pair chunks = 2 blocks =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c2_ranks_out_of_order of all_reduce on @pair chunks = 1 blocks = 1 {
   // expected-error @+1 {{'coll.rank' op is number 1, expected 0}}
@@ -66,8 +66,8 @@ coll.program @program_c2_ranks_out_of_order of all_reduce on @pair chunks = 1 bl
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c2_foreign_op of all_reduce on @pair chunks = 1 blocks = 1 {
   // expected-error @+1 {{'arith.constant' op is not allowed in coll.program, which holds only coll.rank}}
@@ -77,8 +77,8 @@ coll.program @program_c2_foreign_op of all_reduce on @pair chunks = 1 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_source_slot of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -94,8 +94,8 @@ coll.program @program_c3_source_slot of all_reduce on @pair chunks = 2 blocks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_destination_slot of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -111,8 +111,8 @@ coll.program @program_c3_destination_slot of all_reduce on @pair chunks = 2 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_second_source_slot of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -128,8 +128,8 @@ coll.program @program_c3_second_source_slot of all_reduce on @pair chunks = 2 bl
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_no_output of reduce on @pair chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -145,8 +145,8 @@ coll.program @program_c3_no_output of reduce on @pair chunks = 2 root = 0 blocks
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_absent_chunk of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -162,8 +162,8 @@ coll.program @program_c3_absent_chunk of all_reduce on @pair chunks = 2 blocks =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_two_segments of all_gather on @pair chunks = 1 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -179,8 +179,8 @@ coll.program @program_c3_two_segments of all_gather on @pair chunks = 1 blocks =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c4_first_arrival of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -196,8 +196,8 @@ coll.program @program_c4_first_arrival of all_reduce on @pair chunks = 2 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c4_same_arrival_twice of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -214,8 +214,8 @@ coll.program @program_c4_same_arrival_twice of all_reduce on @pair chunks = 2 bl
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c4_ready_twice of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -232,8 +232,8 @@ coll.program @program_c4_ready_twice of all_reduce on @pair chunks = 2 blocks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c5_channel_out_of_range of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -249,8 +249,8 @@ coll.program @program_c5_channel_out_of_range of all_reduce on @pair chunks = 2 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c5_channel_twice of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -269,8 +269,8 @@ coll.program @program_c5_channel_twice of all_reduce on @pair chunks = 2 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{attribute 'blocks' failed to satisfy constraint}}
 coll.program @blocks_above_limit of all_reduce on @pair chunks = 2 blocks = 65 {
@@ -283,8 +283,8 @@ coll.program @blocks_above_limit of all_reduce on @pair chunks = 2 blocks = 65 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @scratch_negative of all_reduce on @pair chunks = 2 blocks = 1 {
   // expected-error @+1 {{attribute 'scratch' failed to satisfy constraint}}
@@ -297,8 +297,8 @@ coll.program @scratch_negative of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @rank_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -313,8 +313,8 @@ coll.program @rank_c1_foreign_op of all_reduce on @pair chunks = 2 blocks = 1 {
 
 // The sources of a reduce_put are the rank's own, its destination is the peer's.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_reduce_put_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -330,8 +330,8 @@ coll.program @program_c3_reduce_put_source of all_reduce on @pair chunks = 2 blo
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_reduce_put_destination of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 2 {
@@ -348,8 +348,8 @@ coll.program @program_c3_reduce_put_destination of all_reduce on @pair chunks = 
 
 // The second source of a get_reduce is the peer's, the rest the rank's own.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_get_reduce_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 2 {
@@ -365,8 +365,8 @@ coll.program @program_c3_get_reduce_source of all_reduce on @pair chunks = 2 blo
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c3_get_reduce_destination of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -383,8 +383,8 @@ coll.program @program_c3_get_reduce_destination of all_reduce on @pair chunks = 
 
 // A channel counts the arrivals for each rank by themselves.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c4_other_rank of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -401,8 +401,8 @@ coll.program @program_c4_other_rank of all_reduce on @pair chunks = 2 blocks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c6_barrier_missing of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -422,8 +422,8 @@ coll.program @program_c6_barrier_missing of all_reduce on @pair chunks = 2 block
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c6_channel_without_barriers of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -443,8 +443,8 @@ coll.program @program_c6_channel_without_barriers of all_reduce on @pair chunks 
 
 // With 17 bytes, chunk 0 has 16 and chunk 1 has one.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c7_destination of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -460,8 +460,8 @@ coll.program @program_c7_destination of all_reduce on @pair chunks = 2 blocks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c7_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -477,8 +477,8 @@ coll.program @program_c7_source of all_reduce on @pair chunks = 2 blocks = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c7_second_source of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -494,8 +494,8 @@ coll.program @program_c7_second_source of all_reduce on @pair chunks = 2 blocks 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c8_before_the_barriers of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -513,8 +513,8 @@ coll.program @program_c8_before_the_barriers of all_reduce on @pair chunks = 2 b
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c8_after_the_barriers of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
@@ -532,8 +532,8 @@ coll.program @program_c8_after_the_barriers of all_reduce on @pair chunks = 2 bl
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op has both barriers and scratch that is double-buffered}}
 coll.program @program_c9_double_buffered of all_reduce on @pair chunks = 2 blocks = 1 double_buffered {
@@ -551,8 +551,8 @@ coll.program @program_c9_double_buffered of all_reduce on @pair chunks = 2 block
 
 // Kernels of a step do not count launches, so this flag would grow only once.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c12_arrival of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -576,8 +576,8 @@ coll.program @program_c12_arrival of broadcast on @pair chunks = 1 root = 0 bloc
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c12_ready of broadcast on @pair chunks = 1 root = 0 blocks = 1 {
   coll.rank 0 scratch = 0 {
@@ -601,8 +601,8 @@ coll.program @program_c12_ready of broadcast on @pair chunks = 1 root = 0 blocks
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 // expected-error @+1 {{'coll.program' op has 4000000000 slots of scratch, expected at most 67108864 of all ranks}}
 coll.program @program_c14_scratch of broadcast on @pair chunks = 1 root = 0 blocks = 1 {

@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @backwards of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -13,7 +13,7 @@ coll.schedule @backwards of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @uneven of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -25,7 +25,7 @@ coll.schedule @uneven of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @still of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -37,7 +37,7 @@ coll.schedule @still of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c1_range of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -49,7 +49,7 @@ coll.schedule @send_c1_range of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c3_order of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -61,7 +61,7 @@ coll.schedule @send_c3_order of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @reduce_c3_order of reduce on @pair chunks = 12 root = 1 {
   coll.step rounds = 1 {
@@ -73,7 +73,7 @@ coll.schedule @reduce_c3_order of reduce on @pair chunks = 12 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c3_triples of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -85,7 +85,7 @@ coll.schedule @send_c3_triples of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c3_empty of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -98,7 +98,7 @@ coll.schedule @send_c3_empty of broadcast on @pair chunks = 12 root = 0 {
 
 // However far a range goes, nothing is expanded before it is known to fit.
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c1_far of broadcast on @pair chunks = 12 root = 0 {
   coll.step rounds = 1 {
@@ -110,7 +110,7 @@ coll.schedule @send_c1_far of broadcast on @pair chunks = 12 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @schedule_c4_too_many of broadcast on @pair chunks = 50000000 root = 0 {
   coll.step rounds = 1 {

@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @program_c13_stride_alone of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -17,7 +17,7 @@ coll.program @program_c13_stride_alone of scatter on @one_way chunks = 4 root = 
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @program_c13_overlap of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -33,7 +33,7 @@ coll.program @program_c13_overlap of scatter on @one_way chunks = 4 root = 0 blo
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @program_c13_no_stride of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -49,7 +49,7 @@ coll.program @program_c13_no_stride of scatter on @one_way chunks = 4 root = 0 b
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @program_c13_place of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -65,7 +65,7 @@ coll.program @program_c13_place of scatter on @one_way chunks = 4 root = 0 block
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @program_c13_source_place of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -81,7 +81,7 @@ coll.program @program_c13_source_place of scatter on @one_way chunks = 4 root = 
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 1 -> 0
+  coll.link 1 -> 0 unlimited
 }
 coll.program @program_c13_second_source of reduce on @one_way chunks = 2 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -98,7 +98,7 @@ coll.program @program_c13_second_source of reduce on @one_way chunks = 2 root = 
 
 // The last repetition is outside, however far: the numbers do not wrap.
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @program_c3_repeated of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {
@@ -114,7 +114,7 @@ coll.program @program_c3_repeated of scatter on @one_way chunks = 4 root = 0 blo
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.program @repeated_chunks of scatter on @one_way chunks = 4 root = 0 blocks = 1 {
   coll.rank 0 scratch = 4 {

@@ -7,7 +7,7 @@ coll.schedule @schedule_c1_absent_topology of all_gather on @nowhere chunks = 1 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op names collective all_together, which does not exist}}
 coll.schedule @schedule_c1_absent_collective of all_together on @pair chunks = 1 {
@@ -16,7 +16,7 @@ coll.schedule @schedule_c1_absent_collective of all_together on @pair chunks = 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op chunks must be at least 1}}
 coll.schedule @schedule_c2_no_chunks of all_gather on @pair chunks = 0 {
@@ -25,7 +25,7 @@ coll.schedule @schedule_c2_no_chunks of all_gather on @pair chunks = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op root 2 is out of range for 2 ranks}}
 coll.schedule @schedule_c2_root_out_of_range of broadcast on @pair chunks = 1 root = 2 {
@@ -34,7 +34,7 @@ coll.schedule @schedule_c2_root_out_of_range of broadcast on @pair chunks = 1 ro
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @schedule_c3_foreign_op of broadcast on @pair chunks = 1 root = 0 {
   // expected-error @+1 {{'arith.constant' op is not allowed in coll.schedule, which holds only coll.step}}
@@ -44,7 +44,7 @@ coll.schedule @schedule_c3_foreign_op of broadcast on @pair chunks = 1 root = 0 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @step_c1_no_rounds of broadcast on @pair chunks = 1 root = 0 {
   // expected-error @+1 {{'coll.step' op takes 0 rounds, expected between 1 and}}
@@ -55,7 +55,7 @@ coll.schedule @step_c1_no_rounds of broadcast on @pair chunks = 1 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @step_c2_foreign_op of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
@@ -67,7 +67,7 @@ coll.schedule @step_c2_foreign_op of broadcast on @pair chunks = 1 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c1_absent_chunk of broadcast on @pair chunks = 2 root = 0 {
   coll.step rounds = 1 {
@@ -81,7 +81,7 @@ coll.schedule @send_c1_absent_chunk of broadcast on @pair chunks = 2 root = 0 {
 
 // expected-note @+1 {{topology declared here}}
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c2_absent_link of broadcast on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -94,7 +94,7 @@ coll.schedule @send_c2_absent_link of broadcast on @pair chunks = 1 root = 1 {
 
 // expected-note @+1 {{topology declared here}}
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c2_absent_rank of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
@@ -106,7 +106,7 @@ coll.schedule @send_c2_absent_rank of broadcast on @pair chunks = 1 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 1 -> 0
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @reduce_c1_absent_chunk of reduce on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
@@ -119,7 +119,7 @@ coll.schedule @reduce_c1_absent_chunk of reduce on @pair chunks = 1 root = 0 {
 
 // expected-note @+1 {{topology declared here}}
 coll.topology @pair ranks = 2 {
-  coll.link 1 -> 0
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @reduce_c2_absent_link of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -142,7 +142,7 @@ coll.send 0 over 0 -> 1
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @unknown_transport of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
@@ -155,7 +155,7 @@ coll.schedule @unknown_transport of broadcast on @pair chunks = 1 root = 0 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op has a period of 0, the limits are 1 and 1048576}}
 coll.schedule @schedule_c5_none of broadcast on @pair chunks = 1 root = 0 period = 0 {
@@ -164,7 +164,7 @@ coll.schedule @schedule_c5_none of broadcast on @pair chunks = 1 root = 0 period
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op has a period of -1, the limits are 1 and 1048576}}
 coll.schedule @schedule_c5_negative of broadcast on @pair chunks = 1 root = 0 period = -1 {
@@ -173,7 +173,7 @@ coll.schedule @schedule_c5_negative of broadcast on @pair chunks = 1 root = 0 pe
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op has 3 numbers in best_at, expected pairs of bytes and nanoseconds}}
 coll.schedule @schedule_c6_half of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 900, 32>} {
@@ -182,7 +182,7 @@ coll.schedule @schedule_c6_half of broadcast on @pair chunks = 1 root = 0 attrib
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op has 900 ns for 8 bytes in best_at, expected at least 0 ns and 9 bytes}}
 coll.schedule @schedule_c6_twice of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 800, 8, 900>} {
@@ -191,7 +191,7 @@ coll.schedule @schedule_c6_twice of broadcast on @pair chunks = 1 root = 0 attri
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.schedule' op has -1 ns for 8 bytes in best_at, expected at least 0 ns and 0 bytes}}
 coll.schedule @schedule_c6_negative of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, -1>} {

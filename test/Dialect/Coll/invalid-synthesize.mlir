@@ -35,7 +35,7 @@ coll.synthesize @synthesize_c2_no_chunks of all_gather on @lonely chunks = 0 ste
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op root 2 is out of range for 2 ranks}}
 coll.synthesize @synthesize_c2_root_out_of_range of broadcast on @pair chunks = 1 root = 2 steps = 1 rounds = 1
@@ -43,7 +43,7 @@ coll.synthesize @synthesize_c2_root_out_of_range of broadcast on @pair chunks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op gives a root to all_gather, which has none}}
 coll.synthesize @synthesize_c2_root_of_rootless of all_gather on @pair chunks = 1 root = 0 steps = 1 rounds = 1
@@ -51,7 +51,7 @@ coll.synthesize @synthesize_c2_root_of_rootless of all_gather on @pair chunks = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op all_to_all needs chunks to be a multiple of 2 ranks, got 3}}
 coll.synthesize @synthesize_c2_uneven_chunks of all_to_all on @pair chunks = 3 steps = 1 rounds = 1
@@ -59,7 +59,7 @@ coll.synthesize @synthesize_c2_uneven_chunks of all_to_all on @pair chunks = 3 s
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.collective @three ranks = 3 chunks = 1 distinct = 1 {
   coll.pre 0 has [0]
@@ -70,7 +70,7 @@ coll.synthesize @synthesize_c2_other_ranks of @three on @pair chunks = 1 steps =
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.collective @two ranks = 2 chunks = 1 distinct = 1 {
   coll.pre 0 has [0]
@@ -81,7 +81,7 @@ coll.synthesize @synthesize_c2_other_chunks of @two on @pair chunks = 4 steps = 
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op rounds (1) must be at least steps (2)}}
 coll.synthesize @synthesize_c3_fewer_rounds_than_steps of broadcast on @pair chunks = 1 root = 0 steps = 2 rounds = 1
@@ -89,7 +89,7 @@ coll.synthesize @synthesize_c3_fewer_rounds_than_steps of broadcast on @pair chu
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op steps must be at least 1}}
 coll.synthesize @synthesize_c3_no_steps of broadcast on @pair chunks = 1 root = 0 steps = 0 rounds = 1
@@ -97,7 +97,7 @@ coll.synthesize @synthesize_c3_no_steps of broadcast on @pair chunks = 1 root = 
 // -----
 
 coll.topology @one_way ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 // expected-error @+1 {{'coll.synthesize' op chunk 1 cannot reach rank 0: no path from rank 1}}
 coll.synthesize @synthesize_c3_disconnected of all_gather on @one_way chunks = 1 steps = 1 rounds = 1

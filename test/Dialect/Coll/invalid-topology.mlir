@@ -80,8 +80,26 @@ coll.topology @topology_c5_named_twice ranks = 3 {
 
 // -----
 
+coll.topology @topology_c6_no_bandwidth ranks = 3 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 1 -> 2
+  // expected-error @+1 {{'coll.link' op has no bandwidth, and no limit names it; give it a bandwidth, such as 'bandwidth = 1', or say 'unlimited'}}
+  coll.link 0 -> 2
+  coll.limit [0 -> 1, 1 -> 2] bandwidth = 1
+}
+
+// -----
+
+coll.topology @link_c2_limit ranks = 2 {
+  // expected-error @+1 {{'coll.link' op is unlimited, and a limit names it}}
+  coll.link 0 -> 1 unlimited
+  coll.limit [0 -> 1] bandwidth = 1
+}
+
+// -----
+
 coll.topology @link_c1_no_bandwidth ranks = 2 {
-  // expected-error @+1 {{'coll.link' op bandwidth must be between 1 and 1048576, got 0}}
+  // expected-error @+1 {{a bandwidth of 0 is none; say 'unlimited' if nothing bounds the link}}
   coll.link 0 -> 1 bandwidth = 0
 }
 

@@ -5,7 +5,7 @@
 // CHECK-NEXT:    coll.link 0 -> 1 bandwidth = 2
 // CHECK-NEXT:    coll.link 1 -> 2
 // CHECK-NEXT:    coll.link 1 -> 0 bandwidth = 1048576
-// CHECK-NEXT:    coll.link 2 -> 1
+// CHECK-NEXT:    coll.link 2 -> 1 unlimited
 // CHECK-NEXT:    coll.limit [1 -> 2] bandwidth = 1
 // CHECK-NEXT:    coll.limit [1 -> 0, 1 -> 2] bandwidth = 3
 // CHECK-NEXT:  }
@@ -13,7 +13,7 @@ coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1 bandwidth = 2
   coll.link 1 -> 2
   coll.link 1 -> 0 bandwidth = 1048576
-  coll.link 2 -> 1
+  coll.link 2 -> 1 unlimited
   coll.limit [1 -> 2] bandwidth = 1
   coll.limit [1 -> 0, 1 -> 2] bandwidth = 3
 }

@@ -2,8 +2,8 @@
 // RUN: sccl-opt %s --mlir-print-op-generic | sccl-opt | FileCheck %s
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 
 // Every op of the program level; a count of 1 is not printed.

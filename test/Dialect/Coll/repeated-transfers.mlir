@@ -7,9 +7,9 @@
 // EXEC: #wrong 0 of {{[1-9]}}
 
 coll.topology @star ranks = 4 {
-  coll.link 0 -> 1
-  coll.link 0 -> 2
-  coll.link 0 -> 3
+  coll.link 0 -> 1 unlimited
+  coll.link 0 -> 2 unlimited
+  coll.link 0 -> 3 unlimited
 }
 
 // CHECK-LABEL: coll.program @to_all

@@ -1,7 +1,7 @@
 coll.topology @line4 ranks = 4 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
-  coll.link 3 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 3 -> 2 unlimited
 }
 coll.schedule @sum of reduce on @line4 chunks = 2 root = 2 {
   coll.step rounds = 2 {

@@ -1,10 +1,10 @@
 coll.topology @mesh3 ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 0 -> 2
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 0
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 0 -> 2 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 0 unlimited
+  coll.link 2 -> 1 unlimited
 }
 coll.schedule @direct of all_reduce on @mesh3 chunks = 1 {
   coll.step rounds = 1 {

@@ -1,6 +1,6 @@
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
 }
 coll.schedule @halves of all_reduce on @pair chunks = 2 {
   coll.step rounds = 1 {
