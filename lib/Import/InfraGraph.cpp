@@ -52,7 +52,7 @@ private:
 };
 } // namespace
 
-static bool isAccelerator(StringRef kind) {
+bool import::isAccelerator(StringRef kind) {
   return kind == "xpu" || kind == "npu" || kind == "gpu" || kind == "tpu";
 }
 
@@ -121,8 +121,13 @@ Quantity GraphReader::rateOf(const GraphEdge &edge, std::string &kind) const {
       generation = unsigned(digit - '0');
   if (generation)
     kind += std::to_string(*generation);
-  if (edge.gigabytes)
-    return {*edge.gigabytes, "the file"};
+  if (edge.rate.gigabytes)
+    return {*edge.rate.gigabytes, "the file"};
+  // A byte a transfer of 8 lanes; codings are left out, as elsewhere.
+  if (auto rate = edge.rate.transfers
+                      ? product(*edge.rate.transfers, Rational(2))
+                      : std::nullopt)
+    return {*rate, "assumed: 16 lanes with the transfers of the file"};
   if (generation && isNvlink)
     return {options.linkRate.value_or(*generation == 5 ? 50 : 25),
             "assumed: one link of its generation, from its name"};

@@ -27,11 +27,20 @@ struct GraphNode {
   std::string instance; ///< as "host.0"
 };
 
+/// True for the kinds of components that take part in collectives.
+bool isAccelerator(llvm::StringRef kind);
+
+/// One of them, or neither.
+struct WireRate {
+  std::optional<Rational> gigabytes; ///< GB/s
+  std::optional<Rational> transfers; ///< GT/s, of each lane
+};
+
 struct GraphEdge {
-  unsigned a, b;                     ///< nodes
-  std::string link;                  ///< its name
-  std::string about;                 ///< its description
-  std::optional<Rational> gigabytes; ///< per second
+  unsigned a, b;     ///< nodes
+  std::string link;  ///< its name
+  std::string about; ///< its description
+  WireRate rate;
 };
 
 struct Graph {

@@ -31,7 +31,7 @@ struct Slice {
 
 struct LinkInfo {
   std::string about;
-  std::optional<Rational> gigabytes;
+  WireRate rate;
 };
 
 class Expander {
@@ -46,10 +46,14 @@ private:
                                     const std::string &instance,
                                     const std::string &prefix, unsigned depth);
   std::optional<Error> expandComponent(const YamlNode &component,
-                                       const YamlNode &device,
+                                       unsigned implied,
                                        const std::string &instance,
                                        const std::string &prefix,
                                        unsigned depth);
+  std::optional<Error> expandNested(const YamlNode &component,
+                                    const std::string &full,
+                                    const std::string &instance,
+                                    const std::string &prefix, unsigned depth);
   unsigned impliedCount(const YamlNode &device, StringRef component) const;
   std::optional<Error> expandInstances();
   std::optional<Error> addEdges(const YamlNode &owner,
@@ -96,24 +100,27 @@ static Result<Slice> parseSlice(const YamlNode &node) {
   return slice;
 }
 
-/// GB/s of a "bandwidth" field: a choice with its number.
-static Result<std::optional<Rational>> bandwidthOf(const YamlNode &link) {
+/// What a "bandwidth" field says: a choice with its number.
+static Result<WireRate> bandwidthOf(const YamlNode &link) {
   const YamlNode *bandwidth = link.find("bandwidth");
   if (const YamlNode *physical = link.find("physical"); !bandwidth && physical)
     bandwidth = physical->find("bandwidth");
   if (!bandwidth)
-    return std::optional<Rational>();
+    return WireRate();
   for (auto [unit, divisor] : {std::pair("gigabytes_per_second", 1),
+                               {"giga_bytes_per_second", 1},
                                {"gigabits_per_second", 8},
-                               {"gigatransfers_per_second", 0}}) {
+                               {"giga_bits_per_second", 8},
+                               {"gigatransfers_per_second", 0},
+                               {"giga_transfers_per_second", 0}}) {
     const YamlNode *value = bandwidth->find(unit);
     if (!value)
       continue;
     Result<Rational> number = parseDecimal(value->scalar);
     if (!number || *number <= Rational(0))
       return value->error("'" + value->scalar + "' is no positive number");
-    // Transfers say nothing of bytes without a width.
-    return divisor ? quotient(*number, divisor) : std::nullopt;
+    return divisor ? WireRate{quotient(*number, divisor), std::nullopt}
+                   : WireRate{std::nullopt, *number};
   }
   return bandwidth->error("a bandwidth without gigabytes_per_second or "
                           "gigabits_per_second");
@@ -121,13 +128,13 @@ static Result<std::optional<Rational>> bandwidthOf(const YamlNode &link) {
 
 std::optional<Error> Expander::collectLinks(const YamlNode &owner) {
   for (const YamlNode &link : owner.list("links")) {
-    Result<std::optional<Rational>> bandwidth = bandwidthOf(link);
+    Result<WireRate> bandwidth = bandwidthOf(link);
     if (!bandwidth)
       return Error{bandwidth.error()};
     LinkInfo &info = links[link.text("name").str()];
     info.about = link.text("description").str();
-    if (*bandwidth)
-      info.gigabytes = *bandwidth;
+    if (bandwidth->gigabytes || bandwidth->transfers)
+      info.rate = *bandwidth;
   }
   return std::nullopt;
 }
@@ -139,11 +146,12 @@ std::optional<Error> Expander::collect(const YamlNode &node, bool isTop) {
     devices[top.text("name").str()] = &top;
   else
     tops.push_back(&top);
-  for (const YamlNode &device : top.list("devices")) {
-    if (device.text("name").empty())
-      return device.error("a device without a name");
-    devices[device.text("name").str()] = &device;
-  }
+  for (StringRef key : {"devices", "device"})
+    for (const YamlNode &device : top.list(key)) {
+      if (device.text("name").empty())
+        return device.error("a device without a name");
+      devices[device.text("name").str()] = &device;
+    }
   for (const YamlNode &instance : top.list("instances"))
     instances.push_back(&instance);
   return collectLinks(top);
@@ -165,7 +173,7 @@ unsigned Expander::impliedCount(const YamlNode &device,
 }
 
 std::optional<Error> Expander::expandComponent(const YamlNode &component,
-                                               const YamlNode &device,
+                                               unsigned implied,
                                                const std::string &instance,
                                                const std::string &prefix,
                                                unsigned depth) {
@@ -173,7 +181,7 @@ std::optional<Error> Expander::expandComponent(const YamlNode &component,
   StringRef kind = component.text("choice");
   if (kind.empty())
     kind = component.text("type");
-  unsigned count = impliedCount(device, name);
+  unsigned count = implied;
   if (const YamlNode *said = component.find("count")) {
     std::optional<unsigned> number = wholeNumber(said->scalar);
     if (!number)
@@ -193,9 +201,48 @@ std::optional<Error> Expander::expandComponent(const YamlNode &component,
         return error;
       continue;
     }
+    if (!component.list("components").empty()) {
+      if (std::optional<Error> error =
+              expandNested(component, full, instance, prefix, depth + 1))
+        return error;
+      continue;
+    }
     nodeOf[full] = graph.nodes.size();
     graph.nodes.push_back({full, kind.str(), instance});
   }
+  return std::nullopt;
+}
+
+/// The components of a component, `full`. They are numbered within it, and by
+/// connections within the device, too; what is joined to it is joined to its
+/// accelerator, or else to its first component.
+std::optional<Error> Expander::expandNested(const YamlNode &component,
+                                            const std::string &full,
+                                            const std::string &instance,
+                                            const std::string &prefix,
+                                            unsigned depth) {
+  if (depth > 8)
+    return component.error("components within components, more than 8 deep");
+  size_t first = graph.nodes.size();
+  for (const YamlNode &inner : component.list("components")) {
+    if (std::optional<Error> error =
+            expandComponent(inner, 1, instance, full + ".", depth))
+      return error;
+    std::string name = inner.text("name").str();
+    unsigned &next = countOf[prefix + name];
+    for (unsigned i = 0; i < countOf[full + "." + name]; ++i, ++next)
+      if (auto node = nodeOf.find(full + "." + name + "." + std::to_string(i));
+          node != nodeOf.end())
+        nodeOf[prefix + name + "." + std::to_string(next)] = node->second;
+  }
+  if (first == graph.nodes.size())
+    return component.error("its components are none");
+  auto main = std::find_if(
+      graph.nodes.begin() + ptrdiff_t(first), graph.nodes.end(),
+      [](const GraphNode &node) { return isAccelerator(node.kind); });
+  nodeOf[full] = main == graph.nodes.end()
+                     ? unsigned(first)
+                     : unsigned(main - graph.nodes.begin());
   return std::nullopt;
 }
 
@@ -208,8 +255,9 @@ std::optional<Error> Expander::expandDevice(const YamlNode &device,
   if (std::optional<Error> error = collectLinks(device))
     return error;
   for (const YamlNode &component : device.list("components"))
-    if (std::optional<Error> error =
-            expandComponent(component, device, instance, prefix, depth))
+    if (std::optional<Error> error = expandComponent(
+            component, impliedCount(device, component.text("name")), instance,
+            prefix, depth))
       return error;
   return addEdges(device, prefix);
 }
@@ -264,7 +312,7 @@ std::optional<Error> Expander::join(const YamlNode &at, unsigned a, unsigned b,
   if (graph.edges.size() >= maxGraphEdges)
     return at.error("more than " + llvm::Twine(maxGraphEdges) + " edges");
   const LinkInfo &info = links[link.str()];
-  graph.edges.push_back({a, b, link.str(), info.about, info.gigabytes});
+  graph.edges.push_back({a, b, link.str(), info.about, info.rate});
   return std::nullopt;
 }
 

@@ -120,6 +120,7 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"bdf\"", ImportFormat::AmdSmiJson},
         {"\"infrastructure\"", ImportFormat::InfraGraph},
         {"\"devices\"", ImportFormat::InfraGraph},
+        {"\"instances\"", ImportFormat::InfraGraph},
         {"\"components\"", ImportFormat::InfraGraph}})
     if (text.contains(mark))
       return format;
@@ -133,8 +134,8 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
 /// True if some line begins with one of YAML's keys of InfraGraph.
 static bool looksLikeInfraGraph(StringRef text) {
   for (StringRef line : llvm::split(text, '\n'))
-    for (StringRef key :
-         {"infrastructure:", "devices:", "instances:", "components:"})
+    for (StringRef key : {"infrastructure:", "devices:", "device:",
+                          "instances:", "components:"})
       if (line.starts_with(key))
         return true;
   return false;
