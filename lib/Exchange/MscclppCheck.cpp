@@ -77,6 +77,19 @@ static void findEarly(const CheckedCall &call, const MscclppTrace &made,
   }
 }
 
+/// What is right in one plan, and not beside others.
+static std::vector<std::string> notesOf(const MscclppPlan &plan) {
+  for (const MscclppGpu &gpu : plan.gpus)
+    for (const MscclppBlock &block : gpu.blocks)
+      for (const MscclppOperation &operation : block.operations)
+        if (operation.kind == MscclppKind::PutLL && !waitsForWords(operation))
+          return {"the executor of version 0.9 takes what a ppkt sends through "
+                  "a port from the scratch memory of the first plan that it "
+                  "ran: right if that is this plan, or if both have "
+                  "\"reuse_resources\""};
+  return {};
+}
+
 static MscclppVerdict countParts(const MscclppPlan &plan, CollectiveKind kind) {
   MscclppVerdict verdict{kind};
   for (const MscclppGpu &gpu : plan.gpus) {
@@ -90,6 +103,12 @@ static MscclppVerdict countParts(const MscclppPlan &plan, CollectiveKind kind) {
     }
   }
   verdict.mostBytes = mscclppMostBytes(plan, kind);
+  const MscclppGpu &gpu = plan.gpus[0];
+  verdict.bytesMultiple = uint64_t(plan.alignment) *
+                          (kind == CollectiveKind::AllToAll
+                               ? gpu.inputChunks / uint32_t(plan.gpus.size())
+                               : std::min(gpu.inputChunks, gpu.outputChunks));
+  verdict.notes = notesOf(plan);
   return verdict;
 }
 
@@ -136,5 +155,8 @@ exchange::fromMscclpp(const MscclppPlan &plan,
   std::optional<MscclppChecked> checked = runMscclpp(plan, options, findings);
   if (!checked)
     return firstError(findings);
-  return scheduleOfCall(checked->call);
+  Result<FoundSchedule> found = scheduleOfCall(checked->call);
+  if (found)
+    found->notes = checked->verdict.notes;
+  return found;
 }

@@ -43,7 +43,7 @@ private:
          const char *what);
   std::vector<uint32_t> numbers(const Json::Value &list, const char *what,
                                 uint64_t most);
-  bool isOlder(const Json::Value &root);
+  MscclppPlan readPlan(const Json::Value &root);
   MscclppChunks readChunks(const Json::Value &value);
   MscclppOperation readOperation(const Json::Value &value);
   MscclppBlock readBlock(const Json::Value &value, uint64_t id);
@@ -213,16 +213,45 @@ MscclppGpu PlanReader::readGpu(const Json::Value &value, uint64_t id) {
   return gpu;
 }
 
-/// Plans of 2024 have other names for nearly everything.
-bool PlanReader::isOlder(const Json::Value &root) {
-  const Json::Value &gpus = root["gpus"];
-  if (!root.isMember("colletive") &&
-      !(gpus.isArray() && !gpus.empty() && gpus[0].isObject() &&
-        gpus[0].isMember("inputChunks")))
-    return false;
-  json.complain(root, "this is a plan for MSCCL++ of 2024, which version 0.9 "
-                      "does not read");
-  return true;
+/// A name in `value` that plans had before the executor of July 2025, which
+/// renamed nearly everything; null if there is none.
+static const char *olderName(const Json::Value &value) {
+  if (value.isObject()) {
+    for (const char *name : {"colletive",
+                             "inputChunks",
+                             "outputChunks",
+                             "scratchChunks",
+                             "chunkGroups",
+                             "input_buffer_size",
+                             "remoteBuffers",
+                             "remoteBufferIds",
+                             "remoteBuffersIds",
+                             "remoteBuffersRefs",
+                             "connectedTo",
+                             "rankGroups",
+                             "srcbuff",
+                             "dstbuff",
+                             "ctype",
+                             "cids",
+                             "i_cids",
+                             "o_cids",
+                             "i_buff",
+                             "o_buff",
+                             "deps",
+                             "output_channel_ids"})
+      if (value.isMember(name))
+        return name;
+    // A buffer has a type, too, and a channel of today a channel_type.
+    bool isChannel =
+        value.isMember("connected_to") || value.isMember("rank_groups");
+    if (isChannel && value.isMember("type"))
+      return "type";
+  }
+  if (value.isObject() || value.isArray())
+    for (const Json::Value &inner : value)
+      if (const char *name = olderName(inner))
+        return name;
+  return nullptr;
 }
 
 std::optional<MscclppPlan> PlanReader::read() {
@@ -233,8 +262,21 @@ std::optional<MscclppPlan> PlanReader::read() {
     json.complain(root, "this is no plan of MSCCL++: it has no \"gpus\"");
     return std::nullopt;
   }
-  if (isOlder(root))
-    return std::nullopt;
+  MscclppPlan plan = readPlan(root);
+  if (findings.empty())
+    return plan;
+  // All else that is wrong follows from its age.
+  if (const char *name = olderName(root)) {
+    findings = {};
+    json.complain(root, "this is a plan for MSCCL++ before the executor of "
+                        "July 2025, by its name \"" +
+                            std::string(name) +
+                            "\"; version 0.9 does not read it");
+  }
+  return std::nullopt;
+}
+
+MscclppPlan PlanReader::readPlan(const Json::Value &root) {
   MscclppPlan plan;
   plan.place = json.placeOf(root);
   plan.name = json.text(root, "name");
@@ -253,8 +295,6 @@ std::optional<MscclppPlan> PlanReader::read() {
       json.numberOr(root, "max_message_size", ~uint64_t(0), ~uint64_t(0));
   for (const Json::Value &gpu : json.list(root, "gpus"))
     plan.gpus.push_back(readGpu(gpu, plan.gpus.size()));
-  if (!findings.empty())
-    return std::nullopt;
   return plan;
 }
 

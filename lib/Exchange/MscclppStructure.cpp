@@ -16,10 +16,22 @@ using namespace sccl::exchange;
 // Operations
 //===----------------------------------------------------------------------===//
 
-MscclppShape exchange::shapeOf(MscclppKind kind) {
+/// A port copies memory, and makes no words of it.
+static bool putsWords(const MscclppOperation &operation) {
+  return operation.kind == MscclppKind::PutLL &&
+         operation.channel == MscclppChannel::Port;
+}
+
+bool exchange::waitsForWords(const MscclppOperation &operation) {
+  return !putsWords(operation);
+}
+
+MscclppShape exchange::shapeOf(const MscclppOperation &operation) {
   using enum MscclppKind;
   using enum MscclppRole;
-  switch (kind) {
+  if (putsWords(operation))
+    return {LocalLL, LocalLL, RemoteLL, RemoteLL, RemoteLL, true};
+  switch (operation.kind) {
   case Put:
   case PutSignal:
   case PutSignalFlush:
@@ -231,7 +243,7 @@ void StructureCheck::checkOperation(const MscclppOperation &operation) {
   for (uint32_t semaphore : operation.semaphores)
     expectBelow(semaphore, plan.gpus[rank].semaphores.size(), "semaphore");
   // Each has a thread of its own, but for memory that all threads copy.
-  bool isMove = shapeOf(operation.kind).source != MscclppRole::None;
+  bool isMove = shapeOf(operation).source != MscclppRole::None;
   size_t served =
       isMove && operation.channel != MscclppChannel::Port
           ? 0
@@ -243,7 +255,7 @@ void StructureCheck::checkOperation(const MscclppOperation &operation) {
              std::to_string(plan.threads) + " threads");
   if (!findings.empty())
     return;
-  if (shapeOf(operation.kind).source == MscclppRole::None)
+  if (shapeOf(operation).source == MscclppRole::None)
     checkSynchronization(operation);
   else
     checkMoves(operation);
@@ -313,7 +325,10 @@ void StructureCheck::checkChunks(const MscclppOperation &operation,
   const MscclppGpu &gpu = plan.gpus[of];
   bool isScratch = buffer == Buffer::Scratch;
   if (isLL(role) && !isScratch)
-    return complain("LL words must be in scratch memory");
+    return complain(putsWords(operation)
+                        ? "a port makes no LL words: what a ppkt sends through "
+                          "it must be LL words in scratch memory already"
+                        : "LL words must be in scratch memory");
   // Only LL plans get twice the room.
   uint32_t scratch = gpu.scratchChunks * (plan.protocol == "LL" ? 2 : 1) /
                      (isLL(role) ? 2 : 1);
@@ -336,7 +351,7 @@ void StructureCheck::checkPort(const MscclppOperation &operation) {
     return complain("not known: the executor of version 0.9 takes the offset "
                     "of a pwsf from the wrong place");
   if (operation.kind != Put && operation.kind != PutSignal &&
-      operation.kind != ReadPutLL)
+      operation.kind != PutLL && operation.kind != ReadPutLL)
     return complain("cannot go through a port");
   if (operation.channels.size() != operation.destinations.size())
     return complain("names " + std::to_string(operation.channels.size()) +
@@ -372,7 +387,7 @@ void StructureCheck::checkPairs(const MscclppOperation &operation) {
 }
 
 void StructureCheck::checkMoves(const MscclppOperation &operation) {
-  MscclppShape shape = shapeOf(operation.kind);
+  MscclppShape shape = shapeOf(operation);
   if (operation.sources.empty() || operation.destinations.empty())
     return complain("has no source or no destination");
   bool needsChannel = false;

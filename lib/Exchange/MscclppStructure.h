@@ -49,7 +49,11 @@ struct MscclppShape {
     return i == 0 ? destination : i == 1 ? second : moreDestinations;
   }
 };
-MscclppShape shapeOf(MscclppKind kind);
+MscclppShape shapeOf(const MscclppOperation &operation);
+
+/// True if an operation waits for the LL words that it reads. A ppkt through a
+/// port does not: it sends words that have to be there.
+bool waitsForWords(const MscclppOperation &operation);
 
 /// The channel of the peer that a channel of a rank is connected to; nothing if
 /// the peer has too few for that.

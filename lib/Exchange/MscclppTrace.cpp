@@ -191,7 +191,7 @@ void TraceMaker::pass(const MscclppOperation &operation, Spot source,
     arrival.addsToWritten = adds;
     written = add(laneAt(destination.rank), arrival);
   }
-  if (source.isLL)
+  if (source.isLL && waitsForWords(operation))
     wordReads.emplace_back(read, from);
   if (destination.isLL)
     wordWrites.emplace_back(written, to);
@@ -207,7 +207,7 @@ void TraceMaker::pass(const MscclppOperation &operation, Spot source,
 
 void TraceMaker::sumUp(const MscclppOperation &operation, uint32_t from,
                        uint32_t count) {
-  MscclppShape shape = shapeOf(operation.kind);
+  MscclppShape shape = shapeOf(operation);
   Spot sum =
       spotOf(operation, operation.destinations[0], shape.destination, from);
   std::vector<Spot> sources;
@@ -232,7 +232,7 @@ void TraceMaker::sumUp(const MscclppOperation &operation, uint32_t from,
 
 void TraceMaker::addMove(const MscclppOperation &operation, uint32_t from,
                          uint32_t count) {
-  MscclppShape shape = shapeOf(operation.kind);
+  MscclppShape shape = shapeOf(operation);
   bool isSum = !shape.isPaired && !isRemote(shape.destination);
   if (isSum)
     return sumUp(operation, from, count);
@@ -347,7 +347,7 @@ void TraceMaker::addOperation(const MscclppOperation &operation) {
   uint32_t first = cells / operation.parts * operation.part;
   uint32_t end = first + cells / operation.parts;
   // Words are waited for one by one, data as a whole.
-  MscclppShape shape = shapeOf(operation.kind);
+  MscclppShape shape = shapeOf(operation);
   bool hasWords =
       isLL(shape.source) || isLL(shape.moreSources) || isLL(shape.destination);
   uint32_t piece = hasWords ? cellsPerChunk : std::max(cells, 1u);

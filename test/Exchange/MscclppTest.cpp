@@ -6,156 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExchangeTesting.h"
-
-#include "sccl/Exchange/Mscclpp.h"
+#include "MscclppPlans.h"
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 
 using namespace sccl;
 using namespace sccl::exchange;
+using namespace sccl::exchange::testing;
 using enum MscclppKind;
-
-//===----------------------------------------------------------------------===//
-// Plans
-//===----------------------------------------------------------------------===//
-
-static MscclppChunks at(Buffer buffer, uint32_t first, uint32_t count = 1) {
-  return {false, buffer, 0, first, count};
-}
-static MscclppChunks of(uint32_t remote, uint32_t first, uint32_t count = 1) {
-  return {true, Buffer::Input, remote, first, count};
-}
-
-static MscclppOperation make(MscclppKind kind,
-                             std::vector<MscclppChunks> sources,
-                             std::vector<MscclppChunks> destinations) {
-  MscclppOperation operation;
-  operation.kind = kind;
-  operation.sources = std::move(sources);
-  operation.destinations = std::move(destinations);
-  for (const auto *all : {&operation.sources, &operation.destinations})
-    for (const MscclppChunks &chunks : *all)
-      if (chunks.isRemote)
-        operation.channel = MscclppChannel::Memory;
-  return operation;
-}
-static MscclppOperation onChannel(MscclppKind kind) {
-  MscclppOperation operation;
-  operation.kind = kind;
-  operation.channel = MscclppChannel::Memory;
-  operation.channels = {0};
-  return operation;
-}
-static MscclppOperation nop() { return {}; }
-static MscclppOperation onSemaphore(MscclppKind kind, uint32_t semaphore) {
-  MscclppOperation operation;
-  operation.kind = kind;
-  operation.semaphores = {semaphore};
-  return operation;
-}
-
-/// Each rank has, for each other, a channel, a remote buffer, and a block whose
-/// only ones they are; and after them blocks with neither.
-static MscclppPlan makeAllPairs(
-    const char *collective, uint32_t ranks, Buffer remote, uint32_t inputs,
-    uint32_t outputs, uint32_t scratch,
-    const std::function<std::vector<MscclppOperation>(uint32_t, uint32_t)>
-        &operations) {
-  MscclppPlan plan;
-  plan.name = "test";
-  plan.collective = collective;
-  plan.protocol = "Simple";
-  for (uint32_t rank = 0; rank < ranks; ++rank) {
-    MscclppGpu gpu{{}, inputs, outputs, scratch, {}, {}, {}, {}};
-    for (uint32_t peer = 0; peer < ranks; ++peer) {
-      MscclppBlock block;
-      block.operations = operations(rank, peer);
-      if (peer != rank) {
-        auto number = uint32_t(gpu.remotes.size());
-        gpu.peers.memory.push_back(peer);
-        gpu.remotes.push_back({{}, peer, remote, true, false});
-        block.channels.memory = {number};
-        block.remotes.memory = {number};
-      }
-      gpu.blocks.push_back(std::move(block));
-    }
-    plan.gpus.push_back(std::move(gpu));
-  }
-  return plan;
-}
-
-/// Everyone puts what it has into everyone's output.
-static MscclppPlan makeAllGather(uint32_t ranks) {
-  return makeAllPairs(
-      "allgather", ranks, Buffer::Output, 1, ranks, 0,
-      [](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
-        if (peer == rank)
-          return {
-              make(Copy, {at(Buffer::Input, 0)}, {at(Buffer::Output, rank)})};
-        return {onChannel(RelaxedSignal),
-                onChannel(RelaxedWait),
-                nop(),
-                make(Put, {at(Buffer::Input, 0)}, {of(0, rank)}),
-                nop(),
-                onChannel(Signal),
-                onChannel(Wait)};
-      });
-}
-
-/// Everyone puts its input as LL words into everyone's scratch memory, where a
-/// block sums it up.
-static MscclppPlan makeAllReduceLL(uint32_t ranks) {
-  MscclppPlan plan = makeAllPairs(
-      "allreduce", ranks, Buffer::Scratch, 2, 2, 2 * ranks,
-      [&](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
-        if (peer != rank)
-          return {make(PutLL, {at(Buffer::Input, 0, 2)}, {of(0, 2 * rank, 2)})};
-        MscclppOperation sum = make(ReduceLL, {at(Buffer::Input, 0, 2)},
-                                    {at(Buffer::Output, 0, 2)});
-        for (uint32_t other = 0; other < ranks; ++other)
-          if (other != rank)
-            sum.sources.push_back(at(Buffer::Scratch, 2 * other, 2));
-        return {sum};
-      });
-  plan.protocol = "LL";
-  plan.doublesScratch = true;
-  return plan;
-}
-
-/// Everyone reads everyone's part of a scatter's sum in place, in turn.
-static MscclppPlan makeReduceScatter(uint32_t ranks) {
-  MscclppPlan plan = makeAllPairs(
-      "reducescatter", ranks, Buffer::Input, ranks, 1, 0,
-      [&](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
-        if (peer == rank)
-          return {};
-        std::vector<MscclppOperation> all = {onChannel(Signal),
-                                             onChannel(Wait)};
-        bool isFirst = peer == (rank == 0 ? 1 : 0);
-        bool isLast = peer == (rank + 1 == ranks ? ranks - 2 : ranks - 1);
-        auto before = peer - 1 - (peer - 1 == rank);
-        if (!isFirst)
-          all.push_back(onSemaphore(Acquire, before));
-        all.push_back(nop());
-        all.push_back(make(
-            ReadReduce,
-            {at(isFirst ? Buffer::Input : Buffer::Output, isFirst ? rank : 0),
-             of(0, rank)},
-            {at(Buffer::Output, 0)}));
-        all.push_back(nop());
-        if (!isLast)
-          all.push_back(onSemaphore(Release, peer));
-        all.push_back(onChannel(Signal));
-        all.push_back(onChannel(Wait));
-        return all;
-      });
-  for (MscclppGpu &gpu : plan.gpus)
-    gpu.semaphores.assign(ranks, 0);
-  return plan;
-}
 
 //===----------------------------------------------------------------------===//
 // Checks
@@ -290,6 +150,61 @@ TEST(Mscclpp, LLWords) {
   EXPECT_SAYS(broadcast, "rank 0 never hears of rank 1");
 }
 
+/// A port copies memory: what a ppkt sends through it are LL words already.
+TEST(Mscclpp, LLWordsThroughPorts) {
+  auto makePlan = [](const std::vector<MscclppOperation> &before,
+                     MscclppChunks source) {
+    MscclppPlan plan = makeAllPairs(
+        "allgather", 2, Buffer::Scratch, 1, 2, 2,
+        [&](uint32_t rank, uint32_t peer) -> std::vector<MscclppOperation> {
+          if (rank == peer)
+            return {
+                make(Copy, {at(Buffer::Input, 0)}, {at(Buffer::Output, rank)})};
+          std::vector<MscclppOperation> all = before;
+          all.push_back(make(PutLL, {source}, {of(0, 1)}));
+          all.back().channel = MscclppChannel::Port;
+          all.back().channels = {0};
+          all.push_back(make(UnpackLL, {at(Buffer::Scratch, 1)},
+                             {at(Buffer::Output, peer)}));
+          return all;
+        });
+    plan.protocol = "LL";
+    plan.doublesScratch = true;
+    for (MscclppGpu &gpu : plan.gpus) {
+      std::swap(gpu.peers.memory, gpu.peers.port);
+      for (MscclppRemote &remote : gpu.remotes)
+        std::swap(remote.byMemory, remote.byPort);
+      for (MscclppBlock &block : gpu.blocks) {
+        std::swap(block.channels.memory, block.channels.port);
+        std::swap(block.remotes.memory, block.remotes.port);
+      }
+    }
+    return plan;
+  };
+  MscclppOperation words =
+      make(CopyLL, {at(Buffer::Input, 0)}, {at(Buffer::Scratch, 0)});
+  MscclppPlan plan = makePlan({words, nop()}, at(Buffer::Scratch, 0));
+  EXPECT_EQ(verdictOn(plan), "");
+  Findings findings;
+  auto verdict = checkMscclpp(plan, {}, findings);
+  ASSERT_TRUE(verdict);
+  ASSERT_EQ(verdict->notes.size(), 1u);
+  EXPECT_TRUE(contains(verdict->notes[0], "scratch memory of the first plan"));
+  EXPECT_TRUE(fromMscclpp(plan, {}));
+
+  // It does not wait for the words.
+  EXPECT_SAYS(makePlan({words}, at(Buffer::Scratch, 0)), "race");
+  EXPECT_SAYS(makePlan({}, at(Buffer::Scratch, 0)),
+              "reads a chunk that nothing has been written to");
+  EXPECT_SAYS(makePlan({words, nop()}, at(Buffer::Input, 0)),
+              "a port makes no LL words");
+  // Data in scratch memory is no word.
+  MscclppOperation data =
+      make(Copy, {at(Buffer::Input, 0)}, {at(Buffer::Scratch, 0)});
+  EXPECT_SAYS(makePlan({data, nop()}, at(Buffer::Scratch, 0)),
+              "holds both data and LL words");
+}
+
 TEST(Mscclpp, Limits) {
   auto with = [](auto change) {
     MscclppPlan plan = makeAllGather(3);
@@ -375,13 +290,22 @@ TEST(Mscclpp, WhatIsNoPlan) {
   EXPECT_TRUE(contains(verdictOnText("[1]"), "1: this is no plan of MSCCL++"));
   EXPECT_TRUE(
       contains(verdictOnText("{\"gpus\": [{\"id\": 0, \"inputChunks\": 2}]}"),
-               "1: this is a plan for MSCCL++ of 2024"));
+               "1: this is a plan for MSCCL++ before the executor of July "
+               "2025, by its name \"inputChunks\""));
   std::string text = printMscclpp(makeAllGather(2));
   auto replaced = [&](std::string_view what, std::string_view by) {
     std::string copy = text;
     copy.replace(copy.find(what), what.size(), by);
     return verdictOnText(copy);
   };
+  // In between, each version had some of today's names.
+  for (auto [today, before] : {std::pair{"\"channel_type\"", "\"type\""},
+                               {"\"connected_to\"", "\"connectedTo\""},
+                               {"\"input_chunks\"", "\"inputChunks\""},
+                               {"\"channel_ids\"", "\"cids\""}})
+    EXPECT_TRUE(contains(replaced(today, before),
+                         "1: this is a plan for MSCCL++ before"))
+        << replaced(today, before);
   EXPECT_TRUE(contains(replaced("\"put\"", "\"glre\""),
                        "\"name\" is \"glre\", expected one of nop, barrier"));
   EXPECT_TRUE(contains(replaced("\"put\"", "\"pipeline\""),

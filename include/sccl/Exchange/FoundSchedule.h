@@ -17,6 +17,7 @@ struct FoundSchedule {
   Topology topology;
   Collective collective;
   Schedule schedule;
+  std::vector<std::string> notes = {}; ///< what its file leaves open
 };
 
 } // namespace sccl::exchange

@@ -148,6 +148,10 @@ struct MscclppVerdict {
   unsigned mostBlocks = 0, mostOperations = 0; ///< of one rank, of one block
   /// Of the larger buffer of a call; more would need offsets of over 32 bits.
   uint64_t mostBytes = 0;
+  /// The executor takes only calls in which each rank's part of a buffer, or
+  /// the buffer if it has none, is a multiple of so many bytes.
+  uint64_t bytesMultiple = 1;
+  std::vector<std::string> notes = {}; ///< what the plan leaves open
 };
 
 /// Checks that the executor takes `plan`, that signals meet waits and words
