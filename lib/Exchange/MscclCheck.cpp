@@ -9,6 +9,7 @@
 #include "MscclTrace.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace sccl;
 using namespace sccl::exchange;
@@ -29,6 +30,17 @@ static MscclVerdict countParts(const MscclAlgorithm &algorithm,
   return verdict;
 }
 
+/// What the count of a call, which is that of a rank where each has a part, has
+/// to be a multiple of.
+static unsigned countMultiple(const MscclAlgorithm &algorithm,
+                              CollectiveKind kind) {
+  using enum CollectiveKind;
+  auto all = unsigned(algorithm.chunks);
+  bool isOfRank =
+      kind == AllGather || kind == ReduceScatter || kind == AllToAll;
+  return isOfRank ? all / std::gcd(all, unsigned(algorithm.gpus.size())) : all;
+}
+
 std::optional<MscclChecked> exchange::runMsccl(const MscclAlgorithm &algorithm,
                                                const MscclCheckOptions &options,
                                                Findings &findings) {
@@ -44,6 +56,7 @@ std::optional<MscclChecked> exchange::runMsccl(const MscclAlgorithm &algorithm,
   // A file that says nothing is for what it does not exclude.
   verdict.inPlace = algorithm.inPlace.value_or(algorithm.outOfPlace == false);
   verdict.outOfPlace = algorithm.outOfPlace.value_or(!verdict.inPlace);
+  verdict.countMultiple = countMultiple(algorithm, *kind);
   std::vector<Place> places;
   for (const MscclGpu &gpu : algorithm.gpus)
     places.push_back(gpu.place);

@@ -10,8 +10,12 @@
 #include "ExchangeTesting.h"
 
 #include "sccl/Exchange/Msccl.h"
+#include "sccl/Exchange/UnevenCut.h"
 #include "sccl/Model/Baselines.h"
+#include "sccl/Model/Scaling.h"
 #include "sccl/Solver/Solver.h"
+
+#include <bit>
 
 using namespace sccl;
 using namespace sccl::exchange;
@@ -92,6 +96,46 @@ TEST(MscclExport, RingsAndTrees) {
   auto made = makeTreeBaseline(boxes, *trees, 3);
   ASSERT_TRUE(made) << made.error();
   expectExport(*made, MscclDialect::Nccl);
+}
+
+/// Interpreters take only counts that are multiples of what buffers are cut
+/// into.
+TEST(MscclExport, CutsForPowersOfTwo) {
+  EXPECT_EQ(cutForPowersOfTwo(1), 1u);
+  EXPECT_EQ(cutForPowersOfTwo(6), 64u); // 11 where 10.67 would be even
+  EXPECT_EQ(cutForPowersOfTwo(7), 128u);
+  EXPECT_EQ(cutForPowersOfTwo(31), 512u);
+  EXPECT_EQ(unevenness(8, 64), 0);
+  EXPECT_NEAR(unevenness(6, 64), 0.03125, 1e-9);
+
+  Topology boxes = test::boxesOnRails(2, 4, 3);
+  auto rings = findRings(boxes);
+  ASSERT_TRUE(rings) << rings.error();
+  using enum CollectiveKind;
+  for (CollectiveKind kind :
+       {AllGather, ReduceScatter, AllReduce, Broadcast, Reduce}) {
+    auto made = makeRingBaseline(boxes, *rings, kind, 2, /*root=*/5);
+    ASSERT_TRUE(made) << made.error();
+    auto thrice = withChunks(*made, made->collective.chunks() * uint64_t(3));
+    ASSERT_TRUE(thrice) << thrice.error();
+    const auto &[collective, schedule] = *thrice;
+    unsigned chunks = collective.chunksPerSegment();
+    unsigned parts = cutForPowersOfTwo(chunks);
+    EXPECT_FALSE(std::has_single_bit(chunks)) << collectiveName(kind);
+    auto cut = cutUnevenly(collective, schedule, parts);
+    ASSERT_TRUE(cut) << cut.error();
+    auto algorithm = toMsccl(cut->collective, cut->schedule, {});
+    ASSERT_TRUE(algorithm) << algorithm.error();
+    Findings findings;
+    MscclCheckOptions options;
+    options.root = 5;
+    auto verdict = checkMsccl(*algorithm, options, findings);
+    ASSERT_TRUE(verdict) << findings.first().front().message;
+    EXPECT_EQ(verdict->countMultiple, parts) << collectiveName(kind);
+    EXPECT_EQ(cutUnevenly(collective, schedule, chunks - 1).error(),
+              std::to_string(chunks - 1) + " parts for " +
+                  std::to_string(chunks) + " chunks");
+  }
 }
 
 TEST(MscclExport, Refused) {

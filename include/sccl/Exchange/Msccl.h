@@ -112,6 +112,10 @@ struct MscclVerdict {
   uint64_t steps = 0, blocks = 0;
   unsigned mostBlocks = 0, mostSteps = 0; ///< of one rank, of one block
   bool inPlace = false, outOfPlace = false;
+  /// The interpreter takes only calls whose count is a multiple of this, and
+  /// whose whole buffer has a multiple of `MscclAlgorithm::chunks` elements;
+  /// for others it runs what it has of its own.
+  unsigned countMultiple = 1;
 };
 
 /// Checks that an interpreter of the dialect takes `algorithm`, that sends meet
