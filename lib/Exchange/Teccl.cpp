@@ -7,15 +7,16 @@
 
 #include "sccl/Exchange/Teccl.h"
 
-#include "Json.h"
+#include "TecclVolumes.h"
 #include "UsedLinks.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <map>
-#include <set>
+#include <cstdlib>
+#include <tuple>
 
 using namespace sccl;
 using namespace sccl::exchange;
@@ -26,12 +27,6 @@ bool exchange::isTeccl(std::string_view text) {
 }
 
 namespace {
-/// A chunk of a GPU.
-struct Piece {
-  unsigned from, number;
-  auto operator<=>(const Piece &) const = default;
-};
-
 class TecclReader {
 public:
   TecclReader(std::string_view text, Findings &findings)
@@ -39,19 +34,34 @@ public:
   std::optional<FoundSchedule> read();
 
 private:
+  /// A flow, "Chunk C from A traveled over I->J in epoch E".
+  struct Flow {
+    TecclPiece piece;
+    TecclHop hop;
+  };
+
   std::optional<unsigned> numberAfter(const Json::Value &at,
                                       const std::string &text,
                                       std::string_view what);
   void readDemands(const Json::Value &demands);
-  std::optional<Collective> findCollective(const Json::Value &at);
-  std::optional<Schedule> readFlows(const Json::Value &flows);
-  void numberChunks(CollectiveKind kind);
+  std::optional<Flow> readFlow(const Json::Value &value, bool hasVolumes);
+  std::optional<Collective> makeCollective(const Json::Value &at,
+                                           unsigned parts);
+  void addSends(const Json::Value &at, const Flow &flow, unsigned first,
+                unsigned count);
+  std::optional<Collective> readWhole(const Json::Value &root);
+  std::optional<Collective> readCut(const Json::Value &root);
+  void checkHops(const Json::Value &flows,
+                 const std::vector<TecclDelivery> &deliveries);
+  std::vector<std::string> notes() const;
 
   JsonReader json;
   Findings &findings;
-  std::map<Piece, std::set<unsigned>> destinations;
-  std::map<unsigned, unsigned> ranks; ///< by vertex
-  std::map<Piece, unsigned> chunkOf;  ///< of the collective
+  TecclDemands demands;
+  std::map<unsigned, Step> steps; ///< by epoch
+  std::set<unsigned> passed;      ///< vertices that chunks only pass through
+  unsigned highest = 0;           ///< vertex
+  TecclCut cut;
 };
 } // namespace
 
@@ -70,152 +80,225 @@ std::optional<unsigned> TecclReader::numberAfter(const Json::Value &at,
   return std::nullopt;
 }
 
-void TecclReader::readDemands(const Json::Value &demands) {
-  if (!demands.isObject())
-    return json.complain(demands, "\"6-Demand_Met\" is no object");
-  std::set<unsigned> vertices;
-  for (const std::string &source : demands.getMemberNames()) {
-    const Json::Value &ofSource = demands[source];
+void TecclReader::readDemands(const Json::Value &met) {
+  if (!met.isObject())
+    return json.complain(met, "\"6-Demand_Met\" is no object");
+  for (const std::string &source : met.getMemberNames()) {
+    const Json::Value &ofSource = met[source];
     auto from = numberAfter(ofSource, source, "GPU");
     if (!from || !ofSource.isObject())
       continue;
-    vertices.insert(*from);
     for (const std::string &destination : ofSource.getMemberNames()) {
       const Json::Value &chunks = ofSource[destination];
       auto to = numberAfter(chunks, destination, "GPU");
       if (!to || !chunks.isObject())
         continue;
-      vertices.insert(*to);
       for (const std::string &chunk : chunks.getMemberNames())
         if (auto number = numberAfter(chunks, chunk, "Chunk"))
-          destinations[{*from, *number}].insert(*to);
+          demands.add({*from, *number}, *to);
     }
-  }
-  for (unsigned vertex : vertices)
-    ranks.try_emplace(vertex, unsigned(ranks.size()));
-}
-
-/// Chunks in the order of our collective: by source, and by destination where
-/// each has its own.
-void TecclReader::numberChunks(CollectiveKind kind) {
-  std::vector<std::pair<std::pair<unsigned, unsigned>, Piece>> order;
-  for (const auto &[piece, to] : destinations)
-    order.push_back(
-        {{piece.from, kind == CollectiveKind::AllToAll ? *to.begin() : 0},
-         piece});
-  std::ranges::sort(order);
-  unsigned perPair = 0, next = 0;
-  for (const auto &[ends, piece] : order)
-    perPair += ends == order.front().first;
-  for (size_t i = 0; i < order.size(); ++i) {
-    // What a rank has for itself is in no file.
-    if (kind == CollectiveKind::AllToAll && i % perPair == 0) {
-      const auto &[from, to] = order[i].first;
-      next = (ranks[from] * unsigned(ranks.size()) + ranks[to]) * perPair;
-    }
-    chunkOf[order[i].second] = next++;
   }
 }
 
-std::optional<Collective> TecclReader::findCollective(const Json::Value &at) {
-  using enum CollectiveKind;
-  auto count = unsigned(ranks.size());
-  std::map<unsigned, unsigned> perSource;
-  std::map<std::pair<unsigned, unsigned>, unsigned> perPair;
-  bool areForAll = true, areForOne = true;
-  for (const auto &[piece, to] : destinations) {
-    ++perSource[piece.from];
-    ++perPair[{piece.from, *to.begin()}];
-    areForAll &= to.size() + 1 == count && !to.contains(piece.from);
-    areForOne &= to.size() == 1 && !to.contains(piece.from);
-  }
-  auto areEqual = [](const auto &counts) {
-    return std::ranges::all_of(counts, [&](const auto &each) {
-      return each.second == counts.begin()->second;
-    });
-  };
-  std::optional<CollectiveKind> kind;
-  if (areForAll && perSource.size() == 1)
-    kind = Broadcast;
-  else if (areForAll && perSource.size() == count && areEqual(perSource))
-    kind = AllGather;
-  else if (areForOne && perPair.size() == size_t(count) * (count - 1) &&
-           areEqual(perPair))
-    kind = AllToAll;
-  if (!kind) {
-    json.complain(at, "the chunks are for neither an all_gather, a broadcast "
-                      "nor an all_to_all");
-    return std::nullopt;
-  }
-  unsigned chunks = *kind == AllToAll ? perPair.begin()->second * count
-                                      : perSource.begin()->second;
-  Result<Collective> collective = Collective::make(
-      *kind, count, chunks, ranks.at(perSource.begin()->first));
-  if (!collective) {
-    json.complain(at, collective.error());
-    return std::nullopt;
-  }
-  numberChunks(*kind);
-  return *collective;
-}
-
-std::optional<Schedule> TecclReader::readFlows(const Json::Value &flows) {
-  std::map<unsigned, Step> steps; ///< by epoch
-  for (const Json::Value &flow : flows) {
-    Piece piece{};
-    unsigned src = 0, dst = 0, epoch = 0;
-    std::string text = flow.isString() ? flow.asString() : "";
-    if (std::sscanf(text.c_str(),
-                    "Chunk %6u from %6u traveled over %6u->%6u in epoch %8u",
-                    &piece.number, &piece.from, &src, &dst, &epoch) != 5) {
-      json.complain(flow, "expected \"Chunk C from A traveled over I->J in "
-                          "epoch E\"");
-      continue;
-    }
-    auto chunk = chunkOf.find(piece);
-    if (chunk == chunkOf.end())
-      json.complain(flow, "nobody asks for chunk " +
-                              std::to_string(piece.number) + " from " +
-                              std::to_string(piece.from));
-    else if (!ranks.contains(src) || !ranks.contains(dst) || src == dst)
-      json.complain(flow, "a flow from " + std::to_string(src) + " to " +
-                              std::to_string(dst) + ", which are not two GPUs");
-    else
-      steps[epoch].sends.push_back({chunk->second, ranks[src], ranks[dst]});
-  }
+std::optional<Collective> TecclReader::makeCollective(const Json::Value &at,
+                                                      unsigned parts) {
+  if (findings.empty() && demands.empty())
+    json.complain(at, "nobody asks for a chunk");
   if (!findings.empty())
     return std::nullopt;
-  Schedule schedule;
-  for (auto &[epoch, step] : steps)
-    schedule.steps.push_back(std::move(step));
-  schedule.normalize();
-  return schedule;
+  Result<Collective> collective = demands.collective(parts);
+  if (collective)
+    return std::move(*collective);
+  json.complain(at, collective.error());
+  return std::nullopt;
+}
+
+std::optional<TecclReader::Flow> TecclReader::readFlow(const Json::Value &value,
+                                                       bool hasVolumes) {
+  Flow flow{{}, {0, 0, 0, 1}};
+  auto &[piece, hop] = flow;
+  std::string text = value.isString() ? value.asString() : "";
+  bool isRead =
+      hasVolumes
+          ? std::sscanf(text.c_str(),
+                        "Chunk %6u from %6u traveled over %6u->%6u with volume "
+                        "%24lf in epoch %8u",
+                        &piece.number, &piece.from, &hop.src, &hop.dst,
+                        &hop.volume, &hop.epoch) == 6
+          : std::sscanf(text.c_str(),
+                        "Chunk %6u from %6u traveled over %6u->%6u in epoch "
+                        "%8u",
+                        &piece.number, &piece.from, &hop.src, &hop.dst,
+                        &hop.epoch) == 5;
+  if (!isRead) {
+    json.complain(value, std::string("expected \"Chunk C from A traveled over "
+                                     "I->J ") +
+                             (hasVolumes ? "with volume V " : "") +
+                             "in epoch E\"");
+    return std::nullopt;
+  }
+  highest = std::max({highest, hop.src, hop.dst});
+  // "via switches 0 -> 17".
+  size_t via = text.find("via switches");
+  for (size_t i = text.find_first_of("0123456789", via); i < text.size();
+       i = text.find_first_of("0123456789", i)) {
+    char *end = nullptr;
+    unsigned long vertex = std::strtoul(&text[i], &end, 10);
+    passed.insert(unsigned(std::min<unsigned long>(vertex, 999999)));
+    i = size_t(end - text.data());
+  }
+  return flow;
+}
+
+/// The sends of `count` chunks from `first` on.
+void TecclReader::addSends(const Json::Value &at, const Flow &flow,
+                           unsigned first, unsigned count) {
+  const TecclHop &hop = flow.hop;
+  std::optional<unsigned> src = demands.rankOf(hop.src),
+                          dst = demands.rankOf(hop.dst);
+  if (!src || !dst || *src == *dst)
+    return json.complain(at, "a flow from " + std::to_string(hop.src) + " to " +
+                                 std::to_string(hop.dst) +
+                                 ", which are not two GPUs");
+  for (unsigned i = 0; i < count; ++i)
+    steps[hop.epoch].sends.push_back({first + i, *src, *dst});
+}
+
+/// A file whose flows move whole chunks.
+std::optional<Collective> TecclReader::readWhole(const Json::Value &root) {
+  readDemands(root["6-Demand_Met"]);
+  const Json::Value &flows = json.list(root, "7-Flows");
+  std::optional<Collective> collective =
+      makeCollective(root["6-Demand_Met"], 1);
+  if (!collective)
+    return std::nullopt;
+  for (const Json::Value &value : flows) {
+    std::optional<Flow> flow = readFlow(value, false);
+    if (!flow)
+      continue;
+    if (auto chunk = demands.chunkOf(flow->piece))
+      addSends(value, *flow, *chunk, 1);
+    else
+      json.complain(value, "nobody asks for chunk " +
+                               std::to_string(flow->piece.number) + " from " +
+                               std::to_string(flow->piece.from));
+  }
+  return collective;
+}
+
+/// Says which hops of paths are no flows; equal flows are there once.
+void TecclReader::checkHops(const Json::Value &flows,
+                            const std::vector<TecclDelivery> &deliveries) {
+  auto keyOf = [](TecclPiece piece, const TecclHop &hop) {
+    return std::tuple(piece, hop.epoch, hop.src, hop.dst,
+                      std::llround(std::clamp(hop.volume, 0.0, 1e6) * 1e6));
+  };
+  std::set<decltype(keyOf({}, {}))> there;
+  for (const Json::Value &value : flows)
+    if (auto flow = readFlow(value, true))
+      there.insert(keyOf(flow->piece, flow->hop));
+  for (const TecclDelivery &delivery : deliveries)
+    for (const std::vector<TecclHop> &path : delivery.paths)
+      for (const TecclHop &hop : path)
+        if (!there.contains(keyOf(delivery.piece, hop)))
+          json.complain(
+              flows,
+              "no flow has chunk " + std::to_string(delivery.piece.number) +
+                  " from " + std::to_string(delivery.piece.from) + " over " +
+                  std::to_string(hop.src) + "->" + std::to_string(hop.dst) +
+                  " in epoch " + std::to_string(hop.epoch) +
+                  ", with the volume of a path");
+}
+
+/// A file whose flows move parts of chunks. It does not say who asks for what,
+/// but for the names of the paths.
+std::optional<Collective> TecclReader::readCut(const Json::Value &root) {
+  bool isOlder = root.isMember("6-Flows");
+  const Json::Value &flows = json.list(root, isOlder ? "6-Flows" : "7-Flows");
+  const Json::Value &paths =
+      json.field(root, isOlder ? "7-chunk paths" : "8-Chunk paths");
+  if (!findings.empty())
+    return std::nullopt;
+  std::vector<TecclDelivery> deliveries = readTecclPaths(json, paths);
+  for (const TecclDelivery &delivery : deliveries)
+    demands.add(delivery.piece, delivery.to);
+  if (findings.empty())
+    checkHops(flows, deliveries);
+  if (!findings.empty())
+    return std::nullopt;
+  cut = tecclCut(deliveries);
+  std::optional<Collective> collective = makeCollective(paths, cut.parts);
+  if (!collective)
+    return std::nullopt;
+  for (const TecclDelivery &delivery : deliveries) {
+    unsigned next = *demands.chunkOf(delivery.piece);
+    std::vector<unsigned> counts = partsOf(delivery, cut.parts);
+    for (size_t i = 0; i < counts.size(); next += counts[i++])
+      for (const TecclHop &hop : delivery.paths[i])
+        addSends(paths, {delivery.piece, hop}, next, counts[i]);
+  }
+  return collective;
+}
+
+/// How volumes were rounded. And vertices that are no rank: which of them are
+/// switches is in no file of this kind, and TE-CCL itself takes a GPU with the
+/// number 0 for one in places.
+std::vector<std::string> TecclReader::notes() const {
+  constexpr size_t mostNamed = 8;
+  std::set<unsigned> others = passed;
+  for (unsigned vertex = 0; vertex < highest; ++vertex)
+    others.insert(vertex);
+  std::erase_if(others,
+                [&](unsigned vertex) { return demands.rankOf(vertex); });
+  std::vector<std::string> result;
+  if (!cut.isExact)
+    result.push_back("volumes are rounded to parts of 1/" +
+                     std::to_string(cut.parts) +
+                     " of a chunk, of which paths take more or less than in "
+                     "the file");
+  if (others.empty())
+    return result;
+  std::string text = others.size() == 1 ? "vertex" : "vertices";
+  size_t named = 0;
+  for (unsigned vertex : others)
+    if (++named <= mostNamed)
+      text += (named == 1 ? " " : ", ") + std::to_string(vertex);
+  if (named > mostNamed)
+    text += " and " + std::to_string(named - mostNamed) + " more";
+  bool isOne = others.size() == 1;
+  result.push_back(
+      text +
+      (isOne ? " has no chunk and asks for none: taken for a switch"
+             : " have no chunks and ask for none: taken for switches") +
+      ", no rank; --topology with TE-CCL's input tells if a GPU is missing");
+  return result;
 }
 
 std::optional<FoundSchedule> TecclReader::read() {
   Json::Value root = json.parse();
   if (!findings.empty())
     return std::nullopt;
-  readDemands(json.field(root, "6-Demand_Met"));
-  const Json::Value &flows = json.list(root, "7-Flows");
-  if (findings.empty() && destinations.empty())
-    json.complain(root, "nobody asks for a chunk");
-  if (!findings.empty())
+  if (!root.isObject()) {
+    json.complain(root, "expected an object of TE-CCL");
     return std::nullopt;
-  std::optional<Collective> collective = findCollective(root["6-Demand_Met"]);
-  if (!collective)
+  }
+  std::optional<Collective> collective =
+      root.isMember("6-Demand_Met") ? readWhole(root) : readCut(root);
+  if (!collective || !findings.empty())
     return std::nullopt;
-  std::optional<Schedule> schedule = readFlows(flows);
-  if (!schedule)
-    return std::nullopt;
-  Topology topology = usedLinks(*schedule, collective->numRanks());
-  fitRounds(*schedule, topology);
-  if (auto violation = checkSchedule(topology, *collective, *schedule)) {
-    json.complain(flows, violation->message);
+  Schedule schedule;
+  for (auto &[epoch, step] : steps)
+    schedule.steps.push_back(std::move(step));
+  schedule.normalize();
+  Topology topology = usedLinks(schedule, collective->numRanks());
+  fitRounds(schedule, topology);
+  if (auto violation = checkSchedule(topology, *collective, schedule)) {
+    bool isOlder = root.isMember("6-Flows");
+    json.complain(root[isOlder ? "6-Flows" : "7-Flows"], violation->message);
     return std::nullopt;
   }
   return FoundSchedule{std::move(topology), std::move(*collective),
-                       std::move(*schedule)};
+                       std::move(schedule), notes()};
 }
 
 std::optional<FoundSchedule> exchange::parseTeccl(std::string_view text,

@@ -95,6 +95,10 @@ static void registerImport(
               << finding.message;
         if (!found)
           return nullptr;
+        for (const std::string &note : found->notes)
+          mlir::emitRemark(mlir::FileLineColLoc::get(
+              context, buffer->getBufferIdentifier(), 1, 1))
+              << note;
         auto module = coll::exportModule(
             *context, collectiveName(found->collective.kind()), found->topology,
             found->collective, found->schedule, "");

@@ -43,6 +43,10 @@ static cl::opt<std::string>
             cl::desc("Write the order of events of the program, as a graph"),
             cl::value_desc("FILE.dot"), cl::sub(command));
 static MscclFlags mscclFlags(command);
+static cl::opt<std::string> topologySpec(
+    "topology",
+    cl::desc("Of an .xml or .json: that its schedule runs there, too"),
+    cl::value_desc("NAME|FILE"), cl::sub(command));
 static cl::opt<bool>
     litmusOfPTX("litmus",
                 cl::desc("Of PTX, check the flag protocol that it performs "
@@ -62,12 +66,18 @@ static bool hasNoOptionsOfSchedules(llvm::StringRef what) {
 }
 
 int driver::checkMain() {
-  if (isAlgorithmFile(input))
-    return hasNoOptionsOfSchedules("files of MSCCL")
-               ? checkAlgorithm(input, mscclFlags, json)
-               : BadInput;
-  if (std::string option = mscclFlags.findGiven(); !option.empty())
-    return fail(option + " is for files of MSCCL, .xml and .json");
+  if (isAlgorithmFile(input)) {
+    if (!hasNoOptionsOfSchedules("files of MSCCL"))
+      return BadInput;
+    return topologySpec.getNumOccurrences()
+               ? checkAlgorithmOn(input, topologySpec, mscclFlags, json)
+               : checkAlgorithm(input, mscclFlags, json);
+  }
+  std::string option = mscclFlags.findGiven();
+  if (topologySpec.getNumOccurrences())
+    option = "--topology";
+  if (!option.empty())
+    return fail(option + " is for files of other tools, .xml and .json");
   if (isLitmusFile(input))
     return hasNoOptionsOfSchedules("litmus tests") ? checkLitmus(input, json)
                                                    : BadInput;

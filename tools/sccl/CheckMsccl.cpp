@@ -9,15 +9,20 @@
 
 #include "Arguments.h"
 #include "Driver.h"
+#include "MachineFlags.h"
 #include "Output.h"
 
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Exchange/Forest.h"
 #include "sccl/Exchange/Teccl.h"
 #include "sccl/Model/Text.h"
 #include "sccl/Pipelines/InputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
+
+#include <bit>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -129,6 +134,33 @@ static int refuse(llvm::StringRef path, const Findings &findings, bool json) {
   return BadInput;
 }
 
+/// "taken for counts that are multiples of 48 in all, 6 of a rank: of no power
+/// of two".
+static std::string takenText(const char *what, uint64_t all, uint64_t ofRank,
+                             const char *unit) {
+  std::string text = std::string("taken for ") + what +
+                     " that are multiples of " + std::to_string(all) + unit;
+  if (ofRank != all)
+    text += " in all, " + std::to_string(ofRank) + " of a rank";
+  return text + (std::has_single_bit(ofRank) ? "" : ": no power of two");
+}
+
+std::string driver::takenCounts(uint64_t all, uint64_t ofRank) {
+  return takenText("counts", all, ofRank, "");
+}
+
+std::string driver::takenSizes(uint64_t all, uint64_t ofRank) {
+  return takenText("sizes", all, ofRank, " bytes");
+}
+
+void driver::printNotes(llvm::StringRef path,
+                        llvm::ArrayRef<std::string> notes) {
+  for (const std::string &note : notes) {
+    err() << path << ": ";
+    llvm::WithColor::note(llvm::errs()) << escapeControls(note) << '\n';
+  }
+}
+
 static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
                    const MscclVerdict &verdict, bool json) {
   llvm::StringRef collective = collectiveName(verdict.kind);
@@ -145,6 +177,7 @@ static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
                         {"in_place", verdict.inPlace},
                         {"out_of_place", verdict.outOfPlace},
                         {"dialect", dialect},
+                        {"count_multiple", verdict.countMultiple},
                         {"steps", verdict.steps},
                         {"most_blocks_per_rank", verdict.mostBlocks},
                         {"most_steps_per_block", verdict.mostSteps}})
@@ -160,11 +193,13 @@ static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
         << algorithm.chunks << " chunks, " << verdict.steps << " steps in "
         << verdict.blocks << " thread blocks (" << verdict.mostBlocks
         << " of a rank at most, with " << verdict.mostSteps << " steps), for "
-        << dialect << '\n';
+        << dialect << "; "
+        << takenCounts(algorithm.chunks, verdict.countMultiple) << '\n';
 }
 
 static void accept(llvm::StringRef path, const MscclppPlan &plan,
                    const MscclppVerdict &verdict, bool json) {
+  printNotes(path, verdict.notes);
   llvm::StringRef collective = collectiveName(verdict.kind);
   if (json) {
     llvm::outs() << llvm::json::Value(llvm::json::Object{
@@ -178,8 +213,10 @@ static void accept(llvm::StringRef path, const MscclppPlan &plan,
                         {"protocol", plan.protocol},
                         {"operations", verdict.operations},
                         {"most_bytes", verdict.mostBytes},
+                        {"bytes_multiple", verdict.bytesMultiple},
                         {"most_blocks_per_rank", verdict.mostBlocks},
-                        {"most_operations_per_block", verdict.mostOperations}})
+                        {"most_operations_per_block", verdict.mostOperations},
+                        {"notes", llvm::json::Array(verdict.notes)}})
                  << '\n';
     return;
   }
@@ -190,11 +227,15 @@ static void accept(llvm::StringRef path, const MscclppPlan &plan,
         << " operations in " << verdict.blocks << " thread blocks ("
         << verdict.mostBlocks << " of a rank at most, with "
         << verdict.mostOperations << " operations), up to " << verdict.mostBytes
-        << " bytes\n";
+        << " bytes; "
+        << takenSizes(plan.gpus[0].inputChunks * uint64_t(plan.alignment),
+                      verdict.bytesMultiple)
+        << '\n';
 }
 
 static void accept(llvm::StringRef path, const FoundSchedule &found,
                    bool json) {
+  printNotes(path, found.notes);
   llvm::StringRef collective = collectiveName(found.collective.kind());
   size_t steps = found.schedule.steps.size();
   if (json)
@@ -205,7 +246,8 @@ static void accept(llvm::StringRef path, const FoundSchedule &found,
                         {"ranks", found.collective.numRanks()},
                         {"chunks", found.collective.chunks()},
                         {"steps", steps},
-                        {"sends", found.schedule.numSends()}})
+                        {"sends", found.schedule.numSends()},
+                        {"notes", llvm::json::Array(found.notes)}})
                  << '\n';
   else
     out() << "schedule: accepted, " << collective << " on "
@@ -267,6 +309,58 @@ static std::optional<FoundSchedule> readPlain(llvm::StringRef path,
 static std::string atPlace(llvm::StringRef path, llvm::StringRef error) {
   bool hasPlace = !error.empty() && llvm::isDigit(error.front());
   return (path + (hasPlace ? ":" : ": ") + error).str();
+}
+
+/// Says in `findings` why a schedule is not for the topology that `spec` names:
+/// other ranks, or links that are not there.
+static void compareTopology(const FoundSchedule &found,
+                            const Topology &topology, llvm::StringRef spec,
+                            Findings &findings) {
+  unsigned ranks = found.collective.numRanks();
+  if (topology.numRanks() != ranks)
+    return findings.add({}, std::to_string(ranks) + " ranks, and " +
+                                spec.str() + " has " +
+                                std::to_string(topology.numRanks()));
+  for (const Link &link : found.topology.links())
+    if (!topology.findLink(link.src, link.dst))
+      findings.add({}, "rank " + std::to_string(link.src) + " sends to rank " +
+                           std::to_string(link.dst) + ", to which " +
+                           spec.str() + " has no link");
+  if (!findings.empty())
+    return;
+  Schedule schedule = found.schedule;
+  fitRounds(schedule, topology);
+  if (auto violation = checkSchedule(topology, found.collective, schedule))
+    findings.add({}, violation->message);
+}
+
+/// The topology of a name, of an .mlir file, or of a file that tools print.
+static std::optional<Topology> topologyOf(llvm::StringRef spec) {
+  if (spec.ends_with(".mlir") || !llvm::sys::fs::exists(spec))
+    return loadTopology(spec);
+  std::optional<Machine> machine = importMachine(spec);
+  if (!machine)
+    return std::nullopt;
+  Result<Derivation> derivation = deriveTopology(*machine);
+  if (derivation)
+    return std::move(derivation->topology);
+  fail(spec + ": " + derivation.error());
+  return std::nullopt;
+}
+
+int driver::checkAlgorithmOn(llvm::StringRef path, llvm::StringRef spec,
+                             const MscclFlags &flags, bool json) {
+  std::optional<Topology> topology = topologyOf(spec);
+  std::optional<FoundSchedule> found =
+      topology ? readSchedule(path, flags) : std::nullopt;
+  if (!found)
+    return BadInput;
+  Findings findings;
+  compareTopology(*found, *topology, spec, findings);
+  if (!findings.empty())
+    return refuse(path, findings, json);
+  accept(path, *found, json);
+  return Done;
 }
 
 std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,

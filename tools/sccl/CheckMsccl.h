@@ -48,13 +48,28 @@ bool isAlgorithmFile(llvm::StringRef path);
 std::optional<exchange::MscclAlgorithm> readMsccl(llvm::StringRef path);
 
 /// The schedule that a file of another tool follows, whatever tool that is.
-/// Prints an error and returns nothing if there is none.
+/// Prints an error and returns nothing if there is none. Its notes are left to
+/// those who use it.
 std::optional<exchange::FoundSchedule> readSchedule(llvm::StringRef path,
                                                     const MscclFlags &flags);
+
+/// Which calls an engine takes whose buffers are cut into equal parts: those
+/// with a multiple of `all` elements or bytes, `ofRank` of each rank.
+std::string takenCounts(uint64_t all, uint64_t ofRank);
+std::string takenSizes(uint64_t all, uint64_t ofRank);
+
+/// Prints what a file leaves open.
+void printNotes(llvm::StringRef path, llvm::ArrayRef<std::string> notes);
 
 /// Checks a file of another tool, prints what it is or all that is wrong with
 /// it, and returns the exit code.
 int checkAlgorithm(llvm::StringRef path, const MscclFlags &flags, bool json);
+
+/// Checks that the schedule of a file of another tool runs on the topology that
+/// `spec` names, with its ranks in their order: a name, an .mlir file, or a
+/// file that `topo --import` takes. Prints and returns likewise.
+int checkAlgorithmOn(llvm::StringRef path, llvm::StringRef spec,
+                     const MscclFlags &flags, bool json);
 
 } // namespace sccl::driver
 

@@ -17,6 +17,11 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Exchange/Chakra.h"
 #include "sccl/Exchange/NcclGraph.h"
+#include "sccl/Exchange/UnevenCut.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <bit>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -52,6 +57,12 @@ static cl::opt<unsigned>
                          "others go through ports (default: all do)"),
                 cl::init(0), cl::sub(command));
 
+static cl::opt<unsigned>
+    cut("cut",
+        cl::desc("Of an .xml or .json: cut what a rank has for another into N "
+                 "equal parts, of which chunks take more or less. A power of "
+                 "two is for counts that are powers of two"),
+        cl::value_desc("N"), cl::init(0), cl::sub(command));
 static cl::opt<std::string> bytes("bytes",
                                   cl::desc("Of an .et: bytes of a send buffer"),
                                   cl::init("1MiB"), cl::sub(command));
@@ -96,12 +107,39 @@ readPlanOptions(llvm::StringRef name) {
   return options;
 }
 
+/// Says which calls an engine takes, if those are no powers of two, and how to
+/// have it otherwise. `taken` says it of a whole buffer and a rank's part.
+static void noteCounts(const Collective &collective, uint64_t whole,
+                       uint64_t unit,
+                       std::string (*taken)(uint64_t, uint64_t)) {
+  unsigned chunks = collective.chunksPerSegment();
+  if (std::has_single_bit(chunks))
+    return;
+  unsigned parts = exchange::cutForPowersOfTwo(chunks);
+  double loss = exchange::unevenness(chunks, parts) * 100;
+  printNotes(output,
+             {taken(whole * unit, chunks * unit) +
+              llvm::formatv("; --cut={0} takes multiples of {1}, for up to "
+                            "{2:F1} % more on a link",
+                            parts, parts * unit, loss)
+                  .str()});
+}
+
 /// The schedule of the input as text in the format of the output.
 static Result<std::string> exportText(const std::string &name,
-                                      const Schedule &schedule,
-                                      const Collective &collective) {
+                                      const Schedule &given,
+                                      const Collective &whole) {
   if (isGraphFile(output))
-    return exchange::toNcclGraph(collective, schedule, ringSpeed);
+    return exchange::toNcclGraph(whole, given, ringSpeed);
+  exchange::CutSchedule parts{whole, given};
+  if (cut.getNumOccurrences()) {
+    Result<exchange::CutSchedule> made =
+        exchange::cutUnevenly(whole, given, cut);
+    if (!made)
+      return Error{"--cut: " + made.error()};
+    parts = std::move(*made);
+  }
+  const auto &[collective, schedule] = parts;
   if (llvm::StringRef(output).ends_with(".json")) {
     auto options = readPlanOptions(name);
     if (!options)
@@ -109,6 +147,8 @@ static Result<std::string> exportText(const std::string &name,
     auto plan = exchange::toMscclpp(collective, schedule, *options);
     if (!plan)
       return Error{plan.error()};
+    noteCounts(collective, plan->gpus[0].inputChunks, plan->alignment,
+               &takenSizes);
     return exchange::printMscclpp(*plan);
   }
   auto sizes = readSizes();
@@ -120,6 +160,7 @@ static Result<std::string> exportText(const std::string &name,
        protocol, sizes->first, sizes->second});
   if (!algorithm)
     return Error{algorithm.error()};
+  noteCounts(collective, uint64_t(algorithm->chunks), 1, &takenCounts);
   return exchange::printMsccl(*algorithm);
 }
 
@@ -172,6 +213,7 @@ static int importSchedule() {
       readSchedule(input, mscclFlags);
   if (!found || !mscclFlags.rootFits(found->collective.kind()))
     return BadInput;
+  printNotes(input, found->notes);
   Result<Instance> instance =
       Instance::make(std::move(found->topology), std::move(found->collective),
                      found->schedule.steps.size(), found->schedule.rounds());
@@ -226,6 +268,10 @@ int driver::convertMain() {
   if (std::string idle = findIdleOption(); !idle.empty())
     return fail(idle + " is not for " + input + " as " + output);
   auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
+  bool isExport = isModule(input) && isAlgorithmFile(output);
+  if (cut.getNumOccurrences() && (!isExport || isGraphFile(output)))
+    return fail("--cut is for a schedule in .mlir that becomes an .xml or "
+                ".json");
   if (isModule(input) && (isAlgorithmFile(output) || isTraceFile(output)))
     return exportSchedule();
   if (isAlgorithmFile(input) && isModule(output))

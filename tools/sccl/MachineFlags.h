@@ -43,6 +43,10 @@ std::string findIdleImportOption(llvm::StringRef spec);
 /// if not even hwloc knows it.
 std::vector<ImportFile> probeHost();
 
+/// The machine in a file that --import takes, by itself. Prints an error and
+/// returns nothing if there is none.
+std::optional<Machine> importMachine(llvm::StringRef path);
+
 /// Reads the files of --import, or what --probe finds, with the options beside
 /// it. Prints an error and returns nothing on failure.
 std::optional<Imported> importFiles();

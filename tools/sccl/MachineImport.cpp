@@ -182,6 +182,21 @@ static std::string findIdleOption(const std::vector<Reading> &readings,
   return "";
 }
 
+std::optional<Machine> driver::importMachine(llvm::StringRef path) {
+  std::optional<ImportFile> file = loadImportFile(path.str());
+  if (!file)
+    return std::nullopt;
+  Result<std::vector<Reading>> readings = readFiles({*file}, {});
+  if (readings && !readings->front().noMachine.empty())
+    readings = Error{file->path + ": " + readings->front().noMachine};
+  Result<Machine> machine = readings ? assembleMachine(std::move(*readings), {})
+                                     : Result<Machine>(Error{readings.error()});
+  if (machine)
+    return std::move(*machine);
+  fail(machine.error());
+  return std::nullopt;
+}
+
 std::optional<Imported> driver::importFiles() {
   ImportOptions options;
   if (!readOptions(options))

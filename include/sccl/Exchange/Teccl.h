@@ -26,9 +26,10 @@ bool isTeccl(std::string_view text);
 
 /// The schedule of a file, an epoch a step, and the links that it uses, each of
 /// bandwidth 1. GPUs are the vertices that chunks are from or for, in ascending
-/// order; what passes switches is between GPUs. An all_gather if each chunk is
-/// for all, a broadcast if only one GPU has some, an all_to_all if each is for
-/// one. Returns nothing, and says in `findings` why, if the file is none, is
+/// order; what passes switches is between GPUs. The other vertices are in its
+/// notes. An all_gather if each chunk is for all, a broadcast if only one GPU
+/// has some, an all_to_all if each is for one. Where chunks are cut, its chunks
+/// are the parts. Returns nothing, and says in `findings` why, if the file is none, is
 /// for something else, or does not do what it says.
 std::optional<FoundSchedule> parseTeccl(std::string_view text,
                                         Findings &findings);
