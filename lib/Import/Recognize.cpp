@@ -8,6 +8,8 @@
 #include "NcclLog.h"
 #include "TopoMatrix.h"
 
+#include "sccl/Model/FileKind.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 #include <utility>
@@ -69,13 +71,6 @@ static StringRef rootElement(StringRef text) {
       [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-'; });
 }
 
-namespace {
-/// A file that people have, and that is no machine.
-struct Mistaken {
-  const char *mark, *what;
-};
-} // namespace
-
 static Error unrecognized(const ImportFile &file, const std::string &what) {
   return errorAt(file.path, {},
                  what + "; formats are: " + importFormatNames() +
@@ -96,8 +91,6 @@ static Result<ImportFormat> recognizeXml(const ImportFile &file,
                               "(NCCL_GRAPH_DUMP_FILE), not a topology "
                               "(NCCL_TOPO_DUMP_FILE); sccl plan takes it as "
                               "--baselines=FILE");
-  if (root == "algo")
-    return unrecognized(file, "this is an algorithm of MSCCL, not a machine");
   if (root.empty())
     return unrecognized(file, "this begins like XML, and has no element");
   return unrecognized(file, ("this is XML with an element <" +
@@ -124,10 +117,6 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"components\"", ImportFormat::InfraGraph}})
     if (text.contains(mark))
       return format;
-  if (text.contains("\"7-Flows\""))
-    return unrecognized(file, "this is a schedule of TE-CCL, not its input");
-  if (text.contains("\"threadblocks\""))
-    return unrecognized(file, "this is a plan of MSCCL++, not a machine");
   return unrecognized(file, "this begins like JSON of no known kind");
 }
 
@@ -190,6 +179,11 @@ Result<ImportFormat> sccl::recognizeFormat(const ImportFile &file) {
   text.consume_front("\xef\xbb\xbf");
   if (text.trim().empty())
     return errorAt(file.path, {}, "the file is empty");
+  if (FileKind kind = recognizeFile({file.text});
+      kind != FileKind::Unknown && kind != FileKind::Binary)
+    return errorAt(file.path, {},
+                   "this is " + std::string(nameOf(kind)) + "; " +
+                       std::string(useOf(kind)));
   if (text.contains('\0'))
     return errorAt(file.path, placeAt(file.text, file.text.find('\0')),
                    "a byte 0: the file is binary, or text in UTF-16; save it "

@@ -11,6 +11,7 @@
 #include "Driver.h"
 #include "MachineFlags.h"
 #include "Output.h"
+#include "WrongFile.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Exchange/Forest.h"
@@ -265,6 +266,11 @@ static std::unique_ptr<llvm::MemoryBuffer> readAlgorithm(llvm::StringRef path) {
     fail(file.error());
     return nullptr;
   }
+  static constexpr FileKind inJson[] = {FileKind::Mscclpp, FileKind::Teccl},
+                            inXml[] = {FileKind::Msccl, FileKind::Forest};
+  if (isWrongFile(path, (*file)->getBuffer(),
+                  path.ends_with(".json") ? inJson : inXml))
+    return nullptr;
   return std::move(*file);
 }
 

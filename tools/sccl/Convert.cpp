@@ -12,12 +12,14 @@
 #include "Arguments.h"
 #include "CheckMsccl.h"
 #include "Driver.h"
+#include "WrongFile.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Exchange/Chakra.h"
 #include "sccl/Exchange/NcclGraph.h"
 #include "sccl/Exchange/UnevenCut.h"
+#include "sccl/Pipelines/InputFile.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -279,5 +281,10 @@ int driver::convertMain() {
   if (llvm::StringRef(input).ends_with(".xml") &&
       llvm::StringRef(output).ends_with(".json"))
     return rewriteAlgorithm();
+  auto file = readInput(input);
+  using enum FileKind;
+  if (file && isWrongFile(input, (*file)->getBuffer(),
+                          {Mlir, Msccl, Mscclpp, FileKind::Teccl, Forest}))
+    return BadInput;
   return fail("expected a schedule in .mlir and an algorithm in .xml or .json");
 }

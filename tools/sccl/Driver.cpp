@@ -9,6 +9,7 @@
 #include "MachineFlags.h"
 #include "Progress.h"
 #include "TopologyNotes.h"
+#include "WrongFile.h"
 
 #include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollMachine.h"
@@ -149,10 +150,15 @@ std::unique_ptr<llvm::MemoryBuffer> driver::readText(llvm::StringRef path) {
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
-  std::unique_ptr<llvm::MemoryBuffer> buffer = readText(path);
-  if (!buffer)
+  auto buffer = readInput(path);
+  if (!buffer) {
+    fail(buffer.error());
     return nullptr;
-  sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  }
+  if (isWrongFile(path, (*buffer)->getBuffer(), FileKind::Mlir) ||
+      !checkText(**buffer))
+    return nullptr;
+  sourceManager.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   mlir::ParserConfig config(&mlirContext);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);
   // Nothing looks into them, so what is wrong there would pass.
@@ -205,7 +211,10 @@ std::optional<Machine> driver::loadMachine(llvm::StringRef spec) {
     return std::nullopt;
   std::optional<coll::MachineOp> op = onlyMachine(*module);
   if (!op) {
-    fail(spec + " does not hold one machine");
+    bool hasTopology = !module->getOps<coll::TopologyOp>().empty();
+    fail(spec + (hasTopology ? " holds a topology and no machine; --topology "
+                               "takes it"
+                             : " does not hold one machine"));
     return std::nullopt;
   }
   mlir::FailureOr<Machine> machine = coll::importMachine(*op);

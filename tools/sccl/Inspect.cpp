@@ -7,6 +7,7 @@
 
 #include "Output.h"
 #include "Plans.h"
+#include "WrongFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,7 +49,8 @@ std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
   }
   Result<plan::PlanView> view = plan::parseWhole((*buffer)->getBuffer());
   if (!view) {
-    fail(path + ": " + view.error());
+    if (!isWrongFile(path, (*buffer)->getBuffer(), FileKind::Plan))
+      fail(path + ": " + view.error());
     return std::nullopt;
   }
   return LoadedPlan{std::move(*buffer), std::move(*view)};
