@@ -246,6 +246,12 @@ static const char *olderName(const Json::Value &value) {
         value.isMember("connected_to") || value.isMember("rank_groups");
     if (isChannel && value.isMember("type"))
       return "type";
+    bool isOperation = value.isMember("src_buff") || value.isMember("dst_buff");
+    for (const char *name : {"rrc", "rrcs", "rs", "tpkt", "ucpkt", "rpkt",
+                             "rspkt", "rsignal", "rwait"})
+      if (isOperation && value["name"].isString() &&
+          value["name"].asString() == name)
+        return name;
   }
   if (value.isObject() || value.isArray())
     for (const Json::Value &inner : value)

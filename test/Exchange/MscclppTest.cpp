@@ -302,7 +302,8 @@ TEST(Mscclpp, WhatIsNoPlan) {
   for (auto [today, before] : {std::pair{"\"channel_type\"", "\"type\""},
                                {"\"connected_to\"", "\"connectedTo\""},
                                {"\"input_chunks\"", "\"inputChunks\""},
-                               {"\"channel_ids\"", "\"cids\""}})
+                               {"\"channel_ids\"", "\"cids\""},
+                               {"\"put\"", "\"rrcs\""}})
     EXPECT_TRUE(contains(replaced(today, before),
                          "1: this is a plan for MSCCL++ before"))
         << replaced(today, before);
