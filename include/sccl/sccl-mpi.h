@@ -25,10 +25,9 @@ extern "C" {
  * Collective. scclCommInitTransport for the ranks of an intracommunicator, with
  * the numbers that they have there. Its messages go through a duplicate, so
  * that they never meet those of the caller. Errors of MPI become result codes:
- * while libsccl polls, those that MPI raises on MPI_COMM_WORLD and
- * MPI_COMM_SELF are returned, and their handlers are those of the program again
- * when it is done. Destroy it before MPI_Finalize; after that all calls for it
- * but scclCommDestroy fail.
+ * while libsccl polls, those that MPICH raises on MPI_COMM_WORLD are returned;
+ * when it is done, the handler there is that of the program again. Destroy it
+ * before MPI_Finalize; after that all calls for it but scclCommDestroy fail.
  *
  * MPI is called by threads that call functions for the communicator, and by no
  * others: MPI_THREAD_FUNNELED or less will do for one thread. With

@@ -21,6 +21,7 @@ struct Messages {
   MPI_Comm comm;
   double limit;    /* seconds that an all-gather may take */
   int isStuck;     /* one has taken longer, and is still under way */
+  int hasThreads;  /* MPI_THREAD_MULTIPLE */
   int isFinalized; /* MPI_Finalize was called: MPI must not be used any more */
   struct Messages *next, **previous; /* of all that are open */
   int capacity, active;
@@ -60,33 +61,38 @@ static int allGather(void *context, const void *mine, void *all, size_t bytes) {
 }
 
 /* MPICH raises errors of requests on MPI_COMM_WORLD, whatever communicator they
- * are of, and MPI 4 on MPI_COMM_SELF. There they would end the job; meanwhile
- * they are returned. */
+ * are of. There they would end the job; meanwhile they are returned. Only with
+ * MPI_THREAD_MULTIPLE others may be here. */
+#ifdef MPICH_VERSION
 static pthread_mutex_t heldLock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned numHeld;
-static MPI_Errhandler heldHandlers[2];
+static MPI_Errhandler heldHandler;
 
-static void holdErrors(void) {
-  const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-  pthread_mutex_lock(&heldLock);
-  if (numHeld++ == 0)
-    for (int i = 0; i < 2; ++i) {
-      MPI_Comm_get_errhandler(comms[i], &heldHandlers[i]);
-      MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
-    }
-  pthread_mutex_unlock(&heldLock);
+static void holdErrors(const struct Messages *messages) {
+  if (messages->hasThreads)
+    pthread_mutex_lock(&heldLock);
+  if (numHeld++ == 0) {
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &heldHandler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  if (messages->hasThreads)
+    pthread_mutex_unlock(&heldLock);
 }
 
-static void releaseErrors(void) {
-  const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-  pthread_mutex_lock(&heldLock);
-  if (--numHeld == 0)
-    for (int i = 0; i < 2; ++i) {
-      MPI_Comm_set_errhandler(comms[i], heldHandlers[i]);
-      MPI_Errhandler_free(&heldHandlers[i]);
-    }
-  pthread_mutex_unlock(&heldLock);
+static void releaseErrors(const struct Messages *messages) {
+  if (messages->hasThreads)
+    pthread_mutex_lock(&heldLock);
+  if (--numHeld == 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, heldHandler);
+    MPI_Errhandler_free(&heldHandler);
+  }
+  if (messages->hasThreads)
+    pthread_mutex_unlock(&heldLock);
 }
+#else
+static void holdErrors(const struct Messages *messages) { (void)messages; }
+static void releaseErrors(const struct Messages *messages) { (void)messages; }
+#endif
 
 /* Transports that are open. MPI_Finalize begins by deleting the attributes of
  * MPI_COMM_SELF, one of which is here for that. */
@@ -228,10 +234,10 @@ static int pollMessages(void *context, scclCompletion *ended, int most,
   *count = 0;
   if (messages->isFinalized)
     return transportFinalized;
-  holdErrors();
+  holdErrors(messages);
   error = MPI_Testsome(tested, messages->requests, &done, messages->indices,
                        messages->statuses);
-  releaseErrors();
+  releaseErrors(messages);
   if (error != MPI_SUCCESS && error != MPI_ERR_IN_STATUS)
     return error;
   if (done == MPI_UNDEFINED)
@@ -260,14 +266,14 @@ static void freeMessages(struct Messages *messages) {
 /* Nobody waits for a peer here: it may be gone. What is still under way keeps
  * its memory. */
 static void cancelReceives(struct Messages *messages, int awaits) {
-  holdErrors();
+  holdErrors(messages);
   for (int i = 0; i < messages->active; ++i)
     if (messages->receives[i]) {
       MPI_Cancel(&messages->requests[i]);
       if (awaits)
         MPI_Wait(&messages->requests[i], MPI_STATUS_IGNORE);
     }
-  releaseErrors();
+  releaseErrors(messages);
 }
 
 static void closeMessages(void *context, int failed) {
@@ -362,7 +368,8 @@ static void makeTransport(struct Messages *messages, double limit,
   transport->errorText = errorText;
   transport->split = splitMessages;
   MPI_Query_thread(&threads);
-  transport->anyThread = threads == MPI_THREAD_MULTIPLE;
+  messages->hasThreads = threads == MPI_THREAD_MULTIPLE;
+  transport->anyThread = messages->hasThreads;
 }
 
 /* Fails if `comm` has no ranks that could exchange messages. */

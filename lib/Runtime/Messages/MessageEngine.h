@@ -72,7 +72,10 @@ public:
   /// memory of this rank.
   bool leavesMessages() const { return isUnderWay; }
   /// Reads what others have told.
-  Status look() { return takeEnded(); }
+  Status look() {
+    group.hurry();
+    return takeEnded();
+  }
   /// Waits until all that earlier launches have sent is taken. The last call.
   Status settle();
 

@@ -228,6 +228,7 @@ Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
     shared->send(number, data, bytes, peer, tag);
     return {};
   }
+  ++underWay;
   auto *send = asks ? transport.sendAsking : transport.send;
   int error = send(transport.context, firstMessage() + int(number), data, bytes,
                    int(peer), tag + firstTag);
@@ -243,6 +244,7 @@ Status MessageGroup::receive(unsigned number, void *data, uint64_t bytes,
     shared->receive(number, data, bytes, peer, tag);
     return {};
   }
+  ++underWay;
   int error = transport.receive(transport.context, firstMessage() + int(number),
                                 data, bytes, int(peer), tag + firstTag);
   return error == 0
@@ -270,6 +272,7 @@ bool MessageGroup::pollTransport(scclCompletion *ended, unsigned &count) {
   if (error != 0)
     raise(fail(error, "cannot wait for messages"));
   for (int i = 0; i < found; ++i) {
+    underWay -= next[i].request != 0;
     if (next[i].request >= firstMessage()) {
       ended[count] = next[i];
       ended[count++].request -= firstMessage();
@@ -288,8 +291,10 @@ Status MessageGroup::poll(scclCompletion *ended, unsigned &count) {
   count = 0;
   // All may have something to say at once.
   unsigned turns = 2 * numRanks();
-  while (pollTransport(ended, count) && turns-- != 0)
-    ;
+  constexpr unsigned patience = 8;
+  if (underWay != 0 || idlePolls++ % patience == 0)
+    while (pollTransport(ended, count) && turns-- != 0)
+      ;
   answer();
   tellOwed();
   if (shared) {

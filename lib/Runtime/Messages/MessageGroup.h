@@ -81,6 +81,9 @@ public:
   /// Fills in those of the messages that have ended, of which there is room for
   /// all, and reads what others have to say. Fails if the group is out of use.
   Status poll(scclCompletion *ended, unsigned &count);
+  /// The next `poll` reads in any case; it may leave out the transport while
+  /// that has nothing of this rank.
+  void hurry() { idlePolls = 0; }
   /// What is wrong with a message that has ended.
   Status errorOf(const scclCompletion &ended, unsigned peer) const;
 
@@ -168,6 +171,8 @@ private:
 
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
+  unsigned underWay = 0; ///< messages of the transport, but what is heard
+  unsigned idlePolls = 0;
   std::unique_ptr<SharedMessages> shared; ///< null: all goes through transport
   Control heard = {};                     ///< where the next one arrives
   struct Outbox {

@@ -61,6 +61,7 @@ void MessageGroup::tell(unsigned peer, const Control &message) {
   outbox.isUnderWay =
       transport.send(transport.context, 1 + int(number), &outbox.message, bytes,
                      int(peer), controlTag) == 0;
+  underWay += outbox.isUnderWay;
 }
 
 void MessageGroup::tellAll(const Control &message) {

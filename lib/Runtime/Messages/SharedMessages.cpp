@@ -49,7 +49,7 @@ struct SharedMessages::Pipe {
   alignas(64) std::atomic<uint64_t> seen;      ///< of these
   /// Of the call of the rank that writes. Read where it differs.
   alignas(64) std::atomic<uint64_t> number, signature, count;
-  uint32_t tags[maxAnnounced];
+  alignas(64) uint32_t tags[maxAnnounced];
   char *ring() { return reinterpret_cast<char *>(this + 1); }
 };
 
