@@ -338,8 +338,8 @@ def CollKernel_CopyOp : CollKernel_Op<"copy", [AttrSizedOperandSegments]> {
 def CollKernel_ReduceOp : CollKernel_Op<"reduce", [AttrSizedOperandSegments]> {
   let summary = "Reduce chunks of two places into a third";
   let description = !strconcat([{
-    Averages divide the result by `divisor` unless that is 0; other reductions
-    take no notice of it.
+    Averages weigh the two places as the word `average` says (`AverageWord.h`);
+    other reductions take no notice of it.
   }], CollKernel_transferText, [{
     ```mlir
     collk.program @sum ranks = 1 chunks = 1 blocks = 1 slots = 3 {
@@ -348,7 +348,8 @@ def CollKernel_ReduceOp : CollKernel_Op<"reduce", [AttrSizedOperandSegments]> {
         ^bb0(%block: i32):
           %c0 = arith.constant 0 : i32
           %c1 = arith.constant 1 : i32
-          %c2 = arith.constant 2 : i32
+          // Two inputs, halved; of two.
+          %halves = arith.constant 4325378 : i32
           %part = collk.part %block of %c1 chunks %c1
           %input = collk.own input
           %own = collk.slot %input[%c0, %c0] : !collk.slot
@@ -356,7 +357,7 @@ def CollKernel_ReduceOp : CollKernel_Op<"reduce", [AttrSizedOperandSegments]> {
           %other = collk.slot %scratch[%c0, %c0] : !collk.slot
           %output = collk.own output
           %sum = collk.slot %output[%c0, %c0] : !collk.slot
-          collk.reduce %own, %other to %sum chunks %c1 at %c0 divisor %c2
+          collk.reduce %own, %other to %sum chunks %c1 at %c0 average %halves
               by %part : !collk.slot, !collk.slot to !collk.slot
         }
       }
@@ -365,11 +366,11 @@ def CollKernel_ReduceOp : CollKernel_Op<"reduce", [AttrSizedOperandSegments]> {
   }]);
   let arguments = (ins CollKernel_AnySlot:$lhs, CollKernel_AnySlot:$rhs,
                        CollKernel_AnySlot:$dst, I32:$count, I32:$position,
-                       Optional<I32>:$times, Optional<I32>:$divisor,
+                       Optional<I32>:$times, Optional<I32>:$average,
                        CollKernel_PartType:$part, Optional<I64>:$launch);
   let assemblyFormat = [{
     $lhs `,` $rhs `to` $dst `chunks` $count `at` $position (`times` $times^)?
-    (`divisor` $divisor^)? `by` $part (`in` $launch^)? attr-dict
+    (`average` $average^)? `by` $part (`in` $launch^)? attr-dict
     `:` type($lhs) `,` type($rhs) `to` type($dst)
   }];
   let hasVerifier = 1;

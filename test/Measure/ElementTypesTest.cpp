@@ -53,7 +53,7 @@ struct Lowering {
 
 class Table : public testing::TestWithParam<Lowering> {};
 
-TEST_P(Table, runsBitExactly) {
+TEST_P(Table, runs) {
   LoweringOptions lowering;
   lowering.transport = GetParam().transport;
   lowering.codeShape = GetParam().shape;

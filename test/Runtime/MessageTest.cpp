@@ -157,6 +157,13 @@ TEST(MessageTest, Averages) {
                            scclSuccess)
                      << scclGetLastErrorMessage();
                  EXPECT_EQ(result, std::vector<int32_t>(100, 28));
+                 // The sum is infinite, the mean is not.
+                 std::vector<float> large(100, 0x1p127f), means(100);
+                 EXPECT_EQ(scclAllReduce(large.data(), means.data(), 100,
+                                         scclFloat32, scclAvg, member.comm,
+                                         nullptr),
+                           scclSuccess);
+                 EXPECT_EQ(means, large);
                  return 0;
                }),
       0);

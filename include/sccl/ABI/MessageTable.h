@@ -27,7 +27,7 @@
 
 namespace sccl {
 
-inline constexpr uint32_t messageTableVersion = 2;
+inline constexpr uint32_t messageTableVersion = 3;
 
 /// The target of kernels that exchange messages. Their code is that of a CPU.
 inline constexpr const char *messageTarget = "mpi";
@@ -63,7 +63,7 @@ struct MessageRow {
   uint32_t tag;      ///< of a message; the receiver's is the same
   uint32_t position; ///< of the first chunk in its segment
   uint32_t count;    ///< of chunks, side by side in all buffers
-  uint32_t divisor;  ///< of a final reduction, for averages; else 0
+  uint32_t average;  ///< of a reduction: its AverageWord
   /// How much is left to do when this row begins, on all ranks that wait for it
   /// one after the other: chunks that are sent.
   uint32_t height;

@@ -25,6 +25,7 @@
 #ifndef SCCL_ABI_RANKTABLE_H
 #define SCCL_ABI_RANKTABLE_H
 
+#include "sccl/ABI/AverageWord.h"
 #include "sccl/ABI/KernelABI.h"
 
 #include <cstdint>
@@ -32,7 +33,7 @@
 namespace sccl {
 
 inline constexpr uint32_t tableUnitBytes = 16;
-inline constexpr uint32_t tableVersion = 1;
+inline constexpr uint32_t tableVersion = 2;
 
 /// The functions that read tables are called the same in all programs, so that
 /// programs that need the same code have the same bytes of it. Those of step K
@@ -74,11 +75,11 @@ struct TableSlot {
 
 /// A transfer, or flags to set or to wait for.
 struct TableRow {
-  /// Of `kind`, low 8 bits. From LL on it is LL and the number of an LLShape.
+  /// Of `kind`, low 5 bits. From LL on it is LL and the number of an LLShape.
   enum Kind : uint32_t { Copy = 0, Reduce = 1, Signal = 2, Wait = 3, LL = 4 };
-  static constexpr uint32_t kindMask = 0xff;
-  /// The bits above these are the divisor of a final reduction, for averages.
-  static constexpr unsigned divisorShift = 16;
+  static constexpr uint32_t kindMask = 0x1f;
+  /// The bits above these are the AverageWord of a reduction.
+  static constexpr unsigned averageShift = 5;
 
   uint32_t kind;
   uint32_t
@@ -101,6 +102,7 @@ static_assert(sizeof(TableChannel) == tableUnitBytes);
 static_assert(sizeof(TableSlot) == tableUnitBytes);
 static_assert(sizeof(TableRow) == 4 * tableUnitBytes);
 static_assert(sizeof(TableFlag) == tableUnitBytes);
+static_assert(TableRow::averageShift + AverageWord::bits <= 32);
 
 } // namespace sccl
 

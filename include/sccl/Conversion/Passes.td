@@ -183,7 +183,7 @@ def ConvertKernelToGPU : Pass<"convert-kernel-to-gpu", "::mlir::ModuleOp"> {
     become data with the symbols `@p_table_rankN`. Kernels of single ranks that
     have marks read tables, too: where to write the times (`TraceTable.h`).
 
-    For `reduction=avg` a reduction with a divisor also divides.
+    For `reduction=avg` a reduction weighs its operands as its `average` says.
     docs/Rationale/ElementTypes.md has the rules for every type. With several
     `elements` or `reductions` the code has a loop for each pair, and functions
     take from their arguments which to use: what plans for many types hold.

@@ -7,8 +7,6 @@
 
 #include "ChannelBuilder.h"
 
-#include "../Common/Contributors.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -16,9 +14,10 @@ using namespace sccl;
 using namespace sccl::coll;
 
 ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
-                               bool hasThreads, bool traced)
-    : program(program), collective(collective), hasThreads(hasThreads),
-      traced(traced), flags(program) {
+                               AverageWords averages, bool hasThreads,
+                               bool traced)
+    : program(program), collective(collective), averages(std::move(averages)),
+      hasThreads(hasThreads), traced(traced), flags(program) {
   if (hasThreads && collective.hasInPlaceLayout())
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
       inPlaceOffsets.push_back(collective.inPlaceOffset(rank));
@@ -205,7 +204,8 @@ void ChannelBuilder::joinBefore(Location loc, const Transfer &transfer) {
     accesses.add(transfer);
 }
 
-void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
+void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer,
+                                 uint32_t average) {
   joinBefore(loc, transfer);
   if (context.traced)
     markTransfer(loc, transfer);
@@ -222,12 +222,8 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer) {
                           part, launch);
     return;
   }
-  Value divisor;
-  if (transfer.isFinal)
-    divisor =
-        constant(loc, countContributors(context.collective, transfer.chunk));
   collk::ReduceOp::create(builder, loc, first, second, dst, count, position,
-                          times, divisor, part, launch);
+                          times, constant(loc, average), part, launch);
 }
 
 /// True if threads need not join between the repetitions of `transfer`.
@@ -255,13 +251,12 @@ void ChannelBuilder::add(Operation *op) {
   if (!transfer || isDMA(op))
     return;
   flushFlags();
-  for (const Transfer &part :
-       splitByContributors(*transfer, context.collective)) {
+  for (const auto &[part, average] : context.averages.split(op, *transfer)) {
     if (repeatsApart(part)) {
-      addTransfer(op->getLoc(), part);
+      addTransfer(op->getLoc(), part, average);
       continue;
     }
     for (unsigned i = 0; i < part.times; ++i)
-      addTransfer(op->getLoc(), part.repetition(i));
+      addTransfer(op->getLoc(), part.repetition(i), average);
   }
 }

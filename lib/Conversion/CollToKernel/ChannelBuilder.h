@@ -10,6 +10,8 @@
 
 #include "Joins.h"
 
+#include "../Common/AverageWords.h"
+
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 
@@ -21,10 +23,11 @@ namespace sccl::coll {
 /// What code for all ranks of a program needs to know.
 struct ProgramContext {
   ProgramContext(ProgramOp program, const Collective &collective,
-                 bool hasThreads, bool traced);
+                 AverageWords averages, bool hasThreads, bool traced);
 
   ProgramOp program;
   const Collective &collective;
+  AverageWords averages;
   bool hasThreads; ///< many of them execute a channel
   bool traced;     ///< marks say what is executed
   FlagTable flags;
@@ -59,7 +62,8 @@ private:
   mlir::Value numberIf(bool condition, mlir::Location loc, int64_t value);
   bool repeatsApart(const Transfer &transfer) const;
   void joinBefore(mlir::Location loc, const Transfer &transfer);
-  void addTransfer(mlir::Location loc, const Transfer &transfer);
+  void addTransfer(mlir::Location loc, const Transfer &transfer,
+                   uint32_t average);
   void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
                unsigned value);
   void flushFlags();

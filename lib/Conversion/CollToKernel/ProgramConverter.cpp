@@ -30,9 +30,11 @@ static LogicalResult requireParts(ProgramOp program) {
 }
 
 ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
-                                   bool host, bool traced)
+                                   AverageWords averages, bool host,
+                                   bool traced)
     : program(program), host(host), collective(std::move(collective)),
-      context(program, this->collective, /*hasThreads=*/!host, traced),
+      context(program, this->collective, std::move(averages),
+              /*hasThreads=*/!host, traced),
       theInfo(describeProgram(program, this->collective, context.flags)),
       slots(countSlots()) {}
 
@@ -45,8 +47,13 @@ ProgramConverter::make(ProgramOp program, bool host, bool traced) {
     return program.emitOpError() << "has " << program.getBlocks()
                                  << " blocks per channel, but the host runs "
                                     "one thread per rank";
-  std::unique_ptr<ProgramConverter> converter(new ProgramConverter(
-      program, std::move(problem->collective), host, traced));
+  FailureOr<AverageWords> averages =
+      AverageWords::of(program, problem->collective);
+  if (failed(averages))
+    return failure();
+  std::unique_ptr<ProgramConverter> converter(
+      new ProgramConverter(program, std::move(problem->collective),
+                           std::move(*averages), host, traced));
   if (host && failed(converter->orderForHost()))
     return failure();
   return converter;

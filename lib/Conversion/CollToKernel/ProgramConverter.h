@@ -40,8 +40,8 @@ private:
   /// divide a program into.
   using Parts = std::vector<llvm::SmallVector<mlir::Operation *>>;
 
-  ProgramConverter(ProgramOp program, Collective collective, bool host,
-                   bool traced);
+  ProgramConverter(ProgramOp program, Collective collective,
+                   AverageWords averages, bool host, bool traced);
 
   llvm::LogicalResult orderForHost();
   std::vector<Parts> partsOf(RankOp rank);

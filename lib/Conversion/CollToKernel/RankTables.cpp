@@ -87,7 +87,7 @@ void TableEncoder::addTransfer(Op op, const LLShape &shape,
                   encodeSlot(first),
                   second ? encodeSlot(second) : TableSlot{}};
   if (auto reduce = dyn_cast<ReduceOp>(op.getOperation()))
-    row.kind |= numberOf(reduce.getDivisor()) << TableRow::divisorShift;
+    row.kind |= numberOf(reduce.getAverage()) << TableRow::averageShift;
   rows.push_back(row);
 }
 

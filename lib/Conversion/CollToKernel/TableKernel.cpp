@@ -248,10 +248,10 @@ void TableKernelBuilder::transferOf(const LLShape &shape, const Place &dst,
     return;
   }
   Value second = slot(place(2), shape.src1);
-  Value divisor =
-      binary<arith::ShRUIOp>(head, constant(TableRow::divisorShift));
+  Value average =
+      binary<arith::ShRUIOp>(head, constant(TableRow::averageShift));
   ReduceOp::create(builder, loc, from, second, to, count, position, Value(),
-                   divisor, part, launch);
+                   average, part, launch);
 }
 
 /// Each kind stands in the else of another: then nothing has to be kept across

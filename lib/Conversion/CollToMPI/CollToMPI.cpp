@@ -11,6 +11,7 @@
 #include "../Common/ElementOps.h"
 #include "../Common/ReplacePrograms.h"
 
+#include "sccl/ABI/AverageWord.h"
 #include "sccl/Conversion/Messages.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -110,16 +111,18 @@ void RankFunction::reduce(const MessageRow &row) {
   Value dst = view(row.dst, row.count);
   Value size = memref::DimOp::create(builder, loc, dst, 0);
   Value first = index(0), step = index(1);
+  bool divides = (row.average & AverageWord::divisorMask) != 0;
   scf::ForOp::create(builder, loc, first, size, step, ValueRange(),
                      [&](OpBuilder &, Location, Value i, ValueRange) {
                        CodeBuilder code(builder, loc, /*addressSpace=*/0);
                        ReduceBuilder reducer(code, element, /*lanes=*/0);
-                       Value divisor;
-                       if (row.divisor != 0 && element.averages())
-                         divisor = reducer.divisor(number(row.divisor));
+                       AverageOperands average;
+                       if (element.averages())
+                         average = reducer.averageOperands(number(row.average),
+                                                           divides);
                        Value a = memref::LoadOp::create(builder, loc, lhs, i);
                        Value b = memref::LoadOp::create(builder, loc, rhs, i);
-                       Value result = reducer.reduce(a, b, divisor);
+                       Value result = reducer.reduce(a, b, average);
                        memref::StoreOp::create(builder, loc, result, dst, i);
                        scf::YieldOp::create(builder, loc);
                      });

@@ -7,7 +7,7 @@
 
 #include "sccl/Conversion/Messages.h"
 
-#include "../Common/Contributors.h"
+#include "../Common/AverageWords.h"
 
 #include "sccl/Analysis/Program.h"
 #include "sccl/Model/Collective.h"
@@ -33,7 +33,7 @@ class MessageMaker {
 public:
   MessageMaker(ProgramOp program, const Collective &collective);
 
-  void add(const Transfer &transfer, unsigned executor);
+  void add(const Transfer &transfer, uint32_t average, unsigned executor);
   std::vector<RankMessages> finish();
 
 private:
@@ -55,8 +55,8 @@ private:
   uint32_t append(unsigned rank, const MessageRow &row);
   void send(const Transfer &transfer, unsigned from, Slots src, unsigned to,
             Slots dst);
-  void reduce(const Transfer &transfer, unsigned rank, Slots lhs, Slots rhs,
-              Slots dst);
+  void reduce(const Transfer &transfer, uint32_t average, unsigned rank,
+              Slots lhs, Slots rhs, Slots dst);
   Slots spare(unsigned rank, unsigned count);
 
   const Collective &collective;
@@ -172,11 +172,10 @@ void MessageMaker::send(const Transfer &transfer, unsigned from, Slots src,
   append(to, row);
 }
 
-void MessageMaker::reduce(const Transfer &transfer, unsigned rank, Slots lhs,
-                          Slots rhs, Slots dst) {
+void MessageMaker::reduce(const Transfer &transfer, uint32_t average,
+                          unsigned rank, Slots lhs, Slots rhs, Slots dst) {
   MessageRow row = describe(transfer, MessageRow::Reduce);
-  row.divisor =
-      transfer.isFinal ? countContributors(collective, transfer.chunk) : 0;
+  row.average = average;
   row.src = encode(lhs);
   row.rhs = encode(rhs);
   row.dst = encode(dst);
@@ -186,7 +185,8 @@ void MessageMaker::reduce(const Transfer &transfer, unsigned rank, Slots lhs,
   append(rank, row);
 }
 
-void MessageMaker::add(const Transfer &transfer, unsigned executor) {
+void MessageMaker::add(const Transfer &transfer, uint32_t average,
+                       unsigned executor) {
   const SlotRange &write = transfer.write;
   Slots dst = {write.buffer, write.slot};
   bool reduces = transfer.reads.size() == 2;
@@ -207,7 +207,7 @@ void MessageMaker::add(const Transfer &transfer, unsigned executor) {
   if (reduces) {
     bool isHere = write.rank == executor;
     Slots result = isHere ? dst : spare(executor, transfer.count);
-    reduce(transfer, executor, sources[0], sources[1], result);
+    reduce(transfer, average, executor, sources[0], sources[1], result);
     if (!isHere)
       send(transfer, executor, result, write.rank, dst);
     return;
@@ -240,15 +240,18 @@ std::vector<RankMessages> MessageMaker::finish() {
 
 FailureOr<std::vector<RankMessages>>
 sccl::makeMessages(ProgramOp program, const Collective &collective) {
+  FailureOr<AverageWords> averages = AverageWords::of(program, collective);
+  if (failed(averages))
+    return failure();
   MessageMaker maker(program, collective);
   if (failed(walkInExecutionOrder(program, [&](ChannelOp channel,
                                                Operation *op) {
         std::optional<Transfer> transfer = getTransfer(op);
         if (!transfer)
           return WalkResult::advance();
-        for (const Transfer &part : splitByContributors(*transfer, collective))
+        for (const auto &[part, average] : averages->split(op, *transfer))
           for (unsigned i = 0; i < part.times; ++i)
-            maker.add(part.repetition(i), getRank(channel));
+            maker.add(part.repetition(i), average, getRank(channel));
         return WalkResult::advance();
       })))
     return failure();

@@ -31,7 +31,7 @@ struct Access {
   unsigned lanes = 0;
 };
 
-/// What a loop does with elements.
+/// What a loop does with elements; Average is the last reduction of one.
 enum class Action { Copy, Reduce, Average };
 
 /// Builds loops in which the threads of a block walk over memory. With one
@@ -54,18 +54,18 @@ public:
   /// ones. `unit` accesses cover head and tail.
   void build(StringRef name, const Access &wide, const Access &narrow,
              const Access &unit) {
-    // The destination, its sources, bytes, and what averages divide by.
+    // The destination, its sources, bytes, and the word of averages.
     SmallVector<Type> types(reduces() ? 3 : 2, code.pointer);
     types.push_back(code.i64);
-    if (action == Action::Average)
+    if (takesWord())
       types.push_back(code.i32);
     code.function(name, types, [&](ValueRange arguments) {
       begin(arguments);
-      if (action == Action::Average)
+      if (takesWord())
         for (const Access *access : {&wide, &narrow, &unit})
-          if (!divisors.count(access->lanes))
-            divisors[access->lanes] =
-                reducer(*access).divisor(arguments.back());
+          if (!averages.count(access->lanes))
+            averages[access->lanes] = reducer(*access).averageOperands(
+                arguments.back(), action == Action::Average);
       aligned(wide, unit, /*otherwise=*/[&] {
         if (narrow.bytes == unit.bytes)
           return units(unit);
@@ -78,6 +78,7 @@ private:
   using Values = CodeBuilder::Values;
 
   bool reduces() const { return action != Action::Copy; }
+  bool takesWord() const { return op && op->averages(); }
   ReduceBuilder reducer(const Access &access) {
     return ReduceBuilder(code, *op, access.lanes);
   }
@@ -206,7 +207,7 @@ private:
             code.load(access.type, plus(base, apart * i), access.bytes));
       results.push_back(reduces()
                             ? reducer(access).reduce(operands[0], operands[1],
-                                                     divisors[access.lanes])
+                                                     averages[access.lanes])
                             : operands[0]);
     }
     for (unsigned i = 0; i < unroll; ++i)
@@ -217,10 +218,10 @@ private:
   unsigned blockSize;
   unsigned lanes;
   Action action;
-  const ElementOp *op;                ///< unless it copies
-  std::map<unsigned, Value> divisors; ///< by the lanes of an access
-  Values pointers;                    ///< the destination first
-  Values addresses;                   ///< the same as integers
+  const ElementOp *op;                          ///< unless it copies
+  std::map<unsigned, AverageOperands> averages; ///< by the lanes of an access
+  Values pointers;                              ///< the destination first
+  Values addresses;                             ///< the same as integers
   Value bytes, thread;
 };
 } // namespace
@@ -231,8 +232,9 @@ static constexpr unsigned wideUnroll = 8;
 /// Accesses of a thread that a reduction of 16 bytes leaves registers for.
 static unsigned reduceUnroll(const ElementOp &op, Action action) {
   const ElementType &element = op.element;
-  // Divisions are long, and those of integers are subroutines.
-  if (action == Action::Average)
+  // Averages weigh their operands. Divisions are long, and those of integers are
+  // subroutines.
+  if (action == Action::Average || (op.averages() && element.isFloat()))
     return element.isFloat() && element.bytes >= 4 ? wideUnroll / 4 : 1;
   // Small elements are unpacked to be reduced, which takes registers.
   bool isHalf = element.isFloat() && element.bytes == 2;

@@ -10,6 +10,7 @@
 #include "CodeBuilder.h"
 #include "Helpers.h"
 
+#include "sccl/ABI/AverageWord.h"
 #include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/KernelABI.h"
 
@@ -85,7 +86,7 @@ private:
     if (streams)
       slots32 = next();
     if (averages)
-      divisor = next();
+      average = next();
     if (chooses)
       number = next();
     if (puts)
@@ -173,8 +174,8 @@ private:
     return first;
   }
 
-  /// Calls what does the work on `length` bytes at `places`. The reduction that
-  /// makes a chunk complete has a divisor that is not 0.
+  /// Calls what does the work on `length` bytes at `places`. In the word of the
+  /// reduction that makes a chunk complete is a divisor that is not 0.
   void handle(ValueRange places, Value length) {
     Values operands(places);
     operands.push_back(length);
@@ -185,21 +186,17 @@ private:
     }
     if (shape.any())
       operands.append({launch, abort});
-    Values plain = operands;
+    if (averages)
+      operands.push_back(average);
     if (chooses)
-      plain.push_back(number);
+      operands.push_back(number);
     if (!averages)
-      return callPlain(plain);
-    Value divides = code.is(Compare::NotEqual, divisor, code.c32(0));
+      return callPlain(operands);
+    Value divisor = code.bitAnd(average, code.c32(AverageWord::divisorMask));
     code.when(
-        divides,
-        [&] {
-          operands.push_back(divisor);
-          if (chooses)
-            operands.push_back(number);
-          code.call(options.averageHelper() + suffix, operands);
-        },
-        [&] { callPlain(plain); });
+        code.is(Compare::NotEqual, divisor, code.c32(0)),
+        [&] { code.call(options.averageHelper() + suffix, operands); },
+        [&] { callPlain(operands); });
   }
 
   /// On the host, what does not fit in the cache bypasses it.
@@ -228,7 +225,7 @@ private:
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, blocks32;
-  Value launch, abort, slots32, divisor, number;
+  Value launch, abort, slots32, average, number;
   Values route; ///< of puts: where they go
   Value none, one;
   Value stride; ///< bytes from one chunk to the next

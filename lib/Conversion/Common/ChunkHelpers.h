@@ -30,7 +30,7 @@ struct LLShape;
 /// segment to the next; chunks per segment; number of the block, and of blocks;
 /// with LL words the launch and the address of the abort word; on the host
 /// without LL words the chunks in the buffers of all ranks; for averages the
-/// divisor, 0 for none.
+/// AverageWord.
 void buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
                       const LLShape &shape);
 

@@ -9,6 +9,8 @@
 
 #include "CodeBuilder.h"
 
+#include "sccl/ABI/AverageWord.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -41,7 +43,7 @@ std::string ElementOp::name() const {
 
 ElementOp ElementOp::plain() const {
   ElementOp result = *this;
-  if (averages())
+  if (averages() && !element.isFloat())
     result.reduction = Reduction::Sum;
   bool ignoresSign =
       result.reduction == Reduction::Sum || result.reduction == Reduction::Prod;
@@ -113,33 +115,41 @@ Value ReduceBuilder::toWord(Value value) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value ReduceBuilder::divisor(Value number) {
-  Type f64 = Float64Type::get(code.loc().getContext());
-  if (element.isFloat())
-    number = arith::UIToFPOp::create(code.ops(), code.loc(),
-                                     element.bytes == 8 ? f64 : f32, number);
-  else if (element.bytes == 8)
-    number = code.zeroExtend(number, code.i64);
-  return lanes == 0 ? number : code.splat(number, partLanes());
+AverageOperands ReduceBuilder::averageOperands(Value word, bool divides) {
+  AverageOperands result;
+  if (element.isFloat()) {
+    AverageBuilder builder(code, element, partLanes());
+    result.factors = builder.factors(word, divides);
+    return result;
+  }
+  if (!divides)
+    return result;
+  Value divisor = code.bitAnd(word, code.c32(AverageWord::divisorMask));
+  if (element.bytes == 8)
+    divisor = code.zeroExtend(divisor, code.i64);
+  result.divisor = lanes == 0 ? divisor : code.splat(divisor, partLanes());
+  return result;
 }
 
-Value ReduceBuilder::reduce(Value lhs, Value rhs, Value divisor) {
+Value ReduceBuilder::reduce(Value lhs, Value rhs,
+                            const AverageOperands &average) {
   if (lanes > partLanes())
-    return reduceParts(lhs, rhs, divisor);
+    return reduceParts(lhs, rhs, average);
   bool selects =
       op.reduction == Reduction::Min || op.reduction == Reduction::Max;
   // A conversion would turn the infinite f8e5m2 into the largest finite one.
   if (element.saturates() && selects)
     return selectByte(lhs, rhs);
   if (!element.combinesAsF32())
-    return reduceFull(lhs, rhs, divisor);
+    return reduceFull(lhs, rhs, average);
   Value left = extend(lhs);
   Value right = extend(rhs);
-  return round(reduceFull(left, right, divisor));
+  return round(reduceFull(left, right, average));
 }
 
 /// Each part of a vector by itself, then all parts joined.
-Value ReduceBuilder::reduceParts(Value lhs, Value rhs, Value divisor) {
+Value ReduceBuilder::reduceParts(Value lhs, Value rhs,
+                                 const AverageOperands &average) {
   ReduceBuilder part(code, op, partLanes());
   auto lanesFrom = [](unsigned first, unsigned count) {
     return llvm::to_vector(llvm::seq<int32_t>(first, first + count));
@@ -148,7 +158,7 @@ Value ReduceBuilder::reduceParts(Value lhs, Value rhs, Value divisor) {
   for (unsigned first = 0; first < lanes; first += part.lanes) {
     Value left = code.shuffle(lhs, lhs, lanesFrom(first, part.lanes));
     Value right = code.shuffle(rhs, rhs, lanesFrom(first, part.lanes));
-    parts.push_back(part.reduce(left, right, divisor));
+    parts.push_back(part.reduce(left, right, average));
   }
   for (unsigned width = part.lanes; parts.size() > 1; width *= 2) {
     for (size_t i = 0; i < parts.size(); i += 2)
@@ -160,17 +170,17 @@ Value ReduceBuilder::reduceParts(Value lhs, Value rhs, Value divisor) {
 }
 
 /// In a type that needs no conversion.
-Value ReduceBuilder::reduceFull(Value lhs, Value rhs, Value divisor) {
+Value ReduceBuilder::reduceFull(Value lhs, Value rhs,
+                                const AverageOperands &average) {
+  if (op.averages() && element.isFloat())
+    return AverageBuilder(code, element, lanes)
+        .reduce(lhs, rhs, average.factors);
   Value result = apply(lhs, rhs, element.kind);
-  if (!divisor)
-    return result;
-  if (element.isFloat())
-    return arith::DivFOp::create(code.ops(), code.loc(), result, divisor);
-  return divideInteger(result, divisor);
+  return average.divisor ? divideInteger(result, average.divisor) : result;
 }
 
-/// The operation itself, on f32, f64 and integers. For averages a division
-/// follows.
+/// The operation itself, on f32, f64 and integers. For averages of integers a
+/// division follows.
 Value ReduceBuilder::apply(Value lhs, Value rhs, ElementKind kind) {
   OpBuilder &ops = code.ops();
   bool isFloat = kind == ElementKind::Float;

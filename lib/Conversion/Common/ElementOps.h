@@ -14,6 +14,8 @@
 #ifndef SCCL_LIB_CONVERSION_COMMON_ELEMENTOPS_H
 #define SCCL_LIB_CONVERSION_COMMON_ELEMENTOPS_H
 
+#include "AverageBuilder.h"
+
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Model/ElementType.h"
 
@@ -44,8 +46,8 @@ struct ElementOp {
   }
   /// "f32_sum"
   std::string name() const;
-  /// What does the same without division: for averages the sum, for sums and
-  /// products of signed integers those of unsigned ones.
+  /// What does the same but for the last reduction: for averages of integers
+  /// the sum, for sums and products of signed integers those of unsigned ones.
   ElementOp plain() const;
 };
 
@@ -53,6 +55,12 @@ struct ElementOp {
 std::vector<ElementOp> makeElementOps(llvm::ArrayRef<Element> elements,
                                       llvm::ArrayRef<Reduction> reductions,
                                       bool convertsHalves);
+
+/// What averages need to know beside their operands.
+struct AverageOperands {
+  AverageFactors factors;   ///< of floats
+  mlir::Value divisor = {}; ///< of integers, in the last reduction
+};
 
 /// Builds code that reduces values of `lanes` elements each; 0 lanes are one
 /// element that is not in a vector.
@@ -64,10 +72,11 @@ public:
 
   /// The type of the values in memory.
   mlir::Type memoryType() const { return wide(type); }
-  /// The value by which reduce() divides, from one of type i32.
-  Value divisor(Value number);
-  /// The reduction of two values, divided by `divisor` unless that is null.
-  Value reduce(Value lhs, Value rhs, Value divisor = {});
+  /// What reduce() of an average takes, from an AverageWord (i32); of the last
+  /// reduction if it `divides`.
+  AverageOperands averageOperands(Value word, bool divides);
+  /// The reduction of two values. Averages need `average`.
+  Value reduce(Value lhs, Value rhs, const AverageOperands &average = {});
 
 private:
   /// Conversions written with integers are done for so many lanes at a time:
@@ -75,8 +84,8 @@ private:
   unsigned partLanes() const {
     return element.saturates() && lanes > 4 ? 4 : lanes;
   }
-  Value reduceParts(Value lhs, Value rhs, Value divisor);
-  Value reduceFull(Value lhs, Value rhs, Value divisor);
+  Value reduceParts(Value lhs, Value rhs, const AverageOperands &average);
+  Value reduceFull(Value lhs, Value rhs, const AverageOperands &average);
   Value apply(Value lhs, Value rhs, ElementKind kind);
   Value divideInteger(Value value, Value divisor);
   Value selectByte(Value lhs, Value rhs);

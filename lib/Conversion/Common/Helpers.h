@@ -14,12 +14,13 @@
 //                          part of this block, then @coll_copy
 //   @coll_reduce           the same for a reduction, then
 //                          @coll_reduce_elements; for averages it has one more
-//                          operand, a divisor (0 is none), and where there
-//                          are several reductions another one, the number of
-//                          one of them
+//                          operand, an AverageWord, and where there are
+//                          several reductions another one, the number of one
+//                          of them
 //   @coll_copy             copies bytes           } by all threads of a block,
 //   @coll_reduce_elements  reduces elements       } or by the host thread
-//   @coll_average          the same, and divides  }
+//   @coll_average          the same, and divides: the last reduction of an
+//                          average
 //   @coll_choose_elements, @coll_choose_average
 //                          where there are several reductions: call the loop of
 //                          one, @coll_reduce_elements__f32_sum, ..., which

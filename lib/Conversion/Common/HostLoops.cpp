@@ -79,10 +79,12 @@ static void buildReduction(CodeBuilder &code, const ReductionLoop &loop) {
   ReduceBuilder reducer(code, loop.op, /*lanes=*/0);
   SmallVector<Type> types(3, code.pointer);
   types.push_back(code.i64);
-  if (loop.divides)
+  if (loop.takesWord())
     types.push_back(code.i32);
   code.function(loop.name, types, [&](ValueRange arguments) {
-    Value divisor = loop.divides ? reducer.divisor(arguments[4]) : Value();
+    AverageOperands average;
+    if (loop.takesWord())
+      average = reducer.averageOperands(arguments[4], loop.divides);
     Value width = code.c64(loop.op.element.bytes);
     code.loop(code.c64(0), arguments[3], width, [&](Value offset) {
       auto load = [&](Value base) {
@@ -90,7 +92,7 @@ static void buildReduction(CodeBuilder &code, const ReductionLoop &loop) {
       };
       Value lhs = load(arguments[1]);
       Value rhs = load(arguments[2]);
-      Value result = reducer.reduce(lhs, rhs, divisor);
+      Value result = reducer.reduce(lhs, rhs, average);
       code.store(result, code.at(arguments[0], offset));
     });
   });
@@ -103,8 +105,7 @@ static void buildReductionStream(CodeBuilder &code,
   constexpr int64_t pieceBytes = 16384;
   SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
                              code.i64};
-  if (options.chooses())
-    types.push_back(code.i32);
+  types.append(options.averages() + options.chooses(), code.i32);
   code.function(std::string(helper::reduceElements) + helper::streamSuffix,
                 types, [&](ValueRange arguments) {
                   Value bytes = arguments[3], piece = code.c64(pieceBytes);

@@ -38,13 +38,13 @@ public:
   LLLoopBuilder(CodeBuilder &code, const HelperOptions &options,
                 const LLShape &shape, const ReductionLoop *reduction = nullptr)
       : code(code), options(options), shape(shape), reduction(reduction),
-        divides(reduction && reduction->divides) {}
+        takesWord(reduction && reduction->takesWord()) {}
 
   void build(const std::string &name) {
-    // The destination, its sources, bytes, launch, abort word, divisor.
+    // The destination, its sources, bytes, launch, abort word, AverageWord.
     SmallVector<Type> types(1 + shape.sources(), code.pointer);
     types.append({code.i64, code.i32, code.pointer});
-    if (divides)
+    if (takesWord)
       types.push_back(code.i32);
     code.function(name, types, [&](ValueRange arguments) {
       ValueRange others = arguments.drop_front(1 + shape.sources());
@@ -54,8 +54,8 @@ public:
       stamp = code.shiftLeft(code.zeroExtend(launch, code.i64),
                              code.c64(llDataBits));
       Value first = firstOfThread();
-      if (divides)
-        divisor = reducer().divisor(others[3]);
+      if (takesWord)
+        average = reducer().averageOperands(others[3], reduction->divides);
       walk(first, arguments.take_front(1 + shape.sources()));
     });
   }
@@ -198,15 +198,16 @@ private:
     };
     Value lhs = cast(first, type);
     Value rhs = cast(second, type);
-    return cast(reducer().reduce(lhs, rhs, divisor), code.i32);
+    return cast(reducer().reduce(lhs, rhs, average), code.i32);
   }
 
   CodeBuilder &code;
   const HelperOptions &options;
   const LLShape &shape;
   const ReductionLoop *reduction; ///< unless it copies
-  bool divides;
-  Value bytes, launch, abort, divisor;
+  bool takesWord;
+  Value bytes, launch, abort;
+  AverageOperands average;
   Value stamp;                        ///< the launch where LL words have it
   Value offset, size, isWhole, twice; ///< of the data in plain memory
 };

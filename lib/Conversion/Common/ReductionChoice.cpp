@@ -54,35 +54,30 @@ public:
       : code(code), options(options), suffix(suffix), types(types) {}
 
   void buildPlain() {
-    SmallVector<Type> parameters(types);
-    parameters.push_back(code.i32);
-    auto call = [&](const ElementOp &op, ValueRange operands) {
-      code.call(loopName(helper::reduceElements, suffix, op.plain()), operands);
+    auto call = [&](const ElementOp &op, ValueRange arguments) {
+      ElementOp plain = op.plain();
+      code.call(loopName(helper::reduceElements, suffix, plain),
+                arguments.take_front(types.size() + plain.averages()));
     };
     // The last one needs no comparison.
     ArrayRef<ElementOp> ops = options.reductions;
-    code.function((helper::chooseElements + suffix).str(), parameters,
+    code.function((helper::chooseElements + suffix).str(), parameters(),
                   [&](ValueRange arguments) {
-                    ValueRange operands = arguments.drop_back();
                     choose(
                         arguments.back(), ops.drop_back(),
-                        [&](const ElementOp &op) { call(op, operands); },
-                        [&] { call(ops.back(), operands); });
+                        [&](const ElementOp &op) { call(op, arguments); },
+                        [&] { call(ops.back(), arguments); });
                   });
   }
 
-  /// What is no average is reduced without division.
+  /// What is no average has no last reduction of its own.
   void buildAverage() {
-    SmallVector<Type> parameters(types);
-    parameters.append({code.i32, code.i32});
     std::vector<ElementOp> ops;
     llvm::copy_if(options.reductions, std::back_inserter(ops),
                   std::mem_fn(&ElementOp::averages));
     code.function(
-        (helper::chooseAverage + suffix).str(), parameters,
+        (helper::chooseAverage + suffix).str(), parameters(),
         [&](ValueRange arguments) {
-          SmallVector<Value> plain(arguments.take_front(types.size()));
-          plain.push_back(arguments.back());
           choose(
               arguments.back(), ops,
               [&](const ElementOp &op) {
@@ -90,12 +85,18 @@ public:
                           arguments.drop_back());
               },
               [&] {
-                code.call((helper::chooseElements + suffix).str(), plain);
+                code.call((helper::chooseElements + suffix).str(), arguments);
               });
         });
   }
 
 private:
+  SmallVector<Type> parameters() const {
+    SmallVector<Type> result(types);
+    result.append(options.averages() ? 2 : 1, code.i32);
+    return result;
+  }
+
   void choose(Value number, ArrayRef<ElementOp> ops,
               function_ref<void(const ElementOp &)> then,
               CodeBuilder::Block otherwise) {

@@ -29,18 +29,22 @@ class CodeBuilder;
 struct ReductionLoop {
   std::string name;
   ElementOp op;
-  bool divides; ///< by an operand that follows the others
+  bool divides; ///< the last reduction of an average
+
+  /// True if an AverageWord follows the other operands.
+  bool takesWord() const { return op.averages(); }
 };
 
 /// The loops that `options` ask for; `suffix` is that of an LLShape. A single
 /// reduction has the name @coll_reduce_elements, and @coll_average. Of several,
-/// those that are the same without division have one loop.
+/// those that are the same but for the last reduction have one loop.
 std::vector<ReductionLoop> reductionLoops(const HelperOptions &options,
                                           llvm::StringRef suffix);
 
 /// Builds @coll_choose_elements, and for averages @coll_choose_average, which
-/// call one of several loops with operands of `types`. They have one operand
-/// more, the number of a reduction. Builds nothing for a single reduction.
+/// call one of several loops with operands of `types`. They have more operands:
+/// for averages an AverageWord, and the number of a reduction. Builds nothing
+/// for a single reduction.
 void buildReductionChoice(CodeBuilder &code, const HelperOptions &options,
                           llvm::StringRef suffix,
                           llvm::ArrayRef<mlir::Type> types);

@@ -231,7 +231,7 @@ struct LowerReduce : TransferPattern<ReduceOp> {
                                 Rewriter &rewriter) const override {
     SmallVector<Value> more;
     if (lowering.averages)
-      more.push_back(op.getDivisor() ? adaptor.getDivisor().front()
+      more.push_back(op.getAverage() ? adaptor.getAverage().front()
                                      : constant(rewriter, op.getLoc(), 0));
     if (lowering.chooses)
       more.push_back(

@@ -104,7 +104,7 @@ void MessageProgram::addReduction(const MessageRow &row) {
   auto own = [](BufferField buffer) {
     return TableSlot{~int32_t(buffer), 0, 0, 0};
   };
-  made.row = {TableRow::Reduce | row.divisor << TableRow::divisorShift,
+  made.row = {TableRow::Reduce | row.average << TableRow::averageShift,
               row.position,
               row.count,
               /*times=*/1,

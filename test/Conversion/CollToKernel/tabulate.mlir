@@ -26,7 +26,7 @@
 // CHECK:           %[[RHS:.*]] = collk.slot %{{.*}}[%c0_i32{{.*}}, %c2_i32{{.*}}] odd %c3_i32 in %[[LAUNCH]] : !collk.slot
 // CHECK:           collk.own {{ *}}output
 // CHECK:           %[[DST:.*]] = collk.slot %{{.*}}[%c0_i32{{.*}}, %c1_i32{{.*}}] : !collk.slot
-// CHECK:           collk.reduce %[[LHS]], %[[RHS]] to %[[DST]] chunks %c1_i32{{.*}} at %c1_i32{{.*}} divisor %c2_i32{{.*}} by %[[PART]] in %[[LAUNCH]]
+// CHECK:           collk.reduce %[[LHS]], %[[RHS]] to %[[DST]] chunks %c1_i32{{.*}} at %c1_i32{{.*}} average %c4325378_i32{{.*}} by %[[PART]] in %[[LAUNCH]]
 // Signals that follow each other are one op.
 // CHECK:           %[[FIRST:.*]] = collk.flag %c0_i32
 // CHECK:           %[[SECOND:.*]] = collk.flag %c1_i32
@@ -59,10 +59,10 @@
 // ALL:           %[[NOW:.*]] = collk.begin %[[EPOCH]] by %[[MY]]
 // ALL:           scf.while
 // ALL:             %[[KIND:.*]], %[[POSITION:.*]], %[[COUNT:.*]], %[[TIMES:.*]] = collk.load
-// ALL:             arith.andi %[[KIND]], %c255_i32
+// ALL:             arith.andi %[[KIND]], %c31_i32
 // ALL:             scf.if
 // ALL-COUNT-2:       collk.buffer
-// ALL:               collk.reduce {{.*}} chunks %[[COUNT]] at %[[POSITION]] divisor
+// ALL:               collk.reduce {{.*}} chunks %[[COUNT]] at %[[POSITION]] average
 // ALL:               collk.copy {{.*}} chunks %[[COUNT]] at %[[POSITION]] by %[[MY]] in %[[NOW]]
 // ALL:             } else {
 // ALL:               %[[FLAGS:.*]] = collk.flags %[[POSITION]] count %[[COUNT]]

@@ -5,21 +5,23 @@
 // RUN: sccl-opt %s -convert-coll-to-kernel -convert-kernel-to-gpu="elements=f32,i32 reduction=sum" | FileCheck %s --check-prefix=SUMS
 
 // Several reductions: the number of one of them goes from the function's last
-// argument to the helper that chooses a loop. The sum, and the average before it
-// is divided, are one loop, and so are those of signed and unsigned integers.
+// argument to the helper that chooses a loop. Sums of integers, and averages
+// before they are divided, are one loop, and so are those of signed and unsigned
+// ones. Averages of floats weigh their operands.
 
 // CHECK-LABEL: llvm.func internal @coll_reduce(
-// CHECK-SAME:    %[[DIVISOR:[a-z0-9]+]]: i32, %[[NUMBER:[a-z0-9]+]]: i32) attributes
-// CHECK:         llvm.call @coll_choose_average({{.*}}, %[[DIVISOR]], %[[NUMBER]])
-// CHECK:         llvm.call @coll_choose_elements({{.*}}, %[[NUMBER]])
+// CHECK-SAME:    %[[WORD:[a-z0-9]+]]: i32, %[[NUMBER:[a-z0-9]+]]: i32) attributes
+// CHECK:         llvm.call @coll_choose_average({{.*}}, %[[WORD]], %[[NUMBER]])
+// CHECK:         llvm.call @coll_choose_elements({{.*}}, %[[WORD]], %[[NUMBER]])
 // CHECK:       llvm.func internal @coll_reduce_elements__f32_sum(
+// CHECK:       llvm.func internal @coll_reduce_elements__f32_avg(
 // CHECK:       llvm.func internal @coll_average__f32_avg(
 // CHECK:       llvm.func internal @coll_reduce_elements__u32_sum(
 // CHECK:       llvm.func internal @coll_average__i32_avg(
 // CHECK-NOT:   llvm.func {{.*}}@coll_reduce_elements
 // CHECK:       llvm.func internal @coll_average__u32_avg(
 // CHECK-LABEL: llvm.func internal @coll_choose_elements(
-// CHECK-SAME:    %[[NUMBER:[a-z0-9]+]]: i32) attributes {{.*}}["no-jump-tables", "true"]
+// CHECK-SAME:    %[[WORD:[a-z0-9]+]]: i32, %[[NUMBER:[a-z0-9]+]]: i32) attributes {{.*}}["no-jump-tables", "true"]
 // GPU:           %[[INDEX:.*]] = arith.index_castui %[[NUMBER]]
 // WAVE:          %[[SAME:.*]] = rocdl.readfirstlane %[[NUMBER]]
 // WAVE-NEXT:     %[[INDEX:.*]] = arith.index_castui %[[SAME]]
@@ -27,7 +29,7 @@
 // CHECK-NEXT:    case 56 {
 // CHECK-NEXT:      llvm.call @coll_reduce_elements__f32_sum(
 // CHECK:         case 60 {
-// CHECK-NEXT:      llvm.call @coll_reduce_elements__f32_sum(
+// CHECK-NEXT:      llvm.call @coll_reduce_elements__f32_avg({{.*}}, %[[WORD]])
 // CHECK:         case 16 {
 // CHECK-NEXT:      llvm.call @coll_reduce_elements__u32_sum(
 // CHECK:         default {

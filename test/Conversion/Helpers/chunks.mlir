@@ -30,14 +30,15 @@
 // CHECK-NOT:     llvm.icmp
 // CHECK:           llvm.call @coll_reduce_elements(
 
-// With a divisor that is not 0 a reduction makes its chunk complete.
+// With a divisor that is not 0 in its word a reduction makes its chunk complete.
 // AVG-LABEL:   llvm.func internal @coll_reduce(
-// AVG-SAME:      %[[DIVISOR:[a-z0-9]+]]: i32) attributes {no_inline}
+// AVG-SAME:      %[[WORD:[a-z0-9]+]]: i32) attributes {no_inline}
+// AVG:           %[[DIVISOR:.*]] = arith.andi %[[WORD]], %c131071_i32
 // AVG:           %[[DIVIDES:.*]] = arith.cmpi ne, %[[DIVISOR]],
 // AVG-NEXT:      scf.if %[[DIVIDES]] {
-// AVG-NEXT:        llvm.call @coll_average({{.*}}, %[[DIVISOR]])
+// AVG-NEXT:        llvm.call @coll_average({{.*}}, %[[WORD]])
 // AVG-NEXT:      } else {
-// AVG-NEXT:        llvm.call @coll_reduce_elements(
+// AVG-NEXT:        llvm.call @coll_reduce_elements({{.*}}, %[[WORD]])
 coll.topology @pair ranks = 2 {
   coll.link 1 -> 0 bandwidth = 1
 }

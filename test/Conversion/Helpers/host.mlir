@@ -7,10 +7,15 @@
 // CHECK-NEXT:    llvm.return
 // CHECK-LABEL: llvm.func internal @coll_reduce_elements(
 // CHECK-LABEL: llvm.func internal @coll_average(
-// CHECK:         %[[DIVISOR:.*]] = arith.uitofp
+// Of two sums, the one that loses no bits is taken unless it is infinite.
+// CHECK:         arith.uitofp {{.*}} : i32 to f32
 // CHECK:         scf.for
-// CHECK:           arith.addf
-// CHECK-NEXT:      arith.divf %{{.*}}, %[[DIVISOR]] : f32
+// CHECK:           %[[SAFE:.*]] = arith.addf
+// CHECK:           %[[EXACT:.*]] = arith.addf
+// CHECK:           %[[FITS:.*]] = arith.cmpi ult
+// CHECK-NEXT:      %[[SUM:.*]] = arith.select %[[FITS]], %[[EXACT]], %[[SAFE]] : f32
+// CHECK-NEXT:      %[[DIVISOR:.*]] = arith.select %[[FITS]],
+// CHECK-NEXT:      arith.divf %[[SUM]], %[[DIVISOR]] : f32
 
 // What does not fit in the cache bypasses it: lines of 64 bytes, then a fence,
 // because on x86-64 a release does not order such stores.

@@ -5,7 +5,7 @@
 // Wide accesses where the addresses agree modulo 16; the bytes before and behind
 // them by elements, one for each thread.
 // CHECK-LABEL: llvm.func internal @coll_reduce_elements(
-// CHECK-SAME:    %[[DST:[a-z0-9]+]]: !llvm.ptr<1>, %[[LHS:[a-z0-9]+]]: !llvm.ptr<1>, %[[RHS:[a-z0-9]+]]: !llvm.ptr<1>, %[[BYTES:[a-z0-9]+]]: i64)
+// CHECK-SAME:    %[[DST:[a-z0-9]+]]: !llvm.ptr<1>, %[[LHS:[a-z0-9]+]]: !llvm.ptr<1>, %[[RHS:[a-z0-9]+]]: !llvm.ptr<1>, %[[BYTES:[a-z0-9]+]]: i64
 // CHECK:         arith.xori
 // CHECK:         arith.xori
 // CHECK:         scf.if
@@ -23,7 +23,8 @@
 
 // The divisor is spread over a vector once.
 // AVG-LABEL:   llvm.func internal @coll_average(
-// AVG-SAME:      %[[DIVISOR:[a-z0-9]+]]: i32) attributes
+// AVG-SAME:      %[[WORD:[a-z0-9]+]]: i32) attributes
+// AVG:           %[[DIVISOR:.*]] = arith.andi %[[WORD]], %{{.*}} : i32
 // AVG:           llvm.insertelement %[[DIVISOR]]
 // AVG-NEXT:      %[[ALL:.*]] = llvm.shufflevector {{.*}} [0, 0, 0, 0]
 // AVG:           scf.for

@@ -28,8 +28,8 @@ collk.program @p ranks = 2 chunks = 2 blocks = 1 slots = 12 {
       // CHECK-NEXT: collk.copy %[[FROM]] to %[[TO]] chunks %c1_i32 at %c1_i32 times %c3_i32 by %[[PART]] in %[[LAUNCH]] : !collk.slot to !collk.ll_slot
       collk.copy %from to %to chunks %c1 at %c1 times %c3 by %part in %launch
           : !collk.slot to !collk.ll_slot
-      // CHECK-NEXT: collk.reduce %[[FROM]], %[[FROM]] to %[[FROM]] chunks %c1_i32 at %c0_i32 divisor %c2_i32 by %[[PART]] : !collk.slot, !collk.slot to !collk.slot
-      collk.reduce %from, %from to %from chunks %c1 at %c0 divisor %c2 by %part
+      // CHECK-NEXT: collk.reduce %[[FROM]], %[[FROM]] to %[[FROM]] chunks %c1_i32 at %c0_i32 average %c2_i32 by %[[PART]] : !collk.slot, !collk.slot to !collk.slot
+      collk.reduce %from, %from to %from chunks %c1 at %c0 average %c2 by %part
           : !collk.slot, !collk.slot to !collk.slot
       // CHECK-NEXT: collk.join by %[[PART]]
       collk.join by %part

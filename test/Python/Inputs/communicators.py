@@ -48,6 +48,10 @@ def collectives(comm):
     assert rank != ROOT or list(result) == total
     comm.all_reduce(mine, result, op="max")
     assert list(result) == segment(N - 1, 0)
+    # The sum is infinite, the mean is not.
+    large = make([3e38] * COUNT)
+    comm.all_reduce(large, result, op="avg")
+    assert all(abs(value / large[0] - 1) < 1e-6 for value in result)
     comm.broadcast(mine, root=ROOT)
     assert list(mine) == segment(ROOT, 0)
     comm.reduce_scatter(make(whole(rank)), result)

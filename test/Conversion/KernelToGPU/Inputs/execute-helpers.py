@@ -21,7 +21,30 @@ import tempfile
 
 GUARD = 0xA5
 HELPERS = "coll_copy", "coll_reduce_elements", "coll_average", "coll_transfer", "coll_reduce"
-DIVISOR = 2
+
+# Of averages: how many contributions both operands have, and the number of all
+# if the reduction is the last one, else 0.
+SHARES = [(1, 1, 0), (2, 1, 0), (1, 3, 0), (3, 1, 4), (1, 1, 2)]
+
+
+def exponent(count):
+    """The least power of two that is not less than `count`, as AverageWord.h."""
+    return (count - 1).bit_length()
+
+
+def word_of(left, right, all):
+    """The AverageWord of a reduction."""
+    result = exponent(all or left + right)
+    return all | (result - exponent(left)) << 17 | (result - exponent(right)) << 22
+
+
+def weighed(a, b, share):
+    """The sum of two numbers, or one reduction of an average of floats."""
+    if not share:
+        return a + b
+    left, right, all = share
+    total = a * 2 ** exponent(left) + b * 2 ** exponent(right)
+    return total / (all or 2 ** exponent(left + right))
 
 
 def run(*command, text=None):
@@ -105,7 +128,7 @@ class Machine:
 
 
 class F32:
-    """Small integers, whose sums and halves are exact."""
+    """Small integers, whose sums and quarters are exact."""
 
     size = 4
 
@@ -113,10 +136,10 @@ class F32:
         kind = ctypes.c_float * count
         return bytes(kind(*(source.randrange(-999, 999) for _ in range(count))))
 
-    def combine(self, left, right, divisor):
+    def combine(self, left, right, share):
         kind = ctypes.c_float * (len(left) // 4)
         pairs = zip(kind.from_buffer_copy(left), kind.from_buffer_copy(right))
-        return bytes(kind(*((a + b) / divisor for a, b in pairs)))
+        return bytes(kind(*(weighed(a, b, share) for a, b in pairs)))
 
 
 class I8:
@@ -127,7 +150,8 @@ class I8:
     def draw(self, source, count):
         return source.randbytes(count)
 
-    def combine(self, left, right, divisor):
+    def combine(self, left, right, share):
+        divisor = share and share[2] or 1
         sums = ((a + b + 128) % 256 - 128 for a, b in zip(left, right))
         return bytes(int(value / divisor) % 256 for value in sums)
 
@@ -168,11 +192,9 @@ class F8(I8):
             return sign | (above if above % 2 == 0 else below)
         return sign | (above if odds[0] < odds[1] else below)
 
-    def combine(self, left, right, divisor):
-        pairs = zip(left, right)
-        return bytes(
-            self.encode((self.decode(a) + self.decode(b)) / divisor) for a, b in pairs
-        )
+    def combine(self, left, right, share):
+        pairs = ((self.decode(a), self.decode(b)) for a, b in zip(left, right))
+        return bytes(self.encode(weighed(a, b, share)) for a, b in pairs)
 
 
 KINDS = {"f32": F32(), "i8": I8(), "f8e4m3": F8(3, 0x7F), "f8e5m2": F8(2, 0x7D)}
@@ -199,10 +221,14 @@ def check_loops(machine, helpers, kind, source):
         memory, start, dst = machine.buffer(size, a)
         _, _, lhs = keep = machine.buffer(size, b, left)
         _, _, rhs = keep2 = machine.buffer(size, c, right)
-        divisor = (DIVISOR,) if name == "coll_average" else ()
-        machine.launch(name, dst, lhs, rhs, ctypes.c_int64(size), *divisor)
-        expected = kind.combine(left, right, *divisor or (1,))
-        machine.expect(memory, start, expected, f"{name} of {size}")
+        share, word = None, ()
+        if "coll_average" in helpers:
+            isLast = name == "coll_average"
+            share = source.choice([it for it in SHARES if bool(it[2]) == isLast])
+            word = (word_of(*share),)
+        machine.launch(name, dst, lhs, rhs, ctypes.c_int64(size), *word)
+        expected = kind.combine(left, right, share)
+        machine.expect(memory, start, expected, f"{name} of {size}, {share}")
 
 
 def check_geometry(machine, combines, averages, kind, source):
@@ -223,19 +249,19 @@ def check_geometry(machine, combines, averages, kind, source):
         _, _, lhs = keep = machine.buffer(distance + segment, 0, left)
         _, _, rhs = keep2 = machine.buffer(segment, 0, right)
         here = (1, position)
+        share = source.choice(SHARES) if averages else None
         for block in range(blocks):
             tail = (position, count, ctypes.c_int64(segment),
                     ctypes.c_int64(distance), chunks, block, blocks)
             operands = (dst, 2, position, lhs, *here)
             if combines:
                 operands += (rhs, 0, position)
-                tail += (DIVISOR,) if averages else ()
+                tail += (word_of(*share),) if averages else ()
             machine.launch("coll_reduce" if combines else "coll_transfer",
                            *operands, *tail)
         part = left[distance + begin : distance + begin + size]
         if combines:
-            divisor = DIVISOR if averages else 1
-            part = kind.combine(part, right[begin : begin + size], divisor)
+            part = kind.combine(part, right[begin : begin + size], share)
         expected = bytes([GUARD]) * (2 * distance + begin) + part
         machine.expect(memory, start, expected,
                        f"{count} of {chunks} chunks of {segment} by {blocks} blocks")
