@@ -32,6 +32,11 @@ static uint64_t elementBits(uint64_t key, uint64_t index) {
   return key + index * 0x9e3779b97f4a7c15u;
 }
 
+/// A number that all ranks agree on for an element.
+static uint64_t placeOf(uint64_t segment, unsigned launch, uint64_t index) {
+  return segment + launch + index;
+}
+
 /// The bits of an element that is only copied.
 static uint64_t copiedBits(const ElementType &element, uint64_t key,
                            uint64_t index) {
@@ -71,18 +76,18 @@ TestData::TestData(const Collective &collective, const ElementType &element,
 
 uint64_t TestData::contribution(unsigned rank, uint64_t segment,
                                 unsigned launch, uint64_t index) const {
-  uint64_t place = segment + launch + index;
   uint64_t key = segmentKey(rank, segment, launch);
-  return values.input(rank, elementBits(key, index), place);
+  return values.input(rank, elementBits(key, index),
+                      placeOf(segment, launch, index));
 }
 
-uint64_t TestData::reduction(llvm::ArrayRef<unsigned> contributors,
-                             uint64_t segment, unsigned launch,
-                             uint64_t index) const {
+ElementRange TestData::reduction(llvm::ArrayRef<unsigned> contributors,
+                                 uint64_t segment, unsigned launch,
+                                 uint64_t index) const {
   llvm::SmallVector<uint64_t, 16> inputs;
   for (unsigned rank : contributors)
     inputs.push_back(contribution(rank, segment, launch, index));
-  return values.reduce(inputs);
+  return values.reduce(inputs, placeOf(segment, launch, index));
 }
 
 template <typename Word, typename Value>
@@ -114,20 +119,50 @@ void TestData::fillInput(unsigned rank, unsigned launch, void *input) const {
 }
 
 template <typename Word>
+TestData::Expected<Word> TestData::expect(llvm::ArrayRef<unsigned> contributors,
+                                          uint64_t segment,
+                                          unsigned launch) const {
+  Expected<Word> expected;
+  if (!collective.combining()) {
+    uint64_t key = segmentKey(0, segment, launch);
+    expected.pattern = patternOf<Word>(
+        [&](uint64_t i) { return copiedBits(element, key, i); });
+    return expected;
+  }
+  expected.pattern = patternOf<Word>([&](uint64_t i) {
+    expected.ranges.push_back(reduction(contributors, segment, launch, i));
+    return expected.ranges.back().nearest;
+  });
+  return expected;
+}
+
+/// "4", or "4 to 5".
+std::string TestData::describe(const ElementRange &range) const {
+  std::string least = values.toString(range.least);
+  return range.isExact() ? least : least + " to " + values.toString(range.most);
+}
+
+template <typename Word>
 void TestData::compareSegment(const Word *out, uint64_t base,
-                              const std::vector<Word> &pattern,
+                              const Expected<Word> &expected,
                               OutputComparison &result) const {
+  const std::vector<Word> &pattern = expected.pattern;
+  const std::vector<ElementRange> &ranges = expected.ranges;
   result.elements += segmentElements;
   for (uint64_t begin = 0; begin < segmentElements; begin += period) {
     uint64_t count = std::min(period, segmentElements - begin);
     if (std::equal(out + begin, out + begin + count, pattern.begin()))
       continue;
     for (uint64_t i = 0; i < count; ++i) {
-      if (out[begin + i] == pattern[i] || result.wrong++ != 0)
+      Word value = out[begin + i];
+      if (value == pattern[i] ||
+          (!ranges.empty() && values.contains(ranges[i], value)) ||
+          result.wrong++ != 0)
         continue;
-      result.first = "output element " + std::to_string(base + begin + i) +
-                     " is " + values.toString(out[begin + i]) + ", expected " +
-                     values.toString(pattern[i]);
+      result.first =
+          "output element " + std::to_string(base + begin + i) + " is " +
+          values.toString(value) + ", expected " +
+          (ranges.empty() ? values.toString(pattern[i]) : describe(ranges[i]));
     }
   }
 }
@@ -139,18 +174,13 @@ OutputComparison TestData::compareOutput(unsigned rank, unsigned launch,
   unsigned perSegment = collective.chunksPerSegment();
   std::vector<uint64_t> segments = segmentsOf(chunks, perSegment);
   for (size_t position = 0; position < segments.size(); ++position) {
-    uint64_t segment = segments[position], base = position * segmentElements;
+    uint64_t base = position * segmentElements;
     std::vector<unsigned> contributors =
         collective.pre().ranksOf(chunks[position * perSegment]);
-    uint64_t key = segmentKey(0, segment, launch);
     withElementWord(element, [&](auto type) {
       using Word = decltype(type);
-      std::vector<Word> pattern = patternOf<Word>([&](uint64_t i) {
-        return collective.combining()
-                   ? reduction(contributors, segment, launch, i)
-                   : copiedBits(element, key, i);
-      });
-      compareSegment(static_cast<const Word *>(output) + base, base, pattern,
+      compareSegment(static_cast<const Word *>(output) + base, base,
+                     expect<Word>(contributors, segments[position], launch),
                      result);
     });
   }

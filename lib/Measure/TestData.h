@@ -7,7 +7,8 @@
 //
 // Every element is a function of the segment it belongs to, its index there,
 // the launch and, in combining collectives, the rank that contributes it.
-// Everything is compared bit for bit.
+// What does not depend on the order of reductions is compared bit for bit, the
+// rest with its error bound, see ElementValues.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,8 @@ namespace sccl {
 struct OutputComparison {
   uint64_t elements = 0;
   uint64_t wrong = 0;
-  std::string first; ///< "output element 17 is 3, expected 4"
+  /// "output element 17 is 3, expected 4", or "expected 4 to 5"
+  std::string first;
 };
 
 class TestData {
@@ -50,16 +52,26 @@ private:
   /// What a contribution, or the result of some, is at an index of a segment.
   uint64_t contribution(unsigned rank, uint64_t segment, unsigned launch,
                         uint64_t index) const;
-  uint64_t reduction(llvm::ArrayRef<unsigned> contributors, uint64_t segment,
-                     unsigned launch, uint64_t index) const;
+  ElementRange reduction(llvm::ArrayRef<unsigned> contributors,
+                         uint64_t segment, unsigned launch,
+                         uint64_t index) const;
   /// The first elements of a segment, one period at most.
   template <typename Word, typename Value>
   std::vector<Word> patternOf(Value valueAt) const;
+  /// What a segment of an output has to be.
+  template <typename Word> struct Expected {
+    std::vector<Word> pattern;
+    std::vector<ElementRange> ranges; ///< of reductions, likewise
+  };
+  template <typename Word>
+  Expected<Word> expect(llvm::ArrayRef<unsigned> contributors, uint64_t segment,
+                        unsigned launch) const;
   /// Compares a segment of an output, which begins with element `base` of it.
   template <typename Word>
   void compareSegment(const Word *out, uint64_t base,
-                      const std::vector<Word> &pattern,
+                      const Expected<Word> &expected,
                       OutputComparison &result) const;
+  std::string describe(const ElementRange &range) const;
 
   const Collective &collective;
   ElementType element;
