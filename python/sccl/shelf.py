@@ -158,12 +158,6 @@ def _is_whole(path: pathlib.Path) -> bool:
     return True
 
 
-def _machine(ranks: int) -> Machine:
-    if ranks > 1:
-        return Machine(f"mesh:{ranks}")
-    return Machine.from_text("coll.topology @mesh1 ranks = 1 {\n}\n")
-
-
 def _make_meeting(ranks: int) -> Plan:
     everyone = range(ranks)
     chunks = ", ".join(map(str, everyone))
@@ -173,12 +167,13 @@ def _make_meeting(ranks: int) -> Plan:
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "meeting.mlir"
         path.write_text("\n".join([head, *rows, "}", ""]))
-        schedule = _machine(ranks).synthesize(f"{path}:meeting", 1, 1, 1)
+        machine = Machine(f"mesh:{ranks}")
+        schedule = machine.synthesize(f"{path}:meeting", 1, 1, 1)
     return Plan.compile([schedule], [host_target()], variant=["push", "scratch"])
 
 
 def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
-    machine = _machine(ranks)
+    machine = Machine(f"mesh:{ranks}")
     schedules = [
         machine.synthesize(
             collective,
