@@ -40,14 +40,18 @@ static bool isNone(const char *name) {
   return !*name || !std::strcmp(name, "none");
 }
 
+static bool isVendor(void *library) { return dlsym(library, "ncclGetVersion"); }
+
 bool sccl::vendor::usesHostMemory() {
   const char *kind = std::getenv("SCCL_NCCL_DEVICE");
   return kind && !std::strcmp(kind, "cpu");
 }
 
 static void *openReal() {
-  if (const char *given = givenName())
-    return isNone(given) ? nullptr : openFirst({given});
+  if (const char *given = givenName()) {
+    void *library = isNone(given) ? nullptr : openFirst({given});
+    return library && isVendor(library) ? library : nullptr;
+  }
   // The vendors' libraries serve memory of GPUs, and do not start without one.
   if (usesHostMemory())
     return nullptr;
@@ -61,17 +65,15 @@ static void *realLibrary() {
 
 std::string sccl::vendor::libraryProblem() {
   const char *given = givenName();
-  if (!given || isNone(given))
+  if (!given || isNone(given) || realLibrary())
     return "";
-  std::string text = "SCCL_NCCL_LIBRARY is '" + std::string(given) + "', ";
-  if (!realLibrary()) {
-    void *library = dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    const char *reason = library ? "which is this library" : dlerror();
-    return text + "which cannot be loaded: " + reason;
-  }
-  return realFunction("ncclGetVersion")
-             ? ""
-             : text + "which has no function ncclGetVersion";
+  void *library = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+  const char *reason = !library ? dlerror()
+                       : isVendor(library)
+                           ? "it is this library"
+                           : "it has no function ncclGetVersion";
+  return "SCCL_NCCL_LIBRARY is '" + std::string(given) +
+         "', which cannot be used: " + reason;
 }
 
 void *sccl::vendor::realFunction(const char *name) {
