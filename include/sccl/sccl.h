@@ -104,8 +104,8 @@ typedef struct scclCommImpl *scclComm;
 
 /**
  * Gathers `bytes` bytes from every rank: `mine` of rank r must end at
- * `all + r * bytes` on every rank. Returns 0, SCCL_ERROR_LATE, or anything
- * else on failure. Called during collective functions only, from the thread that called them.
+ * `all + r * bytes` on every rank. Returns 0, SCCL_ERROR_LATE or another error.
+ * Collective functions alone call it, from their own thread, and wait for it.
  */
 typedef int (*scclAllGatherFn)(void *context, const void *mine, void *all,
                                size_t bytes);

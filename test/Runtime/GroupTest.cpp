@@ -297,6 +297,32 @@ TEST_P(EitherWay, TellsPeersOfBadArguments) {
 // Launches by another thread
 //===----------------------------------------------------------------------===//
 
+// Whoever says nothing keeps the others waiting.
+TEST_P(EitherWay, TellsPeersOfNullResults) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              scclComm none = nullptr, *result = end.rank ? nullptr : &none;
+              void *memory = nullptr, **place = end.rank ? nullptr : &memory;
+              Member member;
+              int failed =
+                  check(scclCommInit(end.rank, 2, end.allGather, end.context,
+                                     nullptr, result) ==
+                                scclErrorInvalidArgument &&
+                            messageHas("comm is null"),
+                        "init") +
+                  check(!member.join(end, allReduce), "join") +
+                  check(scclMemAlloc(member.comm, 100, place) ==
+                                scclErrorInvalidArgument &&
+                            messageHas("memory is null"),
+                        "allocate") +
+                  check(scclCommSplit(member.comm, 0, 0, nullptr, result) ==
+                                scclErrorInvalidArgument &&
+                            messageHas("result is null"),
+                        "split");
+              std::vector<float> a(10), b(10);
+              return failed + reduceOnce(member, end, a.data(), b.data(), 10);
+            }));
+}
+
 TEST_P(EitherWay, LaunchesBesideTheCaller) {
   EXPECT_EQ(
       0, runRanks(2, GetParam(), [](const RankEnd &end) {
