@@ -305,8 +305,8 @@ TEST_P(EitherWay, TellsPeersOfNullResults) {
               Member member;
               int failed =
                   check(scclCommInit(end.rank, 2, end.allGather, end.context,
-                                     nullptr, result) ==
-                                scclErrorInvalidArgument &&
+                                     nullptr,
+                                     result) == scclErrorInvalidArgument &&
                             messageHas("comm is null"),
                         "init") +
                   check(!member.join(end, allReduce), "join") +
