@@ -116,6 +116,9 @@ static FileKind recognizeBinary(std::string_view text) {
   using enum FileKind;
   if (FileKind kind = firstMark(text,
                                 {{"SCCLPLAN", Plan},
+                                 {"ML\xef"
+                                  "R",
+                                  Mlir},
                                  {"\x7f"
                                   "ELF",
                                   Object},
