@@ -31,6 +31,7 @@
 
 #include "PriceList.h"
 
+#include "Model/CutNetwork.h"
 #include "Model/Hubs.h"
 
 #include <algorithm>
@@ -45,56 +46,6 @@ using namespace sccl::bounds;
 namespace {
 constexpr unsigned none = ~0u;
 constexpr int64_t unlimited = int64_t(1) << 60;
-
-/// A maximum flow by shortest augmenting paths, level by level (Dinic), which
-/// are looked for from the sink.
-class FlowNetwork {
-public:
-  explicit FlowNetwork(unsigned nodes) : arcsOf(nodes) {}
-
-  unsigned addNode() {
-    arcsOf.emplace_back();
-    return arcsOf.size() - 1;
-  }
-  unsigned addArc(unsigned from, unsigned to) {
-    arcsOf[from].push_back(arcs.size());
-    arcs.push_back({to, 0});
-    arcsOf[to].push_back(arcs.size());
-    arcs.push_back({from, 0});
-    capacities.push_back(0);
-    return arcs.size() - 2;
-  }
-  /// Sets what `arc` may carry and forgets what it carries.
-  void setCapacity(unsigned arc, int64_t capacity) {
-    capacities[arc / 2] = capacity;
-    forgetFlow(arc);
-  }
-  /// Computes a maximum flow from nothing, or one of at least `enough`, and
-  /// returns its amount.
-  int64_t maximize(unsigned source, unsigned sink, int64_t enough);
-  /// After a maximum flow below `enough`: false for nodes on the sink's side of
-  /// a smallest cut.
-  bool isOnSourceSide(unsigned node) const { return level[node] == none; }
-
-private:
-  struct Arc {
-    unsigned to;
-    int64_t left;
-  };
-  void forgetFlow(unsigned arc) {
-    arcs[arc].left = capacities[arc / 2];
-    arcs[arc + 1].left = 0;
-  }
-  bool findLevels(unsigned source, unsigned sink);
-  int64_t augment(unsigned source, unsigned sink);
-
-  std::vector<Arc> arcs;
-  std::vector<int64_t> capacities;
-  std::vector<std::vector<unsigned>> arcsOf;
-  std::vector<unsigned> level; ///< hops to the sink
-  std::vector<size_t> nextArc;
-  std::vector<unsigned> used; ///< arcs with a flow
-};
 
 /// The arcs of a topology and the search for cuts in it.
 class CutFinder {
@@ -141,7 +92,7 @@ private:
   /// on links of its destination, and of those on links of several of either;
   /// `none` where there is none.
   std::vector<unsigned> own, out, in, sharedOut, sharedIn;
-  FlowNetwork network;
+  CutNetwork network;
   unsigned source;
   std::vector<LimitArc> limitArcs;
   std::vector<unsigned> freeArcs;
@@ -154,80 +105,6 @@ private:
   int64_t bestDemand = 0, bestCapacity = 1;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Maximum flow
-//===----------------------------------------------------------------------===//
-
-bool FlowNetwork::findLevels(unsigned source, unsigned sink) {
-  level.assign(arcsOf.size(), none);
-  level[sink] = 0;
-  std::vector<unsigned> queue = {sink};
-  for (size_t head = 0; head < queue.size(); ++head)
-    for (unsigned arc : arcsOf[queue[head]]) {
-      unsigned before = arcs[arc].to;
-      if (arcs[arc ^ 1].left == 0 || level[before] != none)
-        continue;
-      level[before] = level[queue[head]] + 1;
-      if (before == source)
-        return true;
-      queue.push_back(before);
-    }
-  return false;
-}
-
-/// Pushes flow along one path of descending levels; 0 if there is none left.
-int64_t FlowNetwork::augment(unsigned source, unsigned sink) {
-  std::vector<unsigned> path;
-  unsigned node = sink;
-  while (node != source) {
-    if (nextArc[node] == arcsOf[node].size()) {
-      if (path.empty())
-        return 0;
-      // A dead end: go back, and not here again.
-      node = arcs[path.back()].to;
-      ++nextArc[node];
-      path.pop_back();
-      continue;
-    }
-    unsigned arc = arcsOf[node][nextArc[node]];
-    unsigned before = arcs[arc].to;
-    // Of the nodes as far from the sink as the source, none leads on.
-    bool leadsOn = before == source || level[before] < level[source];
-    if (arcs[arc ^ 1].left > 0 && level[before] == level[node] + 1 && leadsOn) {
-      path.push_back(arc ^ 1);
-      node = before;
-    } else {
-      ++nextArc[node];
-    }
-  }
-  int64_t amount = std::numeric_limits<int64_t>::max();
-  for (unsigned arc : path)
-    amount = std::min(amount, arcs[arc].left);
-  for (unsigned arc : path) {
-    arcs[arc].left -= amount;
-    arcs[arc ^ 1].left += amount;
-    used.push_back(arc & ~1u);
-  }
-  return amount;
-}
-
-int64_t FlowNetwork::maximize(unsigned source, unsigned sink, int64_t enough) {
-  for (unsigned arc : used)
-    forgetFlow(arc);
-  used.clear();
-  int64_t total = 0;
-  while (total < enough && findLevels(source, sink)) {
-    nextArc.assign(arcsOf.size(), 0);
-    while (total < enough) {
-      int64_t amount = augment(source, sink);
-      if (amount == 0)
-        break;
-      total += amount;
-    }
-  }
-  return total;
-}
 
 //===----------------------------------------------------------------------===//
 // Arcs of the topology
