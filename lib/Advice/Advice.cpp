@@ -38,7 +38,9 @@ double Candidate::estimate(double unitTime, double bytes,
 static Result<Advice> prepare(const Fabric &fabric,
                               const CollectiveFamily &family,
                               const std::vector<uint64_t> &sizes,
-                              advice::Found found) {
+                              advice::Found found, const Deadline &deadline,
+                              const std::atomic<bool> *interrupt) {
+  constexpr uint64_t work = 2'000'000;
   Result<Collective> smallest =
       smallestCollective(family, fabric.topology.numRanks());
   if (!smallest)
@@ -48,8 +50,9 @@ static Result<Advice> prepare(const Fabric &fabric,
   std::optional<Rational> throughput;
   if (advice.frontier.throughput)
     throughput = advice.frontier.throughput->value;
-  advice.bound = timeBound(fabric.topology, *smallest, fabric.timing,
-                           throughput, fabric.unitTime);
+  advice.bound =
+      machineTimeBound(fabric, *smallest, throughput,
+                       {deadline.remainingLimit(), work, interrupt});
   for (uint64_t bytes : sizes)
     advice.sizes.push_back({bytes, 0, "",
                             std::numeric_limits<double>::infinity(),
@@ -69,7 +72,8 @@ static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
   if (!smallest || deadline.isOver())
     return;
   Deadline limit({deadline.remainingLimit(), work, interrupt});
-  advice::TimedBound timed(fabric.topology, *smallest, fabric.timing);
+  const Fabric &own = fabric.forBounds();
+  advice::TimedBound timed(own.topology, *smallest, own.timing);
   for (SizeAdvice &size : advice.sizes)
     if (size.gap() > wide)
       size.bound = timed.leastTime(double(size.bytes), size.bound,
@@ -86,7 +90,8 @@ adviseWith(mlir::MLIRContext &context, const Fabric &fabric,
       advice::findCandidates(fabric, family, options, deadline);
   if (!found)
     return Error{found.error()};
-  Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found));
+  Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found),
+                                  deadline, options.solver.interrupt);
   if (!advice)
     return advice;
   if (advice->candidates.empty()) {

@@ -7,8 +7,13 @@
 
 #include "sccl/Advice/MachineTiming.h"
 
+#include "sccl/Machine/BoundTopology.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+#include <limits>
+#include <queue>
 #include <set>
 
 using namespace sccl;
@@ -74,6 +79,20 @@ private:
 };
 } // namespace
 
+/// Of GB/s.
+static std::vector<double>
+bytesPerMicrosecond(const std::vector<Rational> &rates) {
+  std::vector<double> result;
+  for (const Rational &rate : rates)
+    result.push_back(rate.toDouble() * 1e3);
+  return result;
+}
+
+/// Microseconds of a byte at `quantum` GB/s.
+static double unitTimeOf(const Rational &quantum) {
+  return 1 / (quantum.toDouble() * 1e3);
+}
+
 MachineTiming sccl::timingOf(const Derivation &derivation,
                              const LatencyByKind &latencies) {
   LatencyFinder finder(latencies);
@@ -84,10 +103,85 @@ MachineTiming sccl::timingOf(const Derivation &derivation,
       latency += finder.of(derivation.routed.edges()[edge]);
     result.timing.latencies.push_back(latency);
   }
-  double unitRate = derivation.quantum.toDouble() * 1e3; // GB/s
-  for (const BandwidthLimit &limit : derivation.topology.limits())
-    result.timing.rates.push_back(limit.bandwidth * unitRate);
+  result.timing.rates = bytesPerMicrosecond(derivation.rates);
   result.assumptions = finder.assumptions();
   result.unused = finder.unused();
   return result;
+}
+
+/// The least latencies from the GPU `start` to each vertex over open edges,
+/// through no other GPU (Dijkstra).
+static std::vector<double> latenciesFrom(const Machine &machine,
+                                         const std::vector<bool> &isOpen,
+                                         unsigned start,
+                                         LatencyFinder &finder) {
+  using Entry = std::pair<double, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  std::vector<double> best(machine.vertices().size(),
+                           std::numeric_limits<double>::infinity());
+  best[start] = 0;
+  queue.push({0, start});
+  while (!queue.empty()) {
+    auto [latency, vertex] = queue.top();
+    queue.pop();
+    bool isPassed =
+        vertex == start || machine.vertices()[vertex].kind != VertexKind::Gpu;
+    if (latency > best[vertex] || !isPassed)
+      continue;
+    for (unsigned number : machine.outEdges(vertex)) {
+      const Edge &edge = machine.edges()[number];
+      if (!isOpen[number])
+        continue;
+      double there = latency + finder.of(edge);
+      if (there < best[edge.dst]) {
+        best[edge.dst] = there;
+        queue.push({there, edge.dst});
+      }
+    }
+  }
+  return best;
+}
+
+static Timing boundTimingOf(const BoundTopology &bound, const Machine &machine,
+                            const LatencyByKind &latencies) {
+  LatencyFinder finder(latencies);
+  Timing timing;
+  timing.rates = bytesPerMicrosecond(bound.rates);
+  timing.latencies.resize(bound.topology.links().size());
+  for (unsigned rank = 0; rank < bound.topology.numRanks(); ++rank) {
+    std::vector<double> least =
+        latenciesFrom(machine, bound.isOpen, machine.gpus()[rank], finder);
+    for (unsigned link : bound.topology.outLinks(rank))
+      timing.latencies[link] =
+          least[machine.gpus()[bound.topology.links()[link].dst]];
+  }
+  return timing;
+}
+
+static std::string classOf(const BoundTopology &bound, const Machine &machine) {
+  std::string text = boundClass;
+  if (std::ranges::any_of(machine.vertices(), [](const Vertex &vertex) {
+        return vertex.multicast || vertex.reduces;
+      }))
+    text += ", which switches of this machine can do";
+  if (bound.leavesOutHost)
+    text += ", and without PCIe beside the links between GPUs";
+  return text;
+}
+
+Result<MachineFabric> sccl::fabricOf(const Derivation &derivation,
+                                     const LatencyByKind &latencies) {
+  Result<BoundTopology> bound = boundTopology(derivation);
+  if (!bound)
+    return Error{bound.error()};
+  MachineTiming own = timingOf(derivation, latencies);
+  Timing ofBounds = boundTimingOf(*bound, derivation.routed, latencies);
+  std::string programs = classOf(*bound, derivation.routed);
+  auto bounding = std::make_shared<Fabric>(Fabric{std::move(bound->topology),
+                                                  std::move(ofBounds),
+                                                  unitTimeOf(bound->quantum)});
+  return MachineFabric{{derivation.topology, std::move(own.timing),
+                        unitTimeOf(derivation.quantum), std::move(bounding)},
+                       std::move(own.assumptions), std::move(own.unused),
+                       std::move(programs)};
 }

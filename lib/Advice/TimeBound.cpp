@@ -7,7 +7,9 @@
 
 #include "sccl/Advice/TimeBound.h"
 
+#include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/RanksByChunk.h"
+#include "sccl/Model/TopologyIdentity.h"
 
 #include <algorithm>
 #include <functional>
@@ -94,4 +96,18 @@ TimeBound sccl::timeBound(const Topology &topology,
   if (throughput)
     bound.perByte = throughput->toDouble() * roundTime;
   return bound;
+}
+
+TimeBound sccl::machineTimeBound(const Fabric &fabric,
+                                 const Collective &collective,
+                                 std::optional<Rational> throughput,
+                                 const SearchLimits &limits) {
+  const Fabric &own = fabric.forBounds();
+  if (identityOf(own.topology) != identityOf(fabric.topology)) {
+    throughput.reset();
+    if (auto bound = throughputBound(own.topology, collective, {limits}))
+      throughput = bound->value;
+  }
+  return timeBound(own.topology, collective, own.timing, throughput,
+                   own.unitTime);
 }

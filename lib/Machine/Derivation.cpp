@@ -9,21 +9,13 @@
 
 #include "Quantum.h"
 #include "Routes.h"
+#include "SetLimits.h"
 
 #include "sccl/Machine/Units.h"
 
 #include <algorithm>
-#include <map>
 
 using namespace sccl;
-
-namespace {
-/// What edges allow a set of links: the narrowest of those that carry it.
-struct SetLimit {
-  std::vector<unsigned> links;
-  Rational bandwidth;
-};
-} // namespace
 
 static Error wrongNumberOfGpus(const Machine &machine) {
   return Error{"machine '" + machine.name() + "' has " +
@@ -68,53 +60,53 @@ static Rational sharedBandwidth(const Edge &edge,
   return quotient(edge.bandwidth.value, *most).value_or(edge.bandwidth.value);
 }
 
-/// The sets of links that edges carry, in order of the edges.
-static std::vector<SetLimit> collectLimits(const Machine &machine,
-                                           const std::vector<Route> &routes,
-                                           std::vector<std::string> &notes) {
-  std::vector<std::vector<unsigned>> links(machine.edges().size());
-  std::vector<std::vector<Rational>> parts(machine.edges().size());
+/// Adds where the topology is not the machine.
+static void addDeviation(Derivation &derivation, std::string note) {
+  derivation.notes.push_back(note);
+  derivation.deviations.push_back(std::move(note));
+}
+
+/// The sets of links that edges carry, in order of the edges. Says of each edge
+/// whether it carries any.
+static SetLimits collectLimits(const std::vector<Route> &routes,
+                               Derivation &derivation) {
+  const std::vector<Edge> &edges = derivation.routed.edges();
+  std::vector<std::vector<unsigned>> links(edges.size());
+  std::vector<std::vector<Rational>> parts(edges.size());
   for (unsigned link = 0; link < routes.size(); ++link)
     for (const Share &share : routes[link].shares) {
       links[share.edge].push_back(link);
       parts[share.edge].push_back(share.part);
     }
-  std::vector<SetLimit> limits;
-  std::map<std::vector<unsigned>, size_t> known;
+  SetLimits limits;
   unsigned numUneven = 0;
   for (unsigned number = 0; number < links.size(); ++number) {
-    if (links[number].empty())
-      continue;
-    Rational bandwidth =
-        sharedBandwidth(machine.edges()[number], parts[number], numUneven);
-    auto [it, isNew] = known.try_emplace(links[number], limits.size());
-    if (isNew)
-      limits.push_back({std::move(links[number]), bandwidth});
-    else
-      limits[it->second].bandwidth =
-          std::min(limits[it->second].bandwidth, bandwidth);
+    derivation.isUsed.push_back(!links[number].empty());
+    if (derivation.isUsed.back())
+      limits.add(std::move(links[number]),
+                 sharedBandwidth(edges[number], parts[number], numUneven));
   }
   if (numUneven)
-    notes.push_back(
+    addDeviation(
+        derivation,
         std::to_string(numUneven) +
-        " edges carry different parts of their links' traffic; the largest "
-        "part counts for all, so schedules fit the machine, but bounds hold "
-        "for the topology only");
+            " edges carry different parts of their links' traffic; the largest "
+            "part counts for all, so schedules fit the machine, but bounds on "
+            "R/C hold for the topology only, not for the machine");
   return limits;
 }
 
 /// Adds the limits in whole units, and says if they are not exact.
 static std::optional<Error> addLimits(Derivation &derivation,
-                                      std::vector<SetLimit> limits,
+                                      const std::vector<SetLimit> &limits,
                                       const DerivationOptions &options) {
   if (limits.empty()) { // one rank: no link needs a unit
     derivation.quantum = options.quantum.value_or(1);
     return std::nullopt;
   }
-  std::vector<Rational> bandwidths;
   for (const SetLimit &limit : limits)
-    bandwidths.push_back(limit.bandwidth);
-  Result<Units> units = chooseUnits(bandwidths, options);
+    derivation.rates.push_back(limit.bandwidth);
+  Result<Units> units = chooseUnits(derivation.rates, options);
   if (!units)
     return Error{"machine '" + derivation.topology.name() +
                  "': " + units.error()};
@@ -122,17 +114,18 @@ static std::optional<Error> addLimits(Derivation &derivation,
   derivation.error = units->error;
   for (size_t i = 0; i < limits.size(); ++i)
     if (Result<unsigned> limit = derivation.topology.addLimit(
-            std::move(limits[i].links), units->units[i]);
+            limits[i].links, units->units[i]);
         !limit)
       return Error{limit.error()};
   if (units->error != Rational(0)) {
     auto percent = product(units->error, 100);
-    derivation.notes.push_back(
-        "bandwidths are rounded to multiples of " +
-        decimalText(units->quantum) + " GB/s, with an error of at most " +
-        std::to_string(percent ? percent->toDouble()
-                               : units->error.toDouble() * 100) +
-        " %");
+    addDeviation(derivation,
+                 "bandwidths are rounded to multiples of " +
+                     decimalText(units->quantum) +
+                     " GB/s, with an error of at most " +
+                     std::to_string(percent ? percent->toDouble()
+                                            : units->error.toDouble() * 100) +
+                     " %; R/C, and bounds on it, are of the rounded ones");
   }
   return std::nullopt;
 }
@@ -161,10 +154,9 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
   }
   if (std::optional<Error> error = checkConnected(machine, derivation.topology))
     return *error;
-  std::vector<SetLimit> limits =
-      collectLimits(derivation.routed, *routes, derivation.notes);
+  SetLimits limits = collectLimits(*routes, derivation);
   if (std::optional<Error> error =
-          addLimits(derivation, std::move(limits), options))
+          addLimits(derivation, limits.all(), options))
     return *error;
   return derivation;
 }

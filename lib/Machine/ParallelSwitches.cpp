@@ -148,13 +148,21 @@ Machine sccl::mergeParallelSwitches(const Machine &machine,
     if (isNew)
       continue;
     Edge &bundle = it->second;
-    // A sum that does not fit leaves the bundle narrower than it is.
-    bundle.bandwidth.value = sum(bundle.bandwidth.value, edge.bandwidth.value)
-                                 .value_or(bundle.bandwidth.value);
+    auto total = sum(bundle.bandwidth.value, edge.bandwidth.value);
+    if (!total) { // Not to be counted exactly: leave the switches apart.
+      notes.clear();
+      return machine;
+    }
+    bundle.bandwidth.value = *total;
     bundle.lanes += edge.lanes;
+    if (bundle.latency && edge.latency &&
+        edge.latency->value < bundle.latency->value)
+      bundle.latency = edge.latency;
   }
   for (auto &[ends, edge] : bundles)
-    if (!merged.addEdge(edge))
-      return machine; // A bundle over the limit: leave the switches apart.
+    if (!merged.addEdge(edge)) { // A bundle over the limit: likewise.
+      notes.clear();
+      return machine;
+    }
   return merged;
 }

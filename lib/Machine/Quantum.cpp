@@ -63,6 +63,41 @@ measureOf(const std::vector<Rational> &bandwidths) {
   return measure;
 }
 
+bool sccl::areMultiples(const std::vector<Rational> &values,
+                        const Rational &unit, int64_t most) {
+  return std::ranges::all_of(values, [&](const Rational &value) {
+    auto units = quotient(value, unit);
+    return units && units->denominator() == 1 && units->numerator() <= most;
+  });
+}
+
+Rational sccl::commonUnit(const std::vector<Rational> &values, int64_t most) {
+  if (auto measure = measureOf(values);
+      measure && *measure > Rational(0) && areMultiples(values, *measure, most))
+    return *measure;
+  Rational widest = *std::ranges::max_element(values);
+  auto isTooSmall = [&](const Rational &unit) {
+    return unitsRoundedUp(widest, unit) > most;
+  };
+  Rational unit = 1;
+  while (isTooSmall(unit))
+    unit = *product(unit, 2);
+  for (Rational half = 1; !isTooSmall(half);) {
+    unit = half;
+    auto next = quotient(unit, 2);
+    if (!next)
+      break;
+    half = *next;
+  }
+  return unit;
+}
+
+int64_t sccl::unitsRoundedUp(const Rational &value, const Rational &unit) {
+  __int128 num = __int128(value.numerator()) * unit.denominator();
+  __int128 den = __int128(value.denominator()) * unit.numerator();
+  return static_cast<int64_t>((num + den - 1) / den);
+}
+
 /// The largest quantum of which all bandwidths are multiples within
 /// `tolerance`, and the widest exactly.
 static std::optional<Units> approximate(const std::vector<Rational> &bandwidths,

@@ -24,6 +24,19 @@ struct Units {
 Result<Units> chooseUnits(const std::vector<Rational> &bandwidths,
                           const DerivationOptions &options);
 
+/// True if each of `values` is a whole number of `unit`, and at most `most` of
+/// them.
+bool areMultiples(const std::vector<Rational> &values, const Rational &unit,
+                  int64_t most);
+
+/// The largest number of which all of `values` (positive) are multiples, none
+/// by more than `most`; if there is none, the least power of two that `most` of
+/// them reach the largest of.
+Rational commonUnit(const std::vector<Rational> &values, int64_t most);
+
+/// `value` / `unit`, rounded up; at least 1.
+int64_t unitsRoundedUp(const Rational &value, const Rational &unit);
+
 } // namespace sccl
 
 #endif // SCCL_LIB_MACHINE_QUANTUM_H

@@ -8,6 +8,7 @@
 #ifndef SCCL_ADVICE_ADVICE_H
 #define SCCL_ADVICE_ADVICE_H
 
+#include "sccl/Advice/Fabric.h"
 #include "sccl/Advice/TimeBound.h"
 #include "sccl/Model/Pieces.h"
 #include "sccl/Options/LoweringOptions.h"
@@ -18,14 +19,6 @@ class MLIRContext;
 } // namespace mlir
 
 namespace sccl {
-
-/// A machine as advice sees it.
-struct Fabric {
-  Topology topology;
-  Timing timing;
-  /// Microseconds of a byte at bandwidth 1.
-  double unitTime = 0;
-};
 
 /// A way to lower a schedule.
 struct LoweringWay {
@@ -69,7 +62,9 @@ struct SizeAdvice {
   size_t candidate;    ///< its number
   std::string way;     ///< how it is lowered; empty if time did not suffice
   double microseconds; ///< as simulated; else estimated
-  double bound;        ///< no program takes less, microseconds
+  /// Microseconds. No program takes less, of those whose transfers go from GPU
+  /// to GPU and whose switches neither copy nor reduce.
+  double bound;
 
   bool isSimulated() const { return !way.empty(); }
   /// The part of the time that may be too much: 0 if it meets the bound.

@@ -8,8 +8,8 @@
 #ifndef SCCL_ADVICE_MACHINETIMING_H
 #define SCCL_ADVICE_MACHINETIMING_H
 
+#include "sccl/Advice/Fabric.h"
 #include "sccl/Machine/Derivation.h"
-#include "sccl/Simulate/Simulator.h"
 
 #include <map>
 #include <string>
@@ -36,6 +36,22 @@ struct MachineTiming {
 /// says, else what `latencies` says of the edge's kind, else what is assumed.
 MachineTiming timingOf(const Derivation &derivation,
                        const LatencyByKind &latencies = {});
+
+struct MachineFabric {
+  Fabric fabric;
+  std::vector<std::string> assumptions, unused; ///< see MachineTiming
+  std::string boundClass; ///< of which programs bounds hold, and what they are of
+};
+
+/// Of which programs bounds on time hold, for any fabric.
+inline constexpr const char *boundClass =
+    "programs without multicast or reduction in switches";
+
+/// The machine of `derivation`, with the topology whose bounds hold for it: at
+/// its own rates, whatever way transfers take, and each link at the latency of
+/// the fastest way. Fails where `boundTopology` does.
+Result<MachineFabric> fabricOf(const Derivation &derivation,
+                               const LatencyByKind &latencies = {});
 
 } // namespace sccl
 

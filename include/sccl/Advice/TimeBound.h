@@ -8,9 +8,10 @@
 #ifndef SCCL_ADVICE_TIMEBOUND_H
 #define SCCL_ADVICE_TIMEBOUND_H
 
+#include "sccl/Advice/Fabric.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Rational.h"
-#include "sccl/Simulate/Simulator.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <optional>
 
@@ -44,6 +45,13 @@ TimeBound timeBound(const Topology &topology, const Collective &collective,
                     const Timing &timing,
                     const std::optional<Rational> &throughput,
                     double roundTime);
+
+/// The same for the machine of `fabric`, where `throughput` is of its topology:
+/// what bounds are about may be another one, whose bound on R/C is then searched
+/// for within `limits`.
+TimeBound machineTimeBound(const Fabric &fabric, const Collective &collective,
+                           std::optional<Rational> throughput,
+                           const SearchLimits &limits);
 
 } // namespace sccl
 

@@ -25,7 +25,8 @@
 //
 // Quantum. One chunk per round is q GB/s, q the largest number of which every
 // limit is a multiple; or one given; or, if the numbers get too large, one that
-// they are near to, and the error is said.
+// they are near to, and the error is said. Times, and bounds on them, are of the
+// machine's own rates all the same: see BoundTopology.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,6 +63,13 @@ struct Derivation {
   std::vector<std::vector<unsigned>> routes;
   /// What a reader has to know: merged switches, approximations.
   std::vector<std::string> notes;
+  /// Those of `notes` that say where the topology is not the machine: its R/C,
+  /// and bounds on it, are not the machine's.
+  std::vector<std::string> deviations = {};
+  /// GB/s of each limit, not rounded: what schedules may rely on.
+  std::vector<Rational> rates = {};
+  /// For each edge of `routed`, whether a route takes it.
+  std::vector<bool> isUsed = {};
 };
 
 /// The topology of `machine`, with its name and a rank for each GPU. Fails if
