@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CanonicalOrder.h"
 #include "Hubs.h"
 #include "Permutations.h"
 
@@ -57,6 +58,15 @@ public:
     return colors.try_emplace(std::move(key), unsigned(colors.size()))
         .first->second;
   }
+  /// The place of each colour among the keys, which does not depend on the
+  /// order of use.
+  std::vector<unsigned> places() const {
+    std::vector<unsigned> result(colors.size());
+    unsigned next = 0;
+    for (const auto &[key, color] : colors)
+      result[color] = next++;
+    return result;
+  }
 
 private:
   std::map<std::vector<Bandwidths>, unsigned> colors;
@@ -71,6 +81,12 @@ public:
   /// Adds a vertex with edges from the ranks `before` and to those `after`.
   void addRelation(const std::vector<unsigned> &before,
                    const std::vector<unsigned> &after, unsigned weight);
+  /// Gives equal topologies equal colours, whatever the numbers of the ranks.
+  void orderColors() {
+    std::vector<unsigned> places = palette.places();
+    for (unsigned vertex = 0; vertex < colors.size(); ++vertex)
+      graph.change_color(vertex, places[colors[vertex]]);
+  }
 
 private:
   /// What a vertex stands for: the first word of the key of its colour.
@@ -88,7 +104,8 @@ private:
 
   unsigned addVertex(Kind kind, std::vector<Bandwidths> rest) {
     rest.insert(rest.begin(), {unsigned(kind)});
-    return graph.add_vertex(palette.colorOf(std::move(rest)));
+    colors.push_back(palette.colorOf(std::move(rest)));
+    return graph.add_vertex(colors.back());
   }
   std::vector<unsigned> addPorts(const Limits &ofPorts, Kind kind);
   void addLinks(const std::vector<unsigned> &outPorts,
@@ -102,6 +119,7 @@ private:
   bliss::Digraph &graph;
   const SortedLimits limits;
   Palette palette;
+  std::vector<unsigned> colors; ///< of the vertices
 };
 } // namespace
 
@@ -331,11 +349,13 @@ static void collectGenerator(void *list, unsigned, const unsigned *image) {
     collected->generators.push_back(std::move(permutation));
 }
 
+/// Above these links, what bliss finds costs more than it saves.
+static constexpr size_t maxLinks = size_t(1) << 18;
+
 /// The generators for `topology`, with what `addMore` adds to its graph.
 static std::vector<Permutation>
 findGenerators(const Topology &topology, std::optional<unsigned> fixedRank,
                const std::function<void(GraphBuilder &)> &addMore) {
-  constexpr size_t maxLinks = size_t(1) << 18;
   if (topology.links().size() > maxLinks)
     return {};
   bliss::Digraph graph;
@@ -367,6 +387,26 @@ sccl::automorphismGenerators(const Topology &topology,
     if (!isPlain)
       addCollective(builder, collective);
   });
+}
+
+Permutation sccl::canonicalOrder(const Topology &topology,
+                                 std::optional<unsigned> fixedRank) {
+  Permutation order = identity(topology.numRanks());
+  if (topology.links().size() > maxLinks)
+    return order;
+  bliss::Digraph graph;
+  graph.set_component_recursion(false);
+  GraphBuilder builder(topology, graph);
+  builder.build(fixedRank);
+  builder.orderColors();
+  bliss::Stats stats;
+  // Numbers of all vertices, of which the ranks are the first.
+  const unsigned *labels = graph.canonical_form(stats, nullptr, nullptr);
+  std::vector<unsigned> ranks = identity(topology.numRanks());
+  std::ranges::sort(ranks, {}, [&](unsigned rank) { return labels[rank]; });
+  for (unsigned place = 0; place < ranks.size(); ++place)
+    order[ranks[place]] = place;
+  return order;
 }
 
 std::vector<Permutation>

@@ -68,9 +68,15 @@ TEST(Advice, FindsWhereSchedulesTakeOver) {
   std::vector<uint64_t> asked = {1, 16, 256, 4096, 65536};
   std::vector<LoweringWay> ways = usualWays({});
   unsigned switches = 0;
+  std::vector<std::pair<CollectiveKind, Fabric>> problems;
   for (CollectiveKind kind :
-       {CollectiveKind::AllGather, CollectiveKind::AllReduce}) {
-    Fabric fabric = randomFabric(random);
+       {CollectiveKind::AllGather, CollectiveKind::AllReduce})
+    problems.emplace_back(kind, randomFabric(random));
+  // Two steps for few bytes, three for many.
+  Topology dgx1 = *makeBuiltinTopology("dgx1");
+  problems.emplace_back(CollectiveKind::AllGather,
+                        Fabric{dgx1, Timing::uniform(dgx1, 1, 10), 0.1});
+  for (const auto &[kind, fabric] : problems) {
     CollectiveFamily family{kind};
     Result<Advice> advice =
         advise(context.get(), fabric, family, asked, someOptions(), ways);

@@ -16,6 +16,7 @@
 #include "Optimize/Sat.h"
 #include "SatEncoding.h"
 #include "Solver/Backends.h"
+#include "Solver/CanonicalInstance.h"
 #include "Solver/Flow/TimeExpansion.h"
 #include "Solver/StepSplitting.h"
 
@@ -280,7 +281,13 @@ public:
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     return runEngine(*this, instance, options, [&](const Deadline &deadline) {
-      return SatRun(instance, options, deadline).answer();
+      CanonicalInstance canonical(instance);
+      Outcome outcome =
+          SatRun(canonical.instance(), options, deadline).answer();
+      if (auto *satisfied = std::get_if<Satisfied>(&outcome))
+        satisfied->schedule =
+            canonical.original(std::move(satisfied->schedule));
+      return outcome;
     });
   }
 };
