@@ -183,18 +183,24 @@ static std::optional<coll::MachineOp> onlyMachine(mlir::ModuleOp module) {
   return *machines.begin();
 }
 
-static std::optional<Topology> topologyOfMachine(coll::MachineOp op,
-                                                 RankGroups *boxes) {
-  mlir::FailureOr<Machine> machine = coll::importMachine(op);
-  if (failed(machine))
-    return std::nullopt;
+/// The topology of `machine`; `emitError` begins an error.
+template <typename EmitError>
+static std::optional<Topology>
+topologyOfMachine(Machine machine, RankGroups *boxes, Origin *origin,
+                  EmitError emitError) {
   if (boxes)
-    *boxes = ranksByBox(*machine);
-  Result<Derivation> derivation = deriveTopology(*machine);
-  if (derivation)
-    return std::move(derivation->topology);
-  op.emitError("has no topology: ") << derivation.error();
-  return std::nullopt;
+    *boxes = ranksByBox(machine);
+  Result<Derivation> derivation = deriveTopology(machine);
+  if (!derivation) {
+    emitError(derivation.error());
+    return std::nullopt;
+  }
+  if (origin)
+    *origin = {std::move(machine), std::move(derivation->deviations)};
+  else
+    for (const std::string &note : derivation->deviations)
+      llvm::WithColor::note(llvm::errs(), "sccl") << note << '\n';
+  return std::move(derivation->topology);
 }
 
 std::optional<Machine> driver::loadMachine(llvm::StringRef spec) {
@@ -231,30 +237,50 @@ static RankGroups oneBox(const Topology &topology) {
   return boxes;
 }
 
+/// See loadTopology.
+static std::optional<Topology> topologyOfName(const std::string &spec,
+                                              RankGroups *boxes,
+                                              Origin *origin) {
+  auto refuse = [](const std::string &why) { fail(why); };
+  if (isMachinePreset(spec)) {
+    Result<Machine> machine = makeMachinePreset(spec);
+    if (machine)
+      return topologyOfMachine(std::move(*machine), boxes, origin, refuse);
+    refuse(machine.error());
+    return std::nullopt;
+  }
+  Result<Topology> topology = makeNamedTopology(spec);
+  if (!topology) {
+    refuse(topology.error());
+    return std::nullopt;
+  }
+  if (boxes)
+    *boxes = oneBox(*topology);
+  return std::move(*topology);
+}
+
 std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
                                              std::string *where,
-                                             RankGroups *boxes) {
-  if (!looksLikeFile(spec)) {
-    Result<Topology> topology = makeNamedTopology(spec.str());
-    if (!topology) {
-      fail(topology.error());
-      return std::nullopt;
-    }
-    if (boxes)
-      *boxes = isMachinePreset(spec.str())
-                   ? ranksByBox(*makeMachinePreset(spec.str()))
-                   : oneBox(*topology);
-    return std::move(*topology);
-  }
+                                             RankGroups *boxes,
+                                             Origin *origin) {
+  if (!looksLikeFile(spec))
+    return topologyOfName(spec.str(), boxes, origin);
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
   if (!module)
     return std::nullopt;
   auto topologies = module->getOps<coll::TopologyOp>();
   size_t count = std::distance(topologies.begin(), topologies.end());
-  if (count == 0)
-    if (std::optional<coll::MachineOp> machine = onlyMachine(*module))
-      return topologyOfMachine(*machine, boxes);
+  std::optional<coll::MachineOp> machineOp = onlyMachine(*module);
+  if (count == 0 && machineOp) {
+    mlir::FailureOr<Machine> machine = coll::importMachine(*machineOp);
+    if (failed(machine))
+      return std::nullopt;
+    return topologyOfMachine(std::move(*machine), boxes, origin,
+                             [&](const std::string &why) {
+                               machineOp->emitError("has no topology: ") << why;
+                             });
+  }
   if (count != 1) {
     fail(spec + " holds " + llvm::Twine(count) + " topologies, expected one");
     return std::nullopt;

@@ -8,6 +8,7 @@
 #ifndef SCCL_TOOLS_SCCL_DRIVER_H
 #define SCCL_TOOLS_SCCL_DRIVER_H
 
+#include "sccl/Machine/Machine.h"
 #include "sccl/Model/CostModel.h"
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/RankGroups.h"
@@ -69,14 +70,22 @@ private:
   std::unique_ptr<Handler> handler;
 };
 
+/// What a topology was derived from.
+struct Origin {
+  std::optional<Machine> machine; ///< if there is one
+  std::vector<std::string> notes; ///< where the topology is not the machine
+};
+
 /// Builds the topology `spec`: a built-in name, a machine's name, or an .mlir
 /// file that holds one coll.topology. Prints an error and returns nothing on
 /// failure. `where`, if given, becomes "FILE:LINE:COLUMN: " for messages about
 /// a topology in a file; `boxes`, if given, the ranks of each box, or all in
-/// one where neither a machine nor the topology says.
+/// one where neither a machine nor the topology says; `origin`, if given, what
+/// it was derived from, of which the notes are printed on standard error else.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
                                      std::string *where = nullptr,
-                                     RankGroups *boxes = nullptr);
+                                     RankGroups *boxes = nullptr,
+                                     Origin *origin = nullptr);
 
 /// The kind that `spelling` names. Prints an error with the list of names and
 /// returns nothing if there is none.

@@ -79,6 +79,8 @@ void FrontierReport::header() {
   if (output.json || std::exchange(hasHeader, true))
     return;
   out() << describe(topology, family) << '\n';
+  for (const std::string &note : output.notes)
+    out() << "  note: " << note << '\n';
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,6 +95,8 @@ llvm::json::Object FrontierReport::common() const {
                                          : llvm::json::Value(nullptr)}};
   if (!family.groups.empty())
     object["groups"] = printRankGroups(family.groups);
+  if (!output.notes.empty())
+    object["notes"] = llvm::json::Array(output.notes);
   return object;
 }
 

@@ -33,6 +33,8 @@ public:
     bool json;
     std::string directory;
     RankGroups boxes; ///< of the topology
+    /// Where the topology is not the machine that it was derived from.
+    std::vector<std::string> notes = {};
   };
   FrontierReport(const Topology &topology, const CollectiveFamily &family,
                  Output output)

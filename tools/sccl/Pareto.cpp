@@ -213,8 +213,9 @@ static std::optional<int> searchRoot(const Topology &topology,
                                      const RankGroups &boxes,
                                      const CollectiveFamily &family,
                                      FrontierOptions options,
-                                     llvm::StringRef where) {
-  FrontierReport report(topology, family, {json, directory, boxes});
+                                     llvm::StringRef where,
+                                     const std::vector<std::string> &notes) {
+  FrontierReport report(topology, family, {json, directory, boxes, notes});
   if (pipelined)
     DepthList(report, topology, family, options).print();
   Result<Frontier> frontier = Error{};
@@ -276,7 +277,9 @@ int driver::paretoMain() {
     return BadInput;
   std::string where;
   RankGroups boxes;
-  std::optional<Topology> topology = loadTopology(topologyName, &where, &boxes);
+  Origin origin;
+  std::optional<Topology> topology =
+      loadTopology(topologyName, &where, &boxes, &origin);
   if (!topology)
     return BadInput;
   std::string spelling = collectiveWord(collectiveSpelling);
@@ -310,7 +313,7 @@ int driver::paretoMain() {
       options->timeoutSeconds = fairShare(begin, rootsLeft--);
     family->root = rank;
     std::optional<int> ofRoot =
-        searchRoot(*topology, boxes, *family, *options, where);
+        searchRoot(*topology, boxes, *family, *options, where, origin.notes);
     if (!ofRoot)
       return BadInput;
     isBad |= *ofRoot == BadInput;

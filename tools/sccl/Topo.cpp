@@ -186,15 +186,17 @@ int driver::topoMain() {
     listNames();
     return Done;
   }
-  bool hasMachineOption = asMachine || !findMachineOption().empty();
-  if (isMachinePreset(name) || hasMachineOption) {
+  if (asMachine || !findMachineOption().empty()) {
     std::optional<Machine> machine = loadMachine(name);
     return machine ? printMachine(std::move(*machine)) : BadInput;
   }
   RankGroups boxes;
+  Origin origin;
   std::optional<Topology> topology =
-      loadTopology(name, /*where=*/nullptr, &boxes);
+      loadTopology(name, /*where=*/nullptr, &boxes, &origin);
   if (!topology)
     return BadInput;
+  if (origin.machine)
+    return printMachine(std::move(*origin.machine));
   return writeFile(output, topologyText(*topology, boxes)) ? Done : BadInput;
 }
