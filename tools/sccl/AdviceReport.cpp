@@ -74,6 +74,7 @@ void AdviceReport::printJson() const {
         {"bytes", size.bytes},
         {"microseconds", size.microseconds},
         {"bound_microseconds", size.bound},
+        {"bound_holds_for", bounded},
         {"gap", size.gap()},
         {"chunks", collective.chunks()},
         {"steps", schedule.steps.size()},

@@ -24,6 +24,7 @@ struct AdviceReport {
   const Advice &advice;
   const Advice *intact; ///< for the same sizes; or null
   const std::vector<Baseline> &baselines;
+  std::string bounded; ///< programs that bounds hold for
 
   /// A heading, and a line for each size.
   void printTable() const;

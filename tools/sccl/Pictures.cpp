@@ -38,10 +38,19 @@ bool driver::takeSpeeds(llvm::StringRef name, Findings &findings) {
     fail("--machine=" + name + " has another topology than " + first.name);
     return false;
   }
-  findings.timing = timingOf(*derivation).timing;
-  const std::vector<double> &latencies = findings.timing->latencies;
+  Result<MachineFabric> made = fabricOf(*derivation);
+  if (!made) {
+    fail(made.error());
+    return false;
+  }
+  const Fabric &fabric = made->fabric;
+  const std::vector<double> &latencies = fabric.timing.latencies;
   findings.model = {latencies.empty() ? 0 : std::ranges::max(latencies),
-                    1 / (derivation->quantum.toDouble() * 1e3)};
+                    fabric.unitTime};
+  InterruptScope interrupt;
+  findings.machineBound =
+      machineTimeBound(fabric, first.collective, findings.anySteps(),
+                       {0, 10'000'000, interrupt.flag()});
   return true;
 }
 
@@ -50,9 +59,10 @@ double driver::leastMicroseconds(const Findings &findings,
                                  double bytes) {
   const Subject &subject = findings.subjects.front();
   const CostModel &model = findings.model;
-  Timing timing = findings.timing.value_or(
-      Timing::uniform(subject.topology, model.alphaMicroseconds,
-                      1 / model.betaMicrosecondsPerByte));
+  if (findings.machineBound)
+    return findings.machineBound->microseconds(bytes);
+  Timing timing = Timing::uniform(subject.topology, model.alphaMicroseconds,
+                                  1 / model.betaMicrosecondsPerByte);
   return timeBound(subject.topology, subject.collective, timing, anySteps,
                    model.betaMicrosecondsPerByte)
       .microseconds(bytes);

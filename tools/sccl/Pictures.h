@@ -10,9 +10,9 @@
 
 #include "Subjects.h"
 
+#include "sccl/Advice/TimeBound.h"
 #include "sccl/Report/Explanation.h"
 #include "sccl/Report/Pictures.h"
-#include "sccl/Simulate/Simulator.h"
 
 namespace sccl::driver {
 
@@ -22,7 +22,7 @@ struct Findings {
   std::vector<report::Explanation> explanations; ///< of each
   RankGroups boxes;
   CostModel model;
-  std::optional<Timing> timing; ///< that of the model if there is none
+  std::optional<TimeBound> machineBound; ///< if a machine is given
   std::vector<MeasuredTime> measured;
   std::vector<uint64_t> sizes;
 

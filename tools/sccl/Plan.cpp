@@ -15,6 +15,7 @@
 #include "MachineFlags.h"
 #include "Output.h"
 #include "PlanBaselines.h"
+#include "PlanFabric.h"
 #include "PlanFiles.h"
 #include "Progress.h"
 
@@ -94,14 +95,6 @@ static cl::opt<std::string>
 
 bool driver::planChosen() { return bool(planCommand()); }
 
-namespace {
-struct NamedFabric {
-  Fabric fabric;
-  std::vector<std::string> assumptions;
-  RankGroups boxes; ///< the ranks of each
-};
-} // namespace
-
 /// Reads --latency. Prints an error and returns nothing if it makes no sense.
 static std::optional<LatencyByKind> readLatencies() {
   LatencyByKind result;
@@ -146,8 +139,12 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
   std::optional<Derivation> derivation = derive(machine);
   if (!derivation)
     return std::nullopt;
-  MachineTiming timing = timingOf(*derivation, given);
-  for (const std::string &kind : timing.unused) {
+  Result<MachineFabric> made = fabricOf(*derivation, given);
+  if (!made) {
+    fail(made.error());
+    return std::nullopt;
+  }
+  for (const std::string &kind : made->unused) {
     fail("--latency=" + (kind.empty() ? "" : kind + "=") +
          llvm::formatv("{0}", given.find(kind)->second).str() +
          " changes nothing: " + machine.name() +
@@ -157,10 +154,15 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
                              kindsOf(machine)));
     return std::nullopt;
   }
-  return NamedFabric{{derivation->topology, std::move(timing.timing),
-                      1 / (derivation->quantum.toDouble() * 1e3)},
-                     std::move(timing.assumptions),
-                     ranksByBox(machine)};
+  NamedFabric named{std::move(made->fabric),
+                    std::move(made->assumptions),
+                    ranksByBox(machine),
+                    std::move(derivation->deviations),
+                    std::move(made->boundClass),
+                    {}};
+  for (unsigned gpu : machine.gpus())
+    named.gpus.push_back(machine.vertices()[gpu].name);
+  return named;
 }
 
 static std::optional<NamedFabric>
@@ -279,8 +281,9 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   return fabrics;
 }
 
+/// `compared` says what the intact machine does, if there is need to.
 static void print(const NamedFabric &named, const CollectiveFamily &family,
-                  const AdviceReport &report) {
+                  const std::string &compared, const AdviceReport &report) {
   if (json)
     return report.printJson();
   out() << family.name() << " on " << named.fabric.topology.name() << ", "
@@ -290,6 +293,12 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   out() << '\n';
   for (const std::string &line : named.assumptions)
     out() << "  " << line << '\n';
+  for (const std::string &note : named.notes)
+    out() << "  note: " << note
+          << "; times, and bounds on them, are of the machine\n";
+  out() << "  bounds hold for " << report.bounded << '\n';
+  if (!compared.empty())
+    out() << "  " << compared << '\n';
   report.printTable();
   const Advice &advice = report.advice;
   out() << "frontier "
@@ -299,9 +308,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
     out() << "stopped before all was tried: " << advice.stopped << '\n';
 }
 
-/// The collective, which must be the same on all machines.
-static std::optional<CollectiveFamily>
-givenFamily(const std::vector<NamedFabric> &fabrics) {
+static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
   CollectiveChoice choice{collectiveWord(collectiveSpelling),
                           joinGroups(groups),
                           std::nullopt,
@@ -312,10 +319,7 @@ givenFamily(const std::vector<NamedFabric> &fabrics) {
     fail("--chunks is for all_gatherv: the search chooses C");
     return std::nullopt;
   }
-  for (const NamedFabric &named : fabrics)
-    if (!chooseFamily(choice, named.fabric.topology.numRanks()))
-      return std::nullopt;
-  return chooseFamily(choice, fabrics.back().fabric.topology.numRanks());
+  return chooseFamily(choice, named.fabric.topology.numRanks());
 }
 
 /// Prints an error and returns nothing if one cannot be simulated.
@@ -403,8 +407,10 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   }
   std::vector<uint64_t> sizes = sizesOf(*advice);
   std::optional<Advice> intact;
-  if (fabrics.size() > 1) {
-    intact = adviseFor(adviseByDrafts, context, fabrics.front(), family, sizes,
+  if (std::optional<CollectiveFamily> same =
+          amongAll(family, named, fabrics.front());
+      same && fabrics.size() > 1) {
+    intact = adviseFor(adviseByDrafts, context, fabrics.front(), *same, sizes,
                        options);
     if (!intact)
       return BadInput;
@@ -415,7 +421,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   if (!baselines)
     return BadInput;
   bool hasIntact = intact && !intact->candidates.empty();
-  print(named, family, {*advice, hasIntact ? &*intact : nullptr, *baselines});
+  print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
+        {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded});
   if (!directory.empty() &&
       !writeSchedules(directory, named.fabric.topology, named.boxes, *advice))
     return BadInput;
@@ -433,7 +440,7 @@ int driver::planMain() {
   std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
   if (!fabrics)
     return BadInput;
-  std::optional<CollectiveFamily> family = givenFamily(*fabrics);
+  std::optional<CollectiveFamily> family = givenFamily(fabrics->back());
   if (!family || (!directory.empty() && !makeFolder(directory)))
     return BadInput;
   return planFor(*fabrics, *family, *sizes);

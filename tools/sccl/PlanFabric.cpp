@@ -1,0 +1,47 @@
+//===- PlanFabric.cpp - What sccl plan plans for --------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFabric.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+
+std::optional<CollectiveFamily> driver::amongAll(const CollectiveFamily &family,
+                                                 const NamedFabric &left,
+                                                 const NamedFabric &intact) {
+  if (left.gpus == intact.gpus)
+    return family;
+  if (family.defined)
+    return std::nullopt;
+  std::vector<unsigned> ranks; // on the intact machine, of each rank
+  for (const std::string &gpu : left.gpus)
+    ranks.push_back(llvm::find(intact.gpus, gpu) - intact.gpus.begin());
+  CollectiveFamily result = family;
+  if (result.groups.empty()) {
+    result.groups = {std::move(ranks)};
+    return result;
+  }
+  for (std::vector<unsigned> &group : result.groups)
+    for (unsigned &rank : group)
+      rank = ranks[rank];
+  return result;
+}
+
+std::string driver::comparisonText(const NamedFabric &left,
+                                   const NamedFabric &intact, bool isCompared) {
+  if (left.gpus == intact.gpus)
+    return "";
+  if (!isCompared)
+    return "not compared with the intact machine: the collective is defined "
+           "for as many ranks as are left";
+  return llvm::formatv("intact: the same {0} GPUs of {1}, of which the others "
+                       "only pass chunks on",
+                       left.gpus.size(), intact.gpus.size());
+}
