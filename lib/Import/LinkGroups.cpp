@@ -125,6 +125,11 @@ void import::finishSwitches(Reading &reading, StringRef notation) {
       linksPerGpu(reading, reading.switchLinks, false);
   unsigned most = *std::max_element(total.begin(), total.end());
   reading.linksPerGpu = most;
+  const std::string &chip = reading.gpus.front().chip;
+  if (isKnownChip(chip) && most > maxLinksOf(chip))
+    reading.warnings.push_back(
+        std::to_string(most) + " links of a GPU, where " + chip +
+        " has at most " + std::to_string(maxLinksOf(chip)));
   for (unsigned gpu = 0; gpu < total.size(); ++gpu)
     if (total[gpu] < most && !reading.gpus[gpu].sharedWith)
       reading.warnings.push_back(nameOfGpu(reading, gpu) + " has " +

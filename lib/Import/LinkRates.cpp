@@ -66,6 +66,8 @@ LinkRate import::linkRateOf(StringRef vendor, StringRef chip) {
            "(--link-rate=50)"}};
 }
 
+bool import::isKnownChip(StringRef chip) { return findChip(chip); }
+
 unsigned import::maxLinksOf(StringRef chip) {
   const KnownChip *known = findChip(chip);
   return known ? known->maxLinks : 18;

@@ -64,6 +64,9 @@ struct LinkRate {
 /// assumption, which the source says.
 LinkRate linkRateOf(llvm::StringRef vendor, llvm::StringRef chip);
 
+/// True if it is known how many links a GPU of this chip has, and how fast.
+bool isKnownChip(llvm::StringRef chip);
+
 /// How many links a GPU can have at most: 18 if the chip is not known.
 unsigned maxLinksOf(llvm::StringRef chip);
 

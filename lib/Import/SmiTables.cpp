@@ -19,6 +19,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <set>
+
 using namespace sccl;
 using namespace sccl::import;
 using llvm::StringRef;
@@ -326,6 +328,17 @@ void import::addNumaNodes(Reading &reading,
   joinNodes(reading);
 }
 
+/// What all pairs have in common, if they do.
+static void addUniform(Reading &reading, const SmiTables &tables, StringRef key,
+                       llvm::function_ref<std::string(const SmiPair &)> get) {
+  std::set<std::string> values;
+  for (const auto &[ends, pair] : tables.pairs)
+    if (ends.first != ends.second)
+      values.insert(get(pair));
+  if (values.size() == 1 && !values.begin()->empty())
+    reading.extras[key] = *values.begin();
+}
+
 static void addExtras(Reading &reading, const SmiTables &tables) {
   llvm::json::Array numa, ids, reported;
   for (const DeviceReading &gpu : reading.gpus) {
@@ -338,6 +351,10 @@ static void addExtras(Reading &reading, const SmiTables &tables) {
     if (ends.first < ends.second && pair.type == "XGMI")
       reported.push_back(llvm::json::Array{reading.gpus[ends.first].number,
                                            reading.gpus[ends.second].number});
+  addUniform(reading, tables, "p2p",
+             [](const SmiPair &pair) { return pair.status; });
+  addUniform(reading, tables, "link",
+             [](const SmiPair &pair) { return pair.type; });
   if (!numa.empty())
     reading.extras["numa"] = std::move(numa);
   if (!ids.empty())
