@@ -62,9 +62,9 @@ set(SCCL_PC_openmpi ompi-c)
 set(SCCL_PC_mpich mpich)
 foreach(mpi IN LISTS SCCL_MPIS)
   set_target_properties(sccl-${mpi} PROPERTIES INSTALL_RPATH "$ORIGIN")
-  install(TARGETS sccl-${mpi} EXPORT scclTargets-${mpi}
+  install(TARGETS sccl-${mpi} EXPORT sccl-${mpi}Targets
     DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sccl)
-  install(EXPORT scclTargets-${mpi} NAMESPACE sccl:: DESTINATION ${package_dir}
+  install(EXPORT sccl-${mpi}Targets NAMESPACE sccl:: DESTINATION ${package_dir}
     COMPONENT sccl)
   sccl_install_pc(sccl-${mpi} sccl "Runs compiled collectives on ranks of ${mpi}"
     "-lsccl-${mpi}" "sccl ${SCCL_PC_${mpi}}")
