@@ -223,6 +223,9 @@ void sccl::emulate::gcn::addFloatOpcodes(AddOpcode add) {
   add("v_mul_f16", "H=HH", product<Half>);
   add("v_mul_f32", "F=FF", product<Single>);
   add("v_mul_f64", "D=DD", product<Double>);
+  add("v_ldexp_f64", "D=Di", [](Lane &l) {
+    l.out = Double::write(std::ldexp(Double::read(l.in[0]), int(l.in[1])));
+  });
   add("v_min_f16", "H=HH", extremeOf<Half, false>);
   add("v_min_f32", "F=FF", extremeOf<Single, false>);
   add("v_min_f64", "D=DD", extremeOf<Double, false>);

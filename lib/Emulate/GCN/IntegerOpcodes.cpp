@@ -143,6 +143,9 @@ void addBits(AddOpcode add) {
       [](Lane &l) { l.out = l.in[0] | l.in[1] | l.in[2]; });
   add("v_and_or_b32", "i=iii",
       [](Lane &l) { l.out = (l.in[0] & l.in[1]) | l.in[2]; });
+  add("v_bfi_b32", "i=iii", [](Lane &l) {
+    l.out = (l.in[0] & l.in[1]) | (~l.in[0] & l.in[2]);
+  });
   add("v_lshl_or_b32", "i=iii",
       [](Lane &l) { l.out = l.in[0] << (l.in[1] & 31) | l.in[2]; });
   add("v_bfe_u32", "i=iii", [](Lane &l) {

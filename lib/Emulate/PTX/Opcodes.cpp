@@ -243,6 +243,10 @@ template <typename T> void addFloats(Table &table, const std::string &type) {
   add(table, "selp." + type, 3, [](const uint64_t *in) {
     return in[2] & 1 ? in[0] : in[1]; // as they are
   });
+  add(table, "copysign." + type, 2, [](const uint64_t *in) {
+    constexpr uint64_t sign = uint64_t(1) << (8 * sizeof(T) - 1);
+    return (in[0] & sign) | (in[1] & (sign - 1));
+  });
 }
 
 /// Does to both halves of a register what `function` does to one, which has
