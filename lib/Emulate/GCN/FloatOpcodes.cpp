@@ -7,8 +7,7 @@
 //
 // With the modes that the kernels ask for: rounding to nearest, denormals kept,
 // IEEE's minima and maxima. A reciprocal is rounded right, which is one of the
-// results that the hardware may have; divisions do not depend on which. Their
-// parts are refused for numbers so large or small that they would be scaled.
+// results that the hardware may have; divisions do not depend on which.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +16,8 @@
 #include "Emulate/Floats.h"
 
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 using namespace sccl::emulate;
@@ -39,7 +40,11 @@ struct Single {
   using Number = float;
   static constexpr uint64_t sign = 0x80000000, quiet = 0x400000,
                             infinity = 0x7f800000;
-  static constexpr unsigned fraction = 23, bias = 127, reach = 90;
+  static constexpr unsigned fraction = 23, bias = 127;
+  /// Of divisions: from which difference of exponents on the quotient may
+  /// overflow, which numerators are tiny, and by which power of 2 is scaled.
+  static constexpr int gap = 96, tiny = 23, power = 64;
+  using Wide = double;
   static float read(uint64_t bits) {
     return std::bit_cast<float>(uint32_t(bits));
   }
@@ -50,7 +55,9 @@ struct Double {
   using Number = double;
   static constexpr uint64_t sign = uint64_t(1) << 63, quiet = uint64_t(1) << 51,
                             infinity = uint64_t(0x7ff) << 52;
-  static constexpr unsigned fraction = 52, bias = 1023, reach = 700;
+  static constexpr unsigned fraction = 52, bias = 1023;
+  static constexpr int gap = 768, tiny = 53, power = 128;
+  using Wide = long double;
   static double read(uint64_t bits) { return std::bit_cast<double>(bits); }
   static uint64_t write(double value) { return std::bit_cast<uint64_t>(value); }
 };
@@ -114,8 +121,16 @@ void addOrders(AddOpcode add, const char *const (&n)[4],
 // Divisions
 //===----------------------------------------------------------------------===//
 
+template <typename T> int exponentOf(uint64_t bits) {
+  return int(magnitude<T>(bits) >> T::fraction);
+}
+template <typename T> bool isSubnormal(typename T::Number value) {
+  return std::abs(value) < std::numeric_limits<typename T::Number>::min();
+}
+
 /// The quotient of in[2] and in[1] is being computed: scales one of them,
-/// in[0].
+/// in[0], where the quotient or a part of it would leave the range of normal
+/// numbers. With the flag the quotient is scaled back at the end.
 template <typename T> void scale(Lane &l) {
   uint64_t denominator = magnitude<T>(l.in[1]);
   uint64_t numerator = magnitude<T>(l.in[2]);
@@ -128,16 +143,44 @@ template <typename T> void scale(Lane &l) {
   // fixUp() replaces what comes of these.
   if (numerator >= T::infinity || denominator >= T::infinity)
     return;
-  int64_t above = int64_t(numerator >> T::fraction) - T::bias;
-  int64_t below = int64_t(denominator >> T::fraction) - T::bias;
-  if (std::abs(above) + std::abs(below) > T::reach)
-    l.refusal = "a quotient that has to be scaled";
+  auto scaleBy = [&](int power) {
+    l.out = T::write(std::ldexp(T::read(l.in[0]), power));
+  };
+  auto below = T::read(l.in[1]), above = T::read(l.in[2]);
+  bool isDenominator = l.in[0] == l.in[1];
+  bool isSmallPart = isSubnormal<T>(1 / below);
+  bool isSmall = isSubnormal<T>(above / below);
+  if (exponentOf<T>(numerator) - exponentOf<T>(denominator) >= T::gap) {
+    l.flag = true;
+    if (isDenominator)
+      scaleBy(T::power);
+  } else if (isSubnormal<T>(below)) {
+    scaleBy(T::power);
+  } else if (isSmallPart && isSmall) {
+    l.flag = true;
+    if (isDenominator)
+      scaleBy(T::power);
+  } else if (isSmallPart) {
+    scaleBy(-T::power);
+  } else if (isSmall) {
+    l.flag = true;
+    if (l.in[0] == l.in[2])
+      scaleBy(T::power);
+  } else if (exponentOf<T>(numerator) <= T::tiny) {
+    scaleBy(T::power);
+  }
 }
 
+/// Rounds once, after it has scaled back a quotient that was scaled: in[2] says
+/// in which direction.
 template <typename T> void fusedAndScaled(Lane &l) {
-  if (l.flag)
-    l.refusal = "a quotient that has been scaled";
-  fused<T>(l);
+  if (!l.flag)
+    return fused<T>(l);
+  auto wide = [&](unsigned i) { return typename T::Wide(T::read(l.in[i])); };
+  bool isLarge = exponentOf<T>(l.in[2]) > int(T::bias);
+  auto exact = std::fma(wide(0), wide(1), wide(2));
+  l.out = T::write(typename T::Number(
+      std::ldexp(exact, isLarge ? T::power : -T::power)));
 }
 
 /// in[0] is the quotient of in[2] and in[1], but for what is special.
