@@ -19,12 +19,13 @@ namespace sccl {
 /// run after those of the library.
 template <typename Handle> class Graveyard {
 public:
+  static constexpr unsigned capacity = 256;
   void bury(Handle *handle) {
     delete graves[next++ % graves.size()].exchange(handle);
   }
 
 private:
-  std::array<std::atomic<Handle *>, 1024> graves = {};
+  std::array<std::atomic<Handle *>, capacity> graves = {};
   std::atomic<unsigned> next = 0;
 };
 

@@ -159,7 +159,7 @@ static APFloat expected(const ElementType &element, Reduction reduction,
   case Reduction::Avg:
     break;
   }
-  return round(element, float(x + y) / 2);
+  return round(element, float((x + y) / 2));
 }
 
 /// What both ranks of a pair have when they have exchanged and reduced.

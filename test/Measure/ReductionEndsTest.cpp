@@ -39,7 +39,7 @@ static std::string directSum(unsigned ranks) {
   for (unsigned src = 0; src < ranks; ++src)
     for (unsigned dst = 0; dst < ranks; ++dst)
       if (src != dst) {
-        links << "coll.link " << src << " -> " << dst << "\n";
+        links << "coll.link " << src << " -> " << dst << " unlimited\n";
         sends << "coll.reduce 0 over " << src << " -> " << dst << "\n";
       }
   return "coll.topology @t ranks = " + std::to_string(ranks) + " {\n" +
@@ -53,7 +53,8 @@ static std::string ringSum(unsigned ranks) {
   std::ostringstream text;
   text << "coll.topology @t ranks = " << ranks << " {\n";
   for (unsigned rank = 0; rank < ranks; ++rank)
-    text << "coll.link " << rank << " -> " << (rank + 1) % ranks << "\n";
+    text << "coll.link " << rank << " -> " << (rank + 1) % ranks
+         << " unlimited\n";
   text << "}\ncoll.schedule @s of all_reduce on @t chunks = " << ranks
        << " {\n";
   for (unsigned step = 0; step + 2 < 2 * ranks; ++step) {
