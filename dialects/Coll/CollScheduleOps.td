@@ -112,7 +112,7 @@ def Coll_StepOp : Coll_Op<"step", [
 
     **Constraints**
     - (step_c1) `rounds` is at least 1;
-    - (step_c2) the body holds only `coll.send` and `coll.reduce`.
+    - (step_c2) the body holds only `coll.send`, `coll.reduce` and `coll.keep`.
 
     The example of `coll.schedule` shows one.
   }];
@@ -126,12 +126,14 @@ def Coll_StepOp : Coll_Op<"step", [
 class Coll_ChunkMovingOp<string mnemonic, string action>
     : Coll_Op<mnemonic, [HasParent<"StepOp">,
                          Coll_SendOpInterface]> {
-  let arguments = (ins UnitAttr:$from_input, DenseI32ArrayAttr:$ranges,
-                       I32Attr:$src, I32Attr:$dst,
-                       OptionalAttr<Coll_TransportAttr>:$transport);
+  let arguments = (ins UnitAttr:$from_input,
+                       OptionalAttr<DenseI32ArrayAttr>:$kept,
+                       DenseI32ArrayAttr:$ranges, I32Attr:$src, I32Attr:$dst,
+                       OptionalAttr<Coll_TransportAttr>:$transport,
+                       OptionalAttr<I32Attr>:$keep);
   let assemblyFormat = [{
-    (`input` $from_input^)? custom<ChunkRanges>($ranges) `over` $src `->` $dst
-    (`by` `` $transport^)? attr-dict
+    (`input` $from_input^)? (`kept` $kept^)? custom<ChunkRanges>($ranges)
+    `over` $src `->` $dst (`by` `` $transport^)? (`as` $keep^)? attr-dict
   }];
   let extraClassDeclaration = !strconcat([{
     ::sccl::SendAction getAction() { return ::sccl::SendAction::}], action, [{; }
@@ -143,6 +145,13 @@ defvar Coll_rangesText = [{
     Chunks that cross a link together may be written as one op: `4 to 9` are
     the chunks from 4 to 9, `0 to 30 by 10` are 0, 10, 20 and 30, and ranges are
     joined by commas. It means the same as an op for each chunk.
+}];
+
+defvar Coll_keptText = [{
+    In combining collectives `as` N lets the destination keep what arrives under
+    that number as well, apart from its value, until it keeps something else
+    there; and `kept [1, 3]` sends the sum of what the sender has kept under
+    these numbers before the step, with `input` together with its input.
 }];
 
 defvar Coll_transportText = [{
@@ -157,11 +166,12 @@ def Coll_SendOp : Coll_ChunkMovingOp<"send", "Copy"> {
     Copies chunks from rank `src` to rank `dst`. With `input` it is the
     sender's own input that goes out, not its current value; the two differ only
     in combining collectives.
-  }], Coll_rangesText, Coll_transportText, [{
+  }], Coll_rangesText, Coll_keptText, Coll_transportText, [{
     **Constraints**
     - (send_c1) the chunks are the collective's;
     - (send_c2) the topology has the link;
-    - (send_c3) ranges hold something, and ascend without overlapping.
+    - (send_c3) ranges hold something, and ascend without overlapping;
+    - (send_c4) numbers of what is kept are between 1 and 32, and ascend.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -182,11 +192,12 @@ def Coll_ReduceOp : Coll_ChunkMovingOp<"reduce", "Reduce"> {
   let description = !strconcat([{
     Like `coll.send`, but the destination reduces what arrives with its own
     value of the chunk.
-  }], Coll_transportText, [{
+  }], Coll_keptText, Coll_transportText, [{
     **Constraints**
     - (reduce_c1) the chunks are the collective's;
     - (reduce_c2) the topology has the link;
-    - (reduce_c3) ranges hold something, and ascend without overlapping.
+    - (reduce_c3) ranges hold something, and ascend without overlapping;
+    - (reduce_c4) numbers of what is kept are between 1 and 32, and ascend.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -195,6 +206,43 @@ def Coll_ReduceOp : Coll_ChunkMovingOp<"reduce", "Reduce"> {
     coll.schedule @sum of reduce on @pair chunks = 1 root = 0 {
       coll.step rounds = 1 {
         coll.reduce 0 over 1 -> 0
+      }
+    }
+    ```
+  }]);
+}
+
+def Coll_KeepOp : Coll_ChunkMovingOp<"keep", "Keep"> {
+  let summary = "Send chunks over a link and keep them apart there";
+  let description = !strconcat([{
+    Like `coll.reduce`, but the value of the destination stays as it is: what
+    arrives is only kept.
+  }], Coll_keptText, [{
+    **Constraints**
+    - (keep_c1) the chunks are the collective's;
+    - (keep_c2) the topology has the link;
+    - (keep_c3) ranges hold something, and ascend without overlapping;
+    - (keep_c4) numbers of what is kept are between 1 and 32, and ascend; what
+      arrives has one.
+
+    Two ranks add up what they have over a third one, which needs no value:
+
+    ```mlir
+    coll.topology @line ranks = 3 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 0 bandwidth = 1
+      coll.link 1 -> 2 bandwidth = 1
+      coll.link 2 -> 1 bandwidth = 1
+    }
+    coll.grouped @ends of all_reduce ranks = 3 chunks = 1 groups = [[0, 2]]
+    coll.schedule @sum of @ends on @line chunks = 1 {
+      coll.step rounds = 1 {
+        coll.keep input 0 over 0 -> 1 as 1
+        coll.keep input 0 over 2 -> 1 as 2
+      }
+      coll.step rounds = 1 {
+        coll.reduce kept [2] 0 over 1 -> 0
+        coll.reduce kept [1] 0 over 1 -> 2
       }
     }
     ```

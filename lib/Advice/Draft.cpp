@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Draft.h"
+#include "DraftTransfers.h"
 
 #include <algorithm>
 #include <array>
@@ -17,207 +17,7 @@ using namespace sccl::advice;
 
 using Kind = Action::Kind;
 
-/// Of transfers and groups.
-static constexpr uint32_t none = ~0u;
-
-namespace {
-/// A transfer that some channel will execute, for one chunk.
-struct DraftTransfer {
-  uint32_t channel;
-  uint32_t step;
-  /// The transfers whose results it reads.
-  std::array<uint32_t, 2> reads = {none, none};
-  bool reduces = false;   ///< within a rank
-  bool isScratch = false; ///< where the result goes
-  bool isDropped = false;
-  uint32_t depth = 0;     ///< channels that its data has passed in the step
-  uint32_t group = none;  ///< of the transfers of its step and depth
-  uint32_t readers = 0;   ///< how many read the result
-  uint32_t reader = none; ///< the last of them
-};
-
-/// The transfers of a schedule, each after those whose results it reads. A
-/// local channel has the number of its rank, one over a link that of the link
-/// and the number of ranks.
-class DraftTransfers {
-public:
-  DraftTransfers(const Topology &topology, const Implementation &implementation,
-                 const LoweringOptions &options);
-  std::vector<DraftTransfer> make();
-
-private:
-  /// A chunk at a rank.
-  struct Held {
-    uint32_t writer = none; ///< of the newest version, unless it is the input
-    uint32_t arrivalsLeft = 0;
-    uint32_t lastSent = 0; ///< step, if it is not the input that is sent
-    bool isThere = false;
-  };
-  Held &held(unsigned rank, uint32_t chunk) {
-    return states[size_t(rank) * collective.numChunks() + chunk];
-  }
-
-  void countSends();
-  void enterInputs();
-  void planStep(uint32_t step);
-  void planSend(uint32_t step, const Send &send, uint32_t payload);
-  uint32_t add(DraftTransfer transfer);
-  uint32_t addVersion(uint32_t step, unsigned rank, uint32_t chunk,
-                      DraftTransfer transfer);
-  void findReaders();
-  void dropUnread();
-  void fuseReductions();
-
-  const Topology &topology;
-  const Collective &collective;
-  const Schedule &schedule;
-  const bool throughScratch, ll;
-  std::vector<Held> states;
-  std::vector<DraftTransfer> transfers;
-  std::vector<DraftTransfer> deliveries; ///< of the present step
-  std::vector<Send> sends;               ///< likewise
-  std::vector<uint32_t> payloads;        ///< likewise, who wrote them
-  std::pair<Link, uint32_t> lastLink = {{0, 0}, none}; ///< and its channel
-};
-} // namespace
-
-DraftTransfers::DraftTransfers(const Topology &topology,
-                               const Implementation &implementation,
-                               const LoweringOptions &options)
-    : topology(topology), collective(implementation.collective),
-      schedule(implementation.schedule),
-      throughScratch(options.throughScratch || options.ll), ll(options.ll),
-      states(size_t(collective.numRanks()) * collective.numChunks()) {}
-
-void DraftTransfers::countSends() {
-  for (uint32_t step = 0; step < schedule.steps.size(); ++step)
-    for (const Send &send : schedule.steps[step].sends) {
-      ++held(send.dst, send.chunk).arrivalsLeft;
-      if (send.payload != SendPayload::Input)
-        held(send.src, send.chunk).lastSent = step;
-    }
-}
-
-/// What no arrival replaces is copied to the output.
-void DraftTransfers::enterInputs() {
-  for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
-    for (unsigned chunk : collective.pre().chunksOf(rank)) {
-      Held &state = held(rank, chunk);
-      state.isThere = true;
-      if (state.arrivalsLeft == 0 && collective.post().contains(rank, chunk))
-        add({.channel = rank, .step = 0});
-    }
-}
-
-uint32_t DraftTransfers::add(DraftTransfer transfer) {
-  transfers.push_back(transfer);
-  return uint32_t(transfers.size() - 1);
-}
-
-/// Adds what makes the next version of a chunk. What a peer writes, and what
-/// has to be sent on as LL words, goes through scratch.
-uint32_t DraftTransfers::addVersion(uint32_t step, unsigned rank,
-                                    uint32_t chunk, DraftTransfer transfer) {
-  Held &state = held(rank, chunk);
-  bool isLast =
-      --state.arrivalsLeft == 0 && collective.post().contains(rank, chunk);
-  bool isByPeer = !transfer.reduces, isSentOn = ll && state.lastSent > step;
-  transfer.isScratch = !isLast || (throughScratch && (isByPeer || isSentOn));
-  state.writer = add(transfer);
-  state.isThere = true;
-  if (isLast && transfer.isScratch)
-    deliveries.push_back({rank, step, {state.writer, none}});
-  return state.writer;
-}
-
-void DraftTransfers::planSend(uint32_t step, const Send &send,
-                              uint32_t payload) {
-  Link link{send.src, send.dst};
-  if (lastLink.second == none || !(lastLink.first == link))
-    lastLink = {link,
-                collective.numRanks() + *topology.findLink(send.src, send.dst)};
-  DraftTransfer move{
-      .channel = lastLink.second, .step = step, .reads = {payload, none}};
-  Held &state = held(send.dst, send.chunk);
-  if (send.action != SendAction::Reduce || !state.isThere) {
-    addVersion(step, send.dst, send.chunk, move);
-    return;
-  }
-  move.isScratch = true;
-  uint32_t landed = add(move);
-  addVersion(step, send.dst, send.chunk,
-             {.channel = send.dst,
-              .step = step,
-              .reads = {state.writer, landed},
-              .reduces = true});
-}
-
-/// All payloads are looked up before any version changes.
-void DraftTransfers::planStep(uint32_t step) {
-  sends = schedule.steps[step].sends;
-  std::ranges::sort(sends, {}, [](const Send &send) {
-    return std::tuple(send.src, send.dst, send.chunk);
-  });
-  payloads.clear();
-  for (const Send &send : sends)
-    payloads.push_back(send.payload == SendPayload::Input
-                           ? none
-                           : held(send.src, send.chunk).writer);
-  for (size_t i = 0; i < sends.size(); ++i)
-    planSend(step, sends[i], payloads[i]);
-  for (const DraftTransfer &delivery : deliveries)
-    add(delivery);
-  deliveries.clear();
-}
-
-void DraftTransfers::findReaders() {
-  for (uint32_t number = 0; number < transfers.size(); ++number)
-    for (uint32_t writer : transfers[number].reads)
-      if (writer != none) {
-        ++transfers[writer].readers;
-        transfers[writer].reader = number;
-      }
-}
-
-/// Nobody would wait for LL words that nobody reads.
-void DraftTransfers::dropUnread() {
-  for (size_t number = transfers.size(); number-- > 0;) {
-    DraftTransfer &transfer = transfers[number];
-    if (!transfer.isScratch || transfer.readers > 0)
-      continue;
-    transfer.isDropped = true;
-    for (uint32_t writer : transfer.reads)
-      if (writer != none)
-        --transfers[writer].readers;
-  }
-}
-
-/// A reduction that only one later send reads becomes a part of it.
-void DraftTransfers::fuseReductions() {
-  for (DraftTransfer &transfer : transfers) {
-    if (!transfer.reduces || !transfer.isScratch || transfer.isDropped ||
-        transfer.readers != 1)
-      continue;
-    DraftTransfer &reader = transfers[transfer.reader];
-    if (reader.channel < collective.numRanks() || reader.isDropped ||
-        reader.step <= transfer.step)
-      continue;
-    reader.reads = transfer.reads;
-    transfer.isDropped = true;
-  }
-}
-
-std::vector<DraftTransfer> DraftTransfers::make() {
-  countSends();
-  enterInputs();
-  for (uint32_t step = 0; step < schedule.steps.size(); ++step)
-    planStep(step);
-  findReaders();
-  if (ll)
-    dropUnread();
-  fuseReductions();
-  return std::move(transfers);
-}
+static constexpr uint32_t none = DraftTransfer::none;
 
 //===----------------------------------------------------------------------===//
 // Flags
@@ -467,7 +267,7 @@ Traffic advice::draftTraffic(const Topology &topology,
                              const Implementation &implementation,
                              const LoweringOptions &options) {
   std::vector<DraftTransfer> transfers =
-      DraftTransfers(topology, implementation, options).make();
+      draftTransfers(topology, implementation, options);
   return DraftFlags(topology, implementation.schedule, options,
                     std::move(transfers))
       .make();

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Chunks do not influence each other, so a combining collective is replayed
-// chunk by chunk: that needs one set of contributors per rank, not per rank and
-// chunk.
+// chunk by chunk: that needs one set of contributors per rank and one for each
+// arrival that it keeps, not per rank and chunk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <map>
 
 using namespace sccl;
 using namespace sccl::checker;
@@ -66,7 +67,7 @@ class ContributionReplay {
 public:
   explicit ContributionReplay(const Collective &collective)
       : collective(collective), numWords((collective.numRanks() + 63) / 64),
-        states(collective.numRanks()), everyone(numWords), own(numWords) {}
+        states(collective.numRanks()), everyone(numWords), sum(numWords) {}
 
   /// Forgets the last chunk and sets up the next.
   void start(unsigned nextChunk);
@@ -82,20 +83,30 @@ private:
     unsigned chunk = ~0u; ///< of which the rest tells; none at first
     bool received = false, replaced = false;
     RankBits now, next;
+    /// Arrivals apart from the value, by number; those of the step under way.
+    std::map<unsigned, RankBits> kept, keptNext;
   };
 
   /// The state of `rank`, set up on first use: most chunks visit few ranks of a
   /// large topology.
   State &stateOf(unsigned rank);
-  /// What `send` carries; empty if its source does not have it.
-  const RankBits *payloadOf(const Send &send);
+  /// Makes `payload` point to what `send` carries.
+  std::optional<Finding> findPayload(const Send &send, Position at,
+                                     const RankBits *&payload);
+  std::optional<Finding> addKept(const Send &send, Position at);
+  /// Keeps `payload` apart from the value.
+  std::optional<Finding> keep(const Send &send, Position at,
+                              const RankBits &payload);
+  /// Sends or reduces `payload` into the value.
+  std::optional<Finding> change(const Send &send, Position at,
+                                const RankBits &payload);
 
   const Collective &collective;
   size_t numWords;
   unsigned chunk = 0;
   std::vector<State> states;
   RankBits everyone; ///< all contributors of the chunk
-  RankBits own;      ///< scratch: the contribution of one rank
+  RankBits sum;      ///< scratch: of an input and what is kept
   std::vector<unsigned> receivers;
 };
 } // namespace
@@ -132,6 +143,8 @@ ContributionReplay::State &ContributionReplay::stateOf(unsigned rank) {
   if (state.chunk != chunk) {
     state.chunk = chunk;
     state.received = state.replaced = false;
+    state.kept.clear();
+    state.keptNext.clear();
     state.now.assign(numWords, 0);
     if (collective.pre().contains(rank, chunk))
       insertRank(state.now, rank);
@@ -139,51 +152,97 @@ ContributionReplay::State &ContributionReplay::stateOf(unsigned rank) {
   return state;
 }
 
-const RankBits *ContributionReplay::payloadOf(const Send &send) {
+std::optional<Finding>
+ContributionReplay::findPayload(const Send &send, Position at,
+                                const RankBits *&payload) {
+  State &source = stateOf(send.src);
   if (send.payload == SendPayload::Current) {
-    const RankBits &value = stateOf(send.src).now;
-    return isEmpty(value) ? nullptr : &value;
+    payload = &source.now;
+    return isEmpty(source.now) ? std::optional(notHeld(at, send))
+                               : std::nullopt;
   }
-  if (!collective.pre().contains(send.src, chunk))
-    return nullptr;
-  std::fill(own.begin(), own.end(), 0);
-  insertRank(own, send.src);
-  return &own;
+  std::fill(sum.begin(), sum.end(), 0);
+  payload = &sum;
+  if (send.payload == SendPayload::Input) {
+    if (!collective.pre().contains(send.src, chunk))
+      return notHeld(at, send);
+    insertRank(sum, send.src);
+  }
+  return addKept(send, at);
+}
+
+/// Adds to `sum` what `send` carries of what its source has kept.
+std::optional<Finding> ContributionReplay::addKept(const Send &send,
+                                                   Position at) {
+  State &source = stateOf(send.src);
+  for (uint32_t left = send.kept; left != 0; left &= left - 1) {
+    unsigned number = unsigned(std::countr_zero(left)) + 1;
+    auto part = source.kept.find(number);
+    if (part == source.kept.end())
+      return notKept(at, send, number);
+    if (std::optional<unsigned> twice =
+            firstRank(sum, part->second, std::bit_and<uint64_t>()))
+      return countedTwice(at, send, send.src, *twice);
+    for (size_t w = 0; w < numWords; ++w)
+      sum[w] |= part->second[w];
+  }
+  return std::nullopt;
 }
 
 std::optional<Finding> ContributionReplay::receive(const Send &send,
                                                    Position at) {
-  const RankBits *payload = payloadOf(send);
-  if (!payload)
-    return notHeld(at, send);
+  const RankBits *payload = nullptr;
+  if (std::optional<Finding> found = findPayload(send, at, payload))
+    return found;
+  if (send.action != SendAction::Keep)
+    if (std::optional<Finding> found = change(send, at, *payload))
+      return found;
+  return send.keep ? keep(send, at, *payload) : std::nullopt;
+}
+
+std::optional<Finding> ContributionReplay::keep(const Send &send, Position at,
+                                                const RankBits &payload) {
+  State &target = stateOf(send.dst);
+  if (!target.keptNext.try_emplace(send.keep, payload).second)
+    return keptTwice(at, send);
+  receivers.push_back(send.dst);
+  return std::nullopt;
+}
+
+std::optional<Finding> ContributionReplay::change(const Send &send, Position at,
+                                                  const RankBits &payload) {
   State &target = stateOf(send.dst);
   bool copies = send.action == SendAction::Copy;
   // Arrivals of one step have no order, so a copy tolerates no other.
   if (target.received && (copies || target.replaced))
     return receivedTwice(at, send);
-  if (copies && *payload == target.now)
+  if (copies && payload == target.now)
     return alreadyHeld(at, send);
   if (!target.received) {
     target.received = true;
     target.replaced = copies;
-    target.next = copies ? *payload : target.now;
+    target.next = copies ? payload : target.now;
     receivers.push_back(send.dst);
     if (copies)
       return std::nullopt;
   }
   if (std::optional<unsigned> twice =
-          firstRank(target.next, *payload, std::bit_and<uint64_t>()))
-    return countedTwice(at, send, *twice);
+          firstRank(target.next, payload, std::bit_and<uint64_t>()))
+    return countedTwice(at, send, send.dst, *twice);
   for (size_t w = 0; w < numWords; ++w)
-    target.next[w] |= (*payload)[w];
+    target.next[w] |= payload[w];
   return std::nullopt;
 }
 
 void ContributionReplay::finishStep() {
   for (unsigned rank : receivers) {
     State &state = states[rank];
-    std::swap(state.now, state.next);
+    if (state.received)
+      std::swap(state.now, state.next);
     state.received = state.replaced = false;
+    for (auto &[number, part] : state.keptNext)
+      state.kept[number] = std::move(part);
+    state.keptNext.clear();
   }
   receivers.clear();
 }

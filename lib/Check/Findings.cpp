@@ -49,12 +49,26 @@ Finding checker::receivedTwice(Position at, const Send &send) {
                           " twice in step ", at.step));
 }
 
-Finding checker::countedTwice(Position at, const Send &send,
+Finding checker::notKept(Position at, const Send &send, unsigned number) {
+  return sendFinding(Rule::ChunkNotHeld, at, send, send.src,
+                     text("rank ", send.src, " has kept nothing of chunk ",
+                          send.chunk, " as number ", number, " before step ",
+                          at.step));
+}
+
+Finding checker::keptTwice(Position at, const Send &send) {
+  return sendFinding(Rule::RedundantSend, at, send, send.dst,
+                     text("rank ", send.dst, " keeps two arrivals of chunk ",
+                          send.chunk, " as number ", unsigned(send.keep),
+                          " in step ", at.step));
+}
+
+Finding checker::countedTwice(Position at, const Send &send, unsigned rank,
                               unsigned contributor) {
   return sendFinding(
-      Rule::Contribution, at, send, send.dst,
-      text("rank ", send.dst, " would count the contribution of rank ",
-           contributor, " to chunk ", send.chunk, " twice in step ", at.step));
+      Rule::Contribution, at, send, rank,
+      text("rank ", rank, " would count the contribution of rank ", contributor,
+           " to chunk ", send.chunk, " twice in step ", at.step));
 }
 
 Violation checker::lacking(size_t numSteps, unsigned rank, unsigned chunk,

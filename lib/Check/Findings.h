@@ -53,7 +53,10 @@ Finding sendFinding(Rule rule, Position at, const Send &send,
 Finding notHeld(Position at, const Send &send);
 Finding alreadyHeld(Position at, const Send &send);
 Finding receivedTwice(Position at, const Send &send);
-Finding countedTwice(Position at, const Send &send, unsigned contributor);
+Finding notKept(Position at, const Send &send, unsigned number);
+Finding keptTwice(Position at, const Send &send);
+Finding countedTwice(Position at, const Send &send, unsigned rank,
+                     unsigned contributor);
 
 /// The violation that `rank` ends without `what` it must have of `chunk`.
 Violation lacking(size_t numSteps, unsigned rank, unsigned chunk,

@@ -117,6 +117,7 @@ private:
   std::optional<Finding> checkStep(const Step &step, uint32_t index);
   std::optional<Finding> checkPeriod(const Schedule &schedule);
   std::optional<Finding> checkNumbers(const Send &send, Position at) const;
+  std::optional<Finding> checkAction(const Send &send, Position at) const;
   /// "link 0 -> 1 carries 3 chunks", with the link if it is one.
   std::string describe(BandwidthMeter::Excess found,
                        std::optional<Link> &link) const;
@@ -155,6 +156,34 @@ std::optional<Finding> StructurePass::checkNumbers(const Send &send,
   return std::nullopt;
 }
 
+/// What only combining collectives have a use for.
+std::optional<Finding> StructurePass::checkAction(const Send &send,
+                                                  Position at) const {
+  bool keeps = send.keep != 0 || send.kept != 0 ||
+               send.action == SendAction::Keep ||
+               send.payload == SendPayload::Kept;
+  if (keeps && !collective.combining())
+    return sendFinding(Rule::WrongAction, at, send, send.dst,
+                       text("step ", at.step, " keeps chunk ", send.chunk,
+                            " apart at rank ", send.keep ? send.dst : send.src,
+                            ", but collective '", collective.name(),
+                            "' does not combine"));
+  if (send.action == SendAction::Reduce && !collective.combining())
+    return sendFinding(Rule::WrongAction, at, send, send.dst,
+                       text("step ", at.step, " reduces chunk ", send.chunk,
+                            " into rank ", send.dst, ", but collective '",
+                            collective.name(), "' does not combine"));
+  bool isWellFormed = send.keep <= Send::maxKept &&
+                      (send.action != SendAction::Keep || send.keep != 0) &&
+                      (send.payload == SendPayload::Kept) <= (send.kept != 0) &&
+                      (send.payload != SendPayload::Current || send.kept == 0);
+  if (!isWellFormed)
+    return sendFinding(Rule::MalformedSend, at, send, send.dst,
+                       text("a send of chunk ", send.chunk, " in step ",
+                            at.step, " names no arrival that is kept"));
+  return std::nullopt;
+}
+
 std::optional<Finding> StructurePass::checkStep(const Step &step,
                                                 uint32_t index) {
   if (step.rounds == 0)
@@ -174,11 +203,8 @@ std::optional<Finding> StructurePass::checkStep(const Step &step,
                          text("step ", index, " uses link ", send.src, " -> ",
                               send.dst, ", which topology '", topology.name(),
                               "' does not have"));
-    if (send.action == SendAction::Reduce && !collective.combining())
-      return sendFinding(Rule::WrongAction, at, send, send.dst,
-                         text("step ", index, " reduces chunk ", send.chunk,
-                              " into rank ", send.dst, ", but collective '",
-                              collective.name(), "' does not combine"));
+    if (std::optional<Finding> found = checkAction(send, at))
+      return found;
     meter.count(*link);
   }
   Position end{index, static_cast<uint32_t>(step.sends.size())};

@@ -13,6 +13,7 @@
 #include "sccl/Model/Scaling.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <ranges>
 
@@ -62,35 +63,68 @@ static Result<Collective> joinCollectives(const Collective &first,
                                 second.post());
 }
 
-/// The ranks that have the full value of a chunk at the end. Contributions in a
+namespace {
+/// The number of contributions in what ranks have of chunks. Contributions in a
 /// schedule that the checker accepts never overlap, so counting them tells.
+class ContributionCounts {
+public:
+  explicit ContributionCounts(const Collective &collective)
+      : numChunks(collective.numChunks()),
+        values(collective.numRanks() * numChunks) {
+    for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
+      for (unsigned chunk : collective.pre().chunksOf(rank))
+        values[rank * numChunks + chunk] = 1;
+  }
+  void replay(const Step &step) {
+    std::vector<unsigned> carried;
+    for (const Send &send : step.sends)
+      carried.push_back(countOf(send));
+    for (size_t i = 0; i < carried.size(); ++i) {
+      const Send &send = step.sends[i];
+      size_t place = send.dst * numChunks + send.chunk;
+      if (send.keep)
+        kept[{place, send.keep}] = carried[i];
+      if (send.action == SendAction::Reduce)
+        values[place] += carried[i];
+      else if (send.action == SendAction::Copy)
+        values[place] = carried[i];
+    }
+  }
+  unsigned valueOf(unsigned rank, unsigned chunk) const {
+    return values[rank * numChunks + chunk];
+  }
+
+private:
+  unsigned countOf(const Send &send) {
+    size_t place = send.src * numChunks + send.chunk;
+    if (send.payload == SendPayload::Current)
+      return values[place];
+    unsigned count = send.payload == SendPayload::Input ? 1 : 0;
+    send.forEachKept([&](unsigned number) { count += kept[{place, number}]; });
+    return count;
+  }
+
+  const size_t numChunks;
+  std::vector<unsigned> values;
+  /// By rank and chunk, and number.
+  std::map<std::pair<size_t, unsigned>, unsigned> kept;
+};
+} // namespace
+
+/// The ranks that have the full value of a chunk at the end.
 static RankChunkSet completeAfter(const Implementation &implementation) {
   const auto &[collective, schedule] = implementation;
   const size_t numChunks = collective.numChunks();
   std::vector<unsigned> full(numChunks, 1);
   if (collective.combining())
     full = ranksPerChunk(collective.pre());
-  std::vector<unsigned> parts(collective.numRanks() * numChunks);
-  for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
-    for (unsigned chunk : collective.pre().chunksOf(rank))
-      parts[rank * numChunks + chunk] = 1;
-  for (const Step &step : schedule.steps) {
-    std::vector<unsigned> carried;
-    for (const Send &send : step.sends)
-      carried.push_back(send.payload == SendPayload::Input
-                            ? 1
-                            : parts[send.src * numChunks + send.chunk]);
-    for (size_t i = 0; i < carried.size(); ++i) {
-      const Send &send = step.sends[i];
-      unsigned &value = parts[send.dst * numChunks + send.chunk];
-      value =
-          send.action == SendAction::Reduce ? value + carried[i] : carried[i];
-    }
-  }
+  ContributionCounts counts(collective);
+  for (const Step &step : schedule.steps)
+    counts.replay(step);
   RankChunkSet result(collective.numRanks(), collective.numChunks());
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
     for (unsigned chunk = 0; chunk < numChunks; ++chunk)
-      if (parts[rank * numChunks + chunk] >= full[chunk] && full[chunk] > 0)
+      if (counts.valueOf(rank, chunk) >= full[chunk] && full[chunk] > 0)
         result.insert(rank, chunk);
   return result;
 }

@@ -96,7 +96,7 @@ void RoundPlanner::countHops() {
     for (size_t i = 0; i < steps[step].size(); ++i) {
       const Send &send = steps[step][i];
       unsigned &most = after[at(send.src, send.chunk)];
-      if (send.payload == SendPayload::Current)
+      if (!send.carriesInputOnly())
         most = std::max(most, hops[step][i]);
     }
   }
@@ -151,7 +151,7 @@ std::vector<RoundPlanner::Bundle> RoundPlanner::bundlesOf(size_t step) const {
 unsigned RoundPlanner::earliestOf(const Send &send) const {
   const Place &from = places[at(send.src, send.chunk)];
   const Place &to = places[at(send.dst, send.chunk)];
-  unsigned ready = send.payload == SendPayload::Input ? 0 : from.ready;
+  unsigned ready = send.carriesInputOnly() ? 0 : from.ready;
   bool isCopy = send.action == SendAction::Copy;
   return std::max({ready, to.sent, isCopy ? to.arrived : to.copied});
 }
@@ -205,7 +205,7 @@ void RoundPlanner::enterArrivals() {
   for (const auto &[send, round] : placed) {
     Place &from = places[at(send.src, send.chunk)];
     Place &to = places[at(send.dst, send.chunk)];
-    if (send.payload == SendPayload::Current)
+    if (!send.carriesInputOnly())
       from.sent = std::max(from.sent, round);
     to.ready = std::max(to.ready, round + distance);
     to.arrived = std::max(to.arrived, round + 1);

@@ -39,6 +39,13 @@ size_t Schedule::numSends() const {
   return total;
 }
 
+bool Schedule::keepsArrivals() const {
+  return std::ranges::any_of(steps, [](const Step &step) {
+    return std::ranges::any_of(step.sends,
+                               [](const Send &send) { return send.keep != 0; });
+  });
+}
+
 /// Millions, as large schedules have them, are put in order of chunks by
 /// counting first: each chunk has few of them.
 static void sortSends(std::vector<Send> &sends) {
@@ -188,9 +195,12 @@ static std::string plural(uint64_t count, const char *noun) {
 }
 
 static std::string cellText(const Send &send) {
-  return (send.action == SendAction::Reduce ? "+" : "") +
-         std::to_string(send.chunk) +
-         (send.payload == SendPayload::Input ? "*" : "");
+  std::string text = (send.action == SendAction::Reduce ? "+" : "") +
+                     std::to_string(send.chunk) +
+                     (send.payload == SendPayload::Input ? "*" : "");
+  send.forEachKept(
+      [&](unsigned number) { text += "'" + std::to_string(number); });
+  return send.keep ? text + "=" + std::to_string(send.keep) : text;
 }
 
 static std::map<RowKey, Row> collectRows(const Schedule &schedule,

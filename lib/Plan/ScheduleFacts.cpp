@@ -32,7 +32,8 @@ ScheduleFacts sccl::factsOf(ScheduleOp schedule, const Collective &collective) {
       ranges += op.getRanges().size() / 3;
       Send send = importSend(op);
       uint64_t link = mix(uint64_t(send.src) << 32 | send.dst) +
-                      (uint64_t(send.action) << 16 |
+                      (uint64_t(send.kept) << 32 | uint64_t(send.keep) << 24 |
+                       uint64_t(send.action) << 16 |
                        uint64_t(send.payload) << 8 | uint64_t(send.transport));
       uint64_t seeds[] = {mix(link), mix(link + 0x9e3779b97f4a7c15)};
       op.forEachChunk([&](uint32_t chunk) {

@@ -127,7 +127,7 @@ static void addColumns(ChunkWay &way, unsigned rank, double &next) {
   double first = next;
   bool hasChild = false;
   for (const TreeEdge &edge : way.edges) {
-    bool isReduction = edge.send.action == SendAction::Reduce;
+    bool isReduction = edge.send.action != SendAction::Copy;
     unsigned upper = isReduction ? edge.send.dst : edge.send.src;
     unsigned lower = isReduction ? edge.send.src : edge.send.dst;
     if (upper != rank || way.columns.contains(lower))
@@ -154,7 +154,7 @@ static ChunkWay wayOf(const Subject &subject, unsigned chunk) {
     if (edge.send.action == SendAction::Copy)
       addColumns(way, edge.send.src, next);
   for (size_t i = way.edges.size(); i-- > 0;)
-    if (way.edges[i].send.action == SendAction::Reduce)
+    if (way.edges[i].send.action != SendAction::Copy)
       addColumns(way, way.edges[i].send.dst, next);
   return way;
 }
@@ -180,7 +180,7 @@ static double drawWay(Svg &svg, const ChunkWay &way, const Subject &subject,
     Place to = placeOf(send.dst, edge.step + 1);
     pugi::xml_node line = svg.line(from, to, hue);
     Svg::set(line, "stroke-width", 1.5);
-    if (send.action == SendAction::Reduce)
+    if (send.action != SendAction::Copy)
       Svg::set(line, "stroke-dasharray", "5 4");
     Svg::setTitle(line, "step " + std::to_string(edge.step) + ": " +
                             std::to_string(send.src) + " -> " +

@@ -214,15 +214,20 @@ private:
   /// What a send brings.
   struct Payload {
     uint32_t slot = PairState::absent; ///< packed
-    unsigned contributors;
+    unsigned contributors = 0;
   };
 
-  Payload payloadOf(const Send &send) {
+  Payload payloadOf(unsigned index, const Send &send) {
     const PairState &state = stateOf(send.src, send.chunk);
-    if (send.payload == SendPayload::Input)
+    if (send.payload == SendPayload::Current)
+      return {state.current, state.contributors};
+    if (send.kept == 0)
       return {state.input, 1};
-    return {state.current, state.contributors};
+    return sumOfKept(index, send);
   }
+  /// What `send` carries of what its source has kept, with its input if that is
+  /// asked for: summed up as soon as all of it is there.
+  Payload sumOfKept(unsigned index, const Send &send);
 
   /// While a step is planned, another thread sorts the next one.
   LogicalResult planSteps();
@@ -256,12 +261,19 @@ private:
   void planSend(unsigned index, const Send &send, Payload payload) {
     PairState &state = stateOf(send.dst, send.chunk);
     bool isPull = send.transport == SendTransport::Pull;
+    bool keepsOnly = send.action == SendAction::Keep;
     bool reduces =
         send.action == SendAction::Reduce && state.current != PairState::absent;
-    Slot landing = reduces ? newScratch(send.dst)
-                           : nextVersion(send.dst, send.chunk, index, !isPull);
+    Slot landing = reduces || keepsOnly
+                       ? newScratch(send.dst)
+                       : nextVersion(send.dst, send.chunk, index, !isPull);
     add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
                           unpack(payload.slot), std::nullopt, landing});
+    if (send.keep)
+      kept[{pairs.number(send.dst, send.chunk), send.keep}] = {
+          pack(landing), payload.contributors};
+    if (keepsOnly)
+      return;
     if (reduces) {
       Slot result = nextVersion(send.dst, send.chunk, index, false);
       // Contributions are disjoint in a schedule that is right.
@@ -295,7 +307,11 @@ private:
   std::vector<uint32_t> lastSent;   ///< by pair, with LL words: the last step
   std::vector<SlotCounter> outputs; ///< by rank
   std::vector<PlannedRank> ranks;
-  std::vector<unsigned> numContributors;  ///< to each chunk
+  std::vector<unsigned> numContributors; ///< to each chunk
+  /// Arrivals that ranks keep, by pair and number.
+  std::map<std::pair<size_t, unsigned>, Payload> kept;
+  /// Sums that sends of the step in hand carry, by what they are made of.
+  std::map<std::tuple<size_t, SendPayload, uint32_t>, Payload> sums;
   std::vector<Delivery> deliveries;       ///< of the step in hand
   std::pair<unsigned, unsigned> lastEnds; ///< of the last send
   PlannedChannel *lastChannel = nullptr;  ///< likewise
@@ -314,7 +330,8 @@ LogicalResult Planner::countSends() {
   forEachArrival([&](const Send &send) {
     if (!pairs.contains(send.src, send.chunk))
       isWrong = true;
-    ++stateOf(send.dst, send.chunk).arrivalsLeft;
+    if (send.action != SendAction::Keep)
+      ++stateOf(send.dst, send.chunk).arrivalsLeft;
   });
   return isWrong || throughScratch ? noteSenders() : success();
 }
@@ -332,10 +349,39 @@ LogicalResult Planner::noteSenders() {
     }
     if (send.transport == SendTransport::Pull)
       pulled[pairs.number(send.src, send.chunk)] = true;
-    if (ll && send.payload != SendPayload::Input)
+    if (ll && !send.carriesInputOnly())
       lastSent[pairs.number(send.src, send.chunk)] = step;
   });
   return wrong ? refuseSender(*wrong) : success();
+}
+
+Planner::Payload Planner::sumOfKept(unsigned index, const Send &send) {
+  size_t pair = pairs.number(send.src, send.chunk);
+  auto [sum, isNew] = sums.try_emplace({pair, send.payload, send.kept});
+  if (!isNew)
+    return sum->second;
+  SmallVector<Payload> parts;
+  if (send.payload == SendPayload::Input)
+    parts.push_back({states[pair].input, 1});
+  send.forEachKept([&](unsigned number) {
+    parts.push_back(kept[{pair, number}]);
+  });
+  // In a schedule that is right nothing is kept before the first step.
+  bool isThere = index > 0 && llvm::none_of(parts, [](const Payload &part) {
+                   return part.slot == PairState::absent;
+                 });
+  if (!isThere)
+    return {};
+  Payload total = parts.front();
+  for (const Payload &part : ArrayRef(parts).drop_front()) {
+    Slot result = newScratch(send.src);
+    total.contributors += part.contributors;
+    addLocal(send.src, index - 1, Phase::Reduce, send.chunk, unpack(total.slot),
+             result, unpack(part.slot),
+             total.contributors == numContributors[send.chunk]);
+    total.slot = pack(result);
+  }
+  return sum->second = total;
 }
 
 LogicalResult Planner::planSteps() {
@@ -359,10 +405,11 @@ LogicalResult Planner::planSteps() {
 LogicalResult Planner::planStep(unsigned index,
                                 const std::vector<Send> &sends) {
   // All payloads are looked up before any version changes.
+  sums.clear();
   std::vector<Payload> payloads;
   payloads.reserve(sends.size());
   for (const Send &send : sends) {
-    payloads.push_back(payloadOf(send));
+    payloads.push_back(payloadOf(index, send));
     if (payloads.back().slot == PairState::absent)
       return refuseSender(send);
   }

@@ -10,7 +10,9 @@
 // overwritten, so the sends of a step, which must read the state before the
 // step, need no copies and no synchronization beyond "wait until the version
 // exists". The last version of a chunk that the rank must hold at the end lives
-// in the output, the others in scratch.
+// in the output, the others in scratch. Arrivals that a rank keeps apart stay
+// where they have landed; a sum of several of them that is sent gets a slot of
+// its own.
 //
 // Through scratch, peers touch nothing but scratch: what a peer pushes lands
 // there and is copied to the output, and what a peer pulls is put there first.

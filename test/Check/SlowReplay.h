@@ -18,12 +18,15 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace sccl {
 
-/// The ranks whose contributions each (rank, chunk) holds. Without combining,
-/// any non-empty set means that the chunk is held.
-using Holdings = std::map<std::pair<unsigned, unsigned>, std::set<unsigned>>;
+/// The ranks whose contributions each (rank, chunk, number) holds: the value
+/// with number 0, and what is kept. Without combining, any non-empty set means
+/// that the chunk is held.
+using Holdings =
+    std::map<std::tuple<unsigned, unsigned, unsigned>, std::set<unsigned>>;
 
 /// The part of a violation that has only one right value.
 struct Verdict {
@@ -33,44 +36,76 @@ struct Verdict {
   bool operator==(const Verdict &) const = default;
 };
 
+/// What `send` carries; nothing if a contribution would be in it twice.
+inline std::optional<std::set<unsigned>>
+slowPayload(const Collective &c, const Send &send, const Holdings &before) {
+  auto held = [&](unsigned number) {
+    auto it = before.find({send.src, send.chunk, number});
+    return it == before.end() ? std::set<unsigned>() : it->second;
+  };
+  if (send.payload == SendPayload::Current)
+    return held(0);
+  std::set<unsigned> sum;
+  if (send.payload == SendPayload::Input) {
+    if (!c.pre().contains(send.src, send.chunk))
+      return sum;
+    sum = {send.src};
+  }
+  for (unsigned number = 1; number <= Send::maxKept; ++number) {
+    if (!(send.kept >> (number - 1) & 1))
+      continue;
+    std::set<unsigned> part = held(number);
+    if (part.empty())
+      return part;
+    size_t apart = sum.size() + part.size();
+    sum.merge(part);
+    if (sum.size() < apart)
+      return std::nullopt;
+  }
+  return sum;
+}
+
 /// The rule that `send` breaks after the `earlier` sends of its step, if any.
 inline std::optional<Violation::Rule>
 slowSend(const Collective &c, const Send &send, const Holdings &before,
          const std::vector<Send> &earlier) {
-  auto held = [&](unsigned rank) {
-    auto it = before.find({rank, send.chunk});
-    return it == before.end() ? std::set<unsigned>() : it->second;
-  };
-  auto carried = [&](const Send &other) {
-    if (other.payload == SendPayload::Current)
-      return held(other.src);
-    return c.pre().contains(other.src, other.chunk)
-               ? std::set<unsigned>{other.src}
-               : std::set<unsigned>();
-  };
-  std::set<unsigned> payload = carried(send), present = held(send.dst);
-  if (payload.empty())
+  std::optional<std::set<unsigned>> payload = slowPayload(c, send, before);
+  if (!payload)
+    return Violation::Rule::Contribution;
+  if (payload->empty())
     return Violation::Rule::ChunkNotHeld;
+  auto value = before.find({send.dst, send.chunk, 0});
+  std::set<unsigned> present =
+      value == before.end() ? std::set<unsigned>() : value->second;
   std::vector<Send> rivals;
+  bool isKeptAgain = false;
   for (const Send &other : earlier)
-    if (other.chunk == send.chunk && other.dst == send.dst)
-      rivals.push_back(other);
+    if (other.chunk == send.chunk && other.dst == send.dst) {
+      if (other.action != SendAction::Keep)
+        rivals.push_back(other);
+      isKeptAgain |= send.keep != 0 && other.keep == send.keep;
+    }
+  std::optional<Violation::Rule> keeping;
+  if (isKeptAgain)
+    keeping = Violation::Rule::RedundantSend;
   auto isCopy = [](const Send &other) {
     return other.action == SendAction::Copy;
   };
+  if (send.action == SendAction::Keep)
+    return keeping;
   if (!rivals.empty() &&
       (isCopy(send) || std::any_of(rivals.begin(), rivals.end(), isCopy)))
     return Violation::Rule::RedundantSend;
   if (isCopy(send))
-    return present == payload || (!c.combining() && !present.empty())
+    return present == *payload || (!c.combining() && !present.empty())
                ? std::optional(Violation::Rule::RedundantSend)
-               : std::nullopt;
+               : keeping;
   for (const Send &other : rivals)
-    present.merge(carried(other));
-  for (unsigned rank : payload)
+    present.merge(*slowPayload(c, other, before));
+  for (unsigned rank : *payload)
     if (present.count(rank))
       return Violation::Rule::Contribution;
-  return std::nullopt;
+  return keeping;
 }
 
 inline bool exceedsLimit(const Topology &t, const Step &step) {
@@ -92,7 +127,7 @@ inline std::optional<Verdict> slowCheck(const Topology &t, const Collective &c,
   std::map<unsigned, std::set<unsigned>> everyone;
   for (unsigned rank = 0; rank < c.numRanks(); ++rank)
     for (unsigned chunk : c.pre().chunksOf(rank)) {
-      now[{rank, chunk}] = {rank};
+      now[{rank, chunk, 0}] = {rank};
       everyone[chunk].insert(rank);
     }
   for (unsigned step = 0; step < s.steps.size(); ++step) {
@@ -112,13 +147,13 @@ inline std::optional<Verdict> slowCheck(const Topology &t, const Collective &c,
       if (std::optional<Violation::Rule> rule = slowSend(c, send, now, earlier))
         return Verdict{*rule, step, i};
       earlier.push_back(send);
-      std::set<unsigned> payload = send.payload == SendPayload::Input
-                                       ? std::set<unsigned>{send.src}
-                                       : now.at({send.src, send.chunk});
+      std::set<unsigned> payload = *slowPayload(c, send, now);
+      if (send.keep != 0)
+        next[{send.dst, send.chunk, send.keep}] = payload;
       if (send.action == SendAction::Copy)
-        next[{send.dst, send.chunk}] = payload;
-      else
-        next[{send.dst, send.chunk}].merge(payload);
+        next[{send.dst, send.chunk, 0}] = payload;
+      else if (send.action == SendAction::Reduce)
+        next[{send.dst, send.chunk, 0}].merge(payload);
     }
     if (exceedsLimit(t, s.steps[step]))
       return Verdict{Violation::Rule::Bandwidth, step, std::nullopt};
@@ -126,7 +161,7 @@ inline std::optional<Verdict> slowCheck(const Topology &t, const Collective &c,
   }
   for (unsigned rank = 0; rank < c.numRanks(); ++rank)
     for (unsigned chunk : c.post().chunksOf(rank)) {
-      std::set<unsigned> has = now[{rank, chunk}];
+      std::set<unsigned> has = now[{rank, chunk, 0}];
       if (c.combining() ? has != everyone[chunk] : has.empty())
         return Verdict{Violation::Rule::Postcondition,
                        s.steps.empty()

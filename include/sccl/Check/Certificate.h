@@ -30,14 +30,19 @@
 // R, C nor the rounds of a step matter, and nothing is said about how the
 // schedule was made: unneeded sends only add to the left side.
 //
-// Why V(k) is what it is. A rank's value of a chunk changes only by sends of
-// that chunk, which read the state before their step. So if information must
-// get from rank a to rank b, then X contains a path from a to b in ascending
-// steps, and V(k) is at least the price of the cheapest such path. Without
-// reductions some rank of pre(k) must be joined to each rank of post(k); with
-// them every rank of pre(k) to each rank of post(k), as its contribution must
-// arrive. That needs no further evidence. Where a chunk goes to many ranks,
-// more is true:
+// Which schedules. A send carries contributions to one chunk, and a rank may
+// hold any number of partial sums of a chunk: the value, and what it keeps.
+// Nothing below asks how many, or what is sent of them; it asks only which
+// ranks a contribution can have got to.
+//
+// Why V(k) is what it is. What a rank has of a chunk changes only by sends of
+// that chunk, which carry what their rank had before their step. So if
+// information must get from rank a to rank b, then X contains a path from a to
+// b in ascending steps, and V(k) is at least the price of the cheapest such
+// path. Without reductions some rank of pre(k) must be joined to each rank of
+// post(k); with them every rank of pre(k) to each rank of post(k), as its
+// contribution must arrive. That needs no further evidence. Where a chunk goes
+// to many ranks, more is true:
 //
 // Trees. Let Q be pre(k) (without reductions), or any one rank of pre(k)
 // (with). Let each rank that information from Q gets to, other than Q, keep of

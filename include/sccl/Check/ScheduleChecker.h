@@ -27,10 +27,10 @@ struct Violation {
     MalformedSend, ///< rank or chunk number out of range
     AbsentLink,    ///< the topology has no such link
     ZeroRounds,    ///< a step of no rounds
-    ChunkNotHeld,  ///< the sender does not hold what it sends
+    ChunkNotHeld,  ///< the sender does not hold, or has not kept, what it sends
     RedundantSend, ///< the receiver already holds it, or gets it twice
     Contribution,  ///< a contribution would be counted twice
-    WrongAction,   ///< a reduce in a collective that does not combine
+    WrongAction,   ///< a reduce or keep where the collective does not combine
     Bandwidth,     ///< a limit is exceeded in a step, or in a period
     Postcondition, ///< a rank lacks a chunk, or part of it, at the end
   };
@@ -47,7 +47,8 @@ struct Violation {
 /// Returns the first violation in step order, or nothing if `schedule`
 /// implements `collective` on `topology`:
 ///  - every send uses a link of the topology and a chunk that its source holds
-///    before the step (paper, section 3.3);
+///    before the step (paper, section 3.3); where it sends a sum of what it has
+///    kept, each of that is there and no contribution twice;
 ///  - no rank receives what it already holds;
 ///  - in a step of r rounds the links of a limit with bandwidth b carry at most
 ///    b * r chunks;

@@ -28,6 +28,7 @@
 #include "sccl/Model/Rational.h"
 #include "sccl/Model/Topology.h"
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,12 +39,14 @@ namespace sccl {
 enum class SendAction : uint8_t {
   Copy,   ///< the destination's value of the chunk becomes the sent one
   Reduce, ///< the sent value is combined into the destination's value
+  Keep,   ///< the destination's value stays; what is sent is only kept
 };
 
 /// What a send carries. Differs only in combining collectives.
 enum class SendPayload : uint8_t {
   Current, ///< the sender's value of the chunk before the step
-  Input,   ///< the sender's own untouched input
+  Input,   ///< the sender's own untouched input, and what `kept` names
+  Kept,    ///< what `kept` names, and nothing else
 };
 
 /// Who moves the chunk. Changes nothing about what arrives.
@@ -55,14 +58,38 @@ enum class SendTransport : uint8_t {
 };
 
 /// One chunk over one link in one step.
+///
+/// In a combining collective a rank may hold several partial sums of a chunk:
+/// its value, the running sum of its input and of what is combined into it, and
+/// beside that what it has kept of single arrivals, by numbers. Each send
+/// carries the value, or the sum of kept arrivals with or without the input. So
+/// every schedule can be written whose sends carry partial sums of one chunk.
 struct Send {
+  /// Largest number of arrivals of one chunk that a rank keeps at a time.
+  static constexpr unsigned maxKept = 32;
+
   uint32_t chunk;
   uint32_t src;
   uint32_t dst;
   SendAction action = SendAction::Copy;
   SendPayload payload = SendPayload::Current;
   SendTransport transport = SendTransport::Any;
+  /// The number under which the destination keeps what arrives, from 1 on,
+  /// until it keeps something else under it; 0 if it does not keep it.
+  uint8_t keep = 0;
+  /// Of what the sender has kept before the step, what is sent: bit k - 1 for
+  /// number k. 0 if the payload is the current value.
+  uint32_t kept = 0;
   auto operator<=>(const Send &) const = default;
+
+  bool carriesInputOnly() const {
+    return payload == SendPayload::Input && kept == 0;
+  }
+  /// Calls `visit` with the number of each kept arrival that is sent.
+  template <typename Visit> void forEachKept(Visit visit) const {
+    for (uint32_t left = kept; left != 0; left &= left - 1)
+      visit(unsigned(std::countr_zero(left)) + 1);
+  }
 };
 
 /// Chunks at equal distances: `first`, `first + stride`, and so on.
@@ -102,6 +129,8 @@ struct Schedule {
   unsigned rounds() const;
   /// The number of sends of all steps.
   size_t numSends() const;
+  /// True if some rank keeps arrivals apart from its value.
+  bool keepsArrivals() const;
   /// Sorts the sends of each step by (chunk, src, dst), so that equal schedules
   /// print alike.
   void normalize();

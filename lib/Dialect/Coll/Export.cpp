@@ -179,8 +179,8 @@ static void sortByEnds(std::vector<Send> &sends) {
 static void sortByLink(std::vector<Send> &sends) {
   sortByEnds(sends);
   auto isLess = [](const Send &a, const Send &b) {
-    return std::tie(a.action, a.payload, a.transport, a.chunk) <
-           std::tie(b.action, b.payload, b.transport, b.chunk);
+    return std::tie(a.action, a.payload, a.transport, a.keep, a.kept, a.chunk) <
+           std::tie(b.action, b.payload, b.transport, b.keep, b.kept, b.chunk);
   };
   for (auto begin = sends.begin(); begin != sends.end();) {
     auto end = std::find_if(begin, sends.end(), [&](const Send &send) {
@@ -216,6 +216,14 @@ static std::vector<SendGroup> groupSends(std::vector<Send> sends) {
   return groups;
 }
 
+/// The numbers of kept arrivals; null if there are none.
+static DenseI32ArrayAttr exportKept(OpBuilder &builder, const Send &send) {
+  SmallVector<int32_t> numbers;
+  send.forEachKept([&](unsigned number) { numbers.push_back(number); });
+  return numbers.empty() ? DenseI32ArrayAttr()
+                         : builder.getDenseI32ArrayAttr(numbers);
+}
+
 static void exportSends(OpBuilder &builder, Location loc,
                         const std::vector<SendGroup> &groups) {
   SmallVector<int32_t> ranges;
@@ -227,13 +235,17 @@ static void exportSends(OpBuilder &builder, Location loc,
     const Send &send = group.first;
     auto create = [&](auto op) {
       decltype(op)::create(builder, loc, send.payload == SendPayload::Input,
-                           ranges, send.src, send.dst,
-                           exportTransport(builder, send.transport));
+                           exportKept(builder, send), ranges, send.src,
+                           send.dst, exportTransport(builder, send.transport),
+                           send.keep ? builder.getI32IntegerAttr(send.keep)
+                                     : IntegerAttr());
     };
     if (send.action == SendAction::Copy)
       create(SendOp());
-    else
+    else if (send.action == SendAction::Reduce)
       create(ReduceOp());
+    else
+      create(KeepOp());
   }
 }
 

@@ -276,12 +276,20 @@ static SendTransport importTransport(std::optional<Transport> transport) {
 }
 
 Send coll::importSend(SendOpInterface op) {
-  return {uint32_t(op.getRanges()[0]),
-          op.getSrc(),
-          op.getDst(),
-          op.getAction(),
-          op.getFromInput() ? SendPayload::Input : SendPayload::Current,
-          importTransport(op.getTransport())};
+  Send send{uint32_t(op.getRanges()[0]),
+            op.getSrc(),
+            op.getDst(),
+            op.getAction(),
+            op.getFromInput() ? SendPayload::Input : SendPayload::Current,
+            importTransport(op.getTransport()),
+            uint8_t(op.getKeep().value_or(0))};
+  if (std::optional<ArrayRef<int32_t>> kept = op.getKept()) {
+    for (int32_t number : *kept)
+      send.kept |= 1u << (number - 1);
+    if (!op.getFromInput())
+      send.payload = SendPayload::Kept;
+  }
+  return send;
 }
 
 Schedule coll::importSchedule(ScheduleOp op) {

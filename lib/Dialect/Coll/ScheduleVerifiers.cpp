@@ -28,12 +28,13 @@ LogicalResult StepOp::verifyRegions() {
     return emitOpError() << "takes " << int32_t(getRounds())
                          << " rounds, expected between 1 and "
                          << Instance::maxRounds;
-  return verifyBodyHolds<SendOp, ReduceOp>( // step_c2
-      *this, getBody(), "coll.send and coll.reduce");
+  return verifyBodyHolds<SendOp, ReduceOp, KeepOp>( // step_c2
+      *this, getBody(), "coll.send, coll.reduce and coll.keep");
 }
 
 /// Ranges hold something and ascend, so that no chunk is there twice.
-static LogicalResult verifyRanges(SendOpInterface op) { // send_c3, reduce_c3
+static LogicalResult
+verifyRanges(SendOpInterface op) { // send_c3, reduce_c3, keep_c3
   if (op.getRanges().empty() || op.getRanges().size() % 3 != 0)
     return op->emitOpError()
            << "has " << op.getRanges().size()
@@ -53,8 +54,41 @@ static LogicalResult verifyRanges(SendOpInterface op) { // send_c3, reduce_c3
   }
   return success();
 }
-LogicalResult SendOp::verify() { return verifyRanges(*this); }
-LogicalResult ReduceOp::verify() { return verifyRanges(*this); }
+
+/// Numbers of what ranks keep.
+static LogicalResult
+verifyKept(SendOpInterface op) { // send_c4, reduce_c4, keep_c4
+  int64_t limit = Send::maxKept;
+  if (op.getKeep() && (*op.getKeep() < 1 || *op.getKeep() > limit))
+    return op->emitOpError()
+           << "keeps what arrives as number " << int32_t(*op.getKeep())
+           << ", the limits are 1 and " << limit;
+  std::optional<ArrayRef<int32_t>> kept = op.getKept();
+  if (!kept)
+    return success();
+  int64_t last = 0;
+  for (int32_t number : *kept) {
+    if (number <= last || number > limit)
+      return op->emitOpError()
+             << "sends what is kept as number " << number << " after " << last
+             << ", expected numbers that ascend from 1 to " << limit;
+    last = number;
+  }
+  if (last == 0)
+    return op->emitOpError() << "sends what is kept under no number";
+  return success();
+}
+
+static LogicalResult verifyMove(SendOpInterface op) {
+  return success(succeeded(verifyRanges(op)) && succeeded(verifyKept(op)));
+}
+LogicalResult SendOp::verify() { return verifyMove(*this); }
+LogicalResult ReduceOp::verify() { return verifyMove(*this); }
+LogicalResult KeepOp::verify() {
+  if (!getKeep()) // keep_c4
+    return emitOpError() << "keeps what arrives under no number";
+  return verifyMove(*this);
+}
 
 /// The first chunk of `op` that is not below `numChunks`.
 static std::optional<int64_t> firstBeyond(SendOpInterface op,
@@ -74,12 +108,12 @@ static LogicalResult verifySend(SendOpInterface op, ScheduleOp schedule,
                                 const Problem &problem) {
   int64_t numChunks = problem.collective.numChunks();
   if (std::optional<int64_t> chunk =
-          firstBeyond(op, numChunks)) // send_c1, reduce_c1
+          firstBeyond(op, numChunks)) // send_c1, reduce_c1, keep_c1
     return op->emitOpError()
            << "moves chunk " << *chunk << ", but the collective has "
            << numChunks << " chunks";
   if (!problem.topology.findLink(op.getSrc(),
-                                 op.getDst())) { // send_c2, reduce_c2
+                                 op.getDst())) { // send_c2, reduce_c2, keep_c2
     InFlightDiagnostic diag = op->emitOpError()
                               << "uses link " << int32_t(op.getSrc()) << " -> "
                               << int32_t(op.getDst()) << ", which topology @"

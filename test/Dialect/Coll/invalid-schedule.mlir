@@ -59,7 +59,7 @@ coll.topology @pair ranks = 2 {
 }
 coll.schedule @step_c2_foreign_op of broadcast on @pair chunks = 1 root = 0 {
   coll.step rounds = 1 {
-    // expected-error @+1 {{'arith.constant' op is not allowed in coll.step, which holds only coll.send and coll.reduce}}
+    // expected-error @+1 {{'arith.constant' op is not allowed in coll.step, which holds only coll.send, coll.reduce and coll.keep}}
     %0 = arith.constant 0 : i32
   }
 }

@@ -1,0 +1,44 @@
+//===- DraftTransfers.h - Transfers of a program not yet made --*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_ADVICE_DRAFTTRANSFERS_H
+#define SCCL_LIB_ADVICE_DRAFTTRANSFERS_H
+
+#include "Draft.h"
+
+#include <array>
+
+namespace sccl::advice {
+
+/// A transfer that some channel will execute, for one chunk.
+struct DraftTransfer {
+  /// Of transfers and groups.
+  static constexpr uint32_t none = ~0u;
+
+  uint32_t channel;
+  uint32_t step;
+  /// The transfers whose results it reads.
+  std::array<uint32_t, 2> reads = {none, none};
+  bool reduces = false;   ///< within a rank
+  bool isScratch = false; ///< where the result goes
+  bool isDropped = false;
+  uint32_t depth = 0;     ///< channels that its data has passed in the step
+  uint32_t group = none;  ///< of the transfers of its step and depth
+  uint32_t readers = 0;   ///< how many read the result
+  uint32_t reader = none; ///< the last of them
+};
+
+/// The transfers of a schedule, each after those whose results it reads. A
+/// local channel has the number of its rank, one over a link that of the link
+/// and the number of ranks.
+std::vector<DraftTransfer> draftTransfers(const Topology &topology,
+                                          const Implementation &implementation,
+                                          const LoweringOptions &options);
+
+} // namespace sccl::advice
+
+#endif // SCCL_LIB_ADVICE_DRAFTTRANSFERS_H
