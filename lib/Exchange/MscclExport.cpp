@@ -60,10 +60,28 @@ private:
     std::optional<unsigned> write;
     std::vector<unsigned> reads;
   };
+  /// What is sent, and the place that is read for it.
+  struct Source {
+    Location location;
+    unsigned place;
+  };
+  /// A send that keeps something or sends what is kept.
+  struct Arrival {
+    Send send;
+    Source source;
+    unsigned place = 0, receive = 0;
+  };
+  Source sourceOf(const Send &send);
+  void addMove(Arrival &arrival);
+  void finishMove(const Arrival &arrival);
+  /// Adds the other sends of a step. Returns what receives them.
+  std::vector<unsigned> addPlain(const Step &step);
+  unsigned addLocal(unsigned rank, MscclType type, Location src, Location dst,
+                    unsigned chunk);
   /// Appends an action to `block`.
   unsigned addAction(Action action, size_t block);
-  void noteRead(unsigned action, unsigned chunk);
-  void noteWrite(unsigned action, unsigned chunk);
+  void noteRead(unsigned action, unsigned place);
+  void noteWrite(unsigned action, unsigned place);
   /// The blocks of a link's ends with room for one step more, made if there
   /// are none: numbers of blocks of the sender and the receiver.
   std::pair<size_t, size_t> openBlocks(unsigned src, unsigned dst);
@@ -81,7 +99,7 @@ private:
   std::vector<std::vector<OpenBlock>> blocks;       ///< by rank
   std::vector<size_t> blockOf, positionOf;          ///< by action
   std::vector<std::set<unsigned>> waits;            ///< by action, for actions
-  std::vector<std::map<unsigned, Access>> accesses; ///< by rank and chunk
+  std::vector<std::map<unsigned, Access>> accesses; ///< by rank and place
   /// By sender and receiver, the last channel and the blocks of its ends.
   std::map<std::pair<unsigned, unsigned>, std::array<size_t, 3>> open;
   int numChannels = 1;
@@ -99,15 +117,15 @@ unsigned Exporter::addAction(Action action, size_t block) {
   return number;
 }
 
-void Exporter::noteRead(unsigned action, unsigned chunk) {
-  Access &access = accesses[actions[action].rank][chunk];
+void Exporter::noteRead(unsigned action, unsigned place) {
+  Access &access = accesses[actions[action].rank][place];
   if (access.write && *access.write != action)
     waits[action].insert(*access.write);
   access.reads.push_back(action);
 }
 
-void Exporter::noteWrite(unsigned action, unsigned chunk) {
-  Access &access = accesses[actions[action].rank][chunk];
+void Exporter::noteWrite(unsigned action, unsigned place) {
+  Access &access = accesses[actions[action].rank][place];
   for (unsigned reader : access.reads)
     if (reader != action)
       waits[action].insert(reader);
@@ -148,10 +166,109 @@ std::pair<size_t, size_t> Exporter::openBlocks(unsigned src, unsigned dst) {
 }
 
 void Exporter::add(const Step &step) {
-  for (const Send &send : step.sends)
+  Step plain{step.rounds, {}};
+  std::vector<Arrival> arrivals;
+  for (const Send &send : step.sends) {
     if (send.payload == SendPayload::Input &&
         locations.wasWritten(send.src, send.chunk))
       keepsInputs = false;
+    if (send.keep == 0 && send.kept == 0)
+      plain.sends.push_back(send);
+    else
+      arrivals.push_back({send, sourceOf(send)});
+  }
+  // All that is read is noted before anything that is written.
+  std::vector<unsigned> receives = addPlain(plain);
+  for (Arrival &arrival : arrivals)
+    addMove(arrival);
+  for (unsigned receive : receives)
+    for (unsigned chunk : actions[receive].chunks)
+      noteWrite(receive, chunk);
+  for (const Arrival &arrival : arrivals)
+    finishMove(arrival);
+}
+
+unsigned Exporter::addLocal(unsigned rank, MscclType type, Location src,
+                            Location dst, unsigned chunk) {
+  return addAction({rank, type, src, dst, {chunk}}, localBlock(rank));
+}
+
+/// Where what `send` carries is. Sums of several are made here.
+Exporter::Source Exporter::sourceOf(const Send &send) {
+  unsigned rank = send.src;
+  std::vector<Source> parts;
+  if (send.payload == SendPayload::Current)
+    return {locations.of(rank, send.chunk), send.chunk};
+  if (send.payload == SendPayload::Input)
+    parts.push_back({locations.input(rank, send.chunk), send.chunk});
+  send.forEachKept([&](unsigned number) {
+    unsigned place = locations.keptPlace(send.chunk, number);
+    parts.push_back({locations.atPlace(rank, place), place});
+  });
+  if (parts.size() == 1)
+    return parts.front();
+  unsigned place = locations.newPlace();
+  Location sum = locations.atPlace(rank, place);
+  for (const Source &part : parts) {
+    bool isFirst = &part == &parts.front();
+    unsigned action =
+        addLocal(rank, isFirst ? MscclType::Copy : MscclType::Reduce,
+                 part.location, sum, send.chunk);
+    noteRead(action, part.place);
+    noteWrite(action, place);
+  }
+  return {sum, place};
+}
+
+/// What is kept arrives where it is kept, other values where they belong.
+void Exporter::addMove(Arrival &arrival) {
+  const Send &send = arrival.send;
+  bool isReduction = send.action == SendAction::Reduce && send.keep == 0;
+  arrival.place =
+      send.keep ? locations.keptPlace(send.chunk, send.keep) : send.chunk;
+  Location local = arrival.source.location;
+  if (isReduction)
+    local = locations.of(send.dst, send.chunk);
+  Location to = send.keep ? locations.atPlace(send.dst, arrival.place)
+                          : locations.write(send.dst, send.chunk);
+  auto [sender, receiver] = openBlocks(send.src, send.dst);
+  unsigned from = addAction(
+      {send.src, MscclType::Send, arrival.source.location, to, {send.chunk}},
+      sender);
+  noteRead(from, arrival.source.place);
+  arrival.receive = addAction(
+      {send.dst,
+       isReduction ? MscclType::ReceiveReduceCopy : MscclType::Receive,
+       local,
+       to,
+       {send.chunk}},
+      receiver);
+}
+
+/// What is kept goes into the value as well, unless it is only kept.
+void Exporter::finishMove(const Arrival &arrival) {
+  const Send &send = arrival.send;
+  noteWrite(arrival.receive, arrival.place);
+  if (send.keep == 0 || send.action == SendAction::Keep)
+    return;
+  bool isWritten = locations.wasWritten(send.dst, send.chunk);
+  bool isReduction =
+      send.action == SendAction::Reduce &&
+      (isWritten || collective.pre().contains(send.dst, send.chunk));
+  Location kept = locations.atPlace(send.dst, arrival.place);
+  Location before = locations.of(send.dst, send.chunk);
+  Location value = locations.write(send.dst, send.chunk);
+  if (isReduction && !isWritten)
+    noteWrite(addLocal(send.dst, MscclType::Copy, before, value, send.chunk),
+              send.chunk);
+  unsigned action =
+      addLocal(send.dst, isReduction ? MscclType::Reduce : MscclType::Copy,
+               kept, value, send.chunk);
+  noteRead(action, arrival.place);
+  noteWrite(action, send.chunk);
+}
+
+std::vector<unsigned> Exporter::addPlain(const Step &step) {
   std::vector<Transfer> transfers = transfersOf(step, locations);
   std::vector<unsigned> receives;
   for (const Transfer &transfer : transfers) {
@@ -167,9 +284,7 @@ void Exporter::add(const Step &step) {
          transfer.local, transfer.to, transfer.chunks},
         receiver));
   }
-  for (unsigned receive : receives)
-    for (unsigned chunk : actions[receive].chunks)
-      noteWrite(receive, chunk);
+  return receives;
 }
 
 size_t Exporter::localBlock(unsigned rank) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TraceSchedule.h"
+#include "TraceSums.h"
 
 #include <algorithm>
 #include <map>
@@ -254,9 +254,10 @@ Result<Schedule> ScheduleMaker::schedule() const {
   return Error{"no steps follow each other as its sends do"};
 }
 
-Result<Schedule> exchange::scheduleOf(const Trace &trace,
-                                      const std::vector<uint32_t> &order,
-                                      const TraceTask &task) {
+/// With one value of each chunk on each rank.
+static Result<Schedule> scheduleOfValues(const Trace &trace,
+                                         const std::vector<uint32_t> &order,
+                                         const TraceTask &task) {
   ScheduleMaker maker(trace, task);
   for (uint32_t event : order)
     if (!maker.run(event))
@@ -264,4 +265,13 @@ Result<Schedule> exchange::scheduleOf(const Trace &trace,
   if (!maker.finish(task.outputs))
     return Error{maker.mistake()};
   return maker.schedule();
+}
+
+Result<Schedule> exchange::scheduleOf(const Trace &trace,
+                                      const std::vector<uint32_t> &order,
+                                      const TraceTask &task) {
+  Result<Schedule> ofValues = scheduleOfValues(trace, order, task);
+  if (ofValues || !task.collective.combining())
+    return ofValues;
+  return scheduleOfSums(trace, order, task);
 }

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A trace has cells, and values that wait in scratch memory until they are
-// added; a schedule has one value of each chunk on each rank. What arrives is a
+// added; a schedule has a value of each chunk on each rank. What arrives is a
 // send: a copy when it is passed on or asked for, a reduction when it is added
-// to what its rank has.
+// to what its rank has. Ranks that work on several partial sums of a chunk keep
+// what arrives (TraceSums.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,8 @@ struct TraceTask {
 
 /// The sends of a trace that is right, each in the earliest step in which what
 /// it sends is there. Rounds are 1 in each step, for the caller to fit. Fails
-/// where a rank works on two values of one chunk, which a schedule cannot say.
+/// where a rank that only moves chunks works on two values of one chunk, or a
+/// schedule cannot name all partial sums.
 Result<Schedule> scheduleOf(const Trace &trace,
                             const std::vector<uint32_t> &order,
                             const TraceTask &task);

@@ -49,6 +49,20 @@ public:
   Location output(unsigned rank, unsigned chunk) const;
   int numScratch(unsigned rank) const { return int(scratch[rank].size()); }
 
+  // Beside the values of chunks, which have the numbers of the chunks, ranks
+  // have places for what they keep and for sums that they send.
+  unsigned keptPlace(unsigned chunk, unsigned number) const {
+    return collective.numChunks() * number + chunk;
+  }
+  unsigned newPlace() {
+    return collective.numChunks() * (Send::maxKept + 1) + numPlaces++;
+  }
+  Location atPlace(unsigned rank, unsigned place) {
+    auto [at, isNew] =
+        scratch[rank].try_emplace(place, int(scratch[rank].size()));
+    return {Buffer::Scratch, at->second};
+  }
+
 private:
   unsigned part() const { return collective.chunks() / collective.numRanks(); }
   unsigned firstInput(unsigned rank) const {
@@ -65,7 +79,8 @@ private:
   }
 
   const Collective &collective;
-  std::vector<std::map<unsigned, int>> scratch; ///< by rank, chunk to place
+  std::vector<std::map<unsigned, int>> scratch; ///< by rank, place to slot
+  unsigned numPlaces = 0;                       ///< of sums
   RankChunkSet isWritten;
 };
 /// Chunks that are neighbours in all buffers they touch, over one link.
@@ -81,7 +96,8 @@ inline Location after(Location location, size_t chunks) {
   return {location.buffer, location.chunk + int(chunks)};
 }
 
-/// The transfers of one step: all read before any writes.
+/// The transfers of one step, of sends that keep nothing and send nothing that
+/// is kept: all read before any writes.
 std::vector<Transfer> transfersOf(const Step &step, Locations &locations);
 
 } // namespace sccl::exchange

@@ -38,8 +38,13 @@ size_t Compositions::ranksTogether() const {
   return groups.empty() ? problem.topology.numRanks() : groups.front().size();
 }
 
-/// True if an all_gather whose arrivals are added up is one of the ways.
-bool Compositions::isGatherTried() const { return ranksTogether() == 2; }
+/// True if an all_gather of as many steps, whose arrivals are added up, may be
+/// as cheap as two of fewer steps. Each rank gets as much as all others have,
+/// where a sum takes twice that of one.
+bool Compositions::isGatherTried() const {
+  constexpr size_t few = 4;
+  return ranksTogether() <= few;
+}
 
 /// What programs say about the parts.
 void Compositions::boundParts(uint64_t work) {

@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An all_reduce in which each of two ranks gets the input of the other and adds
-// it on arrival. It has the steps and the rounds of the all_gather that it
-// follows, so its R/C is the same, too. A relay has one value of a chunk, so the
-// two inputs that make a chunk of the sum go over relays that differ.
+// An all_reduce in which every rank gets the inputs of all others, and adds
+// each to its value as it arrives. It has the steps and the rounds of the
+// all_gather that it follows, so its R/C is the same, too. Where ranks are few,
+// chunks are small, or the ranks of a group are joined by others only, that is
+// often the best there is: no rank has to wait for a sum.
 //
-// That is not always the best for two ranks. If all ways between them, in both
-// directions, share a link, that link can carry the sum of both inputs in one
-// send, where an all_gather sends each by itself.
+// It is not always the best for two ranks either. If all ways between the two,
+// in both directions, share a link, that link can carry the sum of both inputs
+// in one send, where an all_gather sends each by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,8 @@ namespace sccl {
 
 /// The all_reduce that adds up what `allGather` brings, on the same groups and
 /// with as many chunks (C). Sends that serve no rank are left out. Fails if
-/// `allGather` is none, is wrong, has other groups than pairs of ranks, or
-/// brings chunks that cannot all be paired.
+/// `allGather` is none, is wrong, or would have a rank keep more than
+/// `Send::maxKept` arrivals of a chunk at a time.
 Result<Implementation> sumOnArrival(const Implementation &allGather);
 
 } // namespace sccl

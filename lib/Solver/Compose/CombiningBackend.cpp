@@ -308,14 +308,6 @@ static std::vector<Collective> listParts(const Instance &instance) {
 // Sums on arrival
 //===----------------------------------------------------------------------===//
 
-/// True if all groups are pairs. Two ranks often meet by way of relays only,
-/// where arrivals that are added up are the best there is.
-static bool isAmongPairs(const Collective &sum) {
-  return !sum.groups().empty() &&
-         std::ranges::all_of(
-             sum.groups(), [](const auto &group) { return group.size() == 2; });
-}
-
 /// False if some rank cannot receive the inputs of all others one by one.
 static bool mayBeGathered(const Instance &instance) {
   const Topology &topology = instance.topology;
@@ -343,7 +335,7 @@ answerByGathering(const Instance &instance, const SolverOptions &options,
   const Collective &sum = instance.collective;
   CollectiveFamily family{CollectiveKind::AllGather, 0, sum.groups()};
   Result<Collective> gather = family.make(sum.numRanks(), sum.chunks());
-  if (!gather || !isAmongPairs(sum) || !mayBeGathered(instance))
+  if (!gather || !mayBeGathered(instance))
     return std::nullopt;
   SolverOptions share = options;
   share.timeoutSeconds = deadline.remainingLimit();
@@ -364,6 +356,16 @@ answerByGathering(const Instance &instance, const SolverOptions &options,
     return std::nullopt;
   result.outcome = Satisfied{std::move(added->schedule)};
   return result;
+}
+
+/// True if groups are small. Their ranks often meet by way of relays only, where
+/// arrivals that are added up are the best there is.
+static bool isAmongFew(const Collective &sum) {
+  constexpr size_t few = 4;
+  return !sum.groups().empty() &&
+         std::ranges::all_of(sum.groups(), [](const auto &group) {
+           return group.size() <= few;
+         });
 }
 
 static std::optional<SynthesisResult>
@@ -388,7 +390,7 @@ static SynthesisResult answerByComposition(const Instance &instance,
                                            const std::string &engine,
                                            const Deadline &deadline) {
   std::vector ways = {answerByParts, answerByGathering};
-  if (isAmongPairs(instance.collective))
+  if (isAmongFew(instance.collective))
     std::ranges::reverse(ways);
   std::optional<SynthesisResult> undecided;
   for (auto *answer : ways) {

@@ -412,7 +412,8 @@ Schedule ContributionEncoding::decode() const {
     spare -= schedule.steps[step].rounds;
   }
   schedule.steps.back().rounds += spare;
-  dropUselessReductions(instance.collective, schedule);
+  if (!schedule.keepsArrivals())
+    dropUselessReductions(instance.collective, schedule);
   schedule.normalize();
   return schedule;
 }

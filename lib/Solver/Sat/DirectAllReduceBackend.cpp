@@ -39,7 +39,9 @@ struct Search {
   std::unique_ptr<ContributionEncoding> encoding = nullptr;
 
   /// Leaves no schedule of its class out.
-  bool isComplete() const { return group.size() == 1; }
+  bool isComplete() const {
+    return group.size() == 1 && !(form && form->isWritable);
+  }
 };
 
 class DirectRun {
@@ -57,14 +59,14 @@ private:
   std::optional<Unsatisfiable> refuteByCounting() const;
   Groups listGroups() const;
   void planSearches();
-  void planSumSearch(const Groups &groups, uint64_t budget);
+  void planSumSearches(const Groups &groups, uint64_t budget);
   uint64_t variableBudget() const;
   uint64_t memoryLimitMiB() const {
     return SatSolver::memoryLimitMiB(options.memoryMiB);
   }
   void prepare(Search &search);
   bool outOfMemory() const;
-  bool isDue(const Search &search) const;
+  bool isDue(const Search &search, uint64_t conflicts) const;
   std::optional<Outcome> advance(Search &search, uint64_t conflicts);
   Outcome found(const Search &search) const;
   std::optional<Outcome> noteRefuted(Search &search);
@@ -173,19 +175,26 @@ void DirectRun::planSearches() {
       budget -= variables;
     searches.push_back({group});
   }
-  if (hasSums && isCompletePossible)
-    planSumSearch(groups, budget);
+  if (hasSums)
+    planSumSearches(groups, budget);
 }
 
-/// Likewise, with several partial sums. A schedule cannot name these, so that
-/// the complete search is the only one of use.
-void DirectRun::planSumSearch(const Groups &groups, uint64_t budget) {
-  PartialSumEncoding::Form form = PartialSumEncoding::completeForm(instance);
-  if (PartialSumEncoding::numVariables(instance, 1, form) > budget)
-    return;
+/// Likewise, with several partial sums: what can be written first.
+void DirectRun::planSumSearches(const Groups &groups, uint64_t budget) {
+  auto planIfPossible = [&](const std::vector<Permutation> &group,
+                            PartialSumEncoding::Form form) {
+    uint64_t variables =
+        PartialSumEncoding::numVariables(instance, group.size(), form);
+    if (variables > budget)
+      return;
+    budget -= variables;
+    searches.push_back({group, form});
+  };
+  for (const std::vector<Permutation> &group : groups)
+    planIfPossible(group, {});
   for (const std::vector<Permutation> &group : groups)
     if (group.size() == 1)
-      searches.push_back({group, form});
+      planIfPossible(group, PartialSumEncoding::completeForm(instance));
 }
 
 /// Whether all formulas together take more memory than they may.
@@ -218,15 +227,20 @@ static void drop(Search &search) {
   search.solver.reset();
 }
 
-/// With several partial sums there is nothing to be found, only to be refuted.
-bool DirectRun::isDue(const Search &search) const {
-  return !search.isOver && (!search.form || isRunningSumRefuted);
+/// Several partial sums wait until one running sum has had its chance.
+bool DirectRun::isDue(const Search &search, uint64_t conflicts) const {
+  constexpr uint64_t chance = 1 << 14;
+  if (search.isOver)
+    return false;
+  if (!search.form || isRunningSumRefuted)
+    return true;
+  return conflicts >= chance;
 }
 
 Outcome DirectRun::found(const Search &search) const {
   if (search.encoding->isDecodable())
     return Satisfied{search.encoding->decode()};
-  return narrowed({"there is one, but a schedule cannot name them"});
+  return Unknown{moreSumsThanNamed};
 }
 
 /// Ends `search`, and what it covers. Returns the answer, if it is one for the
@@ -302,7 +316,7 @@ Outcome DirectRun::answer() {
     bool anyLeft = false;
     for (Search &search : searches) {
       anyLeft |= !search.isOver;
-      if (!isDue(search))
+      if (!isDue(search, budget))
         continue;
       if (std::optional<Outcome> outcome = advance(search, budget))
         return std::move(*outcome);

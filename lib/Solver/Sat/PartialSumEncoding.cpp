@@ -8,6 +8,7 @@
 #include "PartialSumEncoding.h"
 
 #include <algorithm>
+#include <cassert>
 
 using namespace sccl;
 
@@ -35,7 +36,7 @@ PartialSumEncoding::completeForm(const Instance &instance) {
   for (unsigned link = 0; link < instance.topology.links().size(); ++link)
     lanes = std::max(lanes,
                      std::min(most, instance.topology.capacity(link) * rounds));
-  return {unsigned(std::min(lanes, most))};
+  return {unsigned(std::min(lanes, most)), /*isWritable=*/false};
 }
 
 uint64_t PartialSumEncoding::numVariables(const Instance &instance,
@@ -133,6 +134,21 @@ void PartialSumEncoding::encodeResult(const Orbit &orbit, unsigned rank,
       return cnf.never();
     cnf.clause({value[other]});
   }
+  if (!form.isWritable || sum.own == never)
+    return;
+  auto stepOf = [&](const Use &use) {
+    return chunk.messages[use.message].step;
+  };
+  for (size_t i = 0; i < sum.uses.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      if (stepOf(sum.uses[i]) != stepOf(sum.uses[j]))
+        continue;
+      Literals clause = {sum.own, -sum.uses[i].literal, -sum.uses[j].literal};
+      for (const Use &use : sum.uses)
+        if (stepOf(use) < stepOf(sum.uses[i]))
+          clause.push_back(use.literal);
+      cnf.clause(clause);
+    }
 }
 
 /// The contributions in `sum`, which are disjoint.
@@ -166,4 +182,48 @@ PartialSumEncoding::unite(unsigned rank, const Sum &sum, const Chunk &chunk) {
     cnf.clause(parts);
   }
   return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Decoding
+//===----------------------------------------------------------------------===//
+
+PartialSum PartialSumEncoding::chosen(const Sum &sum) const {
+  PartialSum result{isTrue(sum.own), {}};
+  for (const Use &use : sum.uses)
+    if (isTrue(use.literal))
+      result.parts.push_back(use.message);
+  return result;
+}
+
+/// By message of `orbit` the send that it becomes, if a schedule can say it.
+std::optional<std::vector<std::optional<Send>>>
+PartialSumEncoding::write(const Orbit &orbit) const {
+  const Chunk &chunk = chunks[size_t(&orbit - orbits.data())];
+  std::vector<SumMessage> messages;
+  for (const Message &message : chunk.messages) {
+    const Link &link = topology.links()[message.link];
+    messages.push_back(
+        {message.step, orbit.chunk, link.src, link.dst, chosen(message.sum)});
+  }
+  std::vector<SumResult> results;
+  for (unsigned rank : instance.collective.post().ranksOf(orbit.chunk))
+    results.push_back({rank, orbit.chunk, chosen(chunk.results[rank])});
+  return writePartialSums(instance.collective, messages, results);
+}
+
+bool PartialSumEncoding::isDecodable() const {
+  return std::ranges::all_of(
+      orbits, [&](const Orbit &orbit) { return write(orbit).has_value(); });
+}
+
+void PartialSumEncoding::decodeOrbit(const Orbit &orbit,
+                                     std::vector<Step> &steps) const {
+  const Chunk &chunk = chunks[size_t(&orbit - orbits.data())];
+  std::optional<std::vector<std::optional<Send>>> sends = write(orbit);
+  assert(sends && "asked for a schedule that cannot be written");
+  for (size_t i = 0; i < chunk.messages.size(); ++i)
+    if ((*sends)[i])
+      addImages(orbit, chunk.messages[i].link, *(*sends)[i],
+                steps[chunk.messages[i].step]);
 }

@@ -26,17 +26,27 @@
 #define SCCL_LIB_SOLVER_SAT_PARTIALSUMENCODING_H
 
 #include "ContributionEncoding.h"
+#include "sccl/Model/PartialSums.h"
 
 #include <optional>
 #include <string>
 
 namespace sccl {
 
+/// Why a model of the complete form that is no schedule is no answer.
+inline constexpr const char *moreSumsThanNamed =
+    "there may be a schedule only with more partial sums on a rank than a "
+    "schedule can name";
+
 class PartialSumEncoding final : public ContributionEncoding {
 public:
   struct Form {
     /// Sends of a chunk over a link in a step that are looked at.
     unsigned lanes = 1;
+    /// Leaves out models that no schedule can be written for: results without
+    /// the rank's own input to which two arrivals of one step belong, before
+    /// any other does.
+    bool isWritable = true;
   };
   PartialSumEncoding(const Instance &instance, std::vector<Permutation> group,
                      ClauseSolver &solver, Form form)
@@ -58,8 +68,8 @@ public:
   static uint64_t numVariables(const Instance &instance, size_t groupOrder,
                                Form form);
 
-  /// No schedule names partial sums yet.
-  bool isDecodable() const override { return false; }
+  /// Whether the model that was found last can be written as a schedule.
+  bool isDecodable() const override;
 
 private:
   /// What a send or a result takes of an earlier message.
@@ -90,6 +100,11 @@ private:
   Sum chooseParts(const Orbit &orbit, unsigned rank, size_t numMessages,
                   const Chunk &chunk);
   Value unite(unsigned rank, const Sum &sum, const Chunk &chunk);
+  void decodeOrbit(const Orbit &orbit, std::vector<Step> &steps) const override;
+  PartialSum chosen(const Sum &sum) const;
+  std::optional<std::vector<std::optional<Send>>>
+  write(const Orbit &orbit) const;
+
   const Form form;
   std::vector<Chunk> chunks; ///< by orbit
 };

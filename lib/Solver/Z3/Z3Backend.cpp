@@ -115,7 +115,12 @@ Outcome Z3Run::answer() {
   if (!std::holds_alternative<Unsatisfiable>(outcome) ||
       !PartialSumEncoding::mayMatter(instance))
     return outcome;
-  outcome = answerWith(PartialSumEncoding::completeForm(instance));
+  for (Form form : {Form(PartialSumEncoding::Form()),
+                    Form(PartialSumEncoding::completeForm(instance))}) {
+    outcome = answerWith(form);
+    if (!std::holds_alternative<Unsatisfiable>(outcome))
+      break;
+  }
   if (auto *unknown = std::get_if<Unknown>(&outcome))
     unknown->reason = PartialSumEncoding::besideRunningSums(
         deadline.isOver() ? deadline.reason() : unknown->reason);
@@ -169,7 +174,7 @@ Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog, Form form) {
   case z3::sat:
     if (z3::model model = solver.get_model(); encoding->isDecodable(model))
       return Satisfied{encoding->decode(model)};
-    return Unknown{"there is one, but a schedule cannot name them"};
+    return Unknown{moreSumsThanNamed};
   case z3::unsat:
     return Unsatisfiable{refutation()};
   case z3::unknown:

@@ -1,0 +1,142 @@
+//===- TraceSums.cpp - The partial sums of a trace ------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TraceSums.h"
+
+#include "sccl/Model/PartialSums.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::exchange;
+
+namespace {
+/// What a cell holds, in terms of its rank.
+struct Held {
+  static constexpr uint32_t none = ~0u;
+  uint32_t chunk = none;
+  PartialSum sum = {};
+};
+
+class SumMaker {
+public:
+  SumMaker(const Trace &trace, const TraceTask &task)
+      : trace(trace), made(trace.events.size()), isSent(trace.events.size()) {
+    for (uint32_t count : task.cells)
+      cells.emplace_back(count);
+    for (const ChunkCell &input : task.inputs)
+      cells[input.rank][input.cell] = {input.chunk, {true, {}}};
+    for (const Event &event : trace.events)
+      if (event.from)
+        isSent[*event.from] = true;
+  }
+  bool run(uint32_t number);
+  Result<Schedule> schedule(const TraceTask &task) const;
+  std::string problem;
+
+private:
+  Held receive(const Event &event, uint32_t i);
+  bool add(const Event &event, const Held &more, Held &sum);
+  bool makeOne(const Event &event, uint32_t i, Held &result);
+
+  const Trace &trace;
+  std::vector<std::vector<Held>> cells; ///< by rank
+  std::vector<std::vector<Held>> made;  ///< by event, in terms of its rank
+  std::vector<bool> isSent;
+  std::vector<SumMessage> messages;
+};
+} // namespace
+
+/// What another event sends is a message, in the earliest step.
+Held SumMaker::receive(const Event &event, uint32_t i) {
+  const Held &come = made[*event.from][i];
+  unsigned step = 0;
+  for (size_t part : come.sum.parts)
+    step = std::max(step, messages[part].step + 1);
+  messages.push_back(
+      {step, come.chunk, trace.events[*event.from].rank, event.rank, come.sum});
+  return {come.chunk, {false, {messages.size() - 1}}};
+}
+
+bool SumMaker::add(const Event &event, const Held &more, Held &sum) {
+  if (sum.chunk == Held::none)
+    sum.chunk = more.chunk;
+  std::vector<size_t> parts;
+  std::ranges::set_union(sum.sum.parts, more.sum.parts,
+                         std::back_inserter(parts));
+  bool isTwice = (sum.sum.own && more.sum.own) ||
+                 parts.size() < sum.sum.parts.size() + more.sum.parts.size();
+  if (isTwice || more.chunk != sum.chunk) {
+    problem = event.place.str() +
+              (isTwice ? ": adds a value twice" : ": adds different chunks");
+    return false;
+  }
+  sum.sum.parts = std::move(parts);
+  sum.sum.own |= more.sum.own;
+  return true;
+}
+
+/// What `event` makes of its chunk `i`.
+bool SumMaker::makeOne(const Event &event, uint32_t i, Held &result) {
+  if (event.from && !add(event, receive(event, i), result))
+    return false;
+  const std::vector<Held> &own = cells[event.rank];
+  if (event.reads && !add(event, own[event.reads->first + i], result))
+    return false;
+  return !event.addsToWritten ||
+         add(event, own[event.writes->first + i], result);
+}
+
+bool SumMaker::run(uint32_t number) {
+  const Event &event = trace.events[number];
+  if (event.role != EventRole::Step)
+    return true;
+  uint32_t count = event.reads    ? event.reads->count
+                   : event.writes ? event.writes->count
+                   : event.from   ? uint32_t(made[*event.from].size())
+                                  : 0;
+  std::vector<Held> values(count);
+  for (uint32_t i = 0; i < count; ++i)
+    if (!makeOne(event, i, values[i]))
+      return false;
+  if (event.writes)
+    std::ranges::copy(values, cells[event.rank].begin() + event.writes->first);
+  if (isSent[number])
+    made[number] = std::move(values);
+  return true;
+}
+
+Result<Schedule> SumMaker::schedule(const TraceTask &task) const {
+  std::vector<SumResult> results;
+  for (const ChunkCell &output : task.outputs)
+    results.push_back(
+        {output.rank, output.chunk, cells[output.rank][output.cell].sum});
+  auto sends = writePartialSums(task.collective, messages, results);
+  if (!sends)
+    return Error{
+        "its ranks work on more partial sums than a schedule can name"};
+  Schedule schedule;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (!(*sends)[i])
+      continue;
+    if (messages[i].step >= schedule.steps.size())
+      schedule.steps.resize(messages[i].step + 1);
+    schedule.steps[messages[i].step].sends.push_back(*(*sends)[i]);
+  }
+  schedule.normalize();
+  return schedule;
+}
+
+Result<Schedule> exchange::scheduleOfSums(const Trace &trace,
+                                          const std::vector<uint32_t> &order,
+                                          const TraceTask &task) {
+  SumMaker maker(trace, task);
+  for (uint32_t event : order)
+    if (!maker.run(event))
+      return Error{maker.problem};
+  return maker.schedule(task);
+}
