@@ -3,11 +3,12 @@
 // What ranks keep apart from their values.
 
 coll.topology @line ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
+// expected-note @below {{in schedule @a1_nothing_kept}}
 coll.schedule @a1_nothing_kept of all_reduce on @line chunks = 1 {
   coll.step rounds = 1 {
     coll.reduce 0 over 0 -> 1 as 1
@@ -19,11 +20,12 @@ coll.schedule @a1_nothing_kept of all_reduce on @line chunks = 1 {
 // -----
 
 coll.topology @line ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
+// expected-note @below {{in schedule @a1_kept_twice}}
 coll.schedule @a1_kept_twice of all_reduce on @line chunks = 1 {
   coll.step rounds = 1 {
     coll.reduce 0 over 0 -> 1 as 1
@@ -35,11 +37,12 @@ coll.schedule @a1_kept_twice of all_reduce on @line chunks = 1 {
 // -----
 
 coll.topology @line ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
+// expected-note @below {{in schedule @a1_sum_counts_twice}}
 coll.schedule @a1_sum_counts_twice of all_reduce on @line chunks = 1 {
   coll.step rounds = 1 {
     coll.reduce 0 over 0 -> 1 as 1
@@ -56,9 +59,10 @@ coll.schedule @a1_sum_counts_twice of all_reduce on @line chunks = 1 {
 // -----
 
 coll.topology @line ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 2
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 2 unlimited
 }
+// expected-note @below {{in schedule @a1_moves_only}}
 coll.schedule @a1_moves_only of broadcast on @line chunks = 1 root = 0 {
   coll.step rounds = 1 {
     // expected-error @+1 {{step 0 keeps chunk 0 apart at rank 1, but collective 'broadcast' does not combine}}

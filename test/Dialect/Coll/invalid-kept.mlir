@@ -1,7 +1,7 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @keep_c1_absent_chunk of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -14,7 +14,7 @@ coll.schedule @keep_c1_absent_chunk of reduce on @pair chunks = 1 root = 1 {
 
 // expected-note @+1 {{topology declared here}}
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @keep_c2_absent_link of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -26,7 +26,7 @@ coll.schedule @keep_c2_absent_link of reduce on @pair chunks = 1 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @keep_c3_order of reduce on @pair chunks = 4 root = 1 {
   coll.step rounds = 1 {
@@ -38,7 +38,7 @@ coll.schedule @keep_c3_order of reduce on @pair chunks = 4 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @keep_c4_no_number of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -50,7 +50,7 @@ coll.schedule @keep_c4_no_number of reduce on @pair chunks = 1 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @keep_c4_too_many of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -62,7 +62,7 @@ coll.schedule @keep_c4_too_many of reduce on @pair chunks = 1 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @reduce_c4_order of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -74,7 +74,7 @@ coll.schedule @reduce_c4_order of reduce on @pair chunks = 1 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @reduce_c4_zero of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {
@@ -86,7 +86,7 @@ coll.schedule @reduce_c4_zero of reduce on @pair chunks = 1 root = 1 {
 // -----
 
 coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1
+  coll.link 0 -> 1 unlimited
 }
 coll.schedule @send_c4_none of reduce on @pair chunks = 1 root = 1 {
   coll.step rounds = 1 {

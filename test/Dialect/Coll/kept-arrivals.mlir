@@ -3,10 +3,10 @@
 // RUN: sccl-opt %s -coll-check-schedule -o /dev/null
 
 coll.topology @line ranks = 3 {
-  coll.link 0 -> 1
-  coll.link 1 -> 0
-  coll.link 1 -> 2
-  coll.link 2 -> 1
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+  coll.link 1 -> 2 unlimited
+  coll.link 2 -> 1 unlimited
 }
 
 // CHECK-LABEL: coll.schedule @ways of all_reduce on @line chunks = 2 {
