@@ -293,11 +293,11 @@ TEST_F(DirectTest, CountersKeepToTheMemory) {
   std::iota(all.begin(), all.end(), 0u);
   ASSERT_TRUE(topology.addLimit(all, 448));
   SolverOptions options;
-  options.memoryMiB = 64;
+  options.memoryMiB = 16;
   EXPECT_EQ(describe(solve(instanceOn(topology, CollectiveKind::AllReduce, 8, 2,
                                       3),
                            options)),
-            "unknown: out of memory (limit 64 MiB)");
+            "unknown: out of memory (limit 16 MiB)");
 }
 
 TEST_F(DirectTest, Deterministic) {

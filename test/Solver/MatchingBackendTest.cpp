@@ -93,7 +93,7 @@ TEST_F(MatchingTest, MemoryLimit) {
   SolverOptions options;
   options.memoryMiB = 1;
   EXPECT_EQ(describe(solve(allGather("torus:16x16", 4, 16, 255), options)),
-            "unknown: out of memory (limit 1 MiB): the schedule needs 4 MiB");
+            "unknown: out of memory (limit 1 MiB): the schedule needs 5 MiB");
 }
 
 TEST_F(MatchingTest, Interrupt) {
