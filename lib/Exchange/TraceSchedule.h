@@ -43,6 +43,16 @@ Result<Schedule> scheduleOf(const Trace &trace,
                             const std::vector<uint32_t> &order,
                             const TraceTask &task);
 
+/// How many chunks `event` works on; `made` has by event what is sent on.
+template <typename Made>
+uint32_t numChunks(const Event &event, const Made &made) {
+  if (event.reads)
+    return event.reads->count;
+  if (event.writes)
+    return event.writes->count;
+  return event.from ? uint32_t(made[*event.from].size()) : 0;
+}
+
 } // namespace sccl::exchange
 
 #endif // SCCL_LIB_EXCHANGE_TRACESCHEDULE_H

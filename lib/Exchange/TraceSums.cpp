@@ -95,10 +95,7 @@ bool SumMaker::run(uint32_t number) {
   const Event &event = trace.events[number];
   if (event.role != EventRole::Step)
     return true;
-  uint32_t count = event.reads    ? event.reads->count
-                   : event.writes ? event.writes->count
-                   : event.from   ? uint32_t(made[*event.from].size())
-                                  : 0;
+  uint32_t count = numChunks(event, made);
   std::vector<Held> values(count);
   for (uint32_t i = 0; i < count; ++i)
     if (!makeOne(event, i, values[i]))
