@@ -14,6 +14,11 @@
 #define COLL_PROGRAM_OPS
 
 include "Coll/CollScheduleOps.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+/// Accesses memory that other ranks access meanwhile: no other such op overtakes
+/// it, and none is merged with another.
+def Coll_Ordered : MemoryEffects<[MemRead, MemWrite]>;
 
 def Coll_ProgramOp : Coll_Op<"program", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments,
@@ -185,7 +190,7 @@ defvar Coll_transferFormat = !strconcat(Coll_chunksFormat, [{
 /// that the op accesses.
 class Coll_TransferOp<string mnemonic, string srcAt, string rhsAt,
                       string dstAt>
-    : Coll_Op<mnemonic, [HasParent<"ChannelOp">,
+    : Coll_Op<mnemonic, [HasParent<"ChannelOp">, Coll_Ordered,
         DeclareOpInterfaceMethods<Coll_TransferOpInterface,
             ["getReads", "getWrite", "setPlaces", "isRemote"]>]> {
   string ends = !strconcat([{
@@ -397,7 +402,7 @@ def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce", "peer", "rank"> {
   }]);
 }
 
-def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">,
+def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">, Coll_Ordered,
     DeclareOpInterfaceMethods<Coll_FlagOpInterface, ["getFlagId"]>]> {
   let summary = "Set a flag in a peer's memory, after everything before it";
   let description = [{
@@ -423,7 +428,7 @@ def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">,
   let hasVerifier = 1;
 }
 
-def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">,
+def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">, Coll_Ordered,
     DeclareOpInterfaceMethods<Coll_FlagOpInterface, ["getFlagId"]>]> {
   let summary = "Wait until a flag that a peer sets has grown to a value";
   let description = [{
@@ -447,7 +452,7 @@ def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">,
   let hasVerifier = 1;
 }
 
-def Coll_BarrierOp : Coll_Op<"barrier", [HasParent<"ChannelOp">]> {
+def Coll_BarrierOp : Coll_Op<"barrier", [HasParent<"ChannelOp">, Coll_Ordered]> {
   let summary = "End a kernel: go on when all channels of all ranks are here";
   let description = [{
     Everything before it, on all ranks, happens before everything after it. A

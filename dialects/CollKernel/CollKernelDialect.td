@@ -11,6 +11,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def CollKernel_Dialect : Dialect {
   let name = "collk";
@@ -45,6 +46,11 @@ def CollKernel_Dialect : Dialect {
 
 class CollKernel_Op<string mnemonic, list<Trait> traits = []>
     : Op<CollKernel_Dialect, mnemonic, traits>;
+
+/// Accesses memory that other ranks access meanwhile: no other such op overtakes
+/// it, and it stays even if nothing uses its result.
+class CollKernel_OrderedOp<string mnemonic, list<Trait> traits = []>
+    : CollKernel_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>] # traits>;
 
 def CollKernel_Buffer : I32EnumAttr<"BufferKind", "a buffer of a rank", [
     I32EnumAttrCase<"Input", 0, "input">,

@@ -23,7 +23,7 @@ def CollKernel_Mark : I32EnumAttr<"MarkKind", "what a channel does", [
 def CollKernel_MarkAttr
     : EnumAttr<CollKernel_Dialect, CollKernel_Mark, "mark_kind">;
 
-def CollKernel_MarkOp : CollKernel_Op<"mark", [AttrSizedOperandSegments]> {
+def CollKernel_MarkOp : CollKernel_OrderedOp<"mark", [AttrSizedOperandSegments]> {
   let summary = "Tell whoever traces what the thread does next";
   let description = [{
     From here to the next mark, for channel `channel` of the rank in the

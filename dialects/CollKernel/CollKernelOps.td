@@ -11,7 +11,6 @@
 include "CollKernel/CollKernelMarkOp.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
 
 //===----------------------------------------------------------------------===//
 // Who executes what
@@ -93,8 +92,8 @@ def CollKernel_ProgramOp : CollKernel_Op<"program", [
 }
 
 def CollKernel_KernelOp : CollKernel_Op<"kernel", [
-    Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock,
-    NoRegionArguments]> {
+    Symbol, HasParent<"ProgramOp">, IsolatedFromAbove, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
   let summary = "Hold the code of one rank, or of all ranks";
   let description = [{
     With `rank` the body holds a `collk.channel` for each channel of the rank;
@@ -120,7 +119,8 @@ def CollKernel_KernelOp : CollKernel_Op<"kernel", [
 }
 
 def CollKernel_TableOp : CollKernel_Op<"table", [
-    HasParent<"ProgramOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
+    HasParent<"ProgramOp">, IsolatedFromAbove, NoTerminator, SingleBlock,
+    NoRegionArguments]> {
   let summary = "Hold the code of one rank as data";
   let description = [{
     The same as a kernel of one rank, but no code is made from it: the rows of
@@ -160,7 +160,8 @@ def CollKernel_TableOp : CollKernel_Op<"table", [
 }
 
 def CollKernel_ChannelOp : CollKernel_Op<"channel", [
-    ParentOneOf<["KernelOp", "TableOp"]>, NoTerminator, SingleBlock]> {
+    ParentOneOf<["KernelOp", "TableOp"]>, IsolatedFromAbove, NoTerminator,
+    SingleBlock]> {
   let summary = "Execute ops one after the other, in the blocks of a channel";
   let description = [{
     The argument of the body is the number of the block within the channel.
@@ -201,7 +202,7 @@ def CollKernel_PartOp : CollKernel_Op<"part", [Pure]> {
   let assemblyFormat = "$block `of` $blocks `chunks` $chunks attr-dict";
 }
 
-def CollKernel_BeginOp : CollKernel_Op<"begin"> {
+def CollKernel_BeginOp : CollKernel_OrderedOp<"begin"> {
   let summary = "Begin a launch; return its number";
   let description = [{
     One more than the word at byte `epoch` of the rank's control memory, plus a
@@ -213,7 +214,7 @@ def CollKernel_BeginOp : CollKernel_Op<"begin"> {
   let assemblyFormat = "$epoch `by` $part attr-dict";
 }
 
-def CollKernel_EndOp : CollKernel_Op<"end"> {
+def CollKernel_EndOp : CollKernel_OrderedOp<"end"> {
   let summary = "End a launch";
   let description = [{
     When all threads of the block are here, the launch's number becomes the
@@ -229,15 +230,13 @@ def CollKernel_EndOp : CollKernel_Op<"end"> {
 
 def CollKernel_OwnOp : CollKernel_Op<"own", [Pure]> {
   let summary = "A buffer of this rank";
-  let description = [{
-    As the caller passed it. The example of `collk.program` shows one.
-  }];
+  let description = "As the caller passed it; `collk.program` shows one.";
   let arguments = (ins CollKernel_BufferAttr:$kind);
   let results = (outs CollKernel_BufferType:$result);
   let assemblyFormat = "$kind attr-dict";
 }
 
-def CollKernel_PeerOp : CollKernel_Op<"peer", [Pure]> {
+def CollKernel_PeerOp : CollKernel_Op<"peer", [NoMemoryEffect]> {
   let summary = "A buffer of another rank";
   let description = [{
     Where the rank's table of peers says. The example of `collk.program` shows
@@ -248,7 +247,7 @@ def CollKernel_PeerOp : CollKernel_Op<"peer", [Pure]> {
   let assemblyFormat = "$rank $kind attr-dict";
 }
 
-def CollKernel_BufferOp : CollKernel_Op<"buffer", [Pure]> {
+def CollKernel_BufferOp : CollKernel_Op<"buffer", [NoMemoryEffect]> {
   let summary = "A buffer, by its number in a table";
   let description = [{
     `where` is that of a `TableSlot` (`RankTable.h`): one of this rank's buffers,
@@ -320,7 +319,7 @@ defvar CollKernel_transferText = [{
 
 }];
 
-def CollKernel_CopyOp : CollKernel_Op<"copy", [AttrSizedOperandSegments]> {
+def CollKernel_CopyOp : CollKernel_OrderedOp<"copy", [AttrSizedOperandSegments]> {
   let summary = "Copy chunks";
   let description = !strconcat(CollKernel_transferText, [{
     The examples of `collk.program` and `collk.slot` show one each.
@@ -335,7 +334,7 @@ def CollKernel_CopyOp : CollKernel_Op<"copy", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def CollKernel_ReduceOp : CollKernel_Op<"reduce", [AttrSizedOperandSegments]> {
+def CollKernel_ReduceOp : CollKernel_OrderedOp<"reduce", [AttrSizedOperandSegments]> {
   let summary = "Reduce chunks of two places into a third";
   let description = !strconcat([{
     Averages weigh the two places as the word `average` says (`AverageWord.h`);
@@ -405,7 +404,7 @@ def CollKernel_FlagsOp : CollKernel_Op<"flags", [Pure]> {
   let assemblyFormat = "$unit `count` $count attr-dict";
 }
 
-class CollKernel_FlagUserOp<string mnemonic> : CollKernel_Op<mnemonic> {
+class CollKernel_FlagUserOp<string mnemonic> : CollKernel_OrderedOp<mnemonic> {
   let arguments = (ins Variadic<CollKernel_AnyFlag>:$flags,
                        CollKernel_PartType:$part, I64:$launch);
   let assemblyFormat = [{
@@ -437,7 +436,7 @@ def CollKernel_WaitOp : CollKernel_FlagUserOp<"wait"> {
   }], CollKernel_flagText);
 }
 
-def CollKernel_JoinOp : CollKernel_Op<"join"> {
+def CollKernel_JoinOp : CollKernel_OrderedOp<"join"> {
   let summary = "Let the threads of a block wait for each other";
   let description = [{
     What one has accessed, another may access afterwards.
@@ -463,7 +462,7 @@ def CollKernel_JoinOp : CollKernel_Op<"join"> {
 // Tables
 //===----------------------------------------------------------------------===//
 
-def CollKernel_LoadOp : CollKernel_Op<"load", [Pure]> {
+def CollKernel_LoadOp : CollKernel_Op<"load", [NoMemoryEffect]> {
   let summary = "Load a unit of the rank's table";
   let description = [{
     The four words of unit `unit` (`RankTable.h`), by one access of 16 bytes.
