@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string copy(reinterpret_cast<const char *>(data), size);
   llvm::StringRef text = copy;
   if (text.starts_with("ML\xefR"))
-    return 0; // bytecode, which the tools refuse
+    return 0; // bytecode, which the tools try in a child process
   auto module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return 0;

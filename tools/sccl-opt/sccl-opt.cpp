@@ -70,6 +70,10 @@ int main(int argc, char **argv) {
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "sccl optimizer\n", registry);
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  // The last version that has attributes by name: ops may get more of them, and
+  // older files can still be read.
+  if (config.shouldEmitBytecode() && !config.bytecodeVersionToEmit())
+    config.setEmitBytecodeVersion(4);
   bool isQuestion = config.shouldShowDialects() || config.shouldListPasses();
   return mlir::asMainReturnCode(
       isQuestion ? mlir::MlirOptMain(argc, argv, input, output, registry)

@@ -21,9 +21,13 @@ constexpr unsigned maxNesting = 256;
 /// of which MLIR calls itself, too.
 constexpr unsigned maxSigns = 1000;
 
+/// The most seconds that bytecode may take to read.
+constexpr unsigned maxBytecodeSeconds = 60;
+
 /// True if `source` is text within these limits. If not, prints
-/// "FILE:LINE:COLUMN: error: ..." about the first place that is too much, or
-/// that it is bytecode, whose reader trusts what it reads.
+/// "FILE:LINE:COLUMN: error: ..." about the first place that is too much.
+/// MLIR's reader of bytecode trusts what it reads, so a child process reads
+/// bytecode first; it is an error if the child crashes.
 bool checkText(llvm::MemoryBufferRef source);
 
 } // namespace sccl

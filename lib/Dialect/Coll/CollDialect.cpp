@@ -7,6 +7,8 @@
 
 #include "sccl/Dialect/Coll/CollDialect.h"
 
+#include "../BytecodeVersion.h"
+
 #include "sccl/Dialect/Coll/CollMachine.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 
@@ -37,4 +39,5 @@ void CollDialect::initialize() {
 #define GET_OP_LIST
 #include "sccl/Dialect/Coll/CollMachineOps.cpp.inc"
       >();
+  addInterfaces<sccl::BytecodeVersion>();
 }

@@ -7,6 +7,8 @@
 
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 
+#include "../BytecodeVersion.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -42,4 +44,5 @@ void CollKernelDialect::initialize() {
 #define GET_OP_LIST
 #include "sccl/Dialect/CollKernel/CollKernelOps.cpp.inc"
       >();
+  addInterfaces<sccl::BytecodeVersion>();
 }
