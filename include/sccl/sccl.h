@@ -269,10 +269,6 @@ SCCL_API scclResult scclCommInit(int rank, int numRanks,
  * gone for `timeoutSeconds`; then, whenever another rank gives up, and if ranks
  * make other calls, the communicator is out of use, and messages may still be
  * under way in the buffers of the call: MPI takes none back.
- *
- * A launch that fails on a rank before others take part, because its arguments
- * are wrong or no plan serves it, is a call as others are: unless all ranks
- * fail so, the others get scclErrorMismatch, and this rank from its next call.
  */
 SCCL_API scclResult scclCommInitTransport(const scclTransport *transport,
                                           const scclConfig *config,
@@ -366,18 +362,20 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * with recv == send + rank * count, all_to_all with send == recv, gather and
  * scatter likewise on the root.
  * All ranks must pass the same count, type and reduction, and all work in place
- * or none where that decides which plan is taken; a call without elements is a
- * call. Differences are scclErrorMismatch. Where ranks neither access each
- * other's buffers nor wait for each other in vain, some may have returned by
- * then: those learn it within 50 ms, from scclCommGetError and all later calls.
- * Of ranks that exchange messages one that does not wait, and makes no more
- * calls, learns it from scclCommGetError. Ranks that launch in streams of GPUs
- * compare nothing.
+ * or none where that decides which plan is taken. A call without elements is a
+ * call, and so is one that fails on a rank before others take part, because its
+ * arguments are wrong or no plan serves it: it must on all ranks, or on none.
+ * Differences are scclErrorMismatch; a call that returns scclSuccess has no
+ * data of another one. A rank that waits for nobody may have returned by then:
+ * it learns it within 50 ms, or over messages when it asks, from
+ * scclCommGetError and all later calls. Ranks that launch in streams of GPUs
+ * compare nothing, and a call that fails there is none.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused. It also
  * waits for ranks that are 62 launches behind, which a root, or calls without
- * elements, may be ahead by.
+ * elements, may be ahead by. Where ranks share memory, a call for another plan,
+ * count, type or reduction than the one before waits for all ranks to make it.
  *
  * On a GPU `stream` is a CUstream or hipStream_t of the device. The call
  * enqueues and returns; the collective happens in the order of the stream, or
@@ -444,6 +442,9 @@ SCCL_API scclResult scclLaunchAsync(scclComm comm, scclPlan plan,
  * a failure no later one is executed, and all return its code.
  */
 SCCL_API scclResult scclWait(scclComm comm, uint64_t ticket);
+/** For libraries on top, which check arguments themselves: counts a launch that
+ * they refuse, as one that has failed on this rank; the others learn `why`. */
+SCCL_API scclResult scclCommRefuse(scclComm comm, const char *why);
 
 /**
  * Collective. Memory for buffers that peers can access, the fastest there is

@@ -48,8 +48,6 @@ public:
   Status execute(Flight &flight);
   /// The same in the order of the stream; nobody waits for anything.
   Status enqueue(Flight &flight);
-  /// What all ranks must call for alike.
-  ControlPlane::Announcement announcement(const Flight &flight) const;
   /// After a launch that has failed: peers that are still in it do not write to
   /// the receive buffer any more.
   void keepOutput(const Flight &flight) {
@@ -107,7 +105,6 @@ private:
   Status meetPeers(Flight &flight, bool &direct);
   Status compareCalls(const Call &own);
   uint64_t callSignature(const Flight &flight) const;
-  static unsigned reductionOf(const Flight &flight);
   bool locateBuffers(const Flight &flight);
   bool switchToCopies(Flight &flight);
   Status meet(const Program &program, uint64_t bytes);

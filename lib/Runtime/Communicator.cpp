@@ -120,8 +120,7 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   ControlPlane &plane = theGroup->plane;
   CommPlan::Flight flight;
   if (Status status = plan.check(request, flight); !status.ok()) {
-    // Nothing has happened here, but others may be waiting.
-    plane.leaveNote(status.message());
+    refuse(status);
     return status;
   }
   InFlight inFlight(plane);
@@ -130,18 +129,24 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   Status status = theGroup->poison();
   if (!status.ok())
     return status;
-  plane.takeNoteBack();
-  if (theGroup->isStreamOrdered())
+  if (theGroup->isStreamOrdered()) {
+    plane.takeNoteBack();
     return request.count == 0 ? status : enqueue(plan, flight);
+  }
   Patience::begin(theGroup->numRanks());
   bool isNew = false;
   status = attempt([&] {
     if (!plane.announce(plan.announcement(flight), isNew))
       return theGroup->poison();
+    // Ranks that repeat themselves need not be asked: of ranks whose calls
+    // differ for the first time, one calls for something new.
+    if (isNew && request.count != 0) {
+      if (!plane.awaitSameCalls())
+        return theGroup->poison();
+      plane.takeNoteBack();
+    }
     Status status = theGroup->device->begin(request.stream);
-    if (status.ok() && request.count != 0)
-      status = plan.execute(flight);
-    return status.ok() && isNew ? theGroup->compareCalls() : status;
+    return status.ok() && request.count != 0 ? plan.execute(flight) : status;
   });
   if (status.ok())
     return status;
@@ -158,6 +163,28 @@ Status Communicator::launchNow(CommPlan &plan, const LaunchRequest &request) {
   if (!theGroup->leaveTogether())
     plan.keepOutput(flight);
   return status;
+}
+
+/// A launch has failed on this rank, and others may be waiting in it. It is a
+/// call all the same, so that a later one is not taken for it. Of streams of
+/// GPUs nobody counts calls.
+void Communicator::refuse(const Status &why) {
+  ControlPlane &plane = theGroup->plane;
+  InFlight inFlight(plane);
+  if (!inFlight.entered)
+    return;
+  plane.leaveNote(why.message());
+  if (theGroup->isStreamOrdered() || theGroup->isPoisoned())
+    return;
+  Patience::begin(theGroup->numRanks());
+  bool isNew = false;
+  (void)plane.announce({ControlPlane::refused, 0}, isNew);
+}
+
+void Communicator::countFailure(const Status &why) {
+  if (queue)
+    queue->awaitAll();
+  refuse(why);
 }
 
 /// Returns when all is enqueued. An error is one for all ranks: what the others

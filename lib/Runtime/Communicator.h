@@ -37,6 +37,7 @@ public:
   void unmap() override;
   void abort() override { theGroup->abort(); }
   Status poison() const override { return theGroup->poison(); }
+  void countFailure(const Status &why) override;
   Status split(int color, int key, const scclConfig &config,
                const Status &arguments,
                std::unique_ptr<Membership> &result) const override;
@@ -56,6 +57,7 @@ private:
               const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(CommPlan &plan, const LaunchRequest &request);
+  void refuse(const Status &why);
   Status enqueue(CommPlan &plan, CommPlan::Flight &flight);
 
   std::shared_ptr<GatherBoard> board; ///< may be null

@@ -92,8 +92,10 @@ std::optional<ControlPlane::Entry> ControlPlane::read(unsigned rank,
 
 unsigned ControlPlane::compare(const Announcement &a, const Announcement &b) {
   uint64_t differ = a.signature ^ b.signature;
+  if (differ && (a.signature == refused || b.signature == refused))
+    return difference::Refused;
   unsigned result = 0;
-  if (differ >> 16)
+  if (differ >> 32)
     result |= difference::Plan;
   if (differ & ControlPlane::sign(0, 0xff, 0))
     result |= difference::Type;
@@ -101,28 +103,60 @@ unsigned ControlPlane::compare(const Announcement &a, const Announcement &b) {
     result |= difference::Reduction;
   if (a.count != b.count)
     result |= difference::Count;
-  return result;
+  // What is executed follows from the rest, unless it was set.
+  return result == 0 && differ != 0 ? difference::Plan : result;
 }
 
-unsigned ControlPlane::compareCalls(unsigned other) const {
+AbortCause ControlPlane::compareLaunch(unsigned other, uint64_t number,
+                                       bool &isKnown) const {
+  std::optional<Entry> mine = read(own, number), theirs = read(other, number);
+  isKnown = mine && theirs;
+  if (!isKnown || mine->history == theirs->history)
+    return {};
+  AbortCause cause{scclErrorMismatch, other, own,
+                   compare(mine->call, theirs->call)};
+  if (cause.differences == 0)
+    cause.differences = difference::Past;
+  if (cause.differences & difference::Refused &&
+      mine->call.signature == refused)
+    std::swap(cause.culprit, cause.reporter);
+  return cause;
+}
+
+bool ControlPlane::raiseOtherCalls(unsigned other) const {
   // Launches have odd numbers.
   uint64_t begun = std::min(state(own).load(std::memory_order_acquire),
                             state(other).load(std::memory_order_acquire));
-  if (begun == 0)
-    return 0;
-  uint64_t last = (begun - 1) | 1;
+  uint64_t number = (begun - 1) | 1;
+  bool isKnown = false;
+  AbortCause cause;
   // The last one may not be announced yet.
-  for (uint64_t number : {last, last - 2}) {
-    std::optional<Entry> mine = read(own, number), theirs = read(other, number);
-    if (!mine || !theirs)
-      continue;
-    if (unsigned differences = compare(mine->call, theirs->call))
-      return differences;
-    if (mine->history != theirs->history)
-      return difference::Past;
-    return 0;
+  for (unsigned i = 0; i < 2 && begun != 0 && !isKnown; ++i, number -= 2)
+    cause = compareLaunch(other, number, isKnown);
+  if (cause.code == scclSuccess)
+    return false;
+  // The first one that differs says most.
+  for (AbortCause before = cause; before.code != scclSuccess; number -= 2) {
+    cause = before;
+    before = compareLaunch(other, number, isKnown);
   }
-  return 0;
+  raise(cause);
+  return true;
+}
+
+bool ControlPlane::awaitSameCalls() const {
+  uint64_t number = state(own).load(std::memory_order_relaxed);
+  for (unsigned other = 0; other < numRanks(); ++other) {
+    while (!read(other, number)) {
+      if (abortWord().load(std::memory_order_relaxed) != 0 ||
+          raiseOtherCalls(other))
+        return false;
+      Patience::pause();
+    }
+    if (raiseOtherCalls(other))
+      return false;
+  }
+  return true;
 }
 
 void ControlPlane::leaveNote(const std::string &text) const {

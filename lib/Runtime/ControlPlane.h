@@ -43,7 +43,8 @@ enum Kind : unsigned {
   Type = 4,
   Reduction = 8,
   Past = 16,
-  Memory = 32
+  Memory = 32,
+  Refused = 64 ///< the culprit has made none: a launch of it has failed
 };
 } // namespace difference
 
@@ -121,13 +122,15 @@ public:
     uint64_t count = 0;     ///< elements
     bool operator==(const Announcement &) const = default;
   };
-  /// The signature of an announcement. `program` is one of the plan, where
-  /// ranks may take others.
+  /// The signature of an announcement. `variant` tells apart what ranks may
+  /// execute of the plan.
   static constexpr uint64_t sign(unsigned plan, unsigned type, unsigned op,
-                                 unsigned program = 0) {
-    return uint64_t(plan) << 32 | uint64_t(program & 0xffff) << 16 | type << 8 |
+                                 unsigned variant = 0) {
+    return uint64_t(plan) << 32 | uint64_t(variant & 0xffff) << 16 | type << 8 |
            op;
   }
+  /// That of a launch that has failed on a rank before others were needed.
+  static constexpr uint64_t refused = uint64_t(0xffffffff) << 32;
   /// In what two of them differ, see `difference`.
   static unsigned compare(const Announcement &a, const Announcement &b);
   /// The hash of all calls up to `what`, of which `history` is that of those
@@ -138,9 +141,13 @@ public:
   /// that they could not compare their launches with this one's; false if the
   /// communicator was aborted meanwhile.
   bool announce(const Announcement &what, bool &isNew);
-  /// In what the last launch that this rank and `other` have announced differs,
-  /// or in that any one before it does; 0 if in nothing, or if there is none.
-  unsigned compareCalls(unsigned other) const;
+  /// Waits until all ranks have announced the launch that this one is in. False
+  /// if one of them has made other calls, which is raised, or if the
+  /// communicator was aborted meanwhile.
+  bool awaitSameCalls() const;
+  /// Raises a mismatch if the calls of `other` differ from those of this rank,
+  /// as far as both have announced them. True if they do.
+  bool raiseOtherCalls(unsigned other) const;
 
   /// Stops everyone; the first cause counts.
   void raise(const AbortCause &cause) const {
@@ -259,6 +266,10 @@ private:
     uint64_t history;
   };
   std::optional<Entry> read(unsigned rank, uint64_t number) const;
+  /// How the launch `number` of this rank and of `other` differ; a code of
+  /// success if they, and all before, do not, or are not known.
+  AbortCause compareLaunch(unsigned other, uint64_t number,
+                           bool &isKnown) const;
 
   unsigned own = 0;
   Announcement lastCall;     ///< announced

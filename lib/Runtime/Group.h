@@ -61,9 +61,6 @@ public:
   Status settle(void *stream);
   /// Copies in the device's own stream, and waits for that.
   Status copyAndSettle(void *to, const void *from, uint64_t bytes);
-  /// Fails if the next rank has called for something else. If two ranks have,
-  /// so has a rank and its next one.
-  Status compareCalls();
   /// After an abort: peers may still be writing to this rank's buffers. They
   /// stop soon, because nobody waits any longer. False if some do not.
   bool leaveTogether();

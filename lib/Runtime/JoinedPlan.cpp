@@ -1,5 +1,4 @@
-//===- JoinedPlan.cpp - A plan as one rank has it
-//--------------------------===//
+//===- JoinedPlan.cpp - A plan as one rank has it -------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -123,6 +122,18 @@ Status JoinedPlan::check(const LaunchRequest &request, Flight &flight) const {
   if (Status status = checkBuffers(flight); !status.ok())
     return status;
   return choose(flight);
+}
+
+ControlPlane::Announcement
+JoinedPlan::announcement(const Flight &flight) const {
+  const LaunchRequest &request = flight.request;
+  const Choice &choice = flight.choice;
+  unsigned variant =
+      choice.program->index +
+      31 * (unsigned(choice.path) + 3 * unsigned(choice.pieceBytes / 64));
+  return {
+      ControlPlane::sign(number, request.type, reductionOf(flight), variant),
+      request.count};
 }
 
 /// What this rank passes to a function, beside addresses; null if nothing.

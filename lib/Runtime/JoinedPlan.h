@@ -10,6 +10,7 @@
 
 #include "Bootstrap.h"
 #include "Choice.h"
+#include "ControlPlane.h"
 #include "Programs.h"
 
 #include "sccl/sccl-trace.h"
@@ -71,6 +72,8 @@ public:
   };
   /// Fails if the call is wrong in itself, or the plan has no code for it.
   Status check(const LaunchRequest &request, Flight &flight) const;
+  /// What all ranks must call for alike.
+  ControlPlane::Announcement announcement(const Flight &flight) const;
 
   Status queryChoice(size_t count, scclDataType type, scclRedOp op,
                      scclChoice &choice) const;
@@ -83,6 +86,10 @@ protected:
   /// Decides what a launch of so many bytes executes.
   virtual Status choose(Flight &flight) const = 0;
   Status findFunction(Flight &flight) const;
+  /// None, where nothing is reduced: ranks may pass what they like.
+  static unsigned reductionOf(const Flight &flight) {
+    return flight.choice.program->combines ? flight.request.op : 0;
+  }
   /// What this rank passes to a function, beside addresses; null if nothing.
   const void *rankTableOf(const Program &program,
                           const LaunchRequest &request) const;

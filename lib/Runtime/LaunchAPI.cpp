@@ -70,6 +70,13 @@ scclResult scclWait(scclComm comm, uint64_t ticket) {
       comm, [&](Membership &ranks) { return ranks.await(ticket); });
 }
 
+scclResult scclCommRefuse(scclComm comm, const char *why) {
+  return withComm(comm, [&](Membership &ranks) -> Status {
+    ranks.countFailure(invalid(why ? why : "no reason was given"));
+    return {};
+  });
+}
+
 /// A launch of the plan that there is for a named collective.
 static scclResult launchNamed(const CollectiveCall &call, scclComm comm,
                               const LaunchRequest &request) {

@@ -16,7 +16,8 @@ Status CommPlan::compareCalls(const Call &own) {
   for (unsigned other = 0; other < numRanks; ++other)
     if (calls[other].signature != own.signature ||
         calls[other].segmentBytes != own.segmentBytes) {
-      plane.raise({scclErrorMismatch, other, rank, plane.compareCalls(other)});
+      plane.raiseOtherCalls(other);
+      plane.raise({scclErrorMismatch, other, rank});
       return group.poison();
     } else if (calls[other].regionsPast != own.regionsPast) {
       plane.raise({scclErrorMismatch, other, rank, difference::Memory});
@@ -29,17 +30,6 @@ Status CommPlan::compareCalls(const Call &own) {
 uint64_t CommPlan::callSignature(const Flight &flight) const {
   return flight.choice.program->signature << 32 |
          uint64_t(flight.request.type) << 8 | reductionOf(flight);
-}
-
-/// None, where nothing is reduced: ranks may pass what they like.
-unsigned CommPlan::reductionOf(const Flight &flight) {
-  return flight.choice.program->combines ? flight.request.op : 0;
-}
-
-ControlPlane::Announcement CommPlan::announcement(const Flight &flight) const {
-  const LaunchRequest &request = flight.request;
-  return {ControlPlane::sign(number, request.type, reductionOf(flight)),
-          request.count};
 }
 
 /// Learns what all ranks pass, and decides as all of them do whether peers can

@@ -43,9 +43,13 @@ std::string AbortCause::describeDifferences() const {
   return what.empty() ? "plan, count, type or reduction" : what;
 }
 
-/// That they do, and which.
-static std::string describeMismatch(const AbortCause &cause) {
+/// That they do, and which. `note` is that of the culprit.
+static std::string describeMismatch(const AbortCause &cause,
+                                    const std::string &note) {
   std::string who = rankText(cause.culprit), whom = rankText(cause.reporter);
+  if (cause.differences & difference::Refused)
+    return "a call of " + who + " has failed" +
+           (note.empty() ? "" : ": " + note) + "; " + whom + " made it";
   if (cause.differences & difference::Past)
     return "an earlier launch of " + who +
            " was for something else than that "
@@ -68,7 +72,7 @@ Status AbortCause::describe(double seconds, const std::string &note) const {
     return {code, "the process of " + who + " has ended during a " +
                       (isElsewhere ? "call" : "launch")};
   case scclErrorMismatch:
-    return {code, describeMismatch(*this)};
+    return {code, describeMismatch(*this, note)};
   case scclErrorInvalidArgument:
     if (culprit != reporter)
       return {code, "a buffer of " + who + " is not memory that " +
@@ -92,11 +96,4 @@ Status Group::poison() const {
   if (cause.culprit < count)
     note = plane.readNote(cause.culprit);
   return cause.describe(config.timeoutSeconds, note);
-}
-
-Status Group::compareCalls() {
-  unsigned next = (own + 1) % count;
-  if (unsigned differences = plane.compareCalls(next))
-    plane.raise({scclErrorMismatch, next, own, differences});
-  return poison();
 }

@@ -91,9 +91,8 @@ void Watchdog::raiseTimeout(llvm::function_ref<uint64_t(unsigned)> launchOf) {
 /// Ranks may have called for something else and ended.
 void Watchdog::findOtherCall() {
   for (unsigned rank = 0; rank < plane->numRanks(); ++rank)
-    if (unsigned differences = plane->compareCalls(rank))
-      return plane->raise(
-          {scclErrorMismatch, rank, plane->rank(), differences});
+    if (plane->raiseOtherCalls(rank))
+      return;
 }
 
 /// The same as `inspect` for what streams execute.

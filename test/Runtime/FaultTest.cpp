@@ -92,38 +92,62 @@ TEST_P(EitherWay, GivesUpOnALateRank) {
                 }));
 }
 
-TEST_P(EitherWay, TellsPeersWhyARankDidNotLaunch) {
-  for (bool launchesLater : {false, true})
-    EXPECT_EQ(0, runRanks(2, GetParam(), [=](const RankEnd &end) {
-                Member member;
-                if (check(!member.join(end, allReduce, 0.3), "join"))
-                  return 1;
-                std::vector<float> a(10), b(10);
-                if (end.rank == 0 &&
-                    check(member.launch(nullptr, b.data(), 10) ==
-                              scclErrorInvalidArgument,
-                          "null"))
-                  return 1;
-                // A launch that goes well makes up for it.
-                if (launchesLater &&
-                    reduceOnce(member, end, a.data(), b.data(), a.size()))
-                  return 1;
-                Stopwatch watch;
-                while (end.rank == 0 && watch.seconds() < 20 &&
-                       scclCommGetError(member.comm) == scclSuccess)
-                  usleep(1000);
-                scclResult result = member.launch(a.data(), b.data(), 10);
-                std::string expected =
-                    "rank 0 did not begin a launch that rank 1 waited in for "
-                    "0.3 s";
-                if (!launchesLater)
-                  expected += ": its last call failed: send is null, and "
-                              "should have 40 bytes";
-                meet(end);
-                return check(result == scclErrorTimeout &&
-                                 scclGetLastErrorMessage() == expected,
-                             expected);
-              }));
+// It was a call of that rank, so its next launch is not taken for it.
+TEST_P(EitherWay, TellsPeersWhyALaunchWasRefused) {
+  for (bool hasWarmUp : {false, true})
+    for (bool launchesLater : {false, true})
+      EXPECT_EQ(
+          0, runRanks(2, GetParam(), [=](const RankEnd &end) {
+            Member member;
+            if (check(!member.join(end, allReduce), "join"))
+              return 1;
+            std::vector<float> a(10), b(10);
+            if (hasWarmUp && reduceOnce(member, end, a.data(), b.data(), 10))
+              return 1;
+            if (end.rank == 0 && check(member.launch(nullptr, b.data(), 10) ==
+                                           scclErrorInvalidArgument,
+                                       "null"))
+              return 1;
+            Stopwatch watch;
+            while (end.rank == 0 && !launchesLater && watch.seconds() < 20 &&
+                   scclCommGetError(member.comm) == scclSuccess)
+              usleep(1000);
+            scclResult result = member.launch(a.data(), b.data(), 10);
+            std::string expected =
+                "a call of rank 0 has failed: send is null, and should "
+                "have 40 bytes; rank 1 made it";
+            meet(end);
+            return check(result == scclErrorMismatch &&
+                             scclGetLastErrorMessage() == expected,
+                         expected) +
+                   check(watch.seconds() < 10, "before the limit");
+          }));
+}
+
+// Nobody waits for a call that no rank makes.
+TEST_P(EitherWay, AllMayBeRefusedAlike) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Member member;
+              if (check(!member.join(end, allReduce), "join"))
+                return 1;
+              std::vector<float> a(10), b(10);
+              int failed = 0;
+              for (unsigned i = 0; i < 3 && !failed; ++i)
+                failed += reduceOnce(member, end, a.data(), b.data(), 10) +
+                          check(member.launch(nullptr, b.data(), 10) ==
+                                    scclErrorInvalidArgument,
+                                "null") +
+                          check(scclAllGather(a.data(), b.data(), 10,
+                                              scclFloat32, member.comm,
+                                              nullptr) == scclErrorUnsupported,
+                                "no plan") +
+                          check(scclLaunch(member.comm, nullptr, a.data(),
+                                           b.data(), 10, scclFloat32, scclSum,
+                                           nullptr) == scclErrorInvalidArgument,
+                                "no plan") +
+                          reduceOnce(member, end, a.data(), b.data(), 10);
+              return failed;
+            }));
 }
 
 TEST(Library, NoticesADeadRank) {

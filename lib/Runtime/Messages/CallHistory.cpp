@@ -67,10 +67,12 @@ std::string CallHistory::describe(const CallMark &mark, const std::string &who,
   if (!own)
     return "what " + who + " sent is not of the call that " + self +
            " is in: ranks have made other calls";
-  if (mark.signature == failed && own->signature != failed)
+  if (mark.signature == ControlPlane::refused &&
+      own->signature != ControlPlane::refused)
     return "a call of " + who + " has failed" +
            (note.empty() ? "" : ": " + note) + "; " + self + " made it";
-  if (own->signature == failed && mark.signature != failed)
+  if (own->signature == ControlPlane::refused &&
+      mark.signature != ControlPlane::refused)
     return "a call of " + self + " has failed that " + who + " made";
   if (own->signature == gather && mark.signature != gather)
     return who + " launched where " + self +

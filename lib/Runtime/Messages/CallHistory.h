@@ -41,10 +41,8 @@ static_assert(sizeof(CallMark) == 32);
 class CallHistory {
 public:
   using Announcement = ControlPlane::Announcement;
-  /// Of calls that are no launches, and of launches that have failed on this
-  /// rank before others were needed.
-  static constexpr uint64_t gather = ControlPlane::sign(0xfffffffe, 0, 0),
-                            failed = ControlPlane::sign(0xffffffff, 0, 0);
+  /// Of calls that are no launches.
+  static constexpr uint64_t gather = ControlPlane::sign(0xfffffffe, 0, 0);
 
   /// Room for what `ranks` ranks tell.
   void prepare(unsigned ranks) { early.resize(ranks); }

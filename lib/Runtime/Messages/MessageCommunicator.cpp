@@ -134,7 +134,7 @@ void MessageCommunicator::failNow(const Status &why) {
     return;
   if (!group->isPoisoned())
     (void)attempt([&] {
-      group->beginCall({CallHistory::failed, 0});
+      group->beginCall({ControlPlane::refused, 0});
       group->tellAllOfCall(why.message());
       look();
       return Status();

@@ -234,23 +234,12 @@ Status MessagePlan::choose(Flight &flight) const {
   return findFunction(flight);
 }
 
-/// Tells programs, types and reductions apart, the latter only where something
-/// is reduced.
-void MessagePlan::beginCall(const Flight &flight) {
-  const LaunchRequest &request = flight.request;
-  const Choice &choice = flight.choice;
-  unsigned op = choice.program->combines ? request.op : 0;
-  unsigned variant = choice.program->index + choice.pieceBytes / alignment * 31;
-  group.beginCall(
-      {ControlPlane::sign(number, request.type, op, variant), request.count});
-}
-
 Status MessagePlan::execute(Flight &flight) {
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   const MessageProgram &table =
       tableOf(*program.kernels[program.slot(request.type, request.op)]);
-  beginCall(flight);
+  group.beginCall(announcement(flight));
   if (Status status = group.poison(); !status.ok())
     return status;
   if (request.count == 0) {

@@ -51,7 +51,6 @@ private:
   uint64_t bytesFor(const Program &program, uint64_t piece) const;
   uint64_t neededBytes() const;
   Status growScratch(uint64_t bytes);
-  void beginCall(const Flight &flight);
 
   MessageGroup &group;
   MessageEngine &engine;
