@@ -148,6 +148,7 @@ _SIGNATURES = {
     "scclLaunch": [_P, _P, _P, _P, _S, _I, _I, _P],
     "scclLaunchAsync": [_P, _P, _P, _P, _S, _I, _I, c.POINTER(c.c_uint64)],
     "scclWait": [_P, c.c_uint64],
+    "scclCommRefuse": [_P, c.c_char_p],
     "scclMemAlloc": [_P, _S, c.POINTER(_P)],
     "scclMemFree": [_P, _P],
     "scclMemCopy": [_P, _P, _P, _S],

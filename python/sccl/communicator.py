@@ -113,6 +113,12 @@ class Communicator:
             self.failures.raise_own()
         check(code)
 
+    def refuse(self, error: Exception) -> None:
+        """Counts the call that has raised `error` before it came to libsccl: ranks that
+        wait in it learn why."""
+        words = str(error).encode(errors="replace")
+        _library.library().scclCommRefuse(self.handle, words)
+
     def __enter__(self) -> "Communicator":
         return self
 
@@ -231,6 +237,26 @@ class Communicator:
         root: Optional[int] = None,
         stream: Optional[int] = None,
     ) -> None:
+        try:
+            buffers, words = self._words(collective, send, recv, type, op, root)
+        except Exception as error:
+            self.refuse(error)
+            raise
+        function = getattr(_library.library(), _FUNCTIONS[collective])
+        self.check(function(*words, self.handle, stream))
+        del buffers  # whose memory could not go before
+
+    def _words(
+        self,
+        collective: str,
+        send: Any,
+        recv: Any,
+        type: Optional[str],
+        op: Optional[str],
+        root: Optional[int],
+    ) -> Tuple[Any, List[Any]]:
+        """The buffers, which may not be resized while they are there, and the arguments
+        of a call."""
         source = buffer_of(send, type)
         target = source if recv is send else buffer_of(recv, type)
         self._check_buffers(source, target)
@@ -253,8 +279,7 @@ class Communicator:
             if whole(root, "root") >= self.size:
                 raise InvalidArgument(f"root is {root}, and there are {self.size} ranks")
             words.append(whole(root, "root"))
-        function = getattr(_library.library(), _FUNCTIONS[collective])
-        self.check(function(*words, self.handle, stream))
+        return (source, target), words
 
     def all_reduce(self, send, recv=None, op="sum", type=None, stream=None) -> None:
         """Reduces the buffers of all ranks; all get the result."""
@@ -310,8 +335,14 @@ class Communicator:
         return Pending(self, ticket.value, buffers)
 
     def _launch_words(self, plan, send, recv, count, type, op) -> Tuple[Any, List[Any]]:
-        """The buffers, which may not be resized while they are there, and the arguments
-        of a launch."""
+        """The same for a launch, which is refused where they are wrong."""
+        try:
+            return self._words_of(plan, send, recv, count, type, op)
+        except Exception as error:
+            self.refuse(error)
+            raise
+
+    def _words_of(self, plan, send, recv, count, type, op) -> Tuple[Any, List[Any]]:
         count = whole(count, "count")
         source, target = buffer_of(send, type), buffer_of(recv, type)
         self._check_buffers(source, target)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import logging
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 import torch
 import torch.distributed as dist
@@ -107,10 +107,11 @@ class GroupBase(dist.ProcessGroup):
             )
         engine = self._engines[kind]
         if engine.device_index != (device.index or 0):
-            raise BackendError(
+            error = BackendError(
                 f"sccl: a tensor on '{device}'; the group uses "
                 f"'{kind}:{engine.device_index}' on rank {self._rank}"
             )
+            raise self._refusal(error)
         return engine
 
     def _meet(self, kind: Any, what: str) -> None:
@@ -124,6 +125,19 @@ class GroupBase(dist.ProcessGroup):
             raise BackendError(f"sccl: {what} on rank {self._rank}: {error}") from None
         self._met.add(kind)
 
+    def _refusal(self, error: Exception) -> Exception:
+        """What to raise where this rank refuses a call, which others may wait in."""
+        self._cpu.refuse(error)
+        return error
+
+    def _demand(self, check: Callable[..., Any], *words: Any, **named: Any) -> Any:
+        """What `check` returns, which raises torch's kind of error where arguments are
+        wrong."""
+        try:
+            return check(*words, **named)
+        except BackendError as error:
+            raise self._refusal(error)
+
     def _fall_back(
         self, device: torch.device, what: str, reason: str, together: bool = True
     ) -> Any:
@@ -132,10 +146,11 @@ class GroupBase(dist.ProcessGroup):
         kind = device.type
         if kind not in self._behind:
             if kind != "cuda" or not dist.is_nccl_available():
-                raise BackendError(
+                error = BackendError(
                     f"sccl: {what} of a tensor on {kind!r}: {reason}, and no other "
                     "backend takes it"
                 )
+                raise self._refusal(error) if together else error
             self._behind[kind] = dist.ProcessGroupNCCL(
                 dist.PrefixStore("nccl", self._store),
                 self._rank,
@@ -182,7 +197,8 @@ class GroupBase(dist.ProcessGroup):
         if isinstance(form, str):
             return form
         if collective in ROOTED and not 0 <= root < self._size:
-            raise BackendError(f"sccl: {collective}: there is no rank {root}")
+            error = BackendError(f"sccl: {collective}: there is no rank {root}")
+            raise self._refusal(error)
         if form.encode:
             send, recv, finish = self._encoded(form, send, recv, finish)
         if self._size == 1:
@@ -190,7 +206,7 @@ class GroupBase(dist.ProcessGroup):
         kind = tensor.device.type
         if kind not in ("cpu", "cuda"):
             return f"plans are for tensors on 'cpu' and 'cuda', not {kind!r}"
-        key: Key = (collective, root, form.element, form.reduction)
+        key: Key = (collective, root, form.element, form.reduction, tensor.dtype)
         if (kind, key) not in self._met:
             is_barrier = tensor is self._barrier_bytes
             words = "barrier" if is_barrier else describe(collective, root, tensor, op)
@@ -282,18 +298,20 @@ class GroupBase(dist.ProcessGroup):
 
     def _check_multiple(self, what: str, whole: Any, part: Any) -> None:
         if whole.numel() != part.numel() * self._size:
-            raise BackendError(
+            error = BackendError(
                 f"sccl: {what} among {self._size} ranks: the large tensor has "
                 f"{whole.numel()} elements, and the small one {part.numel()}"
             )
+            raise self._refusal(error)
         self._check_alike(what, whole, part)
 
     def _check_alike(self, what: str, one: Any, other: Any) -> None:
         for kind in "dtype", "device":
             if getattr(one, kind) != getattr(other, kind):
-                raise BackendError(
+                error = BackendError(
                     f"sccl: {what}: {getattr(one, kind)} and {getattr(other, kind)}"
                 )
+                raise self._refusal(error)
 
     def shutdown(self) -> None:
         """Ends the group; torch 2 calls it."""

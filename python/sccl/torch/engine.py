@@ -27,8 +27,9 @@ from .store import WatchedStore
 MOST_RANKS = 64
 #: Of what ranks compare before the first call of a kind.
 MEETING_BYTES = 256
-#: A collective, its root, element type and reduction; -1 for none.
-Key = Tuple[str, int, int, int]
+#: A collective, its root, element type and reduction, -1 for none, and the type of the
+#: tensor, of which elements may be taken for others.
+Key = Tuple[str, int, int, int, Any]
 
 
 class Engine:
@@ -76,19 +77,25 @@ class Engine:
         self.handle = self.comm.handle
         self.library = _library.library()
         self._load(plans)
+        # Now: a rank that refuses its first call would not come to it.
+        if device == "cpu":
+            self._meet = self._meeting()
 
     def compare(self, what: str) -> None:
         """Raises Mismatch on all ranks, which go on in step, if some rank passes other
         words than this one, and where others are in a launch meanwhile."""
-        if self.comm is None:
-            return
         if self._meet is None:
-            self._meet = self._meeting()
+            return
         mine = what.encode()[:MEETING_BYTES].ljust(MEETING_BYTES, b"\0")
         for rank, other in enumerate(self._meet(mine)):
             if other != mine:
                 words = other.rstrip(b"\0").decode(errors="replace")
                 raise Mismatch(f"rank {rank} calls {words}", 3)
+
+    def refuse(self, error: Exception) -> None:
+        """Tells ranks that wait for a call that this one has refused it."""
+        if self.comm is not None:
+            self.comm.refuse(error)
 
     def _meeting(self) -> Callable[[bytes], List[bytes]]:
         """What gathers bytes of all ranks: a launch, so that libsccl notices ranks that
@@ -195,7 +202,7 @@ class Engine:
             return f"no plan of SCCL_PLAN_PATH has it for {self.comm.target}"
         if self.size > MOST_RANKS:
             return f"the group has more than {MOST_RANKS} ranks"
-        collective, root, element, _ = key
+        collective, root, element, *_ = key
         element = element if collective in shelf.REDUCING else DATA_TYPES.index("u8")
 
         def make() -> bytes:
@@ -219,7 +226,7 @@ class Engine:
 
     def _plan_number(self, key: Key, count: int, in_place: bool) -> Optional[int]:
         number = c.c_int()
-        collective, root, element, op = key
+        collective, root, element, op, _ = key
         code = self.library.scclQueryPlan(
             self.handle,
             collective.encode(),
@@ -234,7 +241,7 @@ class Engine:
 
     def launch(self, key: Key, send: Any, recv: Any, count: int, stream: Any) -> None:
         """Executes a plan that covers `key`; on a GPU it is enqueued in `stream`."""
-        collective, root, element, op = key
+        collective, root, element, op, _ = key
         words = [send, recv, count, element]
         if op >= 0:
             words.append(op)

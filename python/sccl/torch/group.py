@@ -43,7 +43,7 @@ class ProcessGroupSccl(MovingCollectives):
         dense = element is not None and tensor.layout is torch.strided
         if dense and tensor.is_cpu and len(tensors) == 1:
             reduction = REDUCE_OPS.get(getattr(op, "op", op))
-            key = ("all_reduce", -1, element, reduction)
+            key = ("all_reduce", -1, element, reduction, tensor.dtype)
             engine = self._cpu
             usual = key in engine.covered and is_plain(tensor)
             if usual and caller_kind() == AWAITS:
@@ -60,7 +60,7 @@ class ProcessGroupSccl(MovingCollectives):
                 if code or engine.comm.failures:
                     self._check(tensor, code)
                 return self._done
-        check_list("all_reduce", tensors, 1, dense=False)
+        self._demand(check_list, "all_reduce", tensors, 1, dense=False)
         caller, whole = caller_kind(), list(tensors)
         (tensor,), finish = plain(whole)
         count = tensor.numel()
@@ -87,7 +87,7 @@ class ProcessGroupSccl(MovingCollectives):
         return self._all(works, list(tensors))
 
     def reduce(self, tensors: Any, opts: Any) -> Any:
-        check_list("reduce", tensors, 1)
+        self._demand(check_list, "reduce", tensors, 1)
         caller, whole = caller_kind(), list(tensors)
         (tensor,), finish = plain(whole)
         is_root = opts.rootRank == self._rank
@@ -113,12 +113,12 @@ class ProcessGroupSccl(MovingCollectives):
         return found
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
-        check_list("reduce_scatter", outputs, 1)
-        check_list("reduce_scatter", inputs[0], self._size)
+        self._demand(check_list, "reduce_scatter", outputs, 1)
+        self._demand(check_list, "reduce_scatter", inputs[0], self._size)
         caller, whole = caller_kind(), list(outputs)
         (tensor,), finish = plain(whole)
         parts, _ = plain(inputs[0])
-        found = same_length("reduce_scatter", tensor, parts)
+        found = self._demand(same_length, "reduce_scatter", tensor, parts)
         if found is None:
             flat, _ = flat_view(parts, fill=True)
             found = self._reduce_scatter(
@@ -139,7 +139,7 @@ class ProcessGroupSccl(MovingCollectives):
 
     def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = None) -> Any:
         opts = opts or dist.ReduceScatterOptions()
-        check_list("reduce_scatter_tensor", [input, output], 2)
+        self._demand(check_list, "reduce_scatter_tensor", [input, output], 2)
         self._check_multiple("reduce_scatter_tensor", input, output)
         caller, whole = caller_kind(), [output]
         (output,), finish = plain(whole)

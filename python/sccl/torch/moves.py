@@ -25,7 +25,7 @@ class MovingCollectives(GroupBase):
             options = dist.BroadcastOptions()
             options.rootRank = opts or 0
             tensors, opts = [tensors], options
-        check_list("broadcast", tensors, 1)
+        self._demand(check_list, "broadcast", tensors, 1)
         caller, whole, root = caller_kind(), list(tensors), opts.rootRank
         (tensor,), finish = plain(whole)
         count = tensor.numel()
@@ -47,12 +47,12 @@ class MovingCollectives(GroupBase):
         return found
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
-        check_list("all_gather", inputs, 1)
-        check_list("all_gather", outputs[0], self._size)
+        self._demand(check_list, "all_gather", inputs, 1)
+        self._demand(check_list, "all_gather", outputs[0], self._size)
         caller, whole = caller_kind(), list(outputs[0])
         (tensor,), _ = plain(inputs)
         parts, finish = plain(whole)
-        found = same_length("all_gather", tensor, parts)
+        found = self._demand(same_length, "all_gather", tensor, parts)
         if not found:
             flat, unpack = flat_view(parts, fill=False)
             found = self._try(
@@ -72,7 +72,7 @@ class MovingCollectives(GroupBase):
         return found
 
     def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Any:
-        check_list("all_gather_into_tensor", [input, output], 2)
+        self._demand(check_list, "all_gather_into_tensor", [input, output], 2)
         self._check_multiple("all_gather_into_tensor", output, input)
         caller, whole = caller_kind(), [output]
         (output,), finish = plain(whole)
@@ -101,17 +101,17 @@ class MovingCollectives(GroupBase):
         return self._all([self._allgather_base(o, i) for o, i in pairs], list(outputs))
 
     def gather(self, outputs: Any, inputs: Any, opts: Any) -> Any:
-        check_list("gather", inputs, 1)
+        self._demand(check_list, "gather", inputs, 1)
         caller, flat, finish, unpack = caller_kind(), None, None, None
         (tensor,), _ = plain(inputs)
         whole: List[torch.Tensor] = []
         if opts.rootRank == self._rank:
             whole = list(outputs[0])
-            check_list("gather", whole, self._size)
+            self._demand(check_list, "gather", whole, self._size)
             parts, finish = plain(whole)
-            problem = same_length("gather", tensor, parts)
+            problem = self._demand(same_length, "gather", tensor, parts)
             if problem:  # other ranks cannot know
-                raise BackendError(f"sccl: gather: {problem}")
+                raise self._refusal(BackendError(f"sccl: gather: {problem}"))
             flat, unpack = flat_view(parts, fill=False)
             outputs = [parts]
         found = self._try(
@@ -133,15 +133,15 @@ class MovingCollectives(GroupBase):
         return found
 
     def scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
-        check_list("scatter", outputs, 1)
+        self._demand(check_list, "scatter", outputs, 1)
         caller, whole, flat = caller_kind(), list(outputs), None
         (tensor,), finish = plain(whole)
         if opts.rootRank == self._rank:
-            check_list("scatter", inputs[0], self._size)
+            self._demand(check_list, "scatter", inputs[0], self._size)
             parts, _ = plain(inputs[0])
-            problem = same_length("scatter", tensor, parts)
+            problem = self._demand(same_length, "scatter", tensor, parts)
             if problem:  # other ranks cannot know
-                raise BackendError(f"sccl: scatter: {problem}")
+                raise self._refusal(BackendError(f"sccl: scatter: {problem}"))
             flat, _ = flat_view(parts, fill=True)
             inputs = [parts]
         found = self._try(
@@ -163,7 +163,7 @@ class MovingCollectives(GroupBase):
         return found
 
     def alltoall_base(self, output, input, output_splits, input_splits, opts=None):
-        check_list("all_to_all_single", [input, output], 2)
+        self._demand(check_list, "all_to_all_single", [input, output], 2)
         self._check_alike("all_to_all_single", input, output)
         caller, whole = caller_kind(), [output]
         (output,), finish = plain(whole)
@@ -172,10 +172,11 @@ class MovingCollectives(GroupBase):
             pieces = self._pieces(output, output_splits), self._pieces(input, input_splits)
             return self._exchange(output, input, pieces, whole, caller, finish)
         if input.numel() != output.numel() or input.numel() % self._size:
-            raise BackendError(
+            error = BackendError(
                 f"sccl: all_to_all_single among {self._size} ranks: "
                 f"{input.numel()} elements to send, {output.numel()} to receive"
             )
+            raise self._refusal(error)
         found = self._all_to_all(output, input, whole, caller, finish)
         if isinstance(found, str):
             return self._exchange_behind(
@@ -188,10 +189,11 @@ class MovingCollectives(GroupBase):
         rows = tensor.shape[0] if tensor.dim() else 0
         splits = list(splits or [rows // self._size] * self._size)
         if len(splits) != self._size or min(splits) < 0 or sum(splits) != rows:
-            raise BackendError(
+            error = BackendError(
                 f"sccl: all_to_all_single among {self._size} ranks: splits {splits} of "
                 f"{rows} rows"
             )
+            raise self._refusal(error)
         return [split * (tensor.numel() // max(rows, 1)) for split in splits]
 
     def _all_to_all(self, output, input, results, caller, finish) -> Any:
@@ -221,8 +223,8 @@ class MovingCollectives(GroupBase):
         return self._after(work, results, caller, finish)
 
     def alltoall(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
-        check_list("all_to_all", inputs, self._size)
-        check_list("all_to_all", outputs, self._size)
+        self._demand(check_list, "all_to_all", inputs, self._size)
+        self._demand(check_list, "all_to_all", outputs, self._size)
         caller, whole = caller_kind(), list(outputs)
         sent, _ = plain(inputs)
         got, finish = plain(whole)

@@ -59,6 +59,17 @@ tell("root", with_ranks(lambda comm: comm.broadcast(floats(1), root=1 << 40)))
 tell("unplanned", with_ranks(lambda comm: comm.broadcast(floats(1))))
 tell("element", with_ranks(lambda comm: comm.all_reduce(doubles)))
 tell("ranks", with_ranks(lambda comm: None, ranks=3))
+
+
+def refuse_alone(comm):
+    comm.load(reducing)
+    try:
+        comm.all_reduce([1.0] if comm.rank == 0 else floats(1))
+    except sccl.InvalidArgument:
+        pass
+
+
+tell("one rank", lambda: sccl.run_threads(2, refuse_alone))
 tell("garbage", lambda: sccl.Plan(b"garbage" * 100))
 
 

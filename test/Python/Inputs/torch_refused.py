@@ -21,6 +21,14 @@ def tell(rank, name, call, ranks=(0,)):
         print(f"{name}: {text}", flush=True)
 
 
+def await_all(rank, size):
+    """Returns when no rank is in a call any more, where it would learn of a later one."""
+    store = dist.distributed_c10d._get_default_store()
+    store.set(f"ready {rank}", "")
+    for other in range(size):
+        store.get(f"ready {other}")
+
+
 def bad_tensors(rank, size):
     tell(rank, "list", lambda: dist.all_gather([torch.ones(2)], torch.ones(2)))
     small = torch.ones(3)
@@ -97,9 +105,37 @@ def first_calls(rank, size):
     os._exit(0)
 
 
+def refused_alone(rank, size):
+    """One rank refuses a call that the others make."""
+    one = torch.ones(1)
+    for name in "cold", "warm":
+        group = dist.new_group(backend="sccl")
+        parts = [torch.ones(1) for _ in range(size)]
+        if name == "warm":
+            dist.all_gather(parts, one, group=group)
+        parts = parts[rank == 0 :]
+        tell(rank, name, lambda: dist.all_gather(parts, one, group=group), ranks=(1,))
+    dist.barrier()
+    os._exit(0)
+
+
+def types_of_bytes(rank, size):
+    """Types that plans move as the same bytes."""
+    for other in torch.bool, torch.int16:
+        group = dist.new_group(backend="sccl")
+        data = torch.ones(2, dtype=torch.uint8)
+        dist.broadcast(data, 0, group=group)
+        if rank == 0:
+            data = data[: 2 // torch.ones(1, dtype=other).element_size()].to(other)
+        tell(rank, "bytes", lambda: dist.broadcast(data, 0, group=group), ranks=(1,))
+    dist.barrier()
+    os._exit(0)
+
+
 def small_lengths(rank, size):
     """Few elements, which ranks add up without comparing how many there are."""
     dist.all_reduce(torch.ones(1))
+    await_all(rank, size)
     few = torch.ones(4 if rank == 0 else 5)
     tell(rank, "few", lambda: dist.all_reduce(few), ranks=(1,))
     os._exit(0)
@@ -124,11 +160,7 @@ def no_elements(rank, size):
     """For ranks with elements and those without any."""
     dist.all_reduce(torch.ones(1))
     dist.all_reduce(torch.ones(0))
-    # None is in that any more when others fail.
-    store = dist.distributed_c10d._get_default_store()
-    store.set(f"ready {rank}", "")
-    for other in range(size):
-        store.get(f"ready {other}")
+    await_all(rank, size)
     some = torch.ones(4 if rank == 0 else 0)
     tell(rank, "none", lambda: dist.all_reduce(some))
     os._exit(0)
