@@ -18,8 +18,10 @@
 #include <nccl_device.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace sccl;
@@ -56,6 +58,8 @@ struct Description {
 } // namespace
 
 struct scclNcclPlan {
+  /// What is left of it then is never freed, so that each later call finds it.
+  std::atomic<bool> isDestroyed = false;
   ncclComm_t comm = nullptr;
   CUmodule module = nullptr;
   CUfunction kernel = nullptr;
@@ -277,7 +281,7 @@ ncclResult_t scclNcclCreate(ncclComm_t comm, const void *image,
   ncclResult_t result = create(*made, image, name, stream);
   if (result != ncclSuccess) {
     scclNcclDestroy(made);
-    made = nullptr;
+    delete std::exchange(made, nullptr);
   }
   *plan = made;
   return result;
@@ -288,6 +292,8 @@ ncclResult_t scclNcclCreate(ncclComm_t comm, const void *image,
 //===----------------------------------------------------------------------===//
 
 ncclResult_t scclNcclLaunch(scclNcclPlan_t plan, CUstream stream) {
+  if (plan->isDestroyed)
+    return ncclInvalidArgument;
   const NcclRank &rank = plan->description.ranks[plan->rank];
   if (rank.blocks == 0)
     return ncclSuccess;
@@ -303,10 +309,15 @@ ncclResult_t scclNcclLaunch(scclNcclPlan_t plan, CUstream stream) {
 }
 
 void scclNcclAbort(scclNcclPlan_t plan) {
-  *static_cast<volatile uint64_t *>(plan->abortWord) = 1;
+  if (!plan->isDestroyed)
+    *static_cast<volatile uint64_t *>(plan->abortWord) = 1;
 }
 
 ncclResult_t scclNcclDestroy(scclNcclPlan_t plan) {
+  if (!plan)
+    return ncclSuccess;
+  if (plan->isDestroyed.exchange(true))
+    return ncclInvalidArgument;
   ncclResult_t result = ncclSuccess;
   auto note = [&](ncclResult_t each) {
     if (result == ncclSuccess)
@@ -326,6 +337,6 @@ ncclResult_t scclNcclDestroy(scclNcclPlan_t plan) {
     cuMemFreeHost(plan->abortWord);
   if (plan->module)
     cuModuleUnload(plan->module);
-  delete plan;
+  plan->description = {};
   return result;
 }

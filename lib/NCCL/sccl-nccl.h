@@ -56,7 +56,8 @@ ncclResult_t scclNcclLaunch(scclNcclPlan_t plan, CUstream stream);
 void scclNcclAbort(scclNcclPlan_t plan);
 
 /// Frees what the plan has, when launches on all ranks have ended. All ranks
-/// call it.
+/// call it. Returns ncclInvalidArgument for a plan that was destroyed, as
+/// scclNcclLaunch does; null is none.
 ncclResult_t scclNcclDestroy(scclNcclPlan_t plan);
 
 #ifdef __cplusplus
