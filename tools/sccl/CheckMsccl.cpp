@@ -7,133 +7,16 @@
 
 #include "CheckMsccl.h"
 
-#include "Arguments.h"
-#include "Driver.h"
 #include "MachineFlags.h"
 #include "Output.h"
-#include "WrongFile.h"
 
-#include "sccl/Check/ScheduleChecker.h"
-#include "sccl/Exchange/Forest.h"
-#include "sccl/Exchange/Teccl.h"
-#include "sccl/Model/Text.h"
-#include "sccl/Pipelines/InputFile.h"
-
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/WithColor.h"
 
 #include <bit>
 
 using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::exchange;
-
-/// More than any engine would read, by format.
-static constexpr uint64_t mostXmlBytes = uint64_t(1) << 28,
-                          mostJsonBytes = uint64_t(1) << 26;
-
-MscclFlags::MscclFlags(llvm::cl::SubCommand &command)
-    : as("as",
-         llvm::cl::desc("Of an .xml or .json: the collective it is to be, "
-                        "whatever it says"),
-         llvm::cl::value_desc("NAME"), llvm::cl::sub(command)),
-      root("root", llvm::cl::desc("Of an .xml or .json: the root"),
-           llvm::cl::init(0), llvm::cl::sub(command)),
-      dialect(
-          "dialect",
-          llvm::cl::desc("Whose limits count (default: of what an .xml says it "
-                         "is for; nccl for one that is written)"),
-          llvm::cl::values(
-              clEnumValN(MscclDialect::Original, "msccl", "microsoft/msccl"),
-              clEnumValN(MscclDialect::Nccl, "nccl", "msccl-executor-nccl"),
-              clEnumValN(MscclDialect::Rccl, "rccl", "RCCL up to 7.2")),
-          llvm::cl::sub(command)),
-      inFlight("in-flight",
-               llvm::cl::desc("Of an .xml: sends that a connection holds until "
-                              "they are received; 0 for any number"),
-               llvm::cl::init(0), llvm::cl::sub(command)) {}
-
-std::optional<MscclDialect> MscclFlags::givenDialect() const {
-  if (!dialect.getNumOccurrences())
-    return std::nullopt;
-  return dialect;
-}
-
-std::optional<MscclppCheckOptions> MscclFlags::readForMscclpp() const {
-  if (std::string option = driver::findGiven({&dialect, &inFlight});
-      !option.empty()) {
-    fail(option + " is for files of MSCCL, .xml");
-    return std::nullopt;
-  }
-  std::optional<MscclCheckOptions> options = read();
-  if (!options)
-    return std::nullopt;
-  return MscclppCheckOptions{options->as, options->root};
-}
-
-std::optional<MscclCheckOptions> MscclFlags::read() const {
-  MscclCheckOptions options;
-  options.root = root;
-  options.dialect = givenDialect();
-  options.inFlight = inFlight;
-  if (!as.getNumOccurrences())
-    return options;
-  options.as = parseCollective(as);
-  if (!options.as)
-    return std::nullopt;
-  return options;
-}
-
-std::string MscclFlags::findGiven() const {
-  return driver::findGiven({&as, &root, &dialect, &inFlight});
-}
-
-std::string MscclFlags::findOfInputs() const {
-  return driver::findGiven({&as, &root, &inFlight});
-}
-
-bool MscclFlags::rootFits(CollectiveKind kind) const {
-  bool fits = !root.getNumOccurrences() || isRooted(kind);
-  if (!fits)
-    fail("--root: " + llvm::Twine(collectiveName(kind)) + " has no root");
-  return fits;
-}
-
-bool driver::isAlgorithmFile(llvm::StringRef path) {
-  return path.ends_with(".xml") || path.ends_with(".json");
-}
-
-namespace {
-/// Formats of other tools that algorithms come in.
-enum class Format { Msccl, Mscclpp, Teccl, Forest };
-} // namespace
-
-static Format formatOf(llvm::StringRef path, llvm::StringRef text) {
-  if (path.ends_with(".json"))
-    return isTeccl(text) ? Format::Teccl : Format::Mscclpp;
-  return isForest(text) ? Format::Forest : Format::Msccl;
-}
-
-static int refuse(llvm::StringRef path, const Findings &findings, bool json) {
-  for (const Finding &finding : findings.first()) {
-    if (json)
-      llvm::outs() << llvm::json::Value(
-                          llvm::json::Object{{"file", path},
-                                             {"message", finding.message},
-                                             {"status", "refused"},
-                                             {"line", finding.place.line},
-                                             {"column", finding.place.column}})
-                   << '\n';
-    err() << path << ':' << finding.place.line << ':' << finding.place.column
-          << ": ";
-    llvm::WithColor::error(llvm::errs())
-        << escapeControls(finding.message) << '\n';
-  }
-  if (findings.more() > 0)
-    err() << path << ": and " << findings.more() << " more\n";
-  return BadInput;
-}
 
 /// "taken for counts that are multiples of 48 in all, 6 of a rank: of no power
 /// of two".
@@ -152,14 +35,6 @@ std::string driver::takenCounts(uint64_t all, uint64_t ofRank) {
 
 std::string driver::takenSizes(uint64_t all, uint64_t ofRank) {
   return takenText("sizes", all, ofRank, " bytes");
-}
-
-void driver::printNotes(llvm::StringRef path,
-                        llvm::ArrayRef<std::string> notes) {
-  for (const std::string &note : notes) {
-    err() << path << ": ";
-    llvm::WithColor::note(llvm::errs()) << escapeControls(note) << '\n';
-  }
 }
 
 static void accept(llvm::StringRef path, const MscclAlgorithm &algorithm,
@@ -257,89 +132,6 @@ static void accept(llvm::StringRef path, const FoundSchedule &found,
           << found.schedule.numSends() << " sends\n";
 }
 
-/// The text of a file. Prints an error and returns nothing if it cannot be read
-/// or is larger than any engine would read.
-static std::unique_ptr<llvm::MemoryBuffer> readAlgorithm(llvm::StringRef path) {
-  auto file =
-      readInput(path, path.ends_with(".json") ? mostJsonBytes : mostXmlBytes);
-  if (!file) {
-    fail(file.error());
-    return nullptr;
-  }
-  static constexpr FileKind inJson[] = {FileKind::Mscclpp, FileKind::Teccl},
-                            inXml[] = {FileKind::Msccl, FileKind::Forest};
-  if (isWrongFile(path, (*file)->getBuffer(),
-                  path.ends_with(".json") ? inJson : inXml))
-    return nullptr;
-  return std::move(*file);
-}
-
-/// What `parse` makes of a text. Prints what is wrong with it if it cannot.
-template <typename T>
-static std::optional<T>
-parseWith(std::optional<T> (*parse)(std::string_view, Findings &),
-          llvm::StringRef path, llvm::StringRef text, bool json = false) {
-  Findings findings;
-  std::optional<T> result = parse(text, findings);
-  if (!result)
-    refuse(path, findings, json);
-  return result;
-}
-
-std::optional<MscclAlgorithm> driver::readMsccl(llvm::StringRef path) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readAlgorithm(path);
-  return file ? parseWith(&parseMsccl, path, file->getBuffer()) : std::nullopt;
-}
-
-/// Prints an error and returns true if an option was given that is for engines
-/// only.
-static bool hasEngineOption(const MscclFlags &flags) {
-  std::string option = flags.findGiven();
-  if (!option.empty())
-    fail(option + " is not for schedules of TE-CCL and ForestColl");
-  return !option.empty();
-}
-
-static std::optional<FoundSchedule> readPlain(llvm::StringRef path,
-                                              llvm::StringRef text,
-                                              const MscclFlags &flags,
-                                              bool json) {
-  if (hasEngineOption(flags))
-    return std::nullopt;
-  return parseWith(formatOf(path, text) == Format::Teccl ? &parseTeccl
-                                                         : &parseForest,
-                   path, text, json);
-}
-
-/// `error` of the file `path`, which may begin with a line and a column.
-static std::string atPlace(llvm::StringRef path, llvm::StringRef error) {
-  bool hasPlace = !error.empty() && llvm::isDigit(error.front());
-  return (path + (hasPlace ? ":" : ": ") + error).str();
-}
-
-/// Says in `findings` why a schedule is not for the topology that `spec` names:
-/// other ranks, or links that are not there.
-static void compareTopology(const FoundSchedule &found,
-                            const Topology &topology, llvm::StringRef spec,
-                            Findings &findings) {
-  unsigned ranks = found.collective.numRanks();
-  if (topology.numRanks() != ranks)
-    return findings.add({}, std::to_string(ranks) + " ranks, and " +
-                                spec.str() + " has " +
-                                std::to_string(topology.numRanks()));
-  for (const Link &link : found.topology.links())
-    if (!topology.findLink(link.src, link.dst))
-      findings.add({}, "rank " + std::to_string(link.src) + " sends to rank " +
-                           std::to_string(link.dst) + ", to which " +
-                           spec.str() + " has no link");
-  if (!findings.empty())
-    return;
-  Schedule schedule = found.schedule;
-  fitRounds(schedule, topology);
-  if (auto violation = checkSchedule(topology, found.collective, schedule))
-    findings.add({}, violation->message);
-}
-
 /// The topology of a name, of an .mlir file, or of a file that tools print.
 static std::optional<Topology> topologyOf(llvm::StringRef spec) {
   if (spec.ends_with(".mlir") || !llvm::sys::fs::exists(spec))
@@ -357,44 +149,18 @@ static std::optional<Topology> topologyOf(llvm::StringRef spec) {
 int driver::checkAlgorithmOn(llvm::StringRef path, llvm::StringRef spec,
                              const MscclFlags &flags, bool json) {
   std::optional<Topology> topology = topologyOf(spec);
+  std::optional<ForeignText> file =
+      topology ? readForeignText(path) : std::nullopt;
   std::optional<FoundSchedule> found =
-      topology ? readSchedule(path, flags) : std::nullopt;
+      file ? readSchedule(path, *file, &flags) : std::nullopt;
   if (!found)
     return BadInput;
   Findings findings;
-  compareTopology(*found, *topology, spec, findings);
+  placeOn({spec.str(), std::move(*topology)}, *found, findings);
   if (!findings.empty())
     return refuse(path, findings, json);
   accept(path, *found, json);
   return Done;
-}
-
-std::optional<FoundSchedule> driver::readSchedule(llvm::StringRef path,
-                                                  const MscclFlags &flags) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readAlgorithm(path);
-  if (!file)
-    return std::nullopt;
-  llvm::StringRef text = file->getBuffer();
-  Result<FoundSchedule> found = Error{};
-  if (Format format = formatOf(path, text); format == Format::Msccl) {
-    auto options = flags.read();
-    auto read = options ? parseWith(&parseMsccl, path, text) : std::nullopt;
-    if (!read)
-      return std::nullopt;
-    found = fromMsccl(*read, *options);
-  } else if (format == Format::Mscclpp) {
-    auto options = flags.readForMscclpp();
-    auto read = options ? parseWith(&parseMscclpp, path, text) : std::nullopt;
-    if (!read)
-      return std::nullopt;
-    found = fromMscclpp(*read, *options);
-  } else {
-    return readPlain(path, text, flags, /*json=*/false);
-  }
-  if (found)
-    return std::move(*found);
-  fail(atPlace(path, found.error()));
-  return std::nullopt;
 }
 
 template <typename T, typename Options, typename Verdict>
@@ -416,24 +182,23 @@ static int checkRead(llvm::StringRef path, const std::optional<T> &read,
 
 int driver::checkAlgorithm(llvm::StringRef path, const MscclFlags &flags,
                            bool json) {
-  std::unique_ptr<llvm::MemoryBuffer> file = readAlgorithm(path);
+  std::optional<ForeignText> file = readForeignText(path);
   if (!file)
     return BadInput;
-  llvm::StringRef text = file->getBuffer();
-  Format format = formatOf(path, text);
-  if (format == Format::Mscclpp) {
+  llvm::StringRef text = file->text();
+  if (file->kind == FileKind::Mscclpp) {
     auto options = flags.readForMscclpp();
     return options ? checkRead(path, parseWith(&parseMscclpp, path, text, json),
                                *options, flags, json, &checkMscclpp)
                    : BadInput;
   }
-  if (format == Format::Msccl) {
+  if (file->kind == FileKind::Msccl) {
     auto options = flags.read();
     return options ? checkRead(path, parseWith(&parseMsccl, path, text, json),
                                *options, flags, json, &checkMsccl)
                    : BadInput;
   }
-  std::optional<FoundSchedule> found = readPlain(path, text, flags, json);
+  std::optional<FoundSchedule> found = readSchedule(path, *file, &flags, json);
   if (!found)
     return BadInput;
   accept(path, *found, json);

@@ -288,7 +288,7 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
 
 static int compileNcclHere(const LoweringOptions &options) {
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(inputs[0]);
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(inputs[0]);
   if (!module || !areForContents(options, *module, inputs[0]))
     return BadInput;
   mlir::FailureOr<std::string> text =
@@ -349,7 +349,8 @@ static int compileHere(const CompileRequest &request, const Chip &chip,
                        OutputKind kind) {
   Progress progress("compiling " + request.path + " for " + request.target);
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      session.parseSchedules(request.path);
   if (!module || !areForContents(request.lowering, *module, request.path) ||
       !warnOfBoxes(*module, request.path, {request.target}))
     return BadInput;
@@ -382,7 +383,7 @@ static int compilePlanHere(PlanCompileRequest request) {
   bool hasWarned = false;
   for (const std::string &path : request.paths) {
     Session session;
-    mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+    mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(path);
     if (!module || (!std::exchange(hasWarned, true) &&
                     !warnOfBoxes(*module, path, request.plan.targets)))
       return BadInput;

@@ -88,6 +88,7 @@ static bool isGraphFile(llvm::StringRef path) {
   return path.ends_with(".graph.xml");
 }
 static bool isTraceFile(llvm::StringRef path) { return path.ends_with(".et"); }
+static bool isModule(llvm::StringRef path) { return path.ends_with(".mlir"); }
 
 static std::optional<exchange::MscclppExportOptions>
 readPlanOptions(llvm::StringRef name) {
@@ -184,11 +185,15 @@ static int exportTraces(coll::ScheduleOp op, const Schedule &schedule,
   return Done;
 }
 
-static int exportSchedule() {
+/// The only schedule of the input, in the format of the output.
+static int convertSchedule() {
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      session.parseSchedules(input, /*placement=*/nullptr, &mscclFlags);
   if (!module)
     return BadInput;
+  if (isModule(output))
+    return writeFile(output, moduleText(*module)) ? Done : BadInput;
   auto schedules = module->getOps<coll::ScheduleOp>();
   if (size_t count = std::distance(schedules.begin(), schedules.end());
       count != 1)
@@ -210,38 +215,33 @@ static int exportSchedule() {
   return writeFile(output, *text) ? Done : BadInput;
 }
 
-static int importSchedule() {
-  std::optional<exchange::FoundSchedule> found =
-      readSchedule(input, mscclFlags);
-  if (!found || !mscclFlags.rootFits(found->collective.kind()))
-    return BadInput;
-  printNotes(input, found->notes);
-  Result<Instance> instance =
-      Instance::make(std::move(found->topology), std::move(found->collective),
-                     found->schedule.steps.size(), found->schedule.rounds());
-  if (!instance)
-    return fail(input + ": " + instance.error());
-  return writeFile(output,
-                   scheduleText(*instance, /*boxes=*/{}, found->schedule))
-             ? Done
-             : BadInput;
-}
-
-/// An algorithm of MSCCL as a plan of MSCCL++.
-static int rewriteAlgorithm() {
+/// An algorithm of MSCCL as a plan of MSCCL++, block by block.
+static int rewriteAlgorithm(llvm::StringRef text) {
   std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
-  if (!options)
-    return BadInput;
-  std::optional<exchange::MscclAlgorithm> algorithm = readMsccl(input);
-  if (!algorithm)
-    return BadInput;
-  auto planOptions = readPlanOptions(algorithm->name);
+  auto algorithm = options ? parseWith(&exchange::parseMsccl, input, text)
+                           : std::nullopt;
+  auto planOptions =
+      algorithm ? readPlanOptions(algorithm->name) : std::nullopt;
   if (!planOptions)
     return BadInput;
   auto plan = exchange::toMscclpp(*algorithm, *options, *planOptions);
   if (!plan)
     return fail(input + ": " + plan.error());
   return writeFile(output, exchange::printMscclpp(*plan)) ? Done : BadInput;
+}
+
+/// A file of MSCCL keeps its blocks as a plan of MSCCL++, unless it is cut.
+/// Whatever else there is goes by way of its schedule.
+static int convertInput() {
+  bool isPlan = llvm::StringRef(output).ends_with(".json");
+  if (!isPlan || !llvm::StringRef(input).ends_with(".xml") ||
+      cut.getNumOccurrences())
+    return convertSchedule();
+  std::optional<ForeignText> file = readForeignText(input);
+  if (!file)
+    return BadInput;
+  return file->kind == FileKind::Msccl ? rewriteAlgorithm(file->text())
+                                       : convertSchedule();
 }
 
 /// The first option that says nothing of what is read, or of what is written;
@@ -269,22 +269,19 @@ static std::string findIdleOption() {
 int driver::convertMain() {
   if (std::string idle = findIdleOption(); !idle.empty())
     return fail(idle + " is not for " + input + " as " + output);
-  auto isModule = [](llvm::StringRef path) { return path.ends_with(".mlir"); };
-  bool isExport = isModule(input) && isAlgorithmFile(output);
-  if (cut.getNumOccurrences() && (!isExport || isGraphFile(output)))
-    return fail("--cut is for a schedule in .mlir that becomes an .xml or "
-                ".json");
-  if (isModule(input) && (isAlgorithmFile(output) || isTraceFile(output)))
-    return exportSchedule();
-  if (isAlgorithmFile(input) && isModule(output))
-    return importSchedule();
-  if (llvm::StringRef(input).ends_with(".xml") &&
-      llvm::StringRef(output).ends_with(".json"))
-    return rewriteAlgorithm();
+  bool isAlgorithm = isAlgorithmFile(output) && !isGraphFile(output);
+  if (cut.getNumOccurrences() && !isAlgorithm)
+    return fail("--cut is for a schedule that becomes an .xml or .json");
+  bool readsModule = isModule(input), writesModule = isModule(output);
+  bool writesOther = isAlgorithmFile(output) || isTraceFile(output);
+  if (readsModule ? writesOther
+                  : isAlgorithmFile(input) && (writesOther || writesModule))
+    return convertInput();
   auto file = readInput(input);
   using enum FileKind;
   if (file && isWrongFile(input, (*file)->getBuffer(),
                           {Mlir, Msccl, Mscclpp, FileKind::Teccl, Forest}))
     return BadInput;
-  return fail("expected a schedule in .mlir and an algorithm in .xml or .json");
+  return fail("expected a schedule in .mlir, .xml or .json and the name of "
+              "another one, or an .et");
 }

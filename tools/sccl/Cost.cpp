@@ -92,7 +92,7 @@ static std::string describe(const Collective &collective) {
 /// it cannot be read or has none.
 static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(path);
   if (!module)
     return std::nullopt;
   std::vector<NamedCost> costs;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "ForeignFile.h"
 #include "MachineFlags.h"
 #include "Progress.h"
 #include "TopologyNotes.h"
@@ -171,6 +172,39 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
   return module;
 }
 
+/// The symbol of a schedule must differ from that of a user-defined collective.
+static std::string scheduleName(const Collective &collective) {
+  bool isCustom = collective.kind() == CollectiveKind::Custom;
+  return collective.name() + (isCustom ? "_schedule" : "");
+}
+
+mlir::OwningOpRef<mlir::ModuleOp>
+Session::parseSchedules(llvm::StringRef path, const Placement *placement,
+                        const MscclFlags *flags) {
+  if (!isAlgorithmFile(path))
+    return parse(path);
+  std::optional<ForeignText> file = readForeignText(path);
+  auto found = file ? readSchedule(path, *file, flags) : std::nullopt;
+  if (!found)
+    return nullptr;
+  exchange::Findings findings;
+  if (placement)
+    placeOn(*placement, *found, findings);
+  if (!findings.empty()) {
+    refuse(path, findings, /*json=*/false);
+    return nullptr;
+  }
+  printNotes(path, found->notes);
+  sourceManager.AddNewSourceBuffer(std::move(file->buffer), llvm::SMLoc());
+  auto module = coll::exportModule(mlirContext, scheduleName(found->collective),
+                                   found->topology, found->collective,
+                                   found->schedule);
+  // A send has no one line of its own, so that errors name the file.
+  auto start = mlir::FileLineColLoc::get(&mlirContext, path, 1, 1);
+  module->walk([&](mlir::Operation *op) { op->setLoc(start); });
+  return module;
+}
+
 /// True if `spec` is meant as a file, not as the name of a built-in topology.
 static bool looksLikeFile(llvm::StringRef spec) {
   return spec.ends_with(".mlir") || spec.contains('/') || spec == "-";
@@ -316,10 +350,15 @@ bool driver::checkEngineName(llvm::StringRef name) {
   return false;
 }
 
-/// The symbol of a schedule must differ from that of a user-defined collective.
-static std::string scheduleName(const Collective &collective) {
-  bool isCustom = collective.kind() == CollectiveKind::Custom;
-  return collective.name() + (isCustom ? "_schedule" : "");
+std::string driver::moduleText(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  // Right by construction, and read again by whoever uses it; there are no
+  // aliases to look for.
+  module.print(stream,
+               mlir::OpPrintingFlags().assumeVerified().useLocalScope());
+  stream << '\n';
+  return text;
 }
 
 std::string
@@ -332,14 +371,7 @@ driver::scheduleText(const Instance &instance, const RankGroups &boxes,
                                    schedule, certificate, bestAt);
   for (auto topology : module->getOps<coll::TopologyOp>())
     coll::setBoxes(topology, boxes);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  // Right by construction, and read again by whoever uses it; there are no
-  // aliases to look for.
-  module->print(stream,
-                mlir::OpPrintingFlags().assumeVerified().useLocalScope());
-  stream << '\n';
-  return text;
+  return moduleText(*module);
 }
 
 llvm::json::Object driver::resultObject(const Instance &instance,

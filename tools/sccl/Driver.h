@@ -53,6 +53,15 @@ int fail(const llvm::Twine &message);
 /// null if there is none.
 std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path);
 
+/// A topology that schedules of other tools are put on, whose files do not say
+/// how fast links are; and what messages call it.
+struct Placement {
+  std::string name;
+  Topology topology;
+};
+
+class MscclFlags;
+
 /// A context that knows all dialects, and prints diagnostics with the source
 /// line they are about.
 class Session {
@@ -62,6 +71,12 @@ public:
   mlir::MLIRContext &context() { return mlirContext; }
   /// Parses and verifies a file ("-" is standard input). Prints errors.
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef path);
+  /// The same for what may be a file of another tool, .xml or .json: the
+  /// schedule that it follows, on the links that it uses, each of bandwidth 1,
+  /// or on `placement`. Prints what such a file leaves open.
+  mlir::OwningOpRef<mlir::ModuleOp>
+  parseSchedules(llvm::StringRef path, const Placement *placement = nullptr,
+                 const MscclFlags *flags = nullptr);
 
 private:
   mlir::MLIRContext mlirContext;
@@ -103,6 +118,8 @@ bool writeFile(llvm::StringRef path, llvm::StringRef contents);
 /// for it. Prints an error if not.
 bool checkWritable(llvm::StringRef path);
 
+/// A module as text, without verifying it.
+std::string moduleText(mlir::ModuleOp module);
 /// The text of a module with `schedule` and its topology, which says which
 /// ranks share one of several `boxes`. An empty `certificate` is none.
 std::string scheduleText(const Instance &instance, const RankGroups &boxes,

@@ -83,7 +83,8 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
                     std::move(loaded->view.manifest)};
   }
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(request.path);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      session.parseSchedules(request.path);
   if (!module || !areForContents(request.lowering, *module, request.path))
     return std::nullopt;
   mlir::FailureOr<HostPlan> plan =

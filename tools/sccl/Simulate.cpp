@@ -264,7 +264,7 @@ int driver::simulateMain() {
   if (!sizes)
     return BadInput;
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(input);
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(input);
   if (!module || !areForContents(lowering.get(), *module, input))
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(*module);

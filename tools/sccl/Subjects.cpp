@@ -85,7 +85,7 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
 
 /// Adds the schedules of one file. Prints an error and returns false on
 /// failure.
-static bool addFile(llvm::StringRef path,
+static bool addFile(llvm::StringRef path, const Placement *placement,
                     std::vector<report::Subject> &subjects) {
   if (isPlanFile(path)) {
     fail(path + " is a plan; name the schedules that it was compiled of");
@@ -93,7 +93,8 @@ static bool addFile(llvm::StringRef path,
   }
   Progress progress(("reading " + path).str());
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      session.parseSchedules(path, placement);
   if (!module || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
         manager.addPass(coll::createCheckSchedule());
       })))
@@ -111,13 +112,13 @@ static bool addFile(llvm::StringRef path,
 }
 
 std::optional<std::vector<report::Subject>>
-driver::loadSubjects(llvm::StringRef path) {
+driver::loadSubjects(llvm::StringRef path, const Placement *placement) {
   std::optional<std::vector<std::string>> files = schedulesIn(path);
   std::vector<report::Subject> subjects;
   if (!files)
     return std::nullopt;
   for (const std::string &file : *files)
-    if (!addFile(file, subjects))
+    if (!addFile(file, placement, subjects))
       return std::nullopt;
   return subjects;
 }
@@ -141,11 +142,13 @@ static void tellApart(std::vector<report::Subject> &subjects,
 }
 
 std::optional<std::vector<report::Subject>>
-driver::loadComparable(llvm::ArrayRef<std::string> paths) {
+driver::loadComparable(llvm::ArrayRef<std::string> paths,
+                       const Placement *placement) {
   std::vector<report::Subject> subjects;
   std::vector<llvm::StringRef> origins;
   for (const std::string &path : paths) {
-    std::optional<std::vector<report::Subject>> more = loadSubjects(path);
+    std::optional<std::vector<report::Subject>> more =
+        loadSubjects(path, placement);
     if (!more)
       return std::nullopt;
     origins.insert(origins.end(), more->size(), path);

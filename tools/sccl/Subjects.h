@@ -21,15 +21,18 @@ namespace sccl::driver {
 /// is no folder. Prints an error and returns nothing if there are none.
 std::optional<std::vector<std::string>> schedulesIn(llvm::StringRef path);
 
-/// The schedules in `path`, an .mlir file or a folder of such, in the order of
-/// names; all of them checked. Prints an error and returns nothing if there are
-/// none, or one is wrong.
-std::optional<std::vector<report::Subject>> loadSubjects(llvm::StringRef path);
+/// The schedules in `path`, an .mlir file, a folder of such or a file of
+/// another tool, in the order of names; all of them checked. Prints an error
+/// and returns nothing if there are none, or one is wrong. For `placement`, here
+/// and below, see Session::parseSchedules.
+std::optional<std::vector<report::Subject>>
+loadSubjects(llvm::StringRef path, const Placement *placement = nullptr);
 
 /// Those of several files and folders; they must be of one collective on one
 /// topology. Prints an error and returns nothing if they are not.
 std::optional<std::vector<report::Subject>>
-loadComparable(llvm::ArrayRef<std::string> paths);
+loadComparable(llvm::ArrayRef<std::string> paths,
+               const Placement *placement = nullptr);
 
 /// A launch that was measured: a line of what sccl bench and run print with
 /// --json.
