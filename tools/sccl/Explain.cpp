@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "Interrupt.h"
 #include "Output.h"
 #include "Pictures.h"
 #include "Plans.h"
+#include "Progress.h"
 
+#include "sccl/Advice/Advice.h"
 #include "sccl/Plan/SizeTables.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -26,9 +29,10 @@ namespace cl = llvm::cl;
 static cl::SubCommand
     command("explain", "Say what limits a schedule, plan or measurement, and "
                        "why it was chosen");
-static cl::list<std::string> inputs(cl::Positional,
-                                    cl::desc("FILE.mlir|FILE.sccl|DIR..."),
-                                    cl::OneOrMore, cl::sub(command));
+static cl::list<std::string>
+    inputs(cl::Positional,
+           cl::desc("FILE.mlir|FILE.xml|FILE.json|FILE.sccl|DIR..."),
+           cl::OneOrMore, cl::sub(command));
 static cl::opt<std::string>
     bytesText("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
               cl::init("1MiB"), cl::sub(command));
@@ -101,6 +105,39 @@ static Sentences distancesOf(const Findings &findings, size_t number) {
         symbolOf(findings.subjects[number]) == time.schedule)
       sentences.push_back(distanceSentence(findings, number, time));
   return sentences;
+}
+
+/// What a schedule takes for `bytes` on the machine of `findings`, lowered in
+/// the way and cut into the pieces that are the fastest there, and the bound.
+/// Prints an error and returns nothing if it cannot be lowered.
+static std::optional<SizeAdvice> simulateOn(const Findings &findings,
+                                            size_t number, double bytes) {
+  const Subject &subject = findings.subjects[number];
+  InterruptScope interrupt;
+  Session session;
+  Progress progress("simulating " + subject.name);
+  Result<std::vector<SizeAdvice>> times =
+      timesOf(session.context(), findings.speeds->fabric,
+              {subject.collective, subject.schedule}, {uint64_t(bytes)},
+              usualWays(LoweringOptions()), {0, 10'000'000, interrupt.flag()});
+  if (!times) {
+    fail(subject.name + ": " + times.error());
+    return std::nullopt;
+  }
+  times->front().bound = leastMicroseconds(
+      findings, findings.explanations[number].anySteps, bytes);
+  return times->front();
+}
+
+/// The time on the machine, and how far from the bound it is.
+static std::string simulatedSentence(const SizeAdvice &time,
+                                     const MachineSpeeds &speeds) {
+  return llvm::formatv("{0} takes {1} on {2}, lowered as {3}: a gap of {4:F0} "
+                       "% to the bound of {5}, which holds for {6}",
+                       sizeText(double(time.bytes)),
+                       timeText(time.microseconds), speeds.placement.name,
+                       time.way, time.gap() * 100, timeText(time.bound),
+                       speeds.boundClass);
 }
 
 static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
@@ -228,8 +265,8 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
                      timeText(at.microseconds)};
 }
 
-/// Explains each of the schedules.
-static void explainSchedules(const Findings &findings, double bytes) {
+/// Explains each of the schedules. False after an error.
+static bool explainSchedules(const Findings &findings, double bytes) {
   const CostModel &model = findings.model;
   std::vector<Cost> costs;
   std::vector<std::string> names;
@@ -245,11 +282,17 @@ static void explainSchedules(const Findings &findings, double bytes) {
   for (size_t number = 0; number < costs.size(); ++number) {
     const Subject &subject = findings.subjects[number];
     const Explanation &explanation = findings.explanations[number];
+    std::optional<SizeAdvice> simulated;
+    if (findings.speeds && !(simulated = simulateOn(findings, number, bytes)))
+      return false;
     std::vector<Chapter> chapters{
         {"limits", limitSentences(subject, explanation, model, bytes)},
         {"faster", remedySentences(subject, explanation, model, bytes)},
         {"certificate", certificateSentences(subject, explanation)},
         {"planned", plannedSentences(subject)},
+        {"simulated", simulated ? Sentences{simulatedSentence(
+                                      *simulated, *findings.speeds)}
+                                : Sentences{}},
         {"ran", distancesOf(findings, number)}};
     bool isChosen = number == taken;
     if (costs.size() > 1) {
@@ -260,6 +303,10 @@ static void explainSchedules(const Findings &findings, double bytes) {
     if (json) {
       llvm::json::Object object = factsOf(findings, number, bytes);
       object["chosen"] = isChosen;
+      if (simulated) {
+        object["simulated_microseconds"] = simulated->microseconds;
+        object["gap"] = simulated->gap();
+      }
       addChapters(chapters, object);
       llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
       continue;
@@ -270,6 +317,7 @@ static void explainSchedules(const Findings &findings, double bytes) {
                            subject.cost().bandwidth.str());
     printChapters(chapters);
   }
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,7 +427,14 @@ int driver::explainMain() {
       return code;
   if (schedules.empty())
     return Done;
-  std::optional<std::vector<Subject>> subjects = loadComparable(schedules);
+  std::optional<MachineSpeeds> speeds;
+  if (!machineName.empty()) {
+    speeds = loadSpeeds(machineName);
+    if (!speeds)
+      return BadInput;
+  }
+  std::optional<std::vector<Subject>> subjects =
+      loadComparable(schedules, speeds ? &speeds->placement : nullptr);
   std::vector<MeasuredTime> measured;
   if (!subjects)
     return BadInput;
@@ -391,10 +446,8 @@ int driver::explainMain() {
     measured = std::move(*times);
   }
   std::optional<Findings> findings = findOut(std::move(*subjects), *model);
-  if (!findings ||
-      (!machineName.empty() && !takeSpeeds(machineName, *findings)))
+  if (!findings || (speeds && !takeSpeeds(*speeds, *findings)))
     return BadInput;
   findings->measured = std::move(measured);
-  explainSchedules(*findings, double(*bytes));
-  return Done;
+  return explainSchedules(*findings, double(*bytes)) ? Done : BadInput;
 }

@@ -26,31 +26,47 @@ using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::report;
 
-bool driver::takeSpeeds(llvm::StringRef name, Findings &findings) {
+std::optional<MachineSpeeds> driver::loadSpeeds(llvm::StringRef name) {
   std::optional<Machine> machine = loadMachine(name);
   std::optional<Derivation> derivation;
   if (machine)
     derivation = derive(*machine);
   if (!derivation)
-    return false;
-  const Subject &first = findings.subjects.front();
-  if (fingerprint(derivation->topology) != fingerprint(first.topology)) {
-    fail("--machine=" + name + " has another topology than " + first.name);
-    return false;
-  }
+    return std::nullopt;
   Result<MachineFabric> made = fabricOf(*derivation);
   if (!made) {
     fail(made.error());
-    return false;
+    return std::nullopt;
   }
-  const Fabric &fabric = made->fabric;
+  made->fabric.timing.copyRate = assumedCopyRate * 1e3;
+  return MachineSpeeds{{name.str(), std::move(derivation->topology)},
+                       std::move(made->fabric), std::move(made->boundClass)};
+}
+
+CostModel MachineSpeeds::model() const {
   const std::vector<double> &latencies = fabric.timing.latencies;
-  findings.model = {latencies.empty() ? 0 : std::ranges::max(latencies),
-                    fabric.unitTime};
+  return {latencies.empty() ? 0 : std::ranges::max(latencies), fabric.unitTime};
+}
+
+bool driver::isOf(const Placement &machine, llvm::StringRef subject,
+                  const Topology &topology) {
+  if (fingerprint(machine.topology) == fingerprint(topology))
+    return true;
+  fail("--machine=" + machine.name + " has another topology than " + subject);
+  return false;
+}
+
+bool driver::takeSpeeds(const MachineSpeeds &speeds, Findings &findings) {
+  const Subject &first = findings.subjects.front();
+  if (!isOf(speeds.placement, first.name, first.topology))
+    return false;
+  const Fabric &fabric = speeds.fabric;
+  findings.model = speeds.model();
   InterruptScope interrupt;
   findings.machineBound =
       machineTimeBound(fabric, first.collective, findings.anySteps(),
                        {0, 10'000'000, interrupt.flag()});
+  findings.speeds = speeds;
   return true;
 }
 

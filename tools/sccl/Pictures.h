@@ -16,13 +16,25 @@
 
 namespace sccl::driver {
 
+/// How fast a machine is, where copies within a rank are as fast as is assumed.
+struct MachineSpeeds {
+  Placement placement; ///< its topology
+  Fabric fabric;
+  std::string boundClass; ///< see MachineFabric
+
+  /// A step takes the largest latency.
+  CostModel model() const;
+};
+
 /// Schedules of one collective on one topology, and what is known of them.
 struct Findings {
   std::vector<report::Subject> subjects;
   std::vector<report::Explanation> explanations; ///< of each
   RankGroups boxes;
   CostModel model;
-  std::optional<TimeBound> machineBound; ///< if a machine is given
+  // If a machine is given:
+  std::optional<TimeBound> machineBound;
+  std::optional<MachineSpeeds> speeds;
   std::vector<MeasuredTime> measured;
   std::vector<uint64_t> sizes;
 
@@ -68,9 +80,17 @@ std::vector<report::TimeCurve> timeCurves(const Findings &findings);
 /// at least `anySteps`. Microseconds.
 double leastMicroseconds(const Findings &findings,
                          const std::optional<Rational> &anySteps, double bytes);
-/// Takes how fast the machine of this name is, which `findings` must be of.
-/// Prints an error and returns false if they are not, or if there is none.
-bool takeSpeeds(llvm::StringRef machine, Findings &findings);
+
+/// The speeds of the machine of a preset's name, or of an .mlir file. Prints an
+/// error and returns nothing if there is none.
+std::optional<MachineSpeeds> loadSpeeds(llvm::StringRef machine);
+/// False, after an error, if `topology`, of `subject`, is not that of
+/// --machine.
+bool isOf(const Placement &machine, llvm::StringRef subject,
+          const Topology &topology);
+/// Takes the bound and the model of `speeds`. Prints an error and returns false
+/// if `findings` are of another topology.
+bool takeSpeeds(const MachineSpeeds &speeds, Findings &findings);
 
 } // namespace sccl::driver
 

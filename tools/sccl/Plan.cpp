@@ -73,7 +73,7 @@ static cl::opt<double>
     copyBandwidth("copy-bandwidth",
                   cl::desc("GB/s of copies within a rank; 0 means that they "
                            "take no time"),
-                  cl::init(1000), cl::sub(planCommand()));
+                  cl::init(assumedCopyRate), cl::sub(planCommand()));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(planCommand()));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),

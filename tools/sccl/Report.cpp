@@ -21,9 +21,10 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand command("report",
                               "Write schedules as one HTML page to look at");
-static cl::list<std::string> inputs(cl::Positional,
-                                    cl::desc("FILE.mlir|FILE.sccl|DIR..."),
-                                    cl::OneOrMore, cl::sub(command));
+static cl::list<std::string>
+    inputs(cl::Positional,
+           cl::desc("FILE.mlir|FILE.xml|FILE.json|FILE.sccl|DIR..."),
+           cl::OneOrMore, cl::sub(command));
 static cl::opt<std::string>
     bytesText("bytes",
               cl::desc("Size of one send buffer that sentences are about"),
@@ -39,23 +40,6 @@ static cl::opt<std::string> output("o", cl::desc("Write the page here"),
                                    cl::sub(command));
 
 bool driver::reportChosen() { return bool(command); }
-
-/// Takes the boxes of --machine. Prints an error and returns false if it is not
-/// what the schedules are for.
-static bool takeBoxes(Findings &findings) {
-  if (machineName.empty())
-    return true;
-  std::optional<Topology> topology =
-      loadTopology(machineName, /*where=*/nullptr, &findings.boxes);
-  if (!topology)
-    return false;
-  const Topology &own = findings.subjects.front().topology;
-  if (fingerprint(*topology) == fingerprint(own))
-    return true;
-  fail("--machine=" + machineName + " has another topology than " +
-       findings.subjects.front().name);
-  return false;
-}
 
 static std::vector<MeasuredRow> rowsOf(const Findings &findings) {
   std::vector<MeasuredRow> rows;
@@ -95,13 +79,26 @@ int driver::reportMain() {
   std::optional<std::vector<uint64_t>> sizes = flags.sizes();
   if (!model || !sizes || !checkWritable(output))
     return BadInput;
+  std::optional<Placement> machine;
+  RankGroups boxes;
+  if (!machineName.empty()) {
+    std::optional<Topology> topology =
+        loadTopology(machineName, /*where=*/nullptr, &boxes);
+    if (!topology)
+      return BadInput;
+    machine = {machineName, std::move(*topology)};
+  }
   std::optional<std::vector<Subject>> subjects =
-      loadComparable(std::vector<std::string>(inputs.begin(), inputs.end()));
-  if (!subjects)
+      loadComparable(std::vector<std::string>(inputs.begin(), inputs.end()),
+                     machine ? &*machine : nullptr);
+  if (!subjects || (machine && !isOf(*machine, subjects->front().name,
+                                     subjects->front().topology)))
     return BadInput;
   std::optional<Findings> findings = findOut(std::move(*subjects), *model);
-  if (!findings || !takeBoxes(*findings))
+  if (!findings)
     return BadInput;
+  if (machine)
+    findings->boxes = std::move(boxes);
   findings->sizes = std::move(*sizes);
   if (!flags.takeMeasured(*findings))
     return BadInput;

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver.h"
+#include "Arguments.h"
 #include "LoweringFlags.h"
 #include "Output.h"
+#include "Pictures.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -44,6 +45,11 @@ static cl::opt<double>
     startTime("start-time",
               cl::desc("Microseconds from a transfer's turn to its first byte"),
               cl::init(0), cl::sub(command));
+static cl::opt<std::string> machineName(
+    "machine",
+    cl::desc("How fast links and copies are, in place of --alpha, --bandwidth "
+             "and --copy-bandwidth"),
+    cl::value_desc("NAME|FILE.mlir"), cl::sub(command));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
@@ -207,27 +213,38 @@ static void print(const Prediction &prediction, const Topology &topology) {
   out() << '\n';
 }
 
-static Timing timingOf(const Topology &topology) {
-  Timing timing = Timing::uniform(topology, latency, bandwidth * 1e3);
-  timing.copyRate = copyBandwidth * 1e3;
+static CostModel modelOf(const std::optional<MachineSpeeds> &machine) {
+  return machine ? machine->model() : CostModel{latency, 1 / (bandwidth * 1e3)};
+}
+
+/// How fast `topology` is by --machine or by the other options.
+static Timing timingOf(const Topology &topology,
+                       const std::optional<MachineSpeeds> &machine) {
+  Timing timing = machine
+                      ? machine->fabric.timing
+                      : Timing::uniform(topology, latency, bandwidth * 1e3);
+  if (!machine)
+    timing.copyRate = copyBandwidth * 1e3;
+  timing.barrierTime = modelOf(machine).alphaMicroseconds;
   timing.startTime = startTime;
-  timing.barrierTime = latency;
   return timing;
 }
 
 /// False after an error.
 static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
+                       const std::optional<MachineSpeeds> &machine,
                        const std::vector<uint64_t> &sizes, Beside &measured) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
-  if (failed(problem))
+  if (failed(problem) ||
+      (machine && !isOf(machine->placement, input, problem->topology)))
     return false;
   if (!json)
     out() << program.getSymName() << " on " << problem->topology.name() << '\n'
           << llvm::formatv("{0,12}{1,14}{2,14}   {3}\n", "size", "simulated us",
                            "model us", "busiest");
-  CostModel model{latency, 1 / (bandwidth * 1e3)};
+  CostModel model = modelOf(machine);
   auto cost = costs.find(program.getSymName().str());
-  Timing timing = timingOf(problem->topology);
+  Timing timing = timingOf(problem->topology, machine);
   for (uint64_t bytes : sizes) {
     std::optional<Prediction> prediction =
         predict(program, *problem, timing, bytes, measured);
@@ -250,6 +267,9 @@ static std::optional<std::string> findMistake() {
     return "--copy-bandwidth must be 0, or from 1e-6 to 1e9 GB/s";
   if (!isBandwidth(bandwidth))
     return "--bandwidth must be from 1e-6 to 1e9 GB/s";
+  if (std::string given = findGiven({&latency, &bandwidth, &copyBandwidth});
+      !machineName.empty() && !given.empty())
+    return "--machine says what " + given + " would";
   if (!beside.empty() && tracePath.empty())
     return "--beside needs --trace";
   if (std::string idle = lowering.findIdle(); !idle.empty())
@@ -263,8 +283,15 @@ int driver::simulateMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
   if (!sizes)
     return BadInput;
+  std::optional<MachineSpeeds> machine;
+  if (!machineName.empty()) {
+    machine = loadSpeeds(machineName);
+    if (!machine)
+      return BadInput;
+  }
   Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(input);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      session.parseSchedules(input, machine ? &machine->placement : nullptr);
   if (!module || !areForContents(lowering.get(), *module, input))
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(*module);
@@ -285,7 +312,7 @@ int driver::simulateMain() {
   bool hasProgram = false;
   for (auto program : programs) {
     hasProgram = true;
-    if (!predictAll(program, *costs, *sizes, measured))
+    if (!predictAll(program, *costs, machine, *sizes, measured))
       return BadInput;
   }
   return hasProgram ? Done : fail(input + " holds no schedule and no program");

@@ -22,6 +22,8 @@ using LatencyByKind = std::map<std::string, double, std::less<>>;
 
 /// What is assumed where neither the machine nor the user says.
 LatencyByKind assumedLatencies();
+/// GB/s of copies within a rank, which no machine says.
+inline constexpr double assumedCopyRate = 1000;
 
 struct MachineTiming {
   Timing timing;
