@@ -12,7 +12,7 @@
 
 namespace sccl::driver {
 
-/// What NCCL would run, by name.
+/// What others would run, by name.
 struct Baseline {
   std::string name;
   std::vector<SizeAdvice> sizes; ///< those of the advice

@@ -334,7 +334,7 @@ simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
         timesOf(context, named.fabric, implementation, sizes,
                 usualWays(lowering.get()), limits);
     if (!times) {
-      fail("NCCL's " + name + ": " + times.error());
+      fail("baseline '" + name + "': " + times.error());
       return std::nullopt;
     }
     baselines.push_back({name, std::move(*times)});

@@ -7,7 +7,7 @@
 
 #include "PlanBaselines.h"
 
-#include "Driver.h"
+#include "ForeignFile.h"
 #include "MachineFlags.h"
 #include "Output.h"
 
@@ -21,7 +21,8 @@ static cl::opt<std::string> baselinesPath(
     "baselines",
     cl::desc("Also what NCCL's rings take, and for all_reduce its trees: those "
              "in a log of NCCL_DEBUG=INFO or a graph of NCCL_GRAPH_DUMP_FILE, "
-             "or, without a file, such as fit the machine"),
+             "or, without a file, such as fit the machine; or what a file of "
+             "another tool takes, such as MSCCL XML"),
     cl::value_desc("FILE"), cl::ValueOptional, cl::sub(planCommand()));
 
 /// The algorithm of `rings`, or why there is none.
@@ -48,13 +49,43 @@ static bool hasTrees(const CollectiveFamily &family) {
   return family.isPlain() && family.kind == CollectiveKind::AllReduce;
 }
 
-/// Those on the rings and trees of a file. Prints an error and returns nothing
-/// if it has none for `family` on this machine.
+/// What a file of another tool does. Prints an error and returns nothing if
+/// that is not `family`, or does not run on `topology`.
+static std::optional<NamedBaselines>
+readForeignBaseline(const Topology &topology, const CollectiveFamily &family) {
+  std::optional<ForeignText> file = readForeignText(baselinesPath);
+  auto found = file ? readSchedule(baselinesPath, *file, /*flags=*/nullptr)
+                    : std::nullopt;
+  if (!found)
+    return std::nullopt;
+  exchange::Findings findings;
+  placeOn({topology.name(), topology}, *found, findings);
+  if (!findings.empty()) {
+    refuse(baselinesPath, findings, /*json=*/false);
+    return std::nullopt;
+  }
+  const Collective &collective = found->collective;
+  if (!family.isPlain() || family.kind != collective.kind() ||
+      family.root != collective.root()) {
+    fail("--baselines=" + baselinesPath + " is another collective: " +
+         collective.name());
+    return std::nullopt;
+  }
+  return NamedBaselines{
+      {"file", {std::move(found->collective), std::move(found->schedule)}}};
+}
+
+/// Those on the rings and trees of a file, or what it does. Prints an error and
+/// returns nothing if it has none for `family` on this machine.
 static std::optional<NamedBaselines>
 readBaselines(const Topology &topology, const CollectiveFamily &family) {
   std::optional<ImportFile> file = loadImportFile(baselinesPath);
   if (!file)
     return std::nullopt;
+  using enum FileKind;
+  if (llvm::is_contained({Msccl, Mscclpp, Teccl, Forest},
+                         recognizeFile(file->text)))
+    return readForeignBaseline(topology, family);
   Result<NcclChannels> channels = readNcclChannels(*file, topology.numRanks());
   if (!channels) {
     fail(channels.error());

@@ -19,7 +19,7 @@
 
 namespace sccl::driver {
 
-/// Schedules of NCCL, by name.
+/// Schedules of NCCL or another tool, by name.
 using NamedBaselines = std::vector<std::pair<std::string, Implementation>>;
 
 /// What --baselines asks for, on `topology`, whose ranks share `boxes`: none
