@@ -106,6 +106,10 @@ private:
   uint32_t last = 0;            ///< event of this block
   uint32_t slot = 0;            ///< of the operation among those of the phase
   std::optional<uint32_t> port; ///< the channel that the operation goes through
+  /// By the distance from an operation's first cell: the threads that have the
+  /// words there, in all operations of the phase.
+  std::map<uint32_t, uint32_t> threads;
+  uint32_t words = 0, numWords = 0; ///< of the event at hand, and used up
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> slots; ///< rank, slot: lane
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> ports; ///< rank, port: lane
 
@@ -123,6 +127,7 @@ private:
 Event TraceMaker::eventOf(const MscclppOperation &operation) const {
   Event event{};
   event.place = operation.place;
+  event.words = words;
   return event;
 }
 
@@ -260,6 +265,7 @@ void TraceMaker::addNop(const MscclppOperation &operation) {
   slot = 0;
   start = add(laneAt(rank), std::move(event));
   phase.clear();
+  threads.clear();
 }
 
 void TraceMaker::addBarrier(const MscclppOperation &operation) {
@@ -351,8 +357,17 @@ void TraceMaker::addOperation(const MscclppOperation &operation) {
   bool hasWords =
       isLL(shape.source) || isLL(shape.moreSources) || isLL(shape.destination);
   uint32_t piece = hasWords ? cellsPerChunk : std::max(cells, 1u);
+  // A thread takes every so-manieth word from the first on, in each operation.
+  bool hasOwnWords = hasWords && operation.channel != MscclppChannel::Port &&
+                     operation.parts == 1;
   for (uint32_t from = first; from < end; from += piece) {
+    if (hasOwnWords) {
+      auto [at, isNew] = threads.try_emplace(from, numWords + 1);
+      numWords += isNew;
+      words = at->second;
+    }
     addMove(operation, from, std::min(piece, end - from));
+    words = 0;
     slot += hasWords;
   }
   if (operation.kind == PutSignal)
@@ -363,6 +378,7 @@ void TraceMaker::addBlock(const MscclppBlock &each) {
   block = &each;
   start = last = result.begins[rank];
   phase.clear();
+  threads.clear();
   slots.clear();
   ports.clear();
   slot = 0;

@@ -158,6 +158,10 @@ std::optional<bool> RaceSearch::searchForward(uint32_t event, uint32_t later) {
 std::optional<bool> RaceSearch::comesBefore(uint32_t event, uint32_t later) {
   if (trace.events[later].block == trace.events[event].block)
     return event < later;
+  // No other events learn from that which comes first.
+  uint32_t words = trace.events[event].words;
+  if (words != 0 && words == trace.events[later].words)
+    return true;
   bool isEnd = trace.events[later].role == EventRole::End;
   auto first = isEnd ? searchForward(event, later) : searchBack(event, later);
   if (first)

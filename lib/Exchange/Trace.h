@@ -45,6 +45,9 @@ struct Event {
   /// Events that end before it ends, but may still touch memory when it begins.
   std::vector<uint32_t> follows;
   EventRole role = EventRole::Step;
+  /// Events with the same number, if it is not 0, are of the same threads, each
+  /// of which has words of its own and goes on from one event to the next.
+  uint32_t words = 0;
 };
 
 /// Events block by block, those of a block in their order.

@@ -150,6 +150,39 @@ TEST(Mscclpp, LLWords) {
   EXPECT_SAYS(broadcast, "rank 0 never hears of rank 1");
 }
 
+/// Between operations on words at the same distance from the first ones,
+/// threads need not wait for each other.
+TEST(Mscclpp, ThreadsHaveTheirOwnWords) {
+  auto makePlan = [](uint32_t parts) {
+    MscclppPlan plan = makeAllReduceLL(3);
+    for (uint32_t rank = 0; rank < 3; ++rank)
+      for (MscclppBlock &block : plan.gpus[rank].blocks) {
+        if (block.operations[0].kind != ReduceLL)
+          continue;
+        std::vector<MscclppOperation> all;
+        all.push_back(make(UnpackLL,
+                           {at(Buffer::Scratch, 2 * ((rank + 1) % 3), 2)},
+                           {at(Buffer::Output, 0, 2)}));
+        all.push_back(make(CopyLL, {at(Buffer::Input, 0, 2)},
+                           {at(Buffer::Scratch, 2 * rank, 2)}));
+        for (uint32_t of : {(rank + 2) % 3, rank})
+          for (uint32_t part = 0; part < parts; ++part) {
+            uint32_t first = part, count = 2 / parts;
+            all.push_back(make(ReduceLL,
+                               {at(Buffer::Output, first, count),
+                                at(Buffer::Scratch, 2 * of + first, count)},
+                               {at(Buffer::Output, first, count)}));
+          }
+        block.operations = all;
+      }
+    return plan;
+  };
+  EXPECT_EQ(verdictOn(makePlan(1)), "");
+  EXPECT_TRUE(fromMscclpp(makePlan(1), {}));
+  // The first thread has what the operation before left to another one.
+  EXPECT_SAYS(makePlan(2), "race: this reads what");
+}
+
 /// A port copies memory: what a ppkt sends through it are LL words already.
 TEST(Mscclpp, LLWordsThroughPorts) {
   auto makePlan = [](const std::vector<MscclppOperation> &before,
