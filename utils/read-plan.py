@@ -16,7 +16,7 @@ import re
 import struct
 import sys
 
-VERSION = 3
+VERSION = 4
 FILE_BYTES, MANIFEST_BYTES = 1 << 32, 1 << 24
 RANKS, ENTRIES, NAME_BYTES, BLOCKS = 1024, 1 << 14, 512, 64
 CHUNKS, PAIRS, SLOTS, COPIES = 1 << 28, 1 << 28, 1 << 24, 1 << 24
@@ -113,7 +113,8 @@ MANIFEST = fields(
     programs=some(fields(
         schedule=number(0, ENTRIES), variant=text, codeShape=one_of("unrolled", "table"), blocks=number(1, BLOCKS),
         peersReadInput=flag, peersTouchOutput=flag, inPlace=flag, announcesReady=flag, chunksMoved=number(0, 1 << 40),
-        steps=number(0, 4096), stepsTouchPeers_=true), 1),
+        steps=number(0, 4096), stepsTouchPeers_=true,
+        source_=fields(blob=number(0, ENTRIES), schedule=text, way=number(0, 1 << 20))), 1),
     rankTables=number(0, 1 << 10),
     kernels=some(fields(
         program=number(0, ENTRIES), target=text, format=text, element=text, reduction=text, blockSize=number(1, 1024),
@@ -122,7 +123,7 @@ MANIFEST = fields(
         source=text, target=text, ranksAs=text,
         choices=some(fields(
             firstByte=number(0, SIZE), program=number(0, ENTRIES), path=one_of(*PATHS), pieceBytes=number(0, 1 << 40)), 1),
-        times_=some(fields(bytes=number(0, SIZE), nanoseconds=number(0, SIZE)), 1))),
+        times_=some(fields(bytes=number(0, SIZE), nanoseconds=number(0, SIZE), bound_=number(1, SIZE)), 1))),
     blobs=some(fields(offset=number(0, FILE_BYTES), bytes=number(0, FILE_BYTES), sha256=sha)),
 )
 
@@ -164,6 +165,7 @@ def check_references(manifest):
         require(schedule["chunksPerSegment"] <= schedule["chunks"], "a segment has more chunks than a buffer")
     for program in programs:
         require(program["schedule"] < len(manifest["schedules"]), "a program of no schedule")
+        require(program.get("source", {"blob": -1})["blob"] < len(manifest["blobs"]), "a program without its source")
     require(sum(program["steps"] for program in programs) <= ENTRIES, "programs have too many steps")
     for kernel in manifest["kernels"]:
         require(kernel["program"] < len(programs), "a kernel of no program")

@@ -37,4 +37,20 @@ def Coll_Transport : I32EnumAttr<"Transport", "who moves a chunk", [
 }
 def Coll_TransportAttr : EnumAttr<Coll_Dialect, Coll_Transport, "transport">;
 
+def Coll_Protocol : I32EnumAttr<"Protocol", "where chunks go, and what announces them", [
+    I32EnumAttrCase<"Direct", 0, "direct">,
+    I32EnumAttrCase<"Scratch", 1, "scratch">,
+    I32EnumAttrCase<"DoubleBuffer", 2, "double_buffer">,
+    I32EnumAttrCase<"LL", 3, "ll">]> {
+  let cppNamespace = "::sccl::coll";
+  let genSpecializedAttr = 0;
+}
+
+def Coll_PieceOrder : I32EnumAttr<"PieceOrder", "what pieces of chunks follow each other in", [
+    I32EnumAttrCase<"Steps", 0, "steps">,
+    I32EnumAttrCase<"Rounds", 1, "rounds">]> {
+  let cppNamespace = "::sccl::coll";
+  let genSpecializedAttr = 0;
+}
+
 #endif // COLL_ENUMS

@@ -13,6 +13,9 @@
 #define COLL_SCHEDULE_OPS
 
 include "Coll/CollTopologyOps.td"
+include "Coll/CollWay.td"
+
+def Coll_WayArrayAttr : TypedArrayAttrBase<Coll_WayAttr, "ways to lower">;
 
 def Coll_ScheduleOp : Coll_Op<"schedule", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments,
@@ -40,10 +43,9 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     bandwidth b lets b * `period` chunks through in all steps together. The
     rounds of a step are those it takes alone.
 
-    `best_at`, if present, is for which sizes of a send buffer `sccl plan` has found
-    no better schedule: bytes, nanoseconds, bytes, nanoseconds and so on. Plans
-    choose by it until somebody measures. A spare schedule, which is there for
-    `sccl tune` to try, has none of these numbers.
+    `ways`, if present, are the programs that the schedule is to become, and the
+    sizes each is the best for: see `#coll.way`. `sccl compile` lowers these and
+    no others unless asked.
 
     Whether the schedule is right (postcondition, bandwidth) is a question about
     the whole op, answered by the pass `coll-check-schedule`, not the verifier.
@@ -60,7 +62,7 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
     - (schedule_c3) the body holds only `coll.step`;
     - (schedule_c4) all sends together move at most 67108864 chunks;
     - (schedule_c5) `period` is between 1 and 1048576;
-    - (schedule_c6) `best_at` has pairs, with sizes that ascend, and no negative number.
+    - (schedule_c6) no two `ways` differ in `best_at` only.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -77,7 +79,10 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
       coll.link 0 -> 1 bandwidth = 1
       coll.link 1 -> 2 bandwidth = 1
     }
-    coll.schedule @bc of broadcast on @line chunks = 1 root = 0 period = 1 {
+    coll.schedule @bc of broadcast on @line chunks = 1 root = 0 period = 1
+      attributes {ways = [
+        #coll.way<protocol = ll, best_at = [1024, 1200, 1100]>,
+        #coll.way<pieces = 8, distance = 2>]} {
       coll.step rounds = 1 {
         coll.send 0 over 0 -> 1
       }
@@ -93,7 +98,7 @@ def Coll_ScheduleOp : Coll_Op<"schedule", [
                        OptionalAttr<I32Attr>:$root,
                        OptionalAttr<I32Attr>:$period,
                        OptionalAttr<StrAttr>:$certificate,
-                       OptionalAttr<DenseI64ArrayAttr>:$best_at);
+                       OptionalAttr<Coll_WayArrayAttr>:$ways);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology

@@ -34,7 +34,8 @@ def Coll_TopologyOp : Coll_Op<"topology", [
 
     **Constraints**
     - (topology_c1) `ranks` is between 1 and 65536;
-    - (topology_c2) the body holds only `coll.link` and `coll.limit`;
+    - (topology_c2) the body holds only `coll.link`, `coll.limit` and at most
+      one `coll.timing`;
     - (topology_c3) every link joins two different ranks of the topology;
     - (topology_c4) no link is declared twice;
     - (topology_c5) a limit names links declared before it, none of them twice;
@@ -103,6 +104,42 @@ def Coll_LimitOp : Coll_Op<"limit", [HasParent<"TopologyOp">]> {
                        I32Attr:$bandwidth);
   let assemblyFormat = [{
     custom<LinkList>($srcs, $dsts) `bandwidth` `=` $bandwidth attr-dict
+  }];
+}
+
+def Coll_TimingOp : Coll_Op<"timing", [HasParent<"TopologyOp">]> {
+  let summary = "Say how fast the parts of the machine are";
+  let description = [{
+    The clock by which `sccl plan` chose, and by which programs on this topology
+    are simulated: the `latencies` of links in microseconds, and the `rates` of
+    limits in GB/s. Links count in the order of their ops. Limits count in the
+    order of ops too, the `bandwidth` of a link where the link is. One number
+    stands for all.
+
+    `copies` is the rate of a rank within its memory in GB/s; without it copies
+    take no time. A transfer takes `start` microseconds from its turn to its
+    first byte, and a barrier `barrier` microseconds.
+
+    **Constraints**
+    - (timing_c1) there are as many `latencies` as links and as many `rates` as
+      limits, or one of them;
+    - (timing_c2) rates are above 0, and times not negative.
+
+    ```mlir
+    coll.topology @pair ranks = 2 {
+      coll.link 0 -> 1 bandwidth = 1
+      coll.link 1 -> 0 bandwidth = 2
+      coll.timing latencies = [4.0e-01] rates = [2.5e+01, 5.0e+01] copies = 1.0e+03
+    }
+    ```
+  }];
+  let arguments = (ins DenseF64ArrayAttr:$latencies, DenseF64ArrayAttr:$rates,
+                       OptionalAttr<F64Attr>:$copies,
+                       OptionalAttr<F64Attr>:$start,
+                       OptionalAttr<F64Attr>:$barrier);
+  let assemblyFormat = [{
+    `latencies` `=` $latencies `rates` `=` $rates (`copies` `=` $copies^)?
+    (`start` `=` $start^)? (`barrier` `=` $barrier^)? attr-dict
   }];
 }
 

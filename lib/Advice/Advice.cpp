@@ -11,6 +11,8 @@
 #include "Candidates.h"
 #include "TimedBound.h"
 
+#include "sccl/Pipelines/Ways.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -18,11 +20,9 @@ using namespace sccl;
 using advice::Adviser;
 
 std::vector<LoweringWay> sccl::usualWays(const LoweringOptions &base) {
-  std::vector<LoweringWay> ways = {
-      {"flags", base}, {"double-buffer", base}, {"ll", base}};
-  ways[1].options.throughScratch = true;
-  ways[1].options.doubleBuffer = true;
-  ways[2].options.ll = true;
+  std::vector<LoweringWay> ways;
+  for (const char *name : {"push", "scratch", "ll"})
+    ways.push_back({name, optionsOf(*findWay(name), base)});
   return ways;
 }
 

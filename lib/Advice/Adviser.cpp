@@ -12,6 +12,7 @@
 #include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Simulate/Traffic.h"
+#include "sccl/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -146,7 +147,7 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
 }
 
 /// The traffic of the program that `variant` is lowered to. Nothing once time
-/// is over.
+/// is over, or if ranks must reduce in one order and do not.
 Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
   const LoweringWay &way = ways[variant.way];
   Result<Implementation> cut =
@@ -171,6 +172,9 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
                  ", S = " + std::to_string(schedule.steps.size()) +
                  " was not lowered with " + way.name};
   for (auto program : module->getOps<coll::ProgramOp>()) {
+    if (way.options.identical &&
+        !coll::isRight(program, collective, /*identical=*/true))
+      return std::optional<Traffic>();
     mlir::FailureOr<Traffic> traffic =
         coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
     if (failed(traffic))
@@ -262,7 +266,7 @@ void Adviser::estimate(const Variant &variant, size_t size) {
 /// least estimate.
 void Adviser::estimateRest() {
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
-    if (advice.sizes[i].isSimulated())
+    if (advice.sizes[i].isSimulated() || mustBeIdentical())
       continue;
     if (i < ranked.size() && !ranked[i].empty()) {
       take(ranked[i].front().variant, i, ranked[i].front().microseconds);
@@ -286,6 +290,16 @@ std::optional<Error> Adviser::lowerAll() {
   return std::nullopt;
 }
 
+/// Removes the sizes for which nothing is simulated: an estimate may be of a
+/// program that is not allowed.
+void Adviser::dropEstimated() {
+  for (size_t i = advice.sizes.size(); i-- > 0;)
+    if (!advice.sizes[i].isSimulated()) {
+      advice.sizes.erase(advice.sizes.begin() + i);
+      ranked.erase(ranked.begin() + i);
+    }
+}
+
 std::optional<Error> Adviser::run(bool lowers) {
   if (std::optional<Error> error = rank())
     return error;
@@ -296,6 +310,10 @@ std::optional<Error> Adviser::run(bool lowers) {
   if (deadline.isOver())
     advice.stopped = deadline.reason();
   estimateRest();
+  if (mustBeIdentical())
+    dropEstimated();
+  if (advice.sizes.empty() && advice.stopped.empty())
+    return Error{"in no program do all ranks reduce in the same order"};
   return std::nullopt;
 }
 

@@ -62,6 +62,11 @@ private:
   void takeDrafts();
   void estimate(const Variant &variant, size_t size);
   void estimateRest();
+  void dropEstimated();
+  /// All ways have the same options beside transport and memory.
+  bool mustBeIdentical() const {
+    return !ways.empty() && ways.front().options.identical;
+  }
 
   mlir::MLIRContext &context;
   const Fabric &fabric;

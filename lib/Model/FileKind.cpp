@@ -26,7 +26,8 @@ static constexpr KindText texts[] = {
     {FileKind::Machine, "what a tool prints of a machine",
      "'sccl topo --import' and 'sccl plan --import' take it"},
     {FileKind::Plan, "a plan of sccl",
-     "'sccl run', 'bench', 'inspect' and 'explain' take it, named *.sccl"},
+     "'sccl run', 'bench', 'inspect', 'simulate' and 'explain' take it, named "
+     "*.sccl"},
     {FileKind::Mlir, "MLIR",
      "'sccl topo', 'check', 'run', 'compile' and 'simulate' take it"},
     {FileKind::Certificate, "a certificate",

@@ -226,7 +226,19 @@ private:
     stepsLeft -= program.steps;
     if (object.get("stepsTouchPeers"))
       program.stepsTouchPeers = flag(object, "stepsTouchPeers");
+    if (object.get("source"))
+      program.source = readSource(object.getObject("source"));
     return program;
+  }
+
+  std::optional<ProgramSource> readSource(const json::Object *object) {
+    if (!object || blobs.empty()) {
+      fail("'source' is no object, or there is no blob");
+      return std::nullopt;
+    }
+    return ProgramSource{
+        unsigned(number(*object, "blob", 0, blobs.size() - 1)),
+        name(*object, "schedule"), unsigned(number(*object, "way", 0, 1 << 20))};
   }
 
   KernelInfo readKernel(const json::Object &object) {
@@ -288,8 +300,11 @@ private:
   }
 
   SizedTime readTime(const json::Object &object) {
-    return {number(object, "bytes", 0, uint64_t(1) << 62),
-            number(object, "nanoseconds", 0, uint64_t(1) << 62)};
+    SizedTime time{number(object, "bytes", 0, uint64_t(1) << 62),
+                   number(object, "nanoseconds", 0, uint64_t(1) << 62)};
+    if (object.get("bound"))
+      time.bound = number(object, "bound", 1, uint64_t(1) << 62);
+    return time;
   }
 
   void checkOrder(const SizeTable &table) {

@@ -102,6 +102,10 @@ json::Value writeProgram(const ProgramEntry &program) {
                       {"chunksMoved", int64_t(program.chunksMoved)}};
   if (program.stepsTouchPeers)
     object["stepsTouchPeers"] = true;
+  if (program.source)
+    object["source"] = json::Object{{"blob", program.source->blob},
+                                    {"schedule", program.source->schedule},
+                                    {"way", program.source->way}};
   return object;
 }
 
@@ -128,8 +132,11 @@ json::Value writeChoice(const SizeChoice &choice) {
 }
 
 json::Value writeTime(const SizedTime &time) {
-  return json::Object{{"bytes", int64_t(time.bytes)},
+  json::Object object{{"bytes", int64_t(time.bytes)},
                       {"nanoseconds", int64_t(time.nanoseconds)}};
+  if (time.bound)
+    object["bound"] = int64_t(time.bound);
+  return object;
 }
 
 json::Value writeTable(const SizeTable &table) {

@@ -58,7 +58,7 @@ LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
     needs.scratchSlots = messages.scratchSlots;
     needs.controlBytes = ControlLayout{1, 0, 1}.controlBytes();
   }
-  info.schedule = manifest.schedules.size() - 1;
+  info.schedule = number;
   info.variant = messageTarget;
   info.codeShape = "table";
   manifest.programs.push_back(std::move(info));

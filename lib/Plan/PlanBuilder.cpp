@@ -11,12 +11,14 @@
 #include "KernelCompiler.h"
 #include "ProblemFacts.h"
 #include "ScheduleFacts.h"
+#include "SourceWriter.h"
 
 #include "sccl/ABI/MessageTable.h"
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Ways.h"
 #include "sccl/Plan/SizeTables.h"
 #include "sccl/Transforms/Passes.h"
 
@@ -78,10 +80,10 @@ static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
 }
 
 /// Lets pieces of chunks follow each other in the schedules of `module`.
-static LogicalResult cutIntoPieces(ModuleOp module, unsigned pieces,
+static LogicalResult cutIntoPieces(ModuleOp module,
                                    const LoweringOptions &options) {
   return runPasses(module, [&](OpPassManager &manager) {
-    addPieces(manager, pieces, options);
+    addPieces(manager, options.pieces, options);
   });
 }
 
@@ -93,25 +95,41 @@ LogicalResult PlanBuilder::add(ModuleOp module) {
            << std::distance(schedules.begin(), schedules.end())
            << " of them and " << std::distance(programs.begin(), programs.end())
            << " programs";
-  for (coll::ScheduleOp schedule : schedules)
-    for (unsigned pieces : request.pieces)
-      if (failed(addInPieces(schedule, pieces)))
-        return failure();
+  SourceWriter source(module, request.lowering.links.empty());
+  for (coll::ScheduleOp schedule : schedules) {
+    symbol = schedule.getSymName();
+    lowered.clear();
+    if (failed(addCuts(schedule)))
+      return failure();
+    source.setWays(symbol, lowered);
+  }
+  sources.push_back(source.take());
   return success();
 }
 
-LogicalResult PlanBuilder::addInPieces(coll::ScheduleOp schedule,
-                                       unsigned pieces) {
-  if (pieces == 1)
-    return addSchedule(schedule);
-  OwningOpRef<ModuleOp> copy = extract(schedule);
-  if (failed(cutIntoPieces(*copy, pieces, request.lowering)))
+LogicalResult PlanBuilder::addCuts(coll::ScheduleOp schedule) {
+  FailureOr<std::vector<Cut>> cuts = cutsOf(schedule);
+  if (failed(cuts))
     return failure();
-  auto cut = *copy->getOps<coll::ScheduleOp>().begin();
-  cut.setSymName(
-      (cut.getSymName() + "_" + llvm::Twine(pieces) + "_pieces").str());
-  cut.setBestAtAttr(schedule.getBestAtAttr());
-  return addSchedule(cut);
+  isAdvised &= schedule.getWays().has_value();
+  for (const Cut &cut : *cuts) {
+    unsigned pieces = cut.ways.front().pieces;
+    if (pieces == 1) {
+      if (failed(addSchedule(schedule, cut)))
+        return failure();
+      continue;
+    }
+    OwningOpRef<ModuleOp> copy = extract(schedule);
+    if (failed(cutIntoPieces(*copy,
+                             optionsOf(cut.ways.front(), request.lowering))))
+      return failure();
+    auto inPieces = *copy->getOps<coll::ScheduleOp>().begin();
+    inPieces.setSymName(
+        (inPieces.getSymName() + "_" + llvm::Twine(pieces) + "_pieces").str());
+    if (failed(addSchedule(inPieces, cut)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
@@ -123,8 +141,9 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
     return module.emitError()
            << "holds " << count << " schedules and programs, expected one";
   LoweringOptions options = request.lowering;
-  if (failed(cutIntoPieces(module, std::exchange(options.pieces, 1), options)))
+  if (failed(cutIntoPieces(module, options)))
     return failure();
+  options.pieces = 1;
   Operation &op = *llvm::find_if(module.getOps(), isPlannable);
   auto schedule = dyn_cast<coll::ScheduleOp>(op);
   FailureOr<coll::Problem> problem =
@@ -142,20 +161,19 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
   if (llvm::any_of(request.targets, isMessageTarget) &&
       failed(addMessages(module, collective)))
     return failure();
-  if (llvm::all_of(request.targets, isMessageTarget))
+  if (hasOnlyMessages())
     return success();
   ScheduleCheck check(module);
   return addProgram(module, check, options, "given", collective);
 }
 
-/// Fails if an earlier schedule has the same sends in each step.
-LogicalResult PlanBuilder::checkNew(coll::ScheduleOp op, unsigned chunks,
-                                    const Digest &digest) const {
+/// The number of an earlier schedule with the same sends in each step.
+std::optional<unsigned> PlanBuilder::findKnown(unsigned chunks,
+                                               const Digest &digest) const {
   for (auto [i, known] : llvm::enumerate(result.manifest.schedules))
     if (digests[i] == digest && known.chunks == chunks)
-      return op.emitOpError() << "is the same as schedule " << i
-                              << " of the plan, " << known.name;
-  return success();
+      return i;
+  return std::nullopt;
 }
 
 /// Schedules of a plan are known by their names, and so are their kernels.
@@ -185,118 +203,57 @@ std::vector<unsigned> PlanBuilder::blocksToBuild() const {
   return blocks;
 }
 
-static std::optional<std::vector<plan::SizedTime>>
-bestAtOf(coll::ScheduleOp op) {
-  std::optional<ArrayRef<int64_t>> numbers = op.getBestAt();
-  if (!numbers)
-    return std::nullopt;
-  std::vector<plan::SizedTime> times;
-  for (; !numbers->empty(); numbers = numbers->drop_front(2))
-    times.push_back({uint64_t((*numbers)[0]), uint64_t((*numbers)[1])});
-  return times;
-}
-
-/// How `variant` has schedules lowered.
-static LoweringOptions optionsOf(const PlanVariant &variant,
-                                 LoweringOptions options) {
-  options.transport = variant.transport;
-  options.throughScratch |= variant.throughScratch;
-  options.doubleBuffer |= variant.throughScratch;
-  options.steps = runsBySteps(options);
-  // Functions of steps wait for nobody.
-  options.virtualRanks &= !options.steps;
-  return options;
-}
-
-/// The ways to lower the one schedule in `module`, by name. Emits an error and
-/// fails if there is no such variant.
-FailureOr<std::vector<PlanBuilder::NamedOptions>>
-PlanBuilder::waysToLower(coll::ScheduleOp op, uint64_t ranges) const {
-  VariantChoice choice = request.variantsFor(ranges, result.manifest.combining);
-  if (!choice.leftOut.empty())
-    op.emitRemark() << "has " << ranges << " ranges of chunks, so the "
-                    << "plan leaves out " << llvm::join(choice.leftOut, ", ")
-                    << "; --variant adds them";
-  std::vector<NamedOptions> ways;
-  for (const std::string &name : choice.taken) {
-    std::optional<PlanVariant> variant = findVariant(name);
-    if (!variant)
-      return op.emitOpError() << "cannot be lowered as '" << name << "'";
-    ways.emplace_back(name, optionsOf(*variant, request.lowering));
-  }
-  return ways;
-}
-
-/// True if ranks reduce in one order in all programs of the schedule, or if
-/// nobody asks for that; else a remark says why it is left out. Emits an error
-/// and fails if the schedule is wrong or cannot be lowered.
-FailureOr<bool> PlanBuilder::isAsIdenticalAsAsked(
-    coll::ScheduleOp op, ScheduleCheck &check, ModuleOp module,
-    std::vector<NamedOptions> ways, const Collective &collective) const {
-  if (!request.lowering.identical || !result.manifest.combining)
-    return true;
-  if (llvm::any_of(request.targets, isMessageTarget))
-    ways.emplace_back(messageTarget, messageLowering(request.lowering));
-  for (const auto &[name, options] : ways) {
-    FailureOr<std::string> orders =
-        findOrders(module, options, check, collective);
-    if (failed(orders))
-      return failure();
-    if (orders->empty())
-      continue;
-    op.emitRemark() << "@" << op.getSymName()
-                    << " is left out, as ranks would end with different bits: "
-                    << "as " << name << ", it " << *orders;
-    return false;
-  }
-  return true;
-}
-
-LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op) {
+LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op, const Cut &cut) {
   FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem) || failed(checkProblem(op, *problem)))
     return failure();
   const Collective &collective = problem->collective;
+  plan::Manifest &manifest = result.manifest;
   ScheduleFacts facts = factsOf(op, collective);
-  if (failed(checkNew(op, collective.chunks(), facts.digest)))
-    return failure();
+  std::optional<unsigned> known = findKnown(collective.chunks(), facts.digest);
+  if (known && !cut.isNamed)
+    return op.emitOpError()
+           << "is the same as schedule " << *known << " of the plan, "
+           << manifest.schedules[*known].name;
   OwningOpRef<ModuleOp> module = extract(op);
   auto copy = *module->getOps<coll::ScheduleOp>().begin();
-  makeNameUnique(copy);
+  if (known)
+    copy.setSymName(manifest.schedules[*known].name);
+  else
+    makeNameUnique(copy);
   ScheduleCheck check(*module);
-  FailureOr<std::vector<NamedOptions>> ways = waysToLower(op, facts.ranges);
-  if (failed(ways))
+  std::vector<PlannedWay> ways = waysToLower(op, cut, facts.ranges);
+  if (failed(
+          dropUnlikeOrders(op, check, *module, ways, cut.isNamed, collective)))
     return failure();
-  FailureOr<bool> isIdentical =
-      isAsIdenticalAsAsked(op, check, *module, *ways, collective);
-  if (failed(isIdentical) || !*isIdentical)
-    return success(succeeded(isIdentical));
-  schedules.push_back({facts.cost, 0, bestAtOf(op)});
-  digests.push_back(facts.digest);
-  result.manifest.schedules.push_back(
-      {copy.getSymName().str(), collective.chunks(),
-       collective.chunksPerSegment(), facts.cost.steps, facts.rounds,
-       facts.cost.bandwidth.str()});
-  return addPrograms(*module, check, std::move(*ways), collective);
+  if (ways.empty())
+    return success();
+  number = known.value_or(schedules.size());
+  if (!known) {
+    schedules.push_back({facts.cost, 0});
+    digests.push_back(facts.digest);
+    manifest.schedules.push_back({copy.getSymName().str(), collective.chunks(),
+                                  collective.chunksPerSegment(),
+                                  facts.cost.steps, facts.rounds,
+                                  facts.cost.bandwidth.str()});
+    if (llvm::any_of(request.targets, isMessageTarget)) {
+      if (failed(addMessages(*module, collective)))
+        return failure();
+      coll::Way pushed = ways.front().way;
+      pushed.transport = coll::Transport::Push;
+      pushed.protocol = coll::Protocol::Direct;
+      pushed.bestAt.clear();
+      setSource(manifest.programs.size() - 1, pushed);
+    }
+  }
+  for (const PlannedWay &way : ways)
+    if (failed(addWay(*module, check, way, collective)))
+      return failure();
+  return success();
 }
 
-/// The programs of the last schedule, which `module` holds: for messages, and
-/// in each of the `ways` for each number of blocks and shape.
-LogicalResult PlanBuilder::addPrograms(ModuleOp module, ScheduleCheck &check,
-                                       std::vector<NamedOptions> ways,
-                                       const Collective &collective) {
-  if (llvm::any_of(request.targets, isMessageTarget) &&
-      failed(addMessages(module, collective)))
-    return failure();
-  for (auto &[name, options] : ways)
-    for (unsigned blocks : blocksToBuild())
-      for (CodeShapeChoice shape : request.shapes) {
-        options.blocksPerLink = blocks;
-        options.codeShape = shape;
-        if (failed(addProgram(module, check, options, name, collective)))
-          return failure();
-      }
-  return success();
+bool PlanBuilder::hasOnlyMessages() const {
+  return llvm::all_of(request.targets, isMessageTarget);
 }
 
 LogicalResult PlanBuilder::addProgram(ModuleOp module, ScheduleCheck &check,
@@ -316,15 +273,11 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module, ScheduleCheck &check,
   plan::ProgramEntry info;
   static_cast<ProgramInfo &>(info) = first->info;
   info.inPlace = verdict.inPlace;
-  info.schedule = result.manifest.schedules.size() - 1;
+  info.schedule = number;
   info.variant = variant.str();
   info.codeShape = first->tables.empty() ? "unrolled" : "table";
   result.manifest.programs.push_back(std::move(info));
-  if (failed(addKernels(kernels, options)))
-    return failure();
-  if (isRepeated())
-    dropProgram();
-  return success();
+  return addKernels(kernels, options);
 }
 
 /// The kernels of program number `program`, which are next to each other.
@@ -337,9 +290,9 @@ kernelsOf(const plan::Manifest &manifest, unsigned program) {
   return kernels.drop_while(isOther).take_until(isOther);
 }
 
-/// True if an earlier program is the same as the last one, whatever the two are
-/// called: some options of lowering change nothing in some programs.
-bool PlanBuilder::isRepeated() const {
+/// The first earlier program that is the same as the last one, whatever the two
+/// are called: some options of lowering change nothing in some programs.
+std::optional<unsigned> PlanBuilder::findRepeated() const {
   const plan::Manifest &manifest = result.manifest;
   auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
     return a.target == b.target && a.element == b.element &&
@@ -351,12 +304,13 @@ bool PlanBuilder::isRepeated() const {
     plan::ProgramEntry info = manifest.programs[program];
     info.variant = manifest.programs[last].variant;
     info.codeShape = manifest.programs[last].codeShape;
+    info.source = manifest.programs[last].source;
     if (info == manifest.programs[last] &&
         llvm::equal(kernelsOf(manifest, program), kernelsOf(manifest, last),
                     isSameCode))
-      return true;
+      return program;
   }
-  return false;
+  return std::nullopt;
 }
 
 /// Removes the last program and its kernels, whose code belongs to others too.
@@ -389,7 +343,7 @@ LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
   if (failed(kernels))
     return failure();
   const plan::RankTableSet &tables = (*kernels)->tables;
-  std::string symbol = symbolOf(manifest.schedules.back().name);
+  std::string symbol = symbolOf(manifest.schedules[number].name);
   if (tables.empty()) {
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
       kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
@@ -435,7 +389,7 @@ LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
   if (result.manifest.combining)
     set = {request.elements, request.reductions};
   if (request.watch)
-    request.watch(result.manifest.schedules.back().name + ", " +
+    request.watch(result.manifest.schedules[number].name + ", " +
                   result.manifest.programs.back().variant + ", for " +
                   kernel.target);
   FailureOr<std::string> code =
@@ -477,11 +431,27 @@ static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
 
 plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
-  for (auto [index, schedule] : llvm::enumerate(schedules))
-    schedule.program = standIn(manifest, index);
-  CostModel model = request.model.value_or(PlanRequest::usualModel);
-  manifest.tables.push_back(areAdvised(schedules) && !request.model
-                                ? tableOfAdvice(schedules)
-                                : tableOfModel(schedules, model));
+  if (isAdvised && areAdvised(advised) && !request.model) {
+    manifest.tables.push_back(tableOfAdvice(advised));
+  } else {
+    for (auto [index, schedule] : llvm::enumerate(schedules))
+      schedule.program = standIn(manifest, index);
+    manifest.tables.push_back(tableOfModel(
+        schedules, request.model.value_or(PlanRequest::usualModel)));
+  }
+  // Modules lie behind the code, and those that are too long nowhere.
+  std::vector<std::optional<unsigned>> blobs;
+  for (std::string &source : sources) {
+    blobs.emplace_back();
+    if (source.empty())
+      continue;
+    blobs.back() = result.blobs.size();
+    result.blobs.push_back(std::move(source));
+  }
+  for (plan::ProgramEntry &program : manifest.programs)
+    if (program.source && !blobs[program.source->blob])
+      program.source.reset();
+    else if (program.source)
+      program.source->blob = *blobs[program.source->blob];
   return std::move(result);
 }

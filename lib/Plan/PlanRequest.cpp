@@ -25,24 +25,16 @@ bool sccl::isMessageTarget(llvm::StringRef name) {
   return name == messageTarget;
 }
 
-std::optional<PlanVariant> sccl::findVariant(llvm::StringRef name) {
-  using enum TransportChoice;
-  static constexpr PlanVariant variants[] = {{"push", Push, false},
-                                             {"pull", Pull, false},
-                                             {"scratch", Push, true},
-                                             {"dma", DMA, false}};
-  for (const PlanVariant &variant : variants)
-    if (name == variant.name)
-      return variant;
-  return std::nullopt;
+std::vector<std::string> PlanRequest::variantNames() const {
+  if (!variants.empty())
+    return variants;
+  return {"push", "pull", "scratch", "dma"};
 }
 
 VariantChoice PlanRequest::variantsFor(uint64_t ranges, bool combining) const {
-  if (!variants.empty())
-    return {variants, {}};
-  std::vector<std::string> all = {"push", "pull", "scratch", "dma"};
+  std::vector<std::string> all = variantNames();
   uint64_t most = rangeBudget / std::max<uint64_t>(ranges, 1);
-  if (most >= all.size())
+  if (!variants.empty() || most >= all.size())
     return {all, {}};
   // What stands for the schedule until somebody measures stays.
   if (combining)

@@ -37,39 +37,33 @@ plan::SizeTable sccl::tableOfModel(const std::vector<SizedSchedule> &schedules,
   return table;
 }
 
-bool sccl::areAdvised(const std::vector<SizedSchedule> &schedules) {
-  auto isSilent = [](const SizedSchedule &schedule) {
-    return !schedule.bestAt;
-  };
-  auto isNowhere = [](const SizedSchedule &schedule) {
-    return schedule.bestAt->empty();
-  };
-  return std::ranges::none_of(schedules, isSilent) &&
-         !std::ranges::all_of(schedules, isNowhere);
+bool sccl::areAdvised(const std::vector<AdvisedProgram> &programs) {
+  return std::ranges::any_of(programs, [](const AdvisedProgram &program) {
+    return !program.bestAt.empty();
+  });
 }
 
-/// By size: the time of the best one there, and its program.
-using Advised = std::map<uint64_t, std::pair<uint64_t, unsigned>>;
+/// By size: the best time there, and its program.
+using Advised = std::map<uint64_t, std::pair<plan::SizedTime, unsigned>>;
 
-static Advised join(const std::vector<SizedSchedule> &schedules) {
+static Advised join(const std::vector<AdvisedProgram> &programs) {
   Advised best;
-  for (const SizedSchedule &schedule : schedules)
-    for (const plan::SizedTime &time : *schedule.bestAt) {
-      auto [it, isNew] =
-          best.try_emplace(time.bytes, time.nanoseconds, schedule.program);
-      if (!isNew && time.nanoseconds < it->second.first)
-        it->second = {time.nanoseconds, schedule.program};
+  for (const AdvisedProgram &program : programs)
+    for (const plan::SizedTime &time : program.bestAt) {
+      auto [it, isNew] = best.try_emplace(time.bytes, time, program.program);
+      if (!isNew && time.nanoseconds < it->second.first.nanoseconds)
+        it->second = {time, program.program};
     }
   return best;
 }
 
 plan::SizeTable
-sccl::tableOfAdvice(const std::vector<SizedSchedule> &schedules) {
+sccl::tableOfAdvice(const std::vector<AdvisedProgram> &programs) {
   plan::SizeTable table;
   table.source = "model";
   uint64_t before = 0, last = 0;
-  for (const auto &[bytes, best] : join(schedules)) {
-    auto [nanoseconds, program] = best;
+  for (const auto &[bytes, best] : join(programs)) {
+    const auto &[time, program] = best;
     if (table.choices.empty())
       table.choices.push_back({0, program, plan::Path::Auto, 0});
     if (program != table.choices.back().program) {
@@ -77,9 +71,9 @@ sccl::tableOfAdvice(const std::vector<SizedSchedule> &schedules) {
       table.choices.push_back(
           {std::clamp(mean, before + 1, bytes), program, plan::Path::Auto, 0});
     }
-    table.times.push_back({bytes, nanoseconds});
+    table.times.push_back(time);
     before = bytes;
-    last = nanoseconds;
+    last = time.nanoseconds;
   }
   double rate = before == 0 ? 0 : double(last) / double(before);
   table.times.push_back(

@@ -71,8 +71,11 @@ struct InvertPass : coll::impl::InvertBase<InvertPass> {
     std::string topology = declareTopology(builder, op, reversed, name);
     Collective collective =
         declareCollective(builder, op, inverse->collective, name);
+    std::vector<Way> ways = importWays(op);
+    for (Way &way : ways) // whose times are another machine's
+      way.bestAt.clear();
     exportSchedule(builder, op.getLoc(), name, topology, collective,
-                   inverse->schedule);
+                   inverse->schedule, /*certificate=*/"", ways);
     if (result.empty())
       op.erase();
     return success();

@@ -78,7 +78,7 @@ TEST(Library, RefusesBadPlans) {
   bytes[8] = 9;
   EXPECT_EQ(scclPlanLoadMemory(bytes.data(), bytes.size(), &plan),
             scclErrorInvalidPlan);
-  EXPECT_TRUE(messageHas("format version 9, this is for version 3"));
+  EXPECT_TRUE(messageHas("format version 9, this is for version 4"));
   EXPECT_EQ(plan, nullptr);
 }
 

@@ -179,7 +179,7 @@ TEST(Plan, SaysWhatIsWrong) {
   std::string bytes = *serialize(makePlan());
   bytes[8] = 1;
   EXPECT_EQ(parse(bytes).error(), "the plan has format version 1, this is for "
-                                  "version 3; compile it again");
+                                  "version 4; compile it again");
   bytes[8] = formatVersion;
   bytes[100] ^= 1;
   EXPECT_EQ(parse(bytes).error(), "the plan is damaged: its head does not have "

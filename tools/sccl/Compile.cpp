@@ -15,6 +15,7 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Model/Text.h"
 #include "sccl/Model/Threads.h"
+#include "sccl/Pipelines/Ways.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Threading.h"
@@ -57,8 +58,9 @@ static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
                                         OptionGroup::CPU});
 static cl::list<std::string>
     variants("variant",
-             cl::desc("For plans: push, pull, scratch, dma (all four, within "
-                      "--range-budget)"),
+             cl::desc("For plans: push, pull, scratch, dma, ll (default: the "
+                      "ways that schedules name; of others the first four, "
+                      "within --range-budget)"),
              cl::sub(command));
 static cl::opt<uint64_t> rangeBudget(
     "range-budget",
@@ -131,9 +133,9 @@ static std::optional<std::string> findTwice(const char *option,
 /// What is wrong with repeatable options of a plan, or nothing.
 static std::optional<std::string> findMistake(const PlanRequest &plan) {
   for (const std::string &name : plan.variants)
-    if (!findVariant(name))
+    if (!findWay(name))
       return "unknown variant '" + name +
-             "', expected push, pull, scratch or dma";
+             "', expected push, pull, scratch, dma, ll or single-scratch";
   std::optional<std::string> mistake = findTwice("--variant", plan.variants);
   if (!mistake)
     mistake = findTwice("--code-shape", plan.shapes);
@@ -224,7 +226,7 @@ static int compilePlan() {
     return fail("plans have variants in place of dma for single links");
   if (std::optional<std::string> mistake = findMistake(request.plan))
     return fail(*mistake);
-  request.plan.generator = "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
+  request.plan.generator = planGenerator();
   std::optional<CostModel> model = makeCostModel(alpha, bandwidth);
   if (!model)
     return BadInput;
@@ -380,12 +382,16 @@ static int compilePlanHere(PlanCompileRequest request) {
     progress.setDetail(what);
   };
   PlanBuilder builder(request.plan);
+  for (const std::string &path : request.paths)
+    request.texts.emplace_back(path, "");
   bool hasWarned = false;
-  for (const std::string &path : request.paths) {
+  for (const auto &[name, text] : request.texts) {
     Session session;
-    mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(path);
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        text.empty() ? session.parseSchedules(name)
+                     : session.parseText(text, name);
     if (!module || (!std::exchange(hasWarned, true) &&
-                    !warnOfBoxes(*module, path, request.plan.targets)))
+                    !warnOfBoxes(*module, name, request.plan.targets)))
       return BadInput;
     if (canStartThreads(llvm::hardware_concurrency().compute_thread_count()))
       session.context().enableMultithreading();
@@ -402,12 +408,27 @@ static int compilePlanHere(PlanCompileRequest request) {
   return writeFile(request.output, *bytes) ? Done : BadInput;
 }
 
-int driver::compilePlanFile(const PlanCompileRequest &request) {
-  for (const std::string &name : request.plan.targets)
+std::string driver::planGenerator() {
+  return "sccl " SCCL_VERSION ", LLVM " SCCL_LLVM_VERSION;
+}
+
+bool driver::areTargets(llvm::ArrayRef<std::string> names) {
+  for (const std::string &name : names)
     if (!findHostTarget(name) && !isMessageTarget(name))
-      if (Result<Chip> chip = findChip(name); !chip)
-        return fail(chip.error() + "; in plans also host mpi x86-64 x86-64-v3");
+      if (Result<Chip> chip = findChip(name); !chip) {
+        fail(chip.error() + "; in plans also host mpi x86-64 x86-64-v3");
+        return false;
+      }
+  return true;
+}
+
+int driver::compilePlanFile(const PlanCompileRequest &request) {
+  if (!areTargets(request.plan.targets))
+    return BadInput;
+  std::vector<std::string> names = request.paths;
+  for (const auto &[name, text] : request.texts)
+    names.push_back(name);
   return runInChild([&] { return compilePlanHere(request); },
-                    llvm::join(request.paths, ", ") + " for " +
+                    llvm::join(names, ", ") + " for " +
                         llvm::join(request.plan.targets, ", "));
 }

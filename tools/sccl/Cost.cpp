@@ -7,11 +7,13 @@
 
 #include "Driver.h"
 #include "Output.h"
+#include "Subjects.h"
 
 #include "sccl/Check/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/CostModel.h"
+#include "sccl/Simulate/TimingOps.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -53,6 +55,7 @@ struct NamedCost {
   Cost cost;
   /// Of a pipelined schedule, if it may be cut into pieces.
   std::optional<PipelinedCost> pipelined;
+  std::optional<CostModel> model; ///< by the clock in the file
 };
 
 /// What the best of several schedules is at one size.
@@ -88,6 +91,15 @@ static std::string describe(const Collective &collective) {
   return text + " on " + std::to_string(collective.numRanks()) + " ranks";
 }
 
+/// The model by the clock of the machine that `op` names, if there is one.
+static std::optional<CostModel> modelIn(coll::ScheduleOp op,
+                                        const Topology &topology) {
+  auto named = mlir::SymbolTable::lookupNearestSymbolFrom<coll::TopologyOp>(
+      op, op.getTopologyAttr());
+  std::optional<Timing> timing = coll::timingOf(named, topology);
+  return timing ? std::optional(modelOf(topology, *timing)) : std::nullopt;
+}
+
 /// The costs of all schedules in a file; prints an error and returns nothing if
 /// it cannot be read or has none.
 static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
@@ -109,7 +121,8 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     costs.push_back({(path + ":@" + op.getSymName()).str(),
                      describe(collective), claim.collectivePrint,
                      problem->topology.name(), claim.topologyPrint,
-                     costOf(schedule, collective), pipelined});
+                     costOf(schedule, collective), pipelined,
+                     modelIn(op, problem->topology)});
   }
   if (costs.empty()) {
     fail(path + " holds no schedule");
@@ -287,6 +300,16 @@ int driver::costMain() {
         return named.pipelined.has_value();
       }))
     return fail("--pieces is for pipelined schedules, and none is one");
+  bool isGiven = alpha.getNumOccurrences() || bandwidth.getNumOccurrences();
+  if (costs.front().model && !isGiven)
+    model = costs.front().model;
+  if (!json)
+    out() << llvm::formatv("{0} us a step and {1} GB/s at bandwidth 1 ({2})\n",
+                           model->alphaMicroseconds,
+                           1e-3 / model->betaMicrosecondsPerByte,
+                           isGiven               ? "as given"
+                           : costs.front().model ? "as the file says"
+                                                 : "assumed");
   (json ? printJson : printTable)(costs, *model, *sizes);
   return Done;
 }

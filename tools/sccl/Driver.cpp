@@ -22,6 +22,7 @@
 #include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/TextLimits.h"
+#include "sccl/Simulate/TimingOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -156,10 +157,21 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::parse(llvm::StringRef path) {
     fail(buffer.error());
     return nullptr;
   }
-  if (isWrongFile(path, (*buffer)->getBuffer(), FileKind::Mlir) ||
-      !checkText(**buffer))
+  if (isWrongFile(path, (*buffer)->getBuffer(), FileKind::Mlir))
     return nullptr;
-  sourceManager.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  return parse(std::move(*buffer));
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> Session::parseText(llvm::StringRef text,
+                                                     llvm::StringRef name) {
+  return parse(llvm::MemoryBuffer::getMemBufferCopy(text, name));
+}
+
+mlir::OwningOpRef<mlir::ModuleOp>
+Session::parse(std::unique_ptr<llvm::MemoryBuffer> buffer) {
+  if (!checkText(*buffer))
+    return nullptr;
+  sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::ParserConfig config(&mlirContext);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, config);
   // Nothing looks into them, so what is wrong there would pass.
@@ -272,9 +284,8 @@ static RankGroups oneBox(const Topology &topology) {
 }
 
 /// See loadTopology.
-static std::optional<Topology> topologyOfName(const std::string &spec,
-                                              RankGroups *boxes,
-                                              Origin *origin) {
+static std::optional<Topology>
+topologyOfName(const std::string &spec, RankGroups *boxes, Origin *origin) {
   auto refuse = [](const std::string &why) { fail(why); };
   if (isMachinePreset(spec)) {
     Result<Machine> machine = makeMachinePreset(spec);
@@ -361,16 +372,21 @@ std::string driver::moduleText(mlir::ModuleOp module) {
   return text;
 }
 
-std::string
-driver::scheduleText(const Instance &instance, const RankGroups &boxes,
-                     const Schedule &schedule, llvm::StringRef certificate,
-                     std::optional<llvm::ArrayRef<int64_t>> bestAt) {
+std::string driver::scheduleText(const Instance &instance,
+                                 const RankGroups &boxes,
+                                 const Schedule &schedule,
+                                 llvm::StringRef certificate,
+                                 llvm::ArrayRef<coll::Way> ways,
+                                 const Timing *timing, llvm::StringRef name) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = coll::exportModule(context, scheduleName(instance.collective),
-                                   instance.topology, instance.collective,
-                                   schedule, certificate, bestAt);
-  for (auto topology : module->getOps<coll::TopologyOp>())
+  auto module = coll::exportModule(
+      context, name.empty() ? scheduleName(instance.collective) : name.str(),
+      instance.topology, instance.collective, schedule, certificate, ways);
+  for (auto topology : module->getOps<coll::TopologyOp>()) {
     coll::setBoxes(topology, boxes);
+    if (timing)
+      coll::setTiming(topology, instance.topology, *timing);
+  }
   return moduleText(*module);
 }
 

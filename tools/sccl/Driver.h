@@ -8,6 +8,7 @@
 #ifndef SCCL_TOOLS_SCCL_DRIVER_H
 #define SCCL_TOOLS_SCCL_DRIVER_H
 
+#include "sccl/Dialect/Coll/Way.h"
 #include "sccl/Machine/Machine.h"
 #include "sccl/Model/CostModel.h"
 #include "sccl/Model/Instance.h"
@@ -26,6 +27,10 @@
 
 #include <memory>
 #include <string>
+
+namespace sccl {
+struct Timing;
+} // namespace sccl
 
 namespace sccl::driver {
 
@@ -69,7 +74,8 @@ public:
   Session();
   ~Session();
   mlir::MLIRContext &context() { return mlirContext; }
-  /// Parses and verifies a file ("-" is standard input). Prints errors.
+  /// Parses and verifies a file ("-" is standard input), one per session.
+  /// Prints errors.
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef path);
   /// The same for what may be a file of another tool, .xml or .json: the
   /// schedule that it follows, on the links that it uses, each of bandwidth 1,
@@ -77,8 +83,14 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp>
   parseSchedules(llvm::StringRef path, const Placement *placement = nullptr,
                  const MscclFlags *flags = nullptr);
+  /// The same of a text, that `name` stands for in messages.
+  mlir::OwningOpRef<mlir::ModuleOp> parseText(llvm::StringRef text,
+                                              llvm::StringRef name);
 
 private:
+  mlir::OwningOpRef<mlir::ModuleOp>
+  parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
+
   mlir::MLIRContext mlirContext;
   llvm::SourceMgr sourceManager;
   struct Handler;
@@ -121,11 +133,15 @@ bool checkWritable(llvm::StringRef path);
 /// A module as text, without verifying it.
 std::string moduleText(mlir::ModuleOp module);
 /// The text of a module with `schedule` and its topology, which says which
-/// ranks share one of several `boxes`. An empty `certificate` is none.
+/// ranks share one of several `boxes`, and how fast it is if that is known. An
+/// empty `certificate` is none; without a `name` the schedule is called as its
+/// collective is.
 std::string scheduleText(const Instance &instance, const RankGroups &boxes,
                          const Schedule &schedule,
                          llvm::StringRef certificate = "",
-                         std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
+                         llvm::ArrayRef<coll::Way> ways = {},
+                         const Timing *timing = nullptr,
+                         llvm::StringRef name = "");
 
 /// The fields that every result of a synthesis has.
 llvm::json::Object resultObject(const Instance &instance,

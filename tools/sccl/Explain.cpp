@@ -198,7 +198,7 @@ static Sentences plannedSentences(const Subject &subject) {
       *subject.bestAt,
       [&](const Subject::BestAt &entry) {
         text += sizeText(double(entry.bytes)) + " (" +
-                timeText(entry.microseconds) + ")";
+                timeText(entry.microseconds) + ", " + entry.way + ")";
       },
       [&] { text += ", "; });
   return {text};
@@ -231,15 +231,19 @@ static unsigned programFor(const plan::SizeTable &table, double bytes) {
 static Compiled compiledFor(const std::vector<Subject> &subjects,
                             const CostModel &model, double bytes) {
   std::vector<SizedSchedule> schedules;
+  std::vector<AdvisedProgram> advised;
+  bool isAdvised = true;
   for (const Subject &subject : subjects) {
     schedules.push_back({subject.cost(), unsigned(schedules.size())});
+    isAdvised &= subject.bestAt.has_value();
+    advised.push_back({schedules.back().program, {}});
     if (!subject.bestAt)
       continue;
-    std::vector<plan::SizedTime> &bestAt = schedules.back().bestAt.emplace();
     for (const Subject::BestAt &at : *subject.bestAt)
-      bestAt.push_back({at.bytes, wholeNanoseconds(at.microseconds * 1e3)});
+      advised.back().bestAt.push_back(
+          {at.bytes, wholeNanoseconds(at.microseconds * 1e3)});
   }
-  if (!modelFlags.findGiven().empty() || !areAdvised(schedules)) {
+  if (!modelFlags.findGiven().empty() || !isAdvised || !areAdvised(advised)) {
     CostModel plans = modelFlags.over(PlanRequest::usualModel);
     unsigned taken = programFor(tableOfModel(schedules, plans), bytes);
     if (taken == programFor(tableOfModel(schedules, model), bytes))
@@ -252,7 +256,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
                           plans.alphaMicroseconds,
                           1e-3 / plans.betaMicrosecondsPerByte)};
   }
-  size_t taken = programFor(tableOfAdvice(schedules), bytes);
+  size_t taken = programFor(tableOfAdvice(advised), bytes);
   auto distance = [&](const Subject::BestAt &at) {
     return std::abs(std::log(double(at.bytes) / bytes));
   };
@@ -262,7 +266,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
                      ", which sccl plan found the best at " +
                      sizeText(double(at.bytes)) +
                      ", of its sizes the nearest, with " +
-                     timeText(at.microseconds)};
+                     timeText(at.microseconds) + " as " + at.way};
 }
 
 /// Explains each of the schedules. False after an error.
@@ -364,18 +368,27 @@ static std::string choiceSentence(const plan::Manifest &manifest,
   return text;
 }
 
+/// True if the plan holds the schedules that it was compiled of.
+static bool holdsSchedules(const plan::Manifest &manifest) {
+  return llvm::any_of(manifest.programs, [](const plan::ProgramEntry &program) {
+    return program.source.has_value();
+  });
+}
+
 static int explainPlan(llvm::StringRef path, uint64_t bytes,
-                       const CostModel &model) {
+                       const CostModel &model,
+                       std::vector<std::string> &schedules) {
   std::optional<driver::LoadedPlan> plan = loadPlan(path);
   if (!plan)
     return BadInput;
   const plan::Manifest &manifest = plan->view.manifest;
-  std::vector<Chapter> chapters{
-      {"choice", {}},
-      {"model", {}},
-      {"links",
-       {"a plan does not say which link carries what: explain the files that "
-        "it was compiled of for that"}}};
+  std::vector<Chapter> chapters{{"choice", {}}, {"model", {}}};
+  if (holdsSchedules(manifest))
+    schedules.push_back(path.str());
+  else
+    chapters.push_back({"links",
+                        {"the plan does not hold its schedules: explain the "
+                         "files that it was compiled of"}});
   for (const plan::SizeTable &table : manifest.tables)
     chapters[0].sentences.push_back(choiceSentence(manifest, table, bytes));
   std::vector<Cost> costs;
@@ -418,13 +431,13 @@ int driver::explainMain() {
   std::vector<std::string> plans, schedules;
   for (const std::string &path : inputs)
     (isPlanFile(path) ? plans : schedules).push_back(path);
+  for (const std::string &path : plans)
+    if (int code = explainPlan(path, *bytes, *model, schedules))
+      return code;
   if (schedules.empty() && !measuredPath.empty())
     return fail("--measured needs the schedules, to know the bound");
   if (schedules.empty() && !machineName.empty())
     return fail("--machine needs the schedules, to know what links carry");
-  for (const std::string &path : plans)
-    if (int code = explainPlan(path, *bytes, *model))
-      return code;
   if (schedules.empty())
     return Done;
   std::optional<MachineSpeeds> speeds;
@@ -448,6 +461,8 @@ int driver::explainMain() {
   std::optional<Findings> findings = findOut(std::move(*subjects), *model);
   if (!findings || (speeds && !takeSpeeds(*speeds, *findings)))
     return BadInput;
+  if (machineName.empty() && modelFlags.findGiven().empty())
+    takeOwnSpeeds(*findings);
   findings->measured = std::move(measured);
   return explainSchedules(*findings, double(*bytes)) ? Done : BadInput;
 }

@@ -80,6 +80,26 @@ std::string driver::describeTable(const plan::Manifest &manifest,
   return text;
 }
 
+/// What `sccl plan` said of each size, if it did: of which program, how long it
+/// takes and what no program takes less than.
+static void printAdvice(const plan::SizeTable &table) {
+  if (llvm::all_of(table.times,
+                   [](const plan::SizedTime &time) { return time.bound == 0; }))
+    return;
+  out() << llvm::formatv("{0,12}{1,14}{2,14}   program\n", "advised for", "us",
+                         "bound us");
+  // The last time tells how the line goes on.
+  for (const plan::SizedTime &time : llvm::ArrayRef(table.times).drop_back()) {
+    auto next =
+        llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
+          return choice.firstByte > time.bytes;
+        });
+    out() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}   {3}\n",
+                           formatBytes(time.bytes), time.nanoseconds * 1e-3,
+                           time.bound * 1e-3, std::prev(next)->program);
+  }
+}
+
 static void printPrograms(const plan::Manifest &manifest) {
   for (auto [index, program] : llvm::enumerate(manifest.programs)) {
     unsigned slots = 0;
@@ -153,6 +173,7 @@ static void printPlan(const plan::PlanView &view) {
     if (!table.target.empty())
       out() << " on " << table.target << ", ranks as " << table.ranksAs;
     out() << ":\n" << describeTable(manifest, table);
+    printAdvice(table);
   }
 }
 

@@ -70,6 +70,16 @@ bool driver::takeSpeeds(const MachineSpeeds &speeds, Findings &findings) {
   return true;
 }
 
+void driver::takeOwnSpeeds(Findings &findings) {
+  const Subject &first = findings.subjects.front();
+  if (!first.timing)
+    return;
+  findings.model = modelOf(first.topology, *first.timing);
+  findings.machineBound = timeBound(first.topology, first.collective,
+                                    *first.timing, findings.anySteps(),
+                                    findings.model.betaMicrosecondsPerByte);
+}
+
 double driver::leastMicroseconds(const Findings &findings,
                                  const std::optional<Rational> &anySteps,
                                  double bytes) {

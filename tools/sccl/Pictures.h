@@ -60,6 +60,7 @@ public:
   /// The same of all.
   std::string findGiven() const;
   std::optional<CostModel> model() const { return modelFlags.get(); }
+  bool hasModel() const { return !modelFlags.findGiven().empty(); }
   std::optional<std::vector<uint64_t>> sizes() const;
   /// Adds what --measured names.
   bool takeMeasured(Findings &findings) const;
@@ -91,6 +92,8 @@ bool isOf(const Placement &machine, llvm::StringRef subject,
 /// Takes the bound and the model of `speeds`. Prints an error and returns false
 /// if `findings` are of another topology.
 bool takeSpeeds(const MachineSpeeds &speeds, Findings &findings);
+/// The same of what the files say, if they do.
+void takeOwnSpeeds(Findings &findings);
 
 } // namespace sccl::driver
 

@@ -21,6 +21,7 @@
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Advice/MachineTiming.h"
+#include "sccl/Pipelines/Ways.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -87,11 +88,13 @@ static cl::opt<double>
                      "best so far is printed"),
             cl::sub(planCommand()));
 static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
+static cl::opt<bool>
+    identical("identical",
+              cl::desc("Take only programs in which all ranks get "
+                       "bit-identical reductions"),
+              cl::sub(planCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
-static cl::opt<std::string>
-    directory("o", cl::desc("Write the schedules and certificates here"),
-              cl::value_desc("DIR"), cl::sub(planCommand()));
 
 bool driver::planChosen() { return bool(planCommand()); }
 
@@ -154,12 +157,10 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
                              kindsOf(machine)));
     return std::nullopt;
   }
-  NamedFabric named{std::move(made->fabric),
-                    std::move(made->assumptions),
-                    ranksByBox(machine),
-                    std::move(derivation->deviations),
-                    std::move(made->boundClass),
-                    {}};
+  NamedFabric named{
+      std::move(made->fabric),     std::move(made->assumptions),
+      ranksByBox(machine),         std::move(derivation->deviations),
+      std::move(made->boundClass), {}};
   for (unsigned gpu : machine.gpus())
     named.gpus.push_back(machine.vertices()[gpu].name);
   return named;
@@ -322,6 +323,23 @@ static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
   return chooseFamily(choice, named.fabric.topology.numRanks());
 }
 
+/// The options of all programs that are tried.
+static LoweringOptions loweringOptions() {
+  LoweringOptions options = lowering.get();
+  options.identical = identical;
+  return options;
+}
+
+/// The ways that are tried: messages know one.
+static std::vector<LoweringWay> waysToTry() {
+  std::vector<LoweringWay> ways = usualWays(loweringOptions());
+  if (isForMessages())
+    std::erase_if(ways, [](const LoweringWay &way) {
+      return way.name != nameOf(coll::Way());
+    });
+  return ways;
+}
+
 /// Prints an error and returns nothing if one cannot be simulated.
 static std::optional<std::vector<Baseline>>
 simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
@@ -330,9 +348,8 @@ simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
                   const SearchLimits &limits) {
   std::vector<Baseline> baselines;
   for (const auto &[name, implementation] : schedules) {
-    Result<std::vector<SizeAdvice>> times =
-        timesOf(context, named.fabric, implementation, sizes,
-                usualWays(lowering.get()), limits);
+    Result<std::vector<SizeAdvice>> times = timesOf(
+        context, named.fabric, implementation, sizes, waysToTry(), limits);
     if (!times) {
       fail("baseline '" + name + "': " + times.error());
       return std::nullopt;
@@ -368,8 +385,8 @@ adviseFor(Adviser adviser, mlir::MLIRContext &context, const NamedFabric &named,
   options.watch = [&](const FrontierActivity &activity) {
     progress.setDetail(describe(activity));
   };
-  Result<Advice> advice = adviser(context, named.fabric, family, sizes, options,
-                                  usualWays(lowering.get()));
+  Result<Advice> advice =
+      adviser(context, named.fabric, family, sizes, options, waysToTry());
   if (advice)
     return std::move(*advice);
   fail(advice.error());
@@ -423,8 +440,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   bool hasIntact = intact && !intact->candidates.empty();
   print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
         {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded});
-  if (!directory.empty() &&
-      !writeSchedules(directory, named.fabric.topology, named.boxes, *advice))
+  if (!writeOutput(named.fabric, named.boxes, *advice, lowering,
+                   loweringOptions()))
     return BadInput;
   return advice->frontier.stopped || !advice->stopped.empty() ? NotKnown : Done;
 }
@@ -435,13 +452,13 @@ int driver::planMain() {
     return BadInput;
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
-  if (directory.empty() && writesSpares())
-    return fail("--spares needs -o: it says what is written there");
+  if (!isOutputRight())
+    return BadInput;
   std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
   if (!fabrics)
     return BadInput;
   std::optional<CollectiveFamily> family = givenFamily(fabrics->back());
-  if (!family || (!directory.empty() && !makeFolder(directory)))
+  if (!family || !prepareOutput())
     return BadInput;
   return planFor(*fabrics, *family, *sizes);
 }

@@ -10,7 +10,11 @@
 #include "Driver.h"
 #include "MachineFlags.h"
 #include "Output.h"
+#include "Plans.h"
 
+#include "sccl/Pipelines/Ways.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -24,18 +28,35 @@ using namespace sccl::driver;
 
 static llvm::cl::opt<bool>
     withSpares("spares",
-               llvm::cl::desc("With -o: also schedules that sccl tune may find "
-                              "to be faster, as they send fewer messages, load "
-                              "links less or take fewer steps"),
+               llvm::cl::desc("With -o: also programs that sccl tune may find "
+                              "to be faster: other ways without pieces, and "
+                              "schedules that send fewer messages, load links "
+                              "less or take fewer steps"),
                llvm::cl::sub(planCommand()));
 
-bool driver::writesSpares() { return withSpares; }
+static llvm::cl::opt<std::string> output(
+    "o",
+    llvm::cl::desc("Write the schedules, with their certificates, into a "
+                   "folder, or with --target a plan for libsccl"),
+    llvm::cl::value_desc("DIR|FILE.sccl"), llvm::cl::sub(planCommand()));
+static llvm::cl::list<std::string>
+    targets("target",
+            llvm::cl::desc("What the plan of -o runs on: sm_90, gfx942, "
+                           "..., host or mpi; as often as wanted"),
+            llvm::cl::sub(planCommand()));
+
+bool driver::isForMessages() {
+  return !targets.empty() && llvm::all_of(targets, isMessageTarget);
+}
 
 namespace {
 /// A schedule to be written.
 struct Chosen {
   const Candidate *candidate = nullptr;
-  std::vector<int64_t> bestAt; ///< see coll.schedule
+  std::vector<coll::Way> ways;
+
+  /// The way of `candidate`, which may be new.
+  coll::Way &add(const Candidate &candidate, llvm::StringRef name);
 };
 
 /// All pieces of a schedule are one file.
@@ -43,12 +64,28 @@ class ScheduleFiles {
 public:
   /// The entry for `candidate`, which may be new.
   Chosen &add(const Candidate &candidate);
+  /// Adds the ways that need no pieces, which are fewer messages.
+  void addSpareWays();
   const std::map<std::string, Chosen> &all() const { return files; }
 
 private:
   std::map<std::string, Chosen> files; ///< by name
 };
 } // namespace
+
+coll::Way &Chosen::add(const Candidate &candidate, llvm::StringRef name) {
+  // What was not simulated is estimated for any way.
+  coll::Way way = findWay(name).value_or(coll::Way());
+  way.pieces = candidate.pieces;
+  if (candidate.hasOrder()) {
+    way.distance = candidate.order.distance;
+    way.order = candidate.order.inRounds ? coll::PieceOrder::Rounds
+                                         : coll::PieceOrder::Steps;
+  }
+  auto it = llvm::find_if(
+      ways, [&](const coll::Way &other) { return other.key() == way.key(); });
+  return it == ways.end() ? ways.emplace_back(std::move(way)) : *it;
+}
 
 /// "all_reduce_c32_s4_r14", or with a period "..._p7".
 static std::string stemOf(const Implementation &implementation) {
@@ -73,37 +110,113 @@ Chosen &ScheduleFiles::add(const Candidate &candidate) {
   }
 }
 
+void ScheduleFiles::addSpareWays() {
+  for (auto &[name, chosen] : files)
+    for (const char *way : {"push", "pull", "scratch", "dma"}) {
+      Candidate whole = *chosen.candidate;
+      whole.pieces = 1;
+      chosen.add(whole, way);
+    }
+}
+
 static ScheduleFiles filesOf(const Advice &advice) {
   ScheduleFiles files;
   for (const SizeAdvice &size : advice.sizes) {
-    Chosen &chosen = files.add(advice.candidates[size.candidate]);
-    chosen.bestAt.push_back(size.bytes);
-    chosen.bestAt.push_back(wholeNanoseconds(size.microseconds * 1e3));
+    const Candidate &candidate = advice.candidates[size.candidate];
+    files.add(candidate)
+        .add(candidate, size.way)
+        .bestAt.push_back({size.bytes,
+                           wholeNanoseconds(size.microseconds * 1e3),
+                           uint64_t(size.bound * 1e3)});
   }
-  if (withSpares)
+  if (withSpares) {
     for (size_t number : spareCandidates(advice))
       files.add(advice.candidates[number]);
+    files.addSpareWays();
+  }
   return files;
 }
 
-bool driver::writeSchedules(llvm::StringRef directory, const Topology &topology,
-                            const RankGroups &boxes, const Advice &advice) {
-  if (!makeFolder(directory))
-    return false;
+namespace {
+/// A file with a schedule, its certificate, its ways and the clock of the
+/// machine.
+struct ScheduleFile {
+  std::string name, text;
+};
+} // namespace
+
+static std::vector<ScheduleFile>
+textsOf(const Fabric &fabric, const RankGroups &boxes, const Advice &advice) {
+  std::vector<ScheduleFile> result;
   ScheduleFiles files = filesOf(advice);
   for (const auto &[name, chosen] : files.all()) {
     const Candidate *candidate = chosen.candidate;
     const auto &[collective, schedule] = candidate->implementation;
     Result<Instance> instance =
-        Instance::make(topology, collective, unsigned(schedule.steps.size()),
-                       schedule.rounds());
-    llvm::SmallString<128> path(directory);
-    llvm::sys::path::append(path, name);
+        Instance::make(fabric.topology, collective,
+                       unsigned(schedule.steps.size()), schedule.rounds());
     std::string certificate =
         candidate->bound ? printCertificate(candidate->bound->certificate) : "";
-    if (!writeFile(path, scheduleText(*instance, boxes, schedule, certificate,
-                                      llvm::ArrayRef(chosen.bestAt))))
+    result.push_back(
+        {name,
+         scheduleText(*instance, boxes, schedule, certificate, chosen.ways,
+                      &fabric.timing, llvm::sys::path::stem(name))});
+  }
+  return result;
+}
+
+static bool writeFolder(const std::vector<ScheduleFile> &files) {
+  for (const ScheduleFile &file : files) {
+    llvm::SmallString<128> path(output);
+    llvm::sys::path::append(path, file.name);
+    if (!writeFile(path, file.text))
       return false;
   }
   return true;
+}
+
+bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
+                         const Advice &advice, const LoweringFlags &flags,
+                         const LoweringOptions &options) {
+  if (output.empty())
+    return true;
+  std::vector<ScheduleFile> files = textsOf(fabric, boxes, advice);
+  if (targets.empty())
+    return writeFolder(files);
+  PlanCompileRequest request;
+  for (ScheduleFile &file : files)
+    request.texts.emplace_back(std::move(file.name), std::move(file.text));
+  request.output = output;
+  for (const std::string &name : targets)
+    request.plan.targets.push_back(findHostTarget(name).value_or(name));
+  request.plan.elements = flags.values(&LoweringOptions::element);
+  request.plan.reductions = flags.values(&LoweringOptions::reduction);
+  request.plan.lowering = options;
+  request.plan.generator = planGenerator();
+  return compilePlanFile(request) == Done;
+}
+
+/// What is wrong with -o and the options about it, or nothing.
+static std::optional<std::string> findMistake() {
+  if (output.empty() && withSpares)
+    return "--spares needs -o: it says what is written there";
+  if (targets.empty() && isPlanFile(output))
+    return "'" + output + "' is named as a plan, which needs --target";
+  if (!targets.empty() && !isPlanFile(output))
+    return "--target needs -o with a file that ends in .sccl";
+  return std::nullopt;
+}
+
+bool driver::isOutputRight() {
+  if (std::optional<std::string> mistake = findMistake()) {
+    fail(*mistake);
+    return false;
+  }
+  return areTargets(std::vector<std::string>(targets.begin(), targets.end()));
+}
+
+bool driver::prepareOutput() {
+  if (output.empty())
+    return true;
+  return targets.empty() ? makeFolder(output) : checkWritable(output);
 }

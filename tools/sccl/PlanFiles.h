@@ -8,18 +8,29 @@
 #ifndef SCCL_TOOLS_SCCL_PLANFILES_H
 #define SCCL_TOOLS_SCCL_PLANFILES_H
 
+#include "LoweringFlags.h"
+
 #include "sccl/Advice/Advice.h"
+#include "sccl/Model/RankGroups.h"
 
 namespace sccl::driver {
 
-/// True with --spares.
-bool writesSpares();
+/// True if the plan that -o names is for messages only.
+bool isForMessages();
 
-/// Writes the schedules that are best for some size into `directory`, and spare
-/// ones if `writesSpares`, with their certificates and those sizes. Prints an
-/// error and returns false if it cannot.
-bool writeSchedules(llvm::StringRef directory, const Topology &topology,
-                    const RankGroups &boxes, const Advice &advice);
+/// False, after an error, if -o and what is said of it make no sense.
+bool isOutputRight();
+/// Makes the folder that -o names, or sees whether the file can be written.
+/// Prints an error and returns false if not.
+bool prepareOutput();
+
+/// Writes the schedules that are best for some size, and spare ones with
+/// --spares, into the folder that -o names; or with --target a plan of them,
+/// lowered with `options` for the types and reductions that `flags` list.
+/// Prints an error and returns false if it cannot.
+bool writeOutput(const Fabric &fabric, const RankGroups &boxes,
+                 const Advice &advice, const LoweringFlags &flags,
+                 const LoweringOptions &options);
 
 } // namespace sccl::driver
 

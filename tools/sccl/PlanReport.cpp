@@ -80,8 +80,8 @@ static TablesPage pageOf(llvm::StringRef path, const plan::Manifest &manifest) {
                std::to_string(manifest.ranks) + " ranks";
   page.summary =
       (llvm::sys::path::filename(path) + ", made by " + manifest.generator +
-       ". A plan does not say which link carries what: for the machine, the "
-       "steps and the bounds, name the schedules that it was compiled of.")
+       ". For the machine, the steps and the bounds, ask sccl explain or sccl "
+       "plot about the plan, or name the schedules that it was compiled of.")
           .str();
   for (const plan::ScheduleInfo &schedule : manifest.schedules)
     page.marks.push_back(

@@ -20,10 +20,16 @@ namespace sccl::driver {
 
 struct PlanCompileRequest {
   std::vector<std::string> paths;
+  /// Modules in place of files: the text of each, by name.
+  std::vector<std::pair<std::string, std::string>> texts;
   std::string output;
   PlanRequest plan;
 };
 int compilePlanFile(const PlanCompileRequest &request);
+/// What plans say of who made them.
+std::string planGenerator();
+/// True if plans can have code for all of `names`. Prints an error if not.
+bool areTargets(llvm::ArrayRef<std::string> names);
 
 /// A plan and the file it is in.
 struct LoadedPlan {

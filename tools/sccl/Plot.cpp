@@ -171,6 +171,8 @@ int driver::plotMain() {
     if (!known)
       return BadInput;
     findings = std::move(*known);
+    if (!flags.hasModel())
+      takeOwnSpeeds(findings);
   } else {
     findings.boxes = boxesOf(subjects->front());
     findings.subjects = std::move(*subjects);

@@ -99,6 +99,8 @@ int driver::reportMain() {
     return BadInput;
   if (machine)
     findings->boxes = std::move(boxes);
+  if (!flags.hasModel())
+    takeOwnSpeeds(*findings);
   findings->sizes = std::move(*sizes);
   if (!flags.takeMeasured(*findings))
     return BadInput;
@@ -106,7 +108,7 @@ int driver::reportMain() {
   if (!marks)
     return BadInput;
   PageContents contents{findings->subjects,   findings->explanations,
-                        findings->boxes,      *model,
+                        findings->boxes,      findings->model,
                         double(*bytes),       std::move(*marks),
                         findings->anySteps(), timeCurves(*findings),
                         rowsOf(*findings)};

@@ -5,17 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AdvisedPrograms.h"
 #include "Arguments.h"
+#include "ForeignFile.h"
 #include "LoweringFlags.h"
 #include "Output.h"
 #include "Pictures.h"
+#include "Plans.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/CostModel.h"
 #include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/Ways.h"
 #include "sccl/Report/Trace.h"
+#include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -27,7 +32,8 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand command("simulate",
                               "Predict how long programs take on a machine");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
+static cl::opt<std::string> input(cl::Positional,
+                                  cl::desc("FILE.mlir|FILE.sccl|DIR"),
                                   cl::Required, cl::sub(command));
 static cl::opt<double>
     latency("alpha",
@@ -78,7 +84,9 @@ struct Prediction {
   uint64_t bytes;
   double microseconds;
   /// S * alpha + (R/C) * L * beta of the schedule; nothing for a program.
-  std::optional<double> model;
+  std::optional<double> model = std::nullopt;
+  /// What `sccl plan` said: of this size, and what no program takes less than.
+  std::optional<double> advised = std::nullopt, bound = std::nullopt;
   /// The limit that is used the most: its number, and the part of the time that
   /// its bytes take.
   size_t busiest = 0;
@@ -179,8 +187,8 @@ static std::optional<Prediction> predict(coll::ProgramOp program,
     program.emitOpError() << result.error();
     return std::nullopt;
   }
-  Prediction prediction{
-      program.getSymName().str(), bytes, result->microseconds, {}};
+  Prediction prediction{program.getSymName().str(), bytes,
+                        result->microseconds};
   findBusiest(*result, timing, prediction);
   return prediction;
 }
@@ -194,14 +202,22 @@ static void print(const Prediction &prediction, const Topology &topology) {
                               {"busiest_use", prediction.use}};
     if (prediction.model)
       object["model_microseconds"] = *prediction.model;
+    if (prediction.advised)
+      object["advised_microseconds"] = *prediction.advised;
+    if (prediction.bound)
+      object["bound_microseconds"] = *prediction.bound;
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     return;
   }
   out() << llvm::formatv("{0,12}{1,14:f1}", formatBytes(prediction.bytes),
                          prediction.microseconds);
-  out() << (prediction.model
-                ? llvm::formatv("{0,14:f1}", *prediction.model).str()
-                : std::string(14, ' '));
+  auto orBlank = [](const std::optional<double> &microseconds) {
+    return microseconds ? llvm::formatv("{0,14:f1}", *microseconds).str()
+                        : std::string(14, ' ');
+  };
+  out() << orBlank(prediction.advised ? prediction.advised : prediction.model);
+  if (prediction.bound)
+    out() << orBlank(prediction.bound);
   if (prediction.use > 0) {
     const BandwidthLimit &limit = topology.limits()[prediction.busiest];
     const Link &link = topology.links()[limit.links.front()];
@@ -210,6 +226,8 @@ static void print(const Prediction &prediction, const Topology &topology) {
     if (limit.links.size() > 1)
       out() << " and " << limit.links.size() - 1 << " more";
   }
+  if (prediction.advised || prediction.bound)
+    out() << "   " << prediction.program;
   out() << '\n';
 }
 
@@ -217,9 +235,20 @@ static CostModel modelOf(const std::optional<MachineSpeeds> &machine) {
   return machine ? machine->model() : CostModel{latency, 1 / (bandwidth * 1e3)};
 }
 
-/// How fast `topology` is by --machine or by the other options.
-static Timing timingOf(const Topology &topology,
+/// The clock: that of --machine, or what the file says of its own, unless
+/// options say something else, and then what they or their defaults say.
+static Timing timingOf(mlir::Operation *op, const Topology &topology,
                        const std::optional<MachineSpeeds> &machine) {
+  bool isGiven = latency.getNumOccurrences() || bandwidth.getNumOccurrences() ||
+                 copyBandwidth.getNumOccurrences() ||
+                 startTime.getNumOccurrences();
+  auto named = mlir::SymbolTable::lookupNearestSymbolFrom<coll::TopologyOp>(
+      op, op->getAttrOfType<mlir::FlatSymbolRefAttr>("topology"));
+  std::optional<Timing> own;
+  if (named && !isGiven && !machine)
+    own = coll::timingOf(named, topology);
+  if (own)
+    return *own;
   Timing timing = machine
                       ? machine->fabric.timing
                       : Timing::uniform(topology, latency, bandwidth * 1e3);
@@ -244,7 +273,7 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
                            "model us", "busiest");
   CostModel model = modelOf(machine);
   auto cost = costs.find(program.getSymName().str());
-  Timing timing = timingOf(problem->topology, machine);
+  Timing timing = timingOf(program, problem->topology, machine);
   for (uint64_t bytes : sizes) {
     std::optional<Prediction> prediction =
         predict(program, *problem, timing, bytes, measured);
@@ -277,18 +306,91 @@ static std::optional<std::string> findMistake() {
   return std::nullopt;
 }
 
-int driver::simulateMain() {
-  if (std::optional<std::string> mistake = findMistake())
-    return fail(*mistake);
+/// The sizes that options ask for, or else those of the advice.
+static std::optional<std::vector<uint64_t>>
+sizesOf(const AdvisedPrograms &advised) {
+  std::vector<uint64_t> sizes = advised.sizes();
+  if (sizes.empty() || from.getNumOccurrences() || upTo.getNumOccurrences())
+    return sizesByFour(from, upTo);
+  return sizes;
+}
+
+/// The one program that `source` is lowered to. Prints an error and returns
+/// null if it cannot be.
+static mlir::OwningOpRef<mlir::ModuleOp> lower(const SourceProgram &source) {
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp(source.module).clone();
+  for (auto other :
+       llvm::make_early_inc_range(module->getOps<coll::ScheduleOp>()))
+    if (other.getSymName() != source.schedule)
+      other.erase();
+  if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
+        addLowering(manager, optionsOf(source.way, LoweringOptions()));
+      })))
+    return nullptr;
+  return module;
+}
+
+/// Simulates for each size the program that is taken for it.
+static int simulateAdvised(const AdvisedPrograms &advised,
+                           const std::optional<MachineSpeeds> &machine) {
+  std::optional<std::vector<uint64_t>> sizes = sizesOf(advised);
+  if (!sizes)
+    return BadInput;
+  if (std::string option = lowering.findGiven(OptionGroup::Program);
+      !option.empty() || !tracePath.empty())
+    return fail((option.empty() ? "--trace" : option) +
+                " is for schedules that do not say how they are lowered, and " +
+                input + " does");
+  if (!json)
+    out() << llvm::formatv("{0,12}{1,14}{2,14}{3,14}   {4}\n", "size",
+                           "simulated us", "advised us", "bound us",
+                           "busiest, program");
+  std::map<unsigned, std::vector<uint64_t>> sizesByProgram;
+  for (uint64_t bytes : *sizes)
+    sizesByProgram[advised.programFor(bytes)].push_back(bytes);
+  std::map<uint64_t, Prediction> predictions;
+  std::optional<Topology> topology;
+  for (const auto &[number, own] : sizesByProgram) {
+    const std::optional<SourceProgram> &source = advised.programs[number];
+    if (!source)
+      return fail(input + " does not hold the schedule of program " +
+                  llvm::Twine(number));
+    mlir::OwningOpRef<mlir::ModuleOp> module = lower(*source);
+    if (!module)
+      return BadInput;
+    coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();
+    mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
+    if (failed(problem) ||
+        (machine && !isOf(machine->placement, input, problem->topology)))
+      return BadInput;
+    Timing timing = timingOf(program, problem->topology, machine);
+    for (uint64_t bytes : own) {
+      Beside none;
+      std::optional<Prediction> prediction =
+          predict(program, *problem, timing, bytes, none);
+      if (!prediction)
+        return BadInput;
+      prediction->program = source->name;
+      if (const plan::SizedTime *time = advised.adviceFor(bytes)) {
+        prediction->advised = double(time->nanoseconds) * 1e-3;
+        if (time->bound)
+          prediction->bound = double(time->bound) * 1e-3;
+      }
+      predictions.emplace(bytes, std::move(*prediction));
+    }
+    topology = std::move(problem->topology);
+  }
+  for (const auto &[bytes, prediction] : predictions)
+    print(prediction, *topology);
+  return Done;
+}
+
+/// Simulates each schedule and program in one file, as the options say.
+static int simulateFile(const std::optional<MachineSpeeds> &machine) {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
   if (!sizes)
     return BadInput;
-  std::optional<MachineSpeeds> machine;
-  if (!machineName.empty()) {
-    machine = loadSpeeds(machineName);
-    if (!machine)
-      return BadInput;
-  }
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module =
       session.parseSchedules(input, machine ? &machine->placement : nullptr);
@@ -316,4 +418,25 @@ int driver::simulateMain() {
       return BadInput;
   }
   return hasProgram ? Done : fail(input + " holds no schedule and no program");
+}
+
+int driver::simulateMain() {
+  if (std::optional<std::string> mistake = findMistake())
+    return fail(*mistake);
+  std::optional<MachineSpeeds> machine;
+  if (!machineName.empty()) {
+    machine = loadSpeeds(machineName);
+    if (!machine)
+      return BadInput;
+  }
+  bool isPlan = isPlanFile(input);
+  if (isAlgorithmFile(input) ||
+      (!isPlan && !lowering.findGiven(OptionGroup::Program).empty()))
+    return simulateFile(machine);
+  std::optional<AdvisedPrograms> advised =
+      isPlan ? loadPlanPrograms(input) : loadAdvised(input);
+  if (!advised)
+    return BadInput;
+  return advised->programs.empty() ? simulateFile(machine)
+                                   : simulateAdvised(*advised, machine);
 }

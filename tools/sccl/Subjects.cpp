@@ -14,6 +14,9 @@
 #include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Ways.h"
+#include "sccl/Plan/Sources.h"
+#include "sccl/Simulate/TimingOps.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -21,6 +24,7 @@
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -64,10 +68,15 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
     return mlir::failure();
   if (boxes->size() > 1)
     subject.boxes = std::move(*boxes);
-  if (auto pairs = op.getBestAt()) {
+  subject.timing = coll::timingOf(topology, subject.topology);
+  if (op.getWays()) {
     subject.bestAt.emplace();
-    for (; !pairs->empty(); pairs = pairs->drop_front(2))
-      subject.bestAt->push_back({uint64_t((*pairs)[0]), (*pairs)[1] * 1e-3});
+    for (const coll::Way &way : coll::importWays(op))
+      for (const coll::AdvisedSize &size : way.bestAt)
+        subject.bestAt->push_back(
+            {size.bytes, double(size.nanoseconds) * 1e-3, describe(way)});
+    llvm::sort(*subject.bestAt,
+               [](const auto &a, const auto &b) { return a.bytes < b.bytes; });
   }
   std::optional<llvm::StringRef> text = op.getCertificate();
   if (!text)
@@ -83,18 +92,16 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
   return subject;
 }
 
-/// Adds the schedules of one file. Prints an error and returns false on
-/// failure.
-static bool addFile(llvm::StringRef path, const Placement *placement,
+/// Adds the schedules of one file, or of the module `text` if it is not empty.
+/// Prints an error and returns false on failure.
+static bool addFile(llvm::StringRef path, llvm::StringRef text,
+                    const Placement *placement,
                     std::vector<report::Subject> &subjects) {
-  if (isPlanFile(path)) {
-    fail(path + " is a plan; name the schedules that it was compiled of");
-    return false;
-  }
   Progress progress(("reading " + path).str());
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      session.parseSchedules(path, placement);
+      text.empty() ? session.parseSchedules(path, placement)
+                   : session.parseText(text, path);
   if (!module || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
         manager.addPass(coll::createCheckSchedule());
       })))
@@ -111,14 +118,44 @@ static bool addFile(llvm::StringRef path, const Placement *placement,
   return subjects.size() > before;
 }
 
+/// Those that a plan was compiled of.
+static std::optional<std::vector<report::Subject>>
+loadSubjectsOfPlan(llvm::StringRef path) {
+  std::optional<LoadedPlan> plan = loadPlan(path);
+  if (!plan)
+    return std::nullopt;
+  std::set<unsigned> blobs;
+  for (const plan::ProgramEntry &program : plan->view.manifest.programs)
+    if (program.source)
+      blobs.insert(program.source->blob);
+  if (blobs.empty()) {
+    fail(path + " does not hold the schedules that it was compiled of; name "
+                "them");
+    return std::nullopt;
+  }
+  std::vector<report::Subject> subjects;
+  for (unsigned blob : blobs) {
+    Result<std::string> text = plan::unpackSource(plan->view.blobs[blob]);
+    if (!text) {
+      fail(path + ": " + text.error());
+      return std::nullopt;
+    }
+    if (!addFile(path, *text, /*placement=*/nullptr, subjects))
+      return std::nullopt;
+  }
+  return subjects;
+}
+
 std::optional<std::vector<report::Subject>>
 driver::loadSubjects(llvm::StringRef path, const Placement *placement) {
+  if (isPlanFile(path))
+    return loadSubjectsOfPlan(path);
   std::optional<std::vector<std::string>> files = schedulesIn(path);
   std::vector<report::Subject> subjects;
   if (!files)
     return std::nullopt;
   for (const std::string &file : *files)
-    if (!addFile(file, placement, subjects))
+    if (!addFile(file, "", placement, subjects))
       return std::nullopt;
   return subjects;
 }
@@ -250,8 +287,20 @@ driver::loadMeasuredOf(const report::Subject &subject, llvm::StringRef path) {
 }
 
 //===----------------------------------------------------------------------===//
-// Options
+// Models
 //===----------------------------------------------------------------------===//
+
+CostModel driver::modelOf(const Topology &topology, const Timing &timing) {
+  // Rates of machines are not quite the multiples that bandwidths are: what is
+  // the least keeps bounds below the machine.
+  double unitTime = 0;
+  for (auto [limit, rate] : llvm::zip_equal(topology.limits(), timing.rates)) {
+    double own = limit.bandwidth / rate;
+    unitTime = unitTime == 0 ? own : std::min(unitTime, own);
+  }
+  return {timing.latencies.empty() ? 0 : std::ranges::max(timing.latencies),
+          unitTime};
+}
 
 ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
     : alpha("alpha", llvm::cl::desc("Microseconds per step"),

@@ -21,10 +21,10 @@ namespace sccl::driver {
 /// is no folder. Prints an error and returns nothing if there are none.
 std::optional<std::vector<std::string>> schedulesIn(llvm::StringRef path);
 
-/// The schedules in `path`, an .mlir file, a folder of such or a file of
-/// another tool, in the order of names; all of them checked. Prints an error
-/// and returns nothing if there are none, or one is wrong. For `placement`, here
-/// and below, see Session::parseSchedules.
+/// The schedules in `path`, an .mlir file, a folder of such, in the order of
+/// names, a plan or a file of another tool; all of them checked. Prints an
+/// error and returns nothing if there are none, or one is wrong. For
+/// `placement`, here and below, see Session::parseSchedules.
 std::optional<std::vector<report::Subject>>
 loadSubjects(llvm::StringRef path, const Placement *placement = nullptr);
 
@@ -49,6 +49,10 @@ struct MeasuredTime {
 /// one is something else, or is not of the collective and ranks of `subject`.
 std::optional<std::vector<MeasuredTime>>
 loadMeasuredOf(const report::Subject &subject, llvm::StringRef path);
+
+/// The cost model by the clock of a machine: the longest latency, and what a
+/// byte takes at bandwidth 1.
+CostModel modelOf(const Topology &topology, const Timing &timing);
 
 /// --alpha and --bandwidth of a subcommand.
 class ModelFlags {

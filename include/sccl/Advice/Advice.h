@@ -22,12 +22,12 @@ namespace sccl {
 
 /// A way to lower a schedule.
 struct LoweringWay {
-  std::string name;
+  std::string name; ///< see Pipelines/Ways.h
   LoweringOptions options;
 };
 
-/// Those that are worth a try: flags, flags and two halves of scratch, and LL
-/// words. All others options are those of `base`.
+/// Those that are worth a try: push, scratch and ll. All others options are
+/// those of `base`.
 std::vector<LoweringWay> usualWays(const LoweringOptions &base);
 
 /// A schedule that may be the best for some size.

@@ -39,7 +39,7 @@ class raw_ostream;
 namespace sccl::plan {
 
 /// The version of the format that this code writes, and the only one it reads.
-inline constexpr uint32_t formatVersion = 3;
+inline constexpr uint32_t formatVersion = 4;
 
 /// What a reader accepts; a writer never exceeds it.
 struct Limits {
@@ -91,11 +91,22 @@ struct ScheduleInfo {
   bool operator==(const ScheduleInfo &) const = default;
 };
 
+/// What a program was lowered from: a way of a coll.schedule in a module.
+struct ProgramSource {
+  unsigned blob = 0;    ///< the module, compressed (Sources.h)
+  std::string schedule; ///< its symbol
+  unsigned way = 0;     ///< index into its `ways`
+  bool operator==(const ProgramSource &) const = default;
+};
+
 /// One way to lower a schedule. In a file, `copies` are in the parts of the
 /// ranks that do them.
 struct ProgramEntry : ProgramInfo {
   unsigned schedule = 0; ///< index into Manifest::schedules
   std::string variant;   ///< "push", ...
+  /// Nothing if the program was given as such, or its schedule is too long to
+  /// be kept.
+  std::optional<ProgramSource> source;
   std::string codeShape; ///< "unrolled" or "table"
   bool operator==(const ProgramEntry &) const = default;
 };
@@ -138,9 +149,10 @@ struct SizeChoice {
   bool operator==(const SizeChoice &) const = default;
 };
 
-/// What a launch of so many bytes of a send buffer takes.
+/// What a launch of so many bytes of a send buffer takes, and what no program
+/// takes less than; 0 if that is not known.
 struct SizedTime {
-  uint64_t bytes = 0, nanoseconds = 0;
+  uint64_t bytes = 0, nanoseconds = 0, bound = 0;
   bool operator==(const SizedTime &) const = default;
 };
 

@@ -9,6 +9,7 @@
 #define SCCL_PLAN_PLANBUILDER_H
 
 #include "sccl/Codegen/Target.h"
+#include "sccl/Dialect/Coll/Way.h"
 #include "sccl/Model/CostModel.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Plan/Plan.h"
@@ -26,6 +27,7 @@ class Operation;
 
 namespace sccl {
 
+struct AdvisedProgram;
 class KernelCompiler;
 class LoweredProgram;
 struct SizedSchedule;
@@ -56,8 +58,9 @@ struct PlanRequest {
   std::vector<Reduction> reductions;  ///< each with each element
   std::vector<unsigned> blocks = {1}; ///< per channel; CPUs have one
   std::vector<unsigned> pieces = {1}; ///< of each chunk, for each schedule
-  /// Names of ways to lower each schedule. If empty all four, or as many as
-  /// `rangeBudget` allows, and a remark says which are left out.
+  /// Names of ways to lower each schedule (Ways.h), beside those that it names
+  /// itself. If empty, and a schedule names none, then push, pull, scratch and
+  /// dma, or as many as `rangeBudget` allows; a remark says which are left out.
   std::vector<std::string> variants;
   /// Ranges of chunks that the variants of a schedule send together, at most,
   /// but for one variant: about ten seconds' work. hypercube:8 has 66 thousand
@@ -73,8 +76,9 @@ struct PlanRequest {
   bool asText = false;
   /// Code for CPUs that runs in tests only, see HostSteps.h.
   Instrument instrument = Instrument::No;
-  /// Chooses schedules by size until somebody measures. Without one `best_at`
-  /// of the schedules does, if all have that, and else the usual model.
+  /// Chooses schedules by size until somebody measures. Without one the ways
+  /// of the schedules do, if one says for which sizes it is the best, and else
+  /// the usual model.
   std::optional<CostModel> model;
   static constexpr CostModel usualModel = {5, 1 / 25e3};
   std::string generator; ///< goes into the plan
@@ -83,24 +87,12 @@ struct PlanRequest {
   /// Told what is compiled next, if there is somebody to tell.
   std::function<void(const std::string &)> watch = {};
 
+  /// `variants`, or those that there are to choose from.
+  std::vector<std::string> variantNames() const;
   /// The variants of a schedule that sends `ranges` ranges of chunks. One is
   /// enough to launch with any buffers; the others are for the tuner.
   VariantChoice variantsFor(uint64_t ranges, bool combining) const;
 };
-
-/// Ways to lower a schedule, for the tuner to choose from:
-///  - push: peers write receive buffers;
-///  - pull: ranks read their peers' send buffers;
-///  - scratch: peers write scratch memory only, two halves of it by turns;
-///  - dma: hosts copy between ranks, by copy engines or the operating system,
-///    and functions run in between.
-struct PlanVariant {
-  const char *name;
-  TransportChoice transport;
-  bool throughScratch;
-};
-/// The variant of this name; nothing if there is none.
-std::optional<PlanVariant> findVariant(llvm::StringRef name);
 
 /// The CPU that a target name stands for: itself, or for "host" the one that
 /// sccl compiles for by default. Nothing if it is no CPU.
@@ -117,13 +109,14 @@ public:
   explicit PlanBuilder(PlanRequest request);
   ~PlanBuilder();
 
-  /// Adds every schedule in `module`. Emits an error and fails if there is
-  /// none, one is not of the same collective, root, ranks and topology as those
-  /// before it or is equal to one of them, or one cannot be compiled for all
+  /// Adds every schedule in `module`, in each way that it names or that is
+  /// asked for. Emits an error and fails if there is none, one is not of the
+  /// same collective, root, ranks and topology as those before it, is equal to
+  /// one of them without naming ways of its own, or cannot be compiled for all
   /// targets. Of programs with the same code, the plan gets the first. A
   /// schedule whose name is taken becomes NAME_1, NAME_2, ... If reductions
-  /// must be identical, schedules in which they are not are left out, and a
-  /// remark says so.
+  /// must be identical, ways in which they are not are left out, and a remark
+  /// says so.
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// Adds the one schedule or program in `module`, lowered as the options say
@@ -140,24 +133,36 @@ public:
 private:
   /// Of what a schedule sends.
   using Digest = std::array<uint64_t, 2>;
-  using NamedOptions = std::pair<std::string, LoweringOptions>;
+  /// A way to lower a schedule, and all options for it.
+  struct PlannedWay {
+    std::string name; ///< see Ways.h
+    coll::Way way;
+    LoweringOptions options;
+  };
+  /// A schedule in pieces, and how it is lowered.
+  struct Cut {
+    std::vector<coll::Way> ways;
+    bool isNamed; ///< by the schedule; else these are what there is to choose
+  };
 
-  mlir::LogicalResult addInPieces(coll::ScheduleOp schedule, unsigned pieces);
-  llvm::LogicalResult addSchedule(coll::ScheduleOp schedule);
+  mlir::FailureOr<std::vector<Cut>> cutsOf(coll::ScheduleOp schedule) const;
+  mlir::LogicalResult addCuts(coll::ScheduleOp schedule);
+  llvm::LogicalResult addSchedule(coll::ScheduleOp schedule, const Cut &cut);
   llvm::LogicalResult checkProblem(mlir::Operation *op,
                                    const coll::Problem &problem);
-  mlir::FailureOr<std::vector<NamedOptions>> waysToLower(coll::ScheduleOp op,
-                                                         uint64_t ranges) const;
-  mlir::FailureOr<bool>
-  isAsIdenticalAsAsked(coll::ScheduleOp op, ScheduleCheck &check,
-                       mlir::ModuleOp module, std::vector<NamedOptions> ways,
-                       const Collective &collective) const;
-  llvm::LogicalResult checkNew(coll::ScheduleOp op, unsigned chunks,
-                               const Digest &digest) const;
+  std::vector<PlannedWay> waysToLower(coll::ScheduleOp op, const Cut &cut,
+                                      uint64_t ranges) const;
+  mlir::LogicalResult
+  dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
+                   mlir::ModuleOp module, std::vector<PlannedWay> &ways,
+                   bool isNamed, const Collective &collective) const;
+  std::optional<unsigned> findKnown(unsigned chunks,
+                                    const Digest &digest) const;
   void makeNameUnique(coll::ScheduleOp schedule) const;
-  llvm::LogicalResult addPrograms(mlir::ModuleOp module, ScheduleCheck &check,
-                                  std::vector<NamedOptions> ways,
-                                  const Collective &collective);
+  llvm::LogicalResult addWay(mlir::ModuleOp module, ScheduleCheck &check,
+                             const PlannedWay &way,
+                             const Collective &collective);
+  void setSource(unsigned program, const coll::Way &way);
   llvm::LogicalResult addProgram(mlir::ModuleOp module, ScheduleCheck &check,
                                  const LoweringOptions &options,
                                  llvm::StringRef variant,
@@ -169,6 +174,7 @@ private:
                                  const LoweringOptions &options);
   llvm::LogicalResult addMessages(mlir::ModuleOp module,
                                   const Collective &collective);
+  bool hasOnlyMessages() const;
   llvm::LogicalResult addMessageProgram(coll::ProgramOp program,
                                         LoweredProgram &kernels,
                                         const LoweringOptions &options,
@@ -177,7 +183,7 @@ private:
   llvm::LogicalResult addKernel(LoweredProgram &program,
                                 const LoweringOptions &options,
                                 plan::KernelInfo kernel);
-  bool isRepeated() const;
+  std::optional<unsigned> findRepeated() const;
   void dropProgram();
   std::vector<unsigned> blocksToBuild() const;
 
@@ -186,6 +192,14 @@ private:
   plan::Plan result;
   std::vector<SizedSchedule> schedules; ///< by number
   std::vector<Digest> digests;          ///< likewise
+  std::vector<AdvisedProgram> advised;
+  bool isAdvised = true; ///< all schedules name their ways
+  /// Of the schedule that is added: the number in the plan of what it is in
+  /// pieces, its name, and its ways so far.
+  unsigned number = 0;
+  std::string symbol;
+  std::vector<coll::Way> lowered;
+  std::vector<std::string> sources; ///< packed modules
 };
 
 } // namespace sccl

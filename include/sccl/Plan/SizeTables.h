@@ -11,7 +11,6 @@
 #include "sccl/Model/CostModel.h"
 #include "sccl/Plan/Plan.h"
 
-#include <optional>
 #include <vector>
 
 namespace sccl {
@@ -20,22 +19,25 @@ namespace sccl {
 struct SizedSchedule {
   Cost cost;
   unsigned program = 0; ///< stands for it until somebody measures
-  /// What it takes where it is the best, as `best_at` of coll.schedule says.
-  std::optional<std::vector<plan::SizedTime>> bestAt = std::nullopt;
+};
+
+/// A program that a plan chooses by the sizes that it was advised for.
+struct AdvisedProgram {
+  unsigned program;
+  std::vector<plan::SizedTime> bestAt;
 };
 
 /// What the model says of `schedules`, of which there is at least one.
 plan::SizeTable tableOfModel(const std::vector<SizedSchedule> &schedules,
                              const CostModel &model);
 
-/// True if all of `schedules` say where they are the best, and that is not
-/// nowhere.
-bool areAdvised(const std::vector<SizedSchedule> &schedules);
+/// True if any of `programs` was advised for a size.
+bool areAdvised(const std::vector<AdvisedProgram> &programs);
 
-/// What `bestAt` of `schedules` says: between two sizes that have different
-/// best schedules, the second one from their geometric mean on. They
-/// must be advised.
-plan::SizeTable tableOfAdvice(const std::vector<SizedSchedule> &schedules);
+/// What `bestAt` of `programs` says: between two sizes that have different
+/// best programs, the second one from their geometric mean on. They must be
+/// advised.
+plan::SizeTable tableOfAdvice(const std::vector<AdvisedProgram> &programs);
 
 } // namespace sccl
 

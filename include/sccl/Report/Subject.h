@@ -11,6 +11,7 @@
 #include "sccl/Check/Certificate.h"
 #include "sccl/Model/RankGroups.h"
 #include "sccl/Model/Schedule.h"
+#include "sccl/Simulate/Simulator.h"
 
 #include <optional>
 #include <string>
@@ -25,14 +26,17 @@ struct Subject {
   Collective collective;
   Schedule schedule;
   std::optional<Certificate> certificate;
-  /// Where `sccl plan` found it the best, by simulation: bytes of a send
-  /// buffer, and microseconds; nowhere if it is a spare.
+  /// Where `sccl plan` found it the best, by simulation, in which way; nowhere
+  /// if it is a spare. Sizes ascend.
   struct BestAt {
-    uint64_t bytes;
+    uint64_t bytes; ///< of a send buffer
     double microseconds;
+    std::string way; ///< as "scratch in 4 pieces"
   };
   std::optional<std::vector<BestAt>> bestAt = std::nullopt;
   RankGroups boxes = {}; ///< the ranks of each; empty if the file says nothing
+  /// How fast the machine is; nothing if the file does not say so.
+  std::optional<Timing> timing = std::nullopt;
 
   Cost cost() const { return costOf(schedule, collective); }
 };

@@ -28,11 +28,47 @@ using namespace sccl::coll;
 // Problem level
 //===----------------------------------------------------------------------===//
 
+/// A topology has one timing at most, which fits it.
+static LogicalResult verifyTiming(TopologyOp op, const Topology &topology) {
+  auto timings = op.getBody().getOps<TimingOp>();
+  if (timings.empty())
+    return success();
+  TimingOp timing = *timings.begin();
+  if (std::next(timings.begin()) != timings.end()) // topology_c2
+    return op.emitOpError("has a second coll.timing");
+  auto fits = [&](ArrayRef<double> numbers, size_t count) {
+    return numbers.size() == count || numbers.size() == 1;
+  };
+  size_t links = topology.links().size(), limits = topology.limits().size();
+  if (!fits(timing.getLatencies(), links) ||
+      !fits(timing.getRates(), limits)) // timing_c1
+    return timing.emitOpError()
+           << "has " << timing.getLatencies().size() << " latencies and "
+           << timing.getRates().size() << " rates, but the topology has "
+           << links << " links and " << limits << " limits";
+  auto isTime = [](double number) { return number >= 0 && number <= 1e9; };
+  auto isRate = [](double number) { return number >= 1e-6 && number <= 1e9; };
+  auto orUsual = [](std::optional<APFloat> number, double usual) {
+    return number ? number->convertToDouble() : usual;
+  };
+  if (!llvm::all_of(timing.getLatencies(), isTime) ||
+      !isTime(orUsual(timing.getStart(), 0)) ||
+      !isTime(orUsual(timing.getBarrier(), 0)) ||
+      !llvm::all_of(timing.getRates(), isRate) ||
+      !isRate(orUsual(timing.getCopies(), 1))) // timing_c2
+    return timing.emitOpError("has a time or rate that cannot be, expected "
+                              "microseconds from 0 to 1e9 and GB/s from 1e-6 "
+                              "to 1e9");
+  return success();
+}
+
 LogicalResult TopologyOp::verifyRegions() {
-  if (failed(verifyBodyHolds<LinkOp, LimitOp>( // topology_c2
-          *this, getBody(), "coll.link and coll.limit")))
+  if (failed(verifyBodyHolds<LinkOp, LimitOp, TimingOp>( // topology_c2
+          *this, getBody(), "coll.link, coll.limit and coll.timing")))
     return failure();
-  return importTopology(*this); // topology_c1, c3-c6, link_c1-c2, limit_c1-c3
+  FailureOr<Topology> topology =
+      importTopology(*this); // topology_c1, c3-c6, link_c1-c2, limit_c1-c3
+  return failed(topology) ? failure() : verifyTiming(*this, *topology);
 }
 
 LogicalResult CollectiveOp::verifyRegions() {

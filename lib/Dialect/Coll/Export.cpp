@@ -27,6 +27,34 @@ std::string coll::topologySymbolName(StringRef name) {
   return symbol;
 }
 
+namespace {
+/// Limits by their numbers.
+struct SplitLimits {
+  std::vector<unsigned> own;    ///< `bandwidth` of links, in their order
+  std::vector<unsigned> shared; ///< coll.limit
+};
+} // namespace
+
+static SplitLimits splitLimits(const Topology &topology) {
+  SplitLimits result;
+  std::vector<std::optional<unsigned>> ofLink(topology.links().size());
+  for (auto [number, limit] : llvm::enumerate(topology.limits()))
+    if (limit.links.size() == 1 && !ofLink[limit.links.front()])
+      ofLink[limit.links.front()] = number;
+    else
+      result.shared.push_back(number);
+  for (std::optional<unsigned> number : ofLink)
+    if (number)
+      result.own.push_back(*number);
+  return result;
+}
+
+std::vector<unsigned> coll::exportedLimits(const Topology &topology) {
+  auto [limits, shared] = splitLimits(topology);
+  limits.insert(limits.end(), shared.begin(), shared.end());
+  return limits;
+}
+
 TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
                                 const Topology &topology) {
   auto op = TopologyOp::create(
@@ -34,14 +62,11 @@ TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
 
-  // A link's own limit is printed with the link.
   std::vector<std::optional<unsigned>> ownBandwidth(topology.links().size());
-  std::vector<const BandwidthLimit *> shared;
-  for (const BandwidthLimit &limit : topology.limits()) {
-    if (limit.links.size() == 1 && !ownBandwidth[limit.links.front()])
-      ownBandwidth[limit.links.front()] = limit.bandwidth;
-    else
-      shared.push_back(&limit);
+  auto [own, shared] = splitLimits(topology);
+  for (unsigned number : own) {
+    const BandwidthLimit &limit = topology.limits()[number];
+    ownBandwidth[limit.links.front()] = limit.bandwidth;
   }
   for (auto [link, bandwidth, limited] :
        llvm::zip_equal(topology.links(), ownBandwidth, limitedLinks(topology)))
@@ -50,13 +75,14 @@ TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
                    bandwidth || !limited
                        ? builder.getI32IntegerAttr(bandwidth.value_or(0))
                        : IntegerAttr());
-  for (const BandwidthLimit *limit : shared) {
+  for (unsigned number : shared) {
+    const BandwidthLimit &limit = topology.limits()[number];
     SmallVector<int32_t> srcs, dsts;
-    for (unsigned link : limit->links) {
+    for (unsigned link : limit.links) {
       srcs.push_back(topology.links()[link].src);
       dsts.push_back(topology.links()[link].dst);
     }
-    LimitOp::create(builder, loc, srcs, dsts, limit->bandwidth);
+    LimitOp::create(builder, loc, srcs, dsts, limit.bandwidth);
   }
   return op;
 }
@@ -253,7 +279,7 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
                                 StringRef name, StringRef topologySymbol,
                                 const Collective &collective,
                                 const Schedule &schedule, StringRef certificate,
-                                std::optional<ArrayRef<int64_t>> bestAt) {
+                                ArrayRef<Way> ways) {
   auto op = ScheduleOp::create(
       builder, loc, builder.getStringAttr(name),
       collectiveRef(builder, collective),
@@ -264,7 +290,7 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
       schedule.isPipelined() ? builder.getI32IntegerAttr(schedule.period)
                              : IntegerAttr(),
       certificate.empty() ? StringAttr() : builder.getStringAttr(certificate),
-      bestAt ? builder.getDenseI64ArrayAttr(*bestAt) : DenseI64ArrayAttr());
+      exportWays(builder.getContext(), ways));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   // To group the sends of a step takes as long as to make ops of them.
@@ -289,11 +315,12 @@ ScheduleOp coll::exportSchedule(OpBuilder &builder, Location loc,
   return op;
 }
 
-OwningOpRef<ModuleOp>
-coll::exportModule(MLIRContext &context, StringRef name,
-                   const Topology &topology, const Collective &collective,
-                   const Schedule &schedule, StringRef certificate,
-                   std::optional<ArrayRef<int64_t>> bestAt) {
+OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
+                                         const Topology &topology,
+                                         const Collective &collective,
+                                         const Schedule &schedule,
+                                         StringRef certificate,
+                                         ArrayRef<Way> ways) {
   context.loadDialect<CollDialect>();
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();
@@ -303,6 +330,6 @@ coll::exportModule(MLIRContext &context, StringRef name,
   if (collective.kind() == CollectiveKind::Custom)
     exportCollective(builder, loc, collective);
   exportSchedule(builder, loc, name, topologyOp.getSymName(), collective,
-                 schedule, certificate, bestAt);
+                 schedule, certificate, ways);
   return module;
 }

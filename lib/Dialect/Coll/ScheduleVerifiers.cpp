@@ -126,24 +126,16 @@ static LogicalResult verifySend(SendOpInterface op, ScheduleOp schedule,
   return success();
 }
 
-static LogicalResult verifyBestAt(ScheduleOp op) { // schedule_c6
-  std::optional<ArrayRef<int64_t>> numbers = op.getBestAt();
-  if (!numbers)
-    return success();
-  if (numbers->size() % 2 != 0)
-    return op.emitOpError() << "has " << numbers->size()
-                            << " numbers in best_at, expected pairs of "
-                               "bytes and nanoseconds";
-  int64_t least = 0;
-  for (; !numbers->empty(); numbers = numbers->drop_front(2)) {
-    int64_t bytes = (*numbers)[0], nanoseconds = (*numbers)[1];
-    if (bytes < least || nanoseconds < 0)
-      return op.emitOpError()
-             << "has " << nanoseconds << " ns for " << bytes
-             << " bytes in best_at, expected at least 0 ns and " << least
-             << " bytes";
-    least = bytes + 1;
-  }
+static LogicalResult verifyWays(ScheduleOp op) { // schedule_c6
+  std::vector<Way> ways = importWays(op);
+  for (auto [i, way] : llvm::enumerate(ways))
+    for (unsigned j = 0; j < i; ++j)
+      if (way.key() == ways[j].key())
+        return op.emitOpError()
+               << "is given way " << j << " twice, as number " << i << " too";
+  if (op->hasAttr("best_at"))
+    return op.emitOpError("has 'best_at', which only sccl before 0.2.0 reads; "
+                          "make it again with sccl plan");
   return success();
 }
 
@@ -155,7 +147,7 @@ LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &) {
   if (getPeriod() && *getPeriod() - 1 >= Instance::maxRounds)
     return emitOpError() << "has a period of " << int32_t(*getPeriod())
                          << ", the limits are 1 and " << Instance::maxRounds;
-  if (failed(verifyBestAt(*this)))
+  if (failed(verifyWays(*this)))
     return failure();
   uint64_t numSends = 0;
   for (StepOp step : getBody().getOps<StepOp>())

@@ -175,8 +175,8 @@ coll.schedule @schedule_c5_negative of broadcast on @pair chunks = 1 root = 0 pe
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited
 }
-// expected-error @+1 {{'coll.schedule' op has 3 numbers in best_at, expected pairs of bytes and nanoseconds}}
-coll.schedule @schedule_c6_half of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 900, 32>} {
+// expected-error @+1 {{has 4 numbers in best_at, expected triples of bytes, nanoseconds and a bound}}
+coll.schedule @way_c2_half of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<best_at = [8, 900, 800, 32]>]} {
 }
 
 // -----
@@ -184,8 +184,8 @@ coll.schedule @schedule_c6_half of broadcast on @pair chunks = 1 root = 0 attrib
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited
 }
-// expected-error @+1 {{'coll.schedule' op has 900 ns for 8 bytes in best_at, expected at least 0 ns and 9 bytes}}
-coll.schedule @schedule_c6_twice of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 800, 8, 900>} {
+// expected-error @+1 {{has 900 ns and a bound of 1 ns for 8 bytes in best_at, expected at least 0 ns and 9 bytes}}
+coll.schedule @way_c2_twice of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<best_at = [8, 800, 1, 8, 900, 1]>]} {
 }
 
 // -----
@@ -193,6 +193,33 @@ coll.schedule @schedule_c6_twice of broadcast on @pair chunks = 1 root = 0 attri
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited
 }
-// expected-error @+1 {{'coll.schedule' op has -1 ns for 8 bytes in best_at, expected at least 0 ns and 0 bytes}}
-coll.schedule @schedule_c6_negative of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, -1>} {
+// expected-error @+1 {{has -1 ns and a bound of 0 ns for 8 bytes in best_at, expected at least 0 ns and 0 bytes}}
+coll.schedule @way_c2_negative of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<best_at = [8, -1, 0]>]} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+}
+// expected-error @+1 {{has 0 pieces at a distance of 6, the limits are 1 and 1048576}}
+coll.schedule @way_c1_none of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<pieces = 0>]} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+}
+// expected-error @+1 {{'coll.schedule' op is given way 0 twice, as number 1 too}}
+coll.schedule @schedule_c6_twice of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<>, #coll.way<distance = 2, best_at = [8, 1, 1]>]} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+}
+// expected-error @+1 {{'coll.schedule' op has 'best_at', which only sccl before 0.2.0 reads; make it again with sccl plan}}
+coll.schedule @old of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 1>} {
 }

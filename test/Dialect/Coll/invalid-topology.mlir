@@ -34,7 +34,7 @@ coll.topology @limit_c1_negative_bandwidth ranks = 2 {
 // -----
 
 coll.topology @topology_c2_foreign_op ranks = 2 {
-  // expected-error @+1 {{'arith.constant' op is not allowed in coll.topology, which holds only coll.link and coll.limit}}
+  // expected-error @+1 {{'arith.constant' op is not allowed in coll.topology, which holds only coll.link, coll.limit and coll.timing}}
   %0 = arith.constant 0 : i32
 }
 
@@ -182,4 +182,38 @@ coll.topology @link_without_arrow ranks = 2 {
 coll.topology @negative_rank ranks = 2 {
   // expected-error @+1 {{'coll.link' op rank is -1, expected at least 0}}
   coll.link -1 -> 1
+}
+
+// -----
+
+coll.topology @timing_c1_count ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 1 -> 0 bandwidth = 1
+  // expected-error @+1 {{'coll.timing' op has 3 latencies and 1 rates, but the topology has 2 links and 2 limits}}
+  coll.timing latencies = [1.0, 1.0, 1.0] rates = [1.0]
+}
+
+// -----
+
+coll.topology @timing_c2_zero ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  // expected-error @+1 {{'coll.timing' op has a time or rate that cannot be, expected microseconds from 0 to 1e9 and GB/s from 1e-6 to 1e9}}
+  coll.timing latencies = [1.0] rates = [0.0]
+}
+
+// -----
+
+coll.topology @timing_c2_nan ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  // expected-error @+1 {{'coll.timing' op has a time or rate that cannot be}}
+  coll.timing latencies = [0x7FF8000000000000] rates = [1.0]
+}
+
+// -----
+
+// expected-error @+1 {{'coll.topology' op has a second coll.timing}}
+coll.topology @topology_c2_twice ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.timing latencies = [1.0] rates = [1.0]
+  coll.timing latencies = [1.0] rates = [1.0]
 }

@@ -111,8 +111,22 @@ coll.schedule @transports of @ends on @line3 chunks = 1 {
   }
 }
 
-// CHECK-LABEL: coll.schedule @advised of all_gather on @line3 chunks = 1 attributes {best_at = array<i64: 8, 700, 32, 800>} {
-coll.schedule @advised of all_gather on @line3 chunks = 1 attributes {best_at = array<i64: 8, 700, 32, 800>} {
+// CHECK-LABEL: coll.schedule @advised of all_gather on @line3 chunks = 1
+// CHECK-SAME:    ways = [#coll.way<protocol = ll, best_at = [8, 700, 600, 32, 800, 700]>,
+// CHECK-SAME:            #coll.way<transport = pull, pieces = 4, distance = 2, order = rounds>,
+// CHECK-SAME:            #coll.way<>]
+coll.schedule @advised of all_gather on @line3 chunks = 1 attributes {ways = [
+  #coll.way<protocol = ll, best_at = [8, 700, 600, 32, 800, 700]>,
+  #coll.way<transport = pull, protocol = direct, pieces = 4, distance = 2, order = rounds>,
+  #coll.way<transport = push, pieces = 1, distance = 6, order = steps>]} {
+}
+
+// CHECK-LABEL: coll.topology @timed ranks = 2
+// CHECK:         coll.timing latencies = [4.000000e-01] rates = [2.500000e+01, 5.000000e+01] copies = 1.000000e+03 start = 1.000000e-01 barrier = 2.000000e+00
+coll.topology @timed ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 1 -> 0 bandwidth = 2
+  coll.timing latencies = [0.4] rates = [25.0, 50.0] copies = 1000.0 start = 0.1 barrier = 2.0
 }
 
 // CHECK-LABEL: coll.schedule @pipelined of all_gather on @line3 chunks = 1 period = 2 {

@@ -14,6 +14,7 @@
 #ifndef SCCL_DIALECT_COLL_IMPORTEXPORT_H
 #define SCCL_DIALECT_COLL_IMPORTEXPORT_H
 
+#include "sccl/Dialect/Coll/Way.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Model/Topology.h"
@@ -51,6 +52,10 @@ Send importSend(SendOpInterface op);
 /// The sends of `op`, in its order. Numbers of ranks and chunks are not
 /// checked.
 Schedule importSchedule(ScheduleOp op);
+/// The `ways` of `op`, and back; null if there are none.
+std::vector<Way> importWays(ScheduleOp op);
+mlir::ArrayAttr exportWays(mlir::MLIRContext *context,
+                           llvm::ArrayRef<Way> ways);
 
 /// A topology and a collective that an op names.
 struct Problem {
@@ -67,6 +72,9 @@ mlir::FailureOr<Problem> importProblem(ProgramOp op);
 /// becomes its symbol, with characters that read badly in IR replaced.
 TopologyOp exportTopology(mlir::OpBuilder &builder, mlir::Location loc,
                           const Topology &topology);
+/// The numbers of the limits of `topology` in the order of the ops that
+/// `exportTopology` makes, in which `importTopology` numbers them.
+std::vector<unsigned> exportedLimits(const Topology &topology);
 /// A coll.collective, or a coll.grouped if it has groups.
 void exportCollective(mlir::OpBuilder &builder, mlir::Location loc,
                       const Collective &collective);
@@ -78,7 +86,7 @@ ScheduleOp exportSchedule(mlir::OpBuilder &builder, mlir::Location loc,
                           const Collective &collective,
                           const Schedule &schedule,
                           llvm::StringRef certificate = "",
-                          std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
+                          llvm::ArrayRef<Way> ways = {});
 
 /// A module with a topology, the collective if it is user-defined, and a
 /// schedule called `name`. Loads the dialect into `context`.
@@ -86,7 +94,7 @@ mlir::OwningOpRef<mlir::ModuleOp>
 exportModule(mlir::MLIRContext &context, llvm::StringRef name,
              const Topology &topology, const Collective &collective,
              const Schedule &schedule, llvm::StringRef certificate = "",
-             std::optional<llvm::ArrayRef<int64_t>> bestAt = {});
+             llvm::ArrayRef<Way> ways = {});
 
 /// The symbol that `exportTopology` gives to a topology called `name`:
 /// "torus:4x4" becomes "torus_4x4".

@@ -12,8 +12,11 @@
 #ifndef SCCL_DIALECT_COLL_TRANSFER_H
 #define SCCL_DIALECT_COLL_TRANSFER_H
 
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <optional>
 

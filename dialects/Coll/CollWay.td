@@ -1,0 +1,51 @@
+//===- CollWay.td - Ways to lower a schedule ---------------*- tablegen -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COLL_WAY
+#define COLL_WAY
+
+include "Coll/CollEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
+  let mnemonic = "way";
+  let summary = "a way to lower a schedule, and the sizes it is the best for";
+  let description = [{
+    Lowered in this way, the schedule becomes one program:
+
+    - `transport`: `push` (the sender's threads write), `pull` (the receiver's
+      threads read) or `dma` (copy engines, a kernel for each step);
+    - `protocol`: `direct` (peers access the buffers of users, flags announce
+      chunks), `scratch` (peers access scratch memory only), `double_buffer`
+      (the same with two halves in turn, which spares handshakes) or `ll`
+      (words of data and launch number, without flags);
+    - `pieces` of each chunk follow each other through the steps, `distance`
+      steps apart, or as many rounds with `order = rounds`.
+
+    `best_at` lists the sizes of a send buffer for which `sccl plan` found no
+    better program: bytes, nanoseconds as simulated, and nanoseconds that no
+    program takes less than, and so on with the next size. Plans choose by it
+    until somebody measures. A way without sizes is one that `sccl tune` may
+    try.
+
+    **Constraints**
+    - (way_c1) `pieces` and `distance` are between 1 and 1048576;
+    - (way_c2) `best_at` has triples, with sizes that ascend and no negative
+      number.
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"::sccl::coll::Transport", "Transport::Push">:$transport,
+    DefaultValuedParameter<"::sccl::coll::Protocol", "Protocol::Direct">:$protocol,
+    DefaultValuedParameter<"unsigned", "1">:$pieces,
+    DefaultValuedParameter<"unsigned", "6">:$distance,
+    DefaultValuedParameter<"::sccl::coll::PieceOrder", "PieceOrder::Steps">:$order,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$best_at);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // COLL_WAY

@@ -1,0 +1,41 @@
+//===- Ways.h - Ways to lower as options of lowering ------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_PIPELINES_WAYS_H
+#define SCCL_PIPELINES_WAYS_H
+
+#include "sccl/Dialect/Coll/Way.h"
+#include "sccl/Options/LoweringOptions.h"
+
+#include <optional>
+
+namespace sccl {
+
+/// `base` with what `way` says in its place.
+LoweringOptions optionsOf(const coll::Way &way, LoweringOptions base);
+
+/// The way that `options` ask for, without sizes. Transports of single links
+/// have no place in it.
+coll::Way wayOf(const LoweringOptions &options);
+
+/// What plans and `--variant` call a way, whatever its pieces:
+///  - push: peers write receive buffers;
+///  - pull: ranks read their peers' send buffers;
+///  - scratch: peers write scratch memory only, two halves of it by turns;
+///  - dma: hosts copy between ranks, by copy engines or the operating system,
+///    and functions run in between;
+///  - ll: peers write words of data and launch number to scratch memory;
+///  - single-scratch: as scratch, with one half and a handshake.
+llvm::StringRef nameOf(const coll::Way &way);
+/// The name and the pieces, as "scratch in 4 pieces in rounds at 64".
+std::string describe(const coll::Way &way);
+/// The way of this name in one piece; nothing if there is none.
+std::optional<coll::Way> findWay(llvm::StringRef name);
+
+} // namespace sccl
+
+#endif // SCCL_PIPELINES_WAYS_H

@@ -1,0 +1,207 @@
+//===- PlannedWays.cpp - The ways in which a plan lowers a schedule -------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckedLowering.h"
+#include "KernelCompiler.h"
+
+#include "sccl/ABI/MessageTable.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/Ways.h"
+#include "sccl/Plan/PlanBuilder.h"
+#include "sccl/Plan/SizeTables.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <tuple>
+
+using namespace mlir;
+using namespace sccl;
+
+/// A schedule that is cut by the options alone.
+static coll::Way cutOf(coll::Way way, const LoweringOptions &options,
+                       unsigned pieces) {
+  way.pieces = pieces;
+  way.distance = options.pieceDistance;
+  way.order =
+      options.pieceRounds ? coll::PieceOrder::Rounds : coll::PieceOrder::Steps;
+  return way;
+}
+
+/// The ways of `schedule`, by how they cut it. Emits an error and fails if it
+/// names some, and options say something else about them.
+FailureOr<std::vector<PlanBuilder::Cut>>
+PlanBuilder::cutsOf(coll::ScheduleOp schedule) const {
+  std::vector<Cut> cuts;
+  auto add = [&](const coll::Way &way, bool isNamed) {
+    auto it = llvm::find_if(cuts, [&](const Cut &cut) {
+      return cut.ways.front().cut() == way.cut();
+    });
+    if (it == cuts.end())
+      it = cuts.insert(it, Cut{{}, isNamed});
+    if (llvm::none_of(it->ways, [&](const coll::Way &other) {
+          return other.key() == way.key();
+        }))
+      it->ways.push_back(way);
+  };
+  std::vector<coll::Way> named = coll::importWays(schedule);
+  for (const coll::Way &way : named)
+    add(way, /*isNamed=*/true);
+  bool asksForMore =
+      !request.variants.empty() || request.pieces != std::vector<unsigned>{1};
+  if (!named.empty() && !asksForMore) {
+    coll::Way usual = wayOf({}), asked = wayOf(request.lowering);
+    if (std::tuple(asked.protocol, asked.distance, asked.order) !=
+        std::tuple(usual.protocol, usual.distance, usual.order))
+      return schedule.emitOpError("says in which ways it is lowered; other "
+                                  "memory, or another order of pieces, is for "
+                                  "--variant and --pieces");
+  }
+  if (named.empty() || asksForMore)
+    for (unsigned pieces : request.pieces)
+      for (const std::string &name : request.variantNames()) {
+        std::optional<coll::Way> way = findWay(name);
+        if (!way)
+          return schedule.emitOpError()
+                 << "cannot be lowered as '" << name << "'";
+        add(cutOf(*way, request.lowering, pieces), /*isNamed=*/false);
+      }
+  return cuts;
+}
+
+/// The ways of `cut`: those that the schedule in `op` names or that are asked
+/// for, or else as many as may be had for its `ranges`.
+std::vector<PlanBuilder::PlannedWay>
+PlanBuilder::waysToLower(coll::ScheduleOp op, const Cut &cut,
+                         uint64_t ranges) const {
+  std::vector<PlannedWay> ways;
+  for (const coll::Way &way : cut.ways) {
+    LoweringOptions options = optionsOf(way, request.lowering);
+    if (!cut.isNamed) {
+      options.throughScratch |= request.lowering.throughScratch;
+      options.doubleBuffer |= request.lowering.doubleBuffer;
+      options.ll |= request.lowering.ll;
+    }
+    coll::Way known = wayOf(options);
+    known.bestAt = way.bestAt;
+    options.pieces = 1; // the schedule is cut
+    ways.push_back({nameOf(way).str(), std::move(known), options});
+  }
+  if (cut.isNamed || !request.variants.empty())
+    return ways;
+  VariantChoice choice = request.variantsFor(ranges, result.manifest.combining);
+  if (!choice.leftOut.empty())
+    op.emitRemark() << "has " << ranges << " ranges of chunks, so the "
+                    << "plan leaves out " << llvm::join(choice.leftOut, ", ")
+                    << "; --variant adds them";
+  llvm::erase_if(ways, [&](const PlannedWay &way) {
+    return llvm::is_contained(choice.leftOut, way.name);
+  });
+  // What stands for the schedule until somebody measures comes first.
+  llvm::stable_sort(ways, [&](const PlannedWay &a, const PlannedWay &b) {
+    return llvm::find(choice.taken, a.name) < llvm::find(choice.taken, b.name);
+  });
+  return ways;
+}
+
+/// Removes the ways in which ranks reduce in several orders, if results must be
+/// identical, and remarks which. Of a schedule that does not name its ways, and
+/// of one whose messages would do so, none is left then. Emits an error and
+/// fails if the schedule is wrong or cannot be lowered.
+LogicalResult
+PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
+                              ModuleOp module, std::vector<PlannedWay> &ways,
+                              bool isNamed,
+                              const Collective &collective) const {
+  if (!request.lowering.identical || !result.manifest.combining)
+    return success();
+  auto differ = [&](StringRef name,
+                    const LoweringOptions &options) -> FailureOr<bool> {
+    FailureOr<std::string> orders =
+        findOrders(module, options, check, collective);
+    if (failed(orders))
+      return failure();
+    if (!orders->empty())
+      op.emitRemark() << "@" << op.getSymName()
+                      << " is left out, as ranks would end with different "
+                      << "bits: as " << name << ", it " << *orders;
+    return !orders->empty();
+  };
+  for (auto it = ways.begin(); it != ways.end();) {
+    FailureOr<bool> differs = differ(it->name, it->options);
+    if (failed(differs))
+      return failure();
+    if (*differs && !isNamed) {
+      ways.clear();
+      return success();
+    }
+    it = *differs ? ways.erase(it) : std::next(it);
+  }
+  if (ways.empty() || llvm::none_of(request.targets, isMessageTarget))
+    return success();
+  FailureOr<bool> differs =
+      differ(messageTarget, messageLowering(request.lowering));
+  if (succeeded(differs) && *differs)
+    ways.clear();
+  return success(succeeded(differs));
+}
+
+/// Notes that program number `program` was lowered in this `way`.
+void PlanBuilder::setSource(unsigned program, const coll::Way &way) {
+  auto it = llvm::find_if(lowered, [&](const coll::Way &other) {
+    return other.key() == way.key();
+  });
+  if (it == lowered.end())
+    it = lowered.insert(it, way);
+  else if (it->bestAt.empty())
+    it->bestAt = way.bestAt;
+  result.manifest.programs[program].source = {unsigned(sources.size()), symbol,
+                                              unsigned(it - lowered.begin())};
+}
+
+static std::vector<plan::SizedTime> timesOf(const coll::Way &way) {
+  std::vector<plan::SizedTime> times;
+  for (const coll::AdvisedSize &size : way.bestAt)
+    times.push_back({size.bytes, size.nanoseconds, size.bound});
+  return times;
+}
+
+/// The programs of schedule `number`, which `module` holds, in this `way`, for
+/// each number of blocks and shape.
+LogicalResult PlanBuilder::addWay(ModuleOp module, ScheduleCheck &check,
+                                  const PlannedWay &way,
+                                  const Collective &collective) {
+  std::vector<plan::ProgramEntry> &programs = result.manifest.programs;
+  if (hasOnlyMessages()) {
+    auto it = llvm::find_if(programs, [&](const plan::ProgramEntry &program) {
+      return program.schedule == number;
+    });
+    advised.push_back({unsigned(it - programs.begin()), timesOf(way.way)});
+    return success();
+  }
+  LoweringOptions options = way.options;
+  std::optional<unsigned> first;
+  for (unsigned blocks : blocksToBuild())
+    for (CodeShapeChoice shape : request.shapes) {
+      options.blocksPerLink = blocks;
+      options.codeShape = shape;
+      if (failed(addProgram(module, check, options, way.name, collective)))
+        return failure();
+      std::optional<unsigned> same = findRepeated();
+      if (same)
+        dropProgram();
+      else
+        setSource(programs.size() - 1, way.way);
+      if (!first)
+        first = same.value_or(programs.size() - 1);
+    }
+  advised.push_back({*first, timesOf(way.way)});
+  return success();
+}
