@@ -15,9 +15,11 @@
 
 #include "NcclXml.h"
 #include "LinkGroups.h"
+#include "PciTree.h"
 
 #include "sccl/Machine/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -98,14 +100,9 @@ slotRate(pugi::xml_node pci, unsigned &lanes, unsigned &numAssumed) {
   }
   lanes = *width;
   std::string kind = "PCIe";
-  for (auto [rate, generation] : {std::pair(Rational(5, 2), "1"),
-                                  {5, "2"},
-                                  {8, "3"},
-                                  {16, "4"},
-                                  {32, "5"},
-                                  {64, "6"}})
-    if (*transfers == rate)
-      kind += generation;
+  for (auto [index, generation] : llvm::enumerate(pciGenerations()))
+    if (*transfers == generation.transfers)
+      kind += std::to_string(index + 1);
   auto bandwidth = product(*transfers, Rational(*width, 8));
   return {{bandwidth.value_or(16),
            ("link_speed " + digits + " GT/s x" + llvm::Twine(*width)).str()},

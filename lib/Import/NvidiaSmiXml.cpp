@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PciTree.h"
 #include "Readers.h"
 #include "Xml.h"
 
@@ -28,12 +29,10 @@ static std::optional<std::pair<Quantity, unsigned>> slotOf(StringRef generation,
   std::optional<unsigned> number = wholeNumber(generation);
   std::optional<unsigned> lanes =
       wholeNumber(width.ends_with("x") ? width.drop_back() : width);
-  if (!number || *number < 1 || *number > 7 || !lanes || *lanes < 1 ||
-      *lanes > 32)
+  if (!number || *number < 1 || *number > pciGenerations().size() || !lanes ||
+      *lanes < 1 || *lanes > 32)
     return std::nullopt;
-  // GT/s of a lane in each generation; each transfer is a bit.
-  static const Rational transfers[] = {{5, 2}, 5, 8, 16, 32, 64, 128};
-  Rational rate = transfers[*number - 1];
+  Rational rate = pciGenerations()[*number - 1].transfers;
   return std::pair(
       Quantity{Rational(rate.numerator() * *lanes, rate.denominator() * 8),
                "PCIe " + std::to_string(*number) + " x" +

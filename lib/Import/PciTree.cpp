@@ -9,33 +9,35 @@
 
 #include "sccl/Machine/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cmath>
 
 using namespace sccl;
 using namespace sccl::import;
 
+llvm::ArrayRef<PciGeneration> import::pciGenerations() {
+  static const PciGeneration generations[] = {
+      {Rational(5, 2), 0.8}, {5, 0.8},          {8, 128.0 / 130},
+      {16, 128.0 / 130},     {32, 128.0 / 130}, {64, 128.0 / 130},
+      {128, 128.0 / 130},
+  };
+  return generations;
+}
+
 std::optional<PciSlot> import::pciSlotOf(llvm::StringRef gigabytes) {
-  struct Generation {
-    const char *kind;
-    Rational transfers; ///< GT/s of a lane
-    double encoding;    ///< bits of payload per bit
-  };
-  const Generation generations[] = {
-      {"PCIe1", Rational(5, 2), 0.8}, {"PCIe2", 5, 0.8},
-      {"PCIe3", 8, 128.0 / 130},      {"PCIe4", 16, 128.0 / 130},
-      {"PCIe5", 32, 128.0 / 130},     {"PCIe6", 64, 128.0 / 130},
-  };
   constexpr double exactness = 1e-3; // relative
   double value;
   if (gigabytes.getAsDouble(value) || !(value > 0))
     return std::nullopt;
   for (unsigned lanes : {16, 12, 8, 4, 2, 1})
-    for (const auto &[kind, transfers, encoding] : generations) {
+    for (auto [index, generation] : llvm::enumerate(pciGenerations())) {
+      const auto &[transfers, encoding] = generation;
       double rate = transfers.toDouble() * lanes / 8;
       if (std::abs(rate * encoding / value - 1) < exactness)
         return PciSlot{{*product(transfers, Rational(lanes, 8)),
                         ("pci_link_speed " + gigabytes).str()},
-                       kind,
+                       "PCIe" + std::to_string(index + 1),
                        lanes};
     }
   return std::nullopt;

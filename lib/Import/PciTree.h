@@ -16,6 +16,14 @@
 
 namespace sccl::import {
 
+/// Of PCIe.
+struct PciGeneration {
+  Rational transfers; ///< GT/s of a lane; each transfer is a bit
+  double encoding;    ///< bits of payload per bit
+};
+/// All of them, the first one at 0.
+llvm::ArrayRef<PciGeneration> pciGenerations();
+
 /// How wide a slot is.
 struct PciSlot {
   Quantity rate;    ///< GB/s, before encoding
