@@ -13,6 +13,7 @@
 
 #include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Text.h"
 #include "sccl/Model/Threads.h"
 #include "sccl/Pipelines/Ways.h"
@@ -96,8 +97,27 @@ static bool differIn(const LoweringOptionRow::Member &member,
       member);
 }
 
+/// The collective of a schedule in `module`, if there is one and none reduces;
+/// else empty.
+static std::string findMove(mlir::ModuleOp module) {
+  std::string name;
+  for (auto schedule : module.getOps<coll::ScheduleOp>()) {
+    mlir::FailureOr<coll::Problem> problem = coll::importProblem(schedule);
+    if (failed(problem) || problem->collective.combining())
+      return "";
+    name = problem->collective.name();
+  }
+  return name;
+}
+
 bool driver::areForContents(const LoweringOptions &options,
                             mlir::ModuleOp module, llvm::StringRef path) {
+  if (differIn(&LoweringOptions::reduction, options, LoweringOptions()))
+    if (std::string name = findMove(module); !name.empty()) {
+      fail("--reduction is for collectives that reduce, and " + name +
+           " does not");
+      return false;
+    }
   bool isLowered = chipOfKernels(module).has_value();
   if (!module.getOps<coll::ScheduleOp>().empty() ||
       (module.getOps<coll::ProgramOp>().empty() && !isLowered))
@@ -210,6 +230,7 @@ static int compilePlan() {
   request.output = output;
   for (const std::string &name : targets)
     request.plan.targets.push_back(findHostTarget(name).value_or(name));
+  request.hasReduction = lowering.isGiven(&LoweringOptions::reduction);
   request.plan.elements = lowering.values(&LoweringOptions::element);
   request.plan.reductions = lowering.values(&LoweringOptions::reduction);
   if (!variants.empty())
@@ -402,7 +423,10 @@ static int compilePlanHere(PlanCompileRequest request) {
     return fail(
         "--identical leaves no schedule: in none do all ranks reduce in "
         "the same order");
-  Result<std::string> bytes = plan::serialize(builder.finish());
+  plan::Plan plan = builder.finish();
+  if (!reduces(plan.manifest, request.hasReduction))
+    return BadInput;
+  Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)
     return fail(bytes.error());
   return writeFile(request.output, *bytes) ? Done : BadInput;

@@ -23,7 +23,8 @@
 namespace sccl::driver {
 
 /// False, after an error, if `module`, of the file `path`, holds programs only,
-/// and `options` say how programs are made of schedules.
+/// and `options` say how programs are made of schedules; or if they have a
+/// reduction, and no schedule reduces.
 bool areForContents(const LoweringOptions &options, mlir::ModuleOp module,
                     llvm::StringRef path);
 
@@ -39,6 +40,9 @@ public:
                    row.member);
   }
 
+  bool isGiven(LoweringOptionRow::Member member) const {
+    return !findAmong({member}).empty();
+  }
   /// What was given, with the last value of what may be given several times.
   LoweringOptions get() const {
     LoweringOptions options;

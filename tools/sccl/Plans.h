@@ -24,6 +24,7 @@ struct PlanCompileRequest {
   std::vector<std::pair<std::string, std::string>> texts;
   std::string output;
   PlanRequest plan;
+  bool hasReduction = false; ///< --reduction was given
 };
 int compilePlanFile(const PlanCompileRequest &request);
 /// What plans say of who made them.
