@@ -8,6 +8,7 @@
 #include "sccl/Pipelines/Pipelines.h"
 
 #include "sccl/Conversion/Passes.h"
+#include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -30,7 +31,7 @@ void sccl::addPieces(OpPassManager &manager, unsigned pieces,
                      const LoweringOptions &options) {
   if (pieces == 1)
     return;
-  manager.addPass(coll::createCheckSchedule());
+  manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   manager.addPass(
       coll::createCutIntoPieces({.pieces = pieces,
                                  .pieceDistance = options.pieceDistance,
@@ -40,7 +41,7 @@ void sccl::addPieces(OpPassManager &manager, unsigned pieces,
 /// Appends what makes programs without any synchronization of schedules.
 static void addProgram(OpPassManager &manager, const LoweringOptions &options,
                        bool steps) {
-  manager.addPass(
+  manager.addNestedPass<coll::ScheduleOp>(
       coll::createChooseTransport({.transport = transportFor(options),
                                    .links = options.links,
                                    .bytes = options.bytes,
@@ -59,22 +60,24 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
                                 const LoweringOptions &options) {
   bool steps = runsBySteps(options);
   addProgram(manager, options, steps);
-  manager.addPass(coll::createFuseReductions({.explain = options.explain}));
-  manager.addPass(coll::createRepeatTransfers({.explain = options.explain}));
+  OpPassManager &programs = manager.nest<coll::ProgramOp>();
+  programs.addPass(coll::createFuseReductions({.explain = options.explain}));
+  programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
-    manager.addPass(coll::createInsertStepBarriers());
+    programs.addPass(coll::createInsertStepBarriers());
   } else {
-    manager.addPass(coll::createInsertFlagSync());
-    manager.addPass(
+    programs.addPass(coll::createInsertFlagSync());
+    programs.addPass(
         coll::createRemoveRedundantSync({.explain = options.explain}));
   }
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
   addPieces(manager, options.pieces, options);
-  manager.addPass(coll::createCheckSchedule());
+  manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
-  manager.addPass(coll::createCheckProgram({.identical = options.identical}));
+  manager.addNestedPass<coll::ProgramOp>(
+      coll::createCheckProgram({.identical = options.identical}));
 }
 
 LoweringOptions sccl::messageLowering(LoweringOptions options) {
@@ -202,14 +205,15 @@ std::optional<std::string> sccl::findNcclMistake(const LoweringOptions &options,
 void sccl::addNcclLowering(OpPassManager &manager,
                            const LoweringOptions &options) {
   addPieces(manager, options.pieces, options);
-  manager.addPass(coll::createCheckSchedule());
+  manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addProgram(manager, options, runsBySteps(options));
-  manager.addPass(coll::createRepeatTransfers({.explain = options.explain}));
+  OpPassManager &programs = manager.nest<coll::ProgramOp>();
+  programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (runsBySteps(options))
-    manager.addPass(coll::createInsertStepBarriers());
+    programs.addPass(coll::createInsertStepBarriers());
   else
-    manager.addPass(coll::createInsertFlagSync());
-  manager.addPass(coll::createCheckProgram({.identical = options.identical}));
+    programs.addPass(coll::createInsertFlagSync());
+  programs.addPass(coll::createCheckProgram({.identical = options.identical}));
 }
 
 void sccl::addNcclConversion(OpPassManager &manager,

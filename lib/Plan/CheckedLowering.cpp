@@ -87,7 +87,7 @@ LogicalResult ScheduleCheck::finish() {
   // Once more, to say why.
   OwningOpRef<ModuleOp> copy = module.clone();
   if (failed(runPasses(*copy, [](OpPassManager &manager) {
-        manager.addPass(coll::createCheckSchedule());
+        manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
       })))
     return failure();
   return module.emitError("two checks of one schedule differ");
@@ -131,7 +131,8 @@ static ProgramVerdict judge(coll::ProgramOp program,
 /// Emits what is wrong with the program in `module`.
 static LogicalResult reportFaults(ModuleOp module, bool identical) {
   if (failed(runPasses(module, [&](OpPassManager &manager) {
-        manager.addPass(coll::createCheckProgram({.identical = identical}));
+        manager.addNestedPass<coll::ProgramOp>(
+            coll::createCheckProgram({.identical = identical}));
       })))
     return failure();
   return module.emitError("two checks of one program differ");

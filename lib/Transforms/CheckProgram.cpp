@@ -8,11 +8,10 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "ProgramChecker.h"
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -100,8 +99,12 @@ static InPlaceFault findInPlaceFault(ProgramOp program,
   if (auto reason = whyNeverInPlace(program, collective))
     return {program.getLoc(), *reason};
   std::optional<InPlaceFault> fault;
+  // Other threads may check other programs.
   ScopedDiagnosticHandler handler(
-      program.getContext(), [&](Diagnostic &diagnostic) {
+      program.getContext(),
+      [&, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
+        if (llvm::get_threadid() != thread)
+          return failure();
         if (!fault)
           fault = InPlaceFault{diagnostic.getLocation(), diagnostic.str()};
         return success();
@@ -116,23 +119,23 @@ struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
   using CheckProgramBase::CheckProgramBase;
 
   void runOnOperation() override {
-    // Pass managers may have been told not to.
-    if (failed(verify(getOperation())))
+    // Of an op alone, the verifier of a pass manager leaves out its symbols.
+    SymbolTableCollection symbols;
+    if (failed(verify(getOperation())) ||
+        failed(getOperation().verifySymbolUses(symbols)))
       return signalPassFailure();
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      if (failed(check(program)))
-        return signalPassFailure();
+    const Problem *problem = getAnalysis<ProblemAnalysis>().get();
+    if (!problem || failed(check(getOperation(), problem->collective)))
+      return signalPassFailure();
     markAllAnalysesPreserved();
   }
 
-  LogicalResult check(ProgramOp program) {
-    FailureOr<Problem> problem = importProblem(program);
-    if (failed(problem) ||
-        failed(ProgramChecker(program, problem->collective, {}).run(identical)))
+  LogicalResult check(ProgramOp program, const Collective &collective) {
+    if (failed(ProgramChecker(program, collective, {}).run(identical)))
       return failure();
-    if (!inPlace || allowsInPlace(program, problem->collective))
+    if (!inPlace || allowsInPlace(program, collective))
       return success();
-    InPlaceFault fault = findInPlaceFault(program, problem->collective);
+    InPlaceFault fault = findInPlaceFault(program, collective);
     InFlightDiagnostic diag =
         program.emitOpError("does not work in place (H4)");
     diag.attachNote(fault.loc) << fault.message;

@@ -7,12 +7,9 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Check/Certificate.h"
 #include "sccl/Check/ScheduleChecker.h"
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -73,25 +70,23 @@ static Operation *findCulprit(ScheduleOp schedule, const Violation &violation) {
 namespace {
 struct CheckSchedulePass : coll::impl::CheckScheduleBase<CheckSchedulePass> {
   void runOnOperation() override {
-    for (ScheduleOp op : getOperation().getOps<ScheduleOp>()) {
-      FailureOr<Problem> problem = importProblem(op);
-      if (failed(problem))
-        return signalPassFailure();
-      std::optional<Violation> violation = findViolation(op, *problem);
-      if (!violation) {
-        if (auto fault = findCertificateFault(op, *problem)) {
-          op.emitOpError() << *fault;
-          return signalPassFailure();
-        }
-        continue;
-      }
-      Operation *culprit = findCulprit(op, *violation);
-      InFlightDiagnostic diag = culprit->emitError() << violation->message;
-      if (culprit != op)
-        diag.attachNote(op.getLoc()) << "in schedule @" << op.getSymName();
+    const Problem *problem = getAnalysis<ProblemAnalysis>().get();
+    if (!problem || failed(check(getOperation(), *problem)))
       return signalPassFailure();
-    }
     markAllAnalysesPreserved();
+  }
+
+  static LogicalResult check(ScheduleOp op, const Problem &problem) {
+    std::optional<Violation> violation = findViolation(op, problem);
+    if (!violation) {
+      auto fault = findCertificateFault(op, problem);
+      return fault ? op.emitOpError(*fault) : success();
+    }
+    Operation *culprit = findCulprit(op, *violation);
+    InFlightDiagnostic diag = culprit->emitError() << violation->message;
+    if (culprit != op)
+      diag.attachNote(op.getLoc()) << "in schedule @" << op.getSymName();
+    return diag;
   }
 };
 } // namespace

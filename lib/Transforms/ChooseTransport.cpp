@@ -7,13 +7,11 @@
 
 #include "sccl/Transforms/Passes.h"
 
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Model/Topology.h"
 #include "sccl/Options/Log.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
@@ -85,11 +83,11 @@ struct ChooseTransportPass
   using ChooseTransportBase::ChooseTransportBase;
 
   void runOnOperation() override {
-    if (failed(readOptions()))
+    const Problem *problem = getAnalysis<ProblemAnalysis>().get();
+    if (!problem || failed(readOptions()) ||
+        failed(choose(getOperation(), *problem)))
       return signalPassFailure();
-    for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
-      if (failed(choose(schedule)))
-        return signalPassFailure();
+    markAnalysesPreserved<ProblemAnalysis>();
   }
 
 private:
@@ -112,14 +110,13 @@ private:
     return success();
   }
 
-  LogicalResult choose(ScheduleOp schedule) {
-    FailureOr<Problem> problem = importProblem(schedule);
-    if (failed(problem) || failed(requireLinks(schedule, problem->topology)))
+  LogicalResult choose(ScheduleOp schedule, const Problem &problem) {
+    if (failed(requireLinks(schedule, problem.topology)))
       return failure();
     std::map<Link, Choice> estimates;
     if (transport == TransportChoice::Auto)
-      for (const auto &[link, use] : readUses(schedule, problem->topology))
-        estimates[link] = estimate(use, problem->collective.chunks());
+      for (const auto &[link, use] : readUses(schedule, problem.topology))
+        estimates[link] = estimate(use, problem.collective.chunks());
     SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
       for (auto send : step.getBody().getOps<SendOpInterface>())

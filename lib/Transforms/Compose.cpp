@@ -8,7 +8,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "Declare.h"
-#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Composition.h"
 
@@ -65,9 +65,9 @@ struct ComposePass : coll::impl::ComposeBase<ComposePass> {
              << firstOp.getSymName() << " is on @" << firstOp.getTopology();
     if (failed(checkResult(firstOp, secondOp)))
       return failure();
-    FailureOr<Problem> before = importProblem(firstOp);
-    FailureOr<Problem> after = importProblem(secondOp);
-    if (failed(before) || failed(after))
+    const Problem *before = getChildAnalysis<ProblemAnalysis>(firstOp).get();
+    const Problem *after = getChildAnalysis<ProblemAnalysis>(secondOp).get();
+    if (!before || !after)
       return failure();
     Result<Implementation> whole =
         compose({before->collective, importSchedule(firstOp)},

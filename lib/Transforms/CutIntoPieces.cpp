@@ -8,7 +8,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "Declare.h"
-#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Pieces.h"
 
@@ -38,8 +38,8 @@ struct CutIntoPiecesPass : coll::impl::CutIntoPiecesBase<CutIntoPiecesPass> {
   }
 
   LogicalResult cut(ScheduleOp op) {
-    FailureOr<Problem> problem = importProblem(op);
-    if (failed(problem))
+    const Problem *problem = getChildAnalysis<ProblemAnalysis>(op).get();
+    if (!problem)
       return failure();
     Schedule schedule = importSchedule(op);
     // What follows takes some 2 KB for a send: 8 GB at the limit.

@@ -7,10 +7,10 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/SlotNumbering.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -245,21 +245,20 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
   using FuseReductionsBase::FuseReductionsBase;
 
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      if (isSynchronized(program))
-        continue;
-      FusionCounts counts = fuse(program);
-      if (counts.gets + counts.puts > 0)
-        counts.slots = ScratchCompaction(program).run();
-      numGets += counts.gets;
-      numPuts += counts.puts;
-      numSlots += counts.slots;
-      if (explain)
-        program.emitRemark()
-            << "reductions joined with a put: " << counts.puts
-            << ", gets joined with a reduction: " << counts.gets
-            << ", slots of scratch given back: " << counts.slots;
-    }
+    markAnalysesPreserved<ProblemAnalysis>();
+    ProgramOp program = getOperation();
+    if (isSynchronized(program))
+      return;
+    FusionCounts counts = fuse(program);
+    if (counts.gets + counts.puts > 0)
+      counts.slots = ScratchCompaction(program).run();
+    numGets += counts.gets;
+    numPuts += counts.puts;
+    numSlots += counts.slots;
+    if (explain)
+      program.emitRemark() << "reductions joined with a put: " << counts.puts
+                           << ", gets joined with a reduction: " << counts.gets
+                           << ", slots of scratch given back: " << counts.slots;
   }
 
   static SmallVector<LocalReduceOp> findReductions(ProgramOp program) {

@@ -7,11 +7,11 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/SlotNumbering.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Threading.h"
 
 #include <map>
@@ -356,9 +356,10 @@ private:
 
 struct InsertFlagSyncPass : coll::impl::InsertFlagSyncBase<InsertFlagSyncPass> {
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      if (!isSynchronized(program) && failed(FlagSync(program).run()))
-        return signalPassFailure();
+    ProgramOp program = getOperation();
+    if (!isSynchronized(program) && failed(FlagSync(program).run()))
+      return signalPassFailure();
+    markAnalysesPreserved<ProblemAnalysis>();
   }
 };
 } // namespace

@@ -7,10 +7,10 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/SlotNumbering.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -126,9 +126,10 @@ private:
 struct InsertStepBarriersPass
     : coll::impl::InsertStepBarriersBase<InsertStepBarriersPass> {
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      if (!isSynchronized(program) && failed(StepBarriers(program).run()))
-        return signalPassFailure();
+    ProgramOp program = getOperation();
+    if (!isSynchronized(program) && failed(StepBarriers(program).run()))
+      return signalPassFailure();
+    markAnalysesPreserved<ProblemAnalysis>();
   }
 };
 } // namespace

@@ -8,7 +8,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "Declare.h"
-#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Inversion.h"
 
@@ -56,8 +56,8 @@ struct InvertPass : coll::impl::InvertBase<InvertPass> {
   }
 
   LogicalResult invertOne(ScheduleOp op) {
-    FailureOr<Problem> problem = importProblem(op);
-    if (failed(problem))
+    const Problem *problem = getChildAnalysis<ProblemAnalysis>(op).get();
+    if (!problem)
       return failure();
     Result<Implementation> inverse =
         invert({problem->collective, importSchedule(op)});

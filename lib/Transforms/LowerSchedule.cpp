@@ -12,8 +12,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "TransferPlan.h"
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Options/Log.h"
 
 #include "mlir/IR/Builders.h"
@@ -123,8 +122,8 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
   }
 
   LogicalResult replace(ScheduleOp op) {
-    FailureOr<Problem> problem = importProblem(op);
-    if (failed(problem) || (ll && failed(requirePushes(op))))
+    const Problem *problem = getChildAnalysis<ProblemAnalysis>(op).get();
+    if (!problem || (ll && failed(requirePushes(op))))
       return failure();
     FailureOr<std::vector<PlannedRank>> ranks =
         planTransfers(problem->collective, op, {throughScratch, ll});

@@ -21,11 +21,9 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "sccl/Analysis/EventOrder.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/VectorClock.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Options/Log.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include <atomic>
 #include <map>
@@ -383,14 +381,12 @@ static void renumber(ProgramOp program) {
   });
 }
 
-static FailureOr<Removed> reduceProgram(ProgramOp program, size_t clockLimit) {
+static FailureOr<Removed> reduceProgram(ProgramOp program, unsigned perSegment,
+                                        size_t clockLimit) {
   Removed removed;
   if (program.getDoubleBuffered()) {
-    FailureOr<Problem> problem = importProblem(program);
-    if (failed(problem))
-      return failure();
     FailureOr<std::vector<WaitOp>> readies =
-        findNeedlessReadies(program, problem->collective.chunksPerSegment());
+        findNeedlessReadies(program, perSegment);
     if (failed(readies))
       return failure();
     for (WaitOp wait : *readies)
@@ -418,16 +414,19 @@ struct RemoveRedundantSyncPass
   using RemoveRedundantSyncBase::RemoveRedundantSyncBase;
 
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      FailureOr<Removed> removed = reduceProgram(program, clockLimit);
-      if (failed(removed))
-        return signalPassFailure();
-      numReadies += removed->readies;
-      numWaits += removed->waits;
-      numSignals += removed->signals;
-      if (explain)
-        report(program, *removed);
-    }
+    const Problem *problem = getAnalysis<ProblemAnalysis>().get();
+    if (!problem)
+      return signalPassFailure();
+    FailureOr<Removed> removed = reduceProgram(
+        getOperation(), problem->collective.chunksPerSegment(), clockLimit);
+    if (failed(removed))
+      return signalPassFailure();
+    numReadies += removed->readies;
+    numWaits += removed->waits;
+    numSignals += removed->signals;
+    if (explain)
+      report(getOperation(), *removed);
+    markAnalysesPreserved<ProblemAnalysis>();
   }
 
   static void report(ProgramOp program, const Removed &removed) {

@@ -7,10 +7,8 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/Program.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include <atomic>
 
@@ -121,21 +119,20 @@ struct RepeatTransfersPass
   using RepeatTransfersBase::RepeatTransfersBase;
 
   void runOnOperation() override {
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      FailureOr<Problem> problem = importProblem(program);
-      if (failed(problem))
-        return signalPassFailure();
-      std::atomic<unsigned> count = 0;
-      forEachRankApart(program, [&](RankOp rank) {
-        for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-          count +=
-              repeatTransfers(channel, problem->collective.chunksPerSegment());
-      });
-      numRepeated += count;
-      if (explain)
-        program.emitRemark()
-            << "transfers that are repetitions of others: " << count.load();
-    }
+    const Problem *problem = getAnalysis<ProblemAnalysis>().get();
+    if (!problem)
+      return signalPassFailure();
+    std::atomic<unsigned> count = 0;
+    forEachRankApart(getOperation(), [&](RankOp rank) {
+      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+        count +=
+            repeatTransfers(channel, problem->collective.chunksPerSegment());
+    });
+    numRepeated += count;
+    if (explain)
+      getOperation().emitRemark()
+          << "transfers that are repetitions of others: " << count.load();
+    markAnalysesPreserved<ProblemAnalysis>();
   }
 };
 } // namespace

@@ -34,8 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!module)
     return 0;
   PassManager check(&context);
-  check.addPass(sccl::coll::createCheckSchedule());
-  check.addPass(sccl::coll::createCheckProgram());
+  check.addNestedPass<sccl::coll::ScheduleOp>(
+      sccl::coll::createCheckSchedule());
+  check.addNestedPass<sccl::coll::ProgramOp>(sccl::coll::createCheckProgram());
   (void)check.run(*module);
   return 0;
 }

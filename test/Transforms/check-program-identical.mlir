@@ -1,4 +1,4 @@
-// RUN: sccl-opt %s -split-input-file -verify-diagnostics -pass-pipeline="builtin.module(coll-lower-schedule,coll-insert-flag-sync,coll-check-program{identical=true})"
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics -pass-pipeline="builtin.module(coll-lower-schedule,coll.program(coll-insert-flag-sync,coll-check-program{identical=true}))"
 // RUN: sccl-opt %S/../Tools/Inputs/mesh3-all_reduce.mlir -sccl-lower -o /dev/null
 
 // Three ranks add in three orders.

@@ -1,4 +1,4 @@
-// RUN: sccl-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(coll-check-program{in-place=true})'
+// RUN: sccl-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(coll.program(coll-check-program{in-place=true}))'
 
 // A copy of a chunk onto itself is no access, so nothing has to wait for it.
 coll.topology @pair ranks = 2 {

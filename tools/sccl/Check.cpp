@@ -298,8 +298,8 @@ int driver::checkFile(llvm::StringRef path, bool json,
   if (!certificate.empty() && schedules.empty())
     return fail(path + " holds no schedule for the certificate to be about");
   if (failed(runPasses(*module, [](mlir::OpPassManager &manager) {
-        manager.addPass(coll::createCheckSchedule());
-        manager.addPass(coll::createCheckProgram());
+        manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
+        manager.addNestedPass<coll::ProgramOp>(coll::createCheckProgram());
       })))
     return BadInput;
   progress.reset();

@@ -103,7 +103,7 @@ static bool addFile(llvm::StringRef path, llvm::StringRef text,
       text.empty() ? session.parseSchedules(path, placement)
                    : session.parseText(text, path);
   if (!module || failed(runPasses(*module, [](mlir::OpPassManager &manager) {
-        manager.addPass(coll::createCheckSchedule());
+        manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
       })))
     return false;
   size_t before = subjects.size();

@@ -66,7 +66,7 @@ def SynthesizeSchedule
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def CheckSchedule : Pass<"coll-check-schedule", "::mlir::ModuleOp"> {
+def CheckSchedule : Pass<"coll-check-schedule", "::sccl::coll::ScheduleOp"> {
   let summary = "Check that schedules implement their collectives";
   let description = [{
     Replays each `coll.schedule` from the definitions: every chunk is held where
@@ -167,7 +167,7 @@ def Compose : Pass<"coll-compose", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def ChooseTransport : Pass<"coll-choose-transport", "::mlir::ModuleOp"> {
+def ChooseTransport : Pass<"coll-choose-transport", "::sccl::coll::ScheduleOp"> {
   let summary = "Choose push, pull or a copy engine for each send";
   let description = [{
     Sets `by` of every `coll.send` and `coll.reduce`, per link, in this order:
@@ -237,7 +237,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def FuseReductions : Pass<"coll-fuse-reductions", "::mlir::ModuleOp"> {
+def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
   let summary = "Combine from and to the peer without a stop in memory";
   let description = [{
     Joins what a program without signals does with a chunk one after the other:
@@ -264,7 +264,7 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def RepeatTransfers : Pass<"coll-repeat-transfers", "::mlir::ModuleOp"> {
+def RepeatTransfers : Pass<"coll-repeat-transfers", "::sccl::coll::ProgramOp"> {
   let summary = "Make one op of transfers at even distances";
   let description = [{
     Transfers that follow each other in a channel, belong to one step, and are
@@ -287,7 +287,7 @@ def RepeatTransfers : Pass<"coll-repeat-transfers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
+def InsertFlagSync : Pass<"coll-insert-flag-sync", "::sccl::coll::ProgramOp"> {
   let summary = "Insert the signals and waits of the epoch protocol";
   let description = [{
     Makes a `coll.program` safe to run concurrently and again and again without
@@ -315,7 +315,7 @@ def InsertFlagSync : Pass<"coll-insert-flag-sync", "::mlir::ModuleOp"> {
 }
 
 def RemoveRedundantSync
-    : Pass<"coll-remove-redundant-sync", "::mlir::ModuleOp"> {
+    : Pass<"coll-remove-redundant-sync", "::sccl::coll::ProgramOp"> {
   let summary = "Remove signals and waits that others imply";
   let description = [{
     A transitive reduction of the order of events: removes
@@ -352,7 +352,7 @@ def RemoveRedundantSync
 }
 
 def InsertStepBarriers
-    : Pass<"coll-insert-step-barriers", "::mlir::ModuleOp"> {
+    : Pass<"coll-insert-step-barriers", "::sccl::coll::ProgramOp"> {
   let summary = "Cut programs into one kernel per step";
   let description = [{
     The alternative to `coll-insert-flag-sync`: puts `coll.barrier` into all
@@ -370,7 +370,7 @@ def InsertStepBarriers
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
 
-def CheckProgram : Pass<"coll-check-program", "::mlir::ModuleOp"> {
+def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
   let summary = "Check programs for deadlock, races and wrong results";
   let description = [{
     Executes each `coll.program` symbolically, once, and asks of each access

@@ -9,6 +9,7 @@
 
 #include "../Common/ReplacePrograms.h"
 #include "ProgramConverter.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,8 +36,11 @@ struct ConvertCollToKernelPass
   }
 
   LogicalResult convert(ProgramOp program) {
+    const Problem *problem = getChildAnalysis<ProblemAnalysis>(program).get();
+    if (!problem)
+      return failure();
     FailureOr<std::unique_ptr<ProgramConverter>> converter =
-        ProgramConverter::make(program, host, traced);
+        ProgramConverter::make(program, problem->collective, host, traced);
     if (failed(converter))
       return failure();
     OpBuilder builder(program);

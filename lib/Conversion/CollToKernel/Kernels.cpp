@@ -13,6 +13,7 @@
 
 #include "sccl/Analysis/Program.h"
 #include "sccl/Conversion/RankTables.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -91,8 +92,11 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
   program.getContext()
       ->loadDialect<arith::ArithDialect, scf::SCFDialect,
                     collk::CollKernelDialect>();
+  FailureOr<coll::Problem> problem = coll::importProblem(program);
+  if (failed(problem))
+    return failure();
   FailureOr<std::unique_ptr<ProgramConverter>> converter =
-      ProgramConverter::make(program, host, traced);
+      ProgramConverter::make(program, problem->collective, host, traced);
   if (failed(converter))
     return failure();
   const ProgramInfo &info = (*converter)->info();

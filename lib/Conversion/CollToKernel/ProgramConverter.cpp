@@ -7,8 +7,6 @@
 
 #include "ProgramConverter.h"
 
-#include "sccl/Dialect/Coll/ImportExport.h"
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -39,21 +37,19 @@ ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
       slots(countSlots()) {}
 
 FailureOr<std::unique_ptr<ProgramConverter>>
-ProgramConverter::make(ProgramOp program, bool host, bool traced) {
-  FailureOr<Problem> problem = importProblem(program);
-  if (failed(problem) || failed(requireParts(program)))
+ProgramConverter::make(ProgramOp program, const Collective &collective,
+                       bool host, bool traced) {
+  if (failed(requireParts(program)))
     return failure();
   if (host && program.getBlocks() != 1)
     return program.emitOpError() << "has " << program.getBlocks()
                                  << " blocks per channel, but the host runs "
                                     "one thread per rank";
-  FailureOr<AverageWords> averages =
-      AverageWords::of(program, problem->collective);
+  FailureOr<AverageWords> averages = AverageWords::of(program, collective);
   if (failed(averages))
     return failure();
-  std::unique_ptr<ProgramConverter> converter(
-      new ProgramConverter(program, std::move(problem->collective),
-                           std::move(*averages), host, traced));
+  std::unique_ptr<ProgramConverter> converter(new ProgramConverter(
+      program, collective, std::move(*averages), host, traced));
   if (host && failed(converter->orderForHost()))
     return failure();
   return converter;

@@ -24,7 +24,8 @@ public:
   /// error and fails if the program is not finished, with copies by engines but
   /// without barriers, or cannot be for a host.
   static mlir::FailureOr<std::unique_ptr<ProgramConverter>>
-  make(ProgramOp program, bool host, bool traced = false);
+  make(ProgramOp program, const Collective &collective, bool host,
+       bool traced = false);
 
   const ProgramInfo &info() const { return theInfo; }
 
@@ -52,7 +53,7 @@ private:
   Collective collective;
   ProgramContext context;
   ProgramInfo theInfo;
-  uint64_t slots; ///< see countSlots
+  uint64_t slots;           ///< see countSlots
   std::vector<Parts> order; ///< on a host, by rank: all channels
 };
 

@@ -12,10 +12,9 @@
 #include "../Common/ReplacePrograms.h"
 
 #include "sccl/ABI/AverageWord.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Conversion/Messages.h"
 #include "sccl/Conversion/ProgramInfo.h"
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -183,8 +182,8 @@ struct ConvertCollToMPIPass
   }
 
   LogicalResult convert(ProgramOp program) {
-    FailureOr<Problem> problem = importProblem(program);
-    if (failed(problem))
+    const Problem *problem = getChildAnalysis<ProblemAnalysis>(program).get();
+    if (!problem)
       return failure();
     FailureOr<std::vector<RankMessages>> ranks =
         makeMessages(program, problem->collective);

@@ -16,7 +16,7 @@
 #include "GinPatterns.h"
 
 #include "sccl/ABI/NcclDevice.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Analysis/ProblemAnalysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -179,13 +179,13 @@ struct ConvertCollToNCCLDevicePass
   }
 
   LogicalResult convert(ProgramOp program) {
-    FailureOr<Problem> problem = importProblem(program);
+    const Problem *problem = getChildAnalysis<ProblemAnalysis>(program).get();
     FailureOr<collk::Boxes> boxes = collk::findBoxes(program, ranksPerBox);
-    if (failed(problem) || failed(boxes) ||
+    if (!problem || failed(boxes) ||
         failed(collk::checkArrivals(program, *boxes)))
       return failure();
     FailureOr<std::unique_ptr<ProgramConverter>> converter =
-        ProgramConverter::make(program, /*host=*/false);
+        ProgramConverter::make(program, problem->collective, /*host=*/false);
     if (failed(converter))
       return failure();
     OpBuilder builder(program);
