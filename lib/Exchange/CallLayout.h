@@ -84,7 +84,7 @@ std::optional<CheckedCall> checkCall(CallLayout layout, Trace trace,
                                      const std::vector<Place> &rankPlaces,
                                      Findings &findings);
 
-/// The schedule that a call follows. Fails where `scheduleOf` does.
+/// The schedule that a call follows. Fails if none can say it.
 Result<FoundSchedule> scheduleOfCall(const CheckedCall &call);
 
 /// "LINE:COLUMN: message" of the first of `findings`.

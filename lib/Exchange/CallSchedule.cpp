@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallLayout.h"
+#include "TraceSums.h"
 #include "UsedLinks.h"
 
 #include "sccl/Check/ScheduleChecker.h"
@@ -56,20 +57,29 @@ static TraceTask taskOf(const CallLayout &layout,
   return task;
 }
 
+/// `schedule` on the links that it uses, in the fewest rounds, if it is right.
+static Result<FoundSchedule> onUsedLinks(Result<Schedule> schedule,
+                                         const Collective &collective) {
+  if (!schedule)
+    return Error{schedule.error()};
+  Topology topology = usedLinks(*schedule, collective.numRanks());
+  fitRounds(*schedule, topology);
+  if (auto violation = checkSchedule(topology, collective, *schedule))
+    return Error{"as a schedule it is refused: " + violation->message};
+  return FoundSchedule{std::move(topology), collective, std::move(*schedule)};
+}
+
 Result<FoundSchedule> exchange::scheduleOfCall(const CheckedCall &checked) {
   const Call &call = checked.layout.call;
   Result<Collective> collective =
       Collective::make(call.kind, call.ranks, call.inputs(), call.root);
   if (!collective)
     return Error{collective.error()};
-  Result<Schedule> schedule = scheduleOf(checked.trace, checked.order,
-                                         taskOf(checked.layout, *collective));
-  if (!schedule)
-    return Error{schedule.error()};
-  Topology topology = usedLinks(*schedule, call.ranks);
-  fitRounds(*schedule, topology);
-  if (auto violation = checkSchedule(topology, *collective, *schedule))
-    return Error{"as a schedule it is refused: " + violation->message};
-  return FoundSchedule{std::move(topology), std::move(*collective),
-                       std::move(*schedule)};
+  TraceTask task = taskOf(checked.layout, *collective);
+  Result<FoundSchedule> found = onUsedLinks(
+      scheduleOfValues(checked.trace, checked.order, task), *collective);
+  if (found || !collective->combining())
+    return found;
+  return onUsedLinks(scheduleOfSums(checked.trace, checked.order, task),
+                     *collective);
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TraceSums.h"
+#include "TraceSchedule.h"
 
 #include <algorithm>
 #include <map>
@@ -251,10 +251,10 @@ Result<Schedule> ScheduleMaker::schedule() const {
   return Error{"no steps follow each other as its sends do"};
 }
 
-/// With one value of each chunk on each rank.
-static Result<Schedule> scheduleOfValues(const Trace &trace,
-                                         const std::vector<uint32_t> &order,
-                                         const TraceTask &task) {
+Result<Schedule>
+exchange::scheduleOfValues(const Trace &trace,
+                           const std::vector<uint32_t> &order,
+                           const TraceTask &task) {
   ScheduleMaker maker(trace, task);
   for (uint32_t event : order)
     if (!maker.run(event))
@@ -262,13 +262,4 @@ static Result<Schedule> scheduleOfValues(const Trace &trace,
   if (!maker.finish(task.outputs))
     return Error{maker.mistake()};
   return maker.schedule();
-}
-
-Result<Schedule> exchange::scheduleOf(const Trace &trace,
-                                      const std::vector<uint32_t> &order,
-                                      const TraceTask &task) {
-  Result<Schedule> ofValues = scheduleOfValues(trace, order, task);
-  if (ofValues || !task.collective.combining())
-    return ofValues;
-  return scheduleOfSums(trace, order, task);
 }

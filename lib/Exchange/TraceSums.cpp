@@ -10,6 +10,8 @@
 #include "sccl/Model/PartialSums.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 using namespace sccl;
 using namespace sccl::exchange;
@@ -20,6 +22,7 @@ struct Held {
   static constexpr uint32_t none = ~0u;
   uint32_t chunk = none;
   PartialSum sum = {};
+  std::vector<uint32_t> ranks = {}; ///< whose inputs are in it, ascending
 };
 
 class SumMaker {
@@ -28,17 +31,21 @@ public:
       : trace(trace), made(trace.events.size()), isSent(trace.events.size()) {
     for (uint32_t count : task.cells)
       cells.emplace_back(count);
-    for (const ChunkCell &input : task.inputs)
-      cells[input.rank][input.cell] = {input.chunk, {true, {}}};
+    for (const ChunkCell &input : task.inputs) {
+      cells[input.rank][input.cell] = {input.chunk, {true, {}}, {input.rank}};
+      remember(input.rank, cells[input.rank][input.cell]);
+    }
     for (const Event &event : trace.events)
       if (event.from)
         isSent[*event.from] = true;
   }
   bool run(uint32_t number);
-  Result<Schedule> schedule(const TraceTask &task) const;
+  Result<Schedule> schedule(const TraceTask &task);
   std::string problem;
 
 private:
+  unsigned firstStepAfter(const PartialSum &sum) const;
+  void remember(uint32_t rank, const Held &held);
   Held receive(const Event &event, uint32_t i);
   bool add(const Event &event, const Held &more, Held &sum);
   bool makeOne(const Event &event, uint32_t i, Held &result);
@@ -47,19 +54,41 @@ private:
   std::vector<std::vector<Held>> cells; ///< by rank
   std::vector<std::vector<Held>> made;  ///< by event, in terms of its rank
   std::vector<bool> isSent;
+  bool separateReplacing(const std::vector<SumResult> &results,
+                         const Collective &collective);
   std::vector<SumMessage> messages;
+  /// By rank, chunk and whose inputs are in it, what is there the earliest.
+  std::map<std::tuple<uint32_t, uint32_t, std::vector<uint32_t>>, PartialSum>
+      known;
 };
 } // namespace
 
-/// What another event sends is a message, in the earliest step.
+/// The step before which all of `sum` has arrived.
+unsigned SumMaker::firstStepAfter(const PartialSum &sum) const {
+  unsigned step = 0;
+  for (size_t part : sum.parts)
+    step = std::max(step, messages[part].step + 1);
+  return step;
+}
+
+void SumMaker::remember(uint32_t rank, const Held &held) {
+  auto [at, isNew] =
+      known.try_emplace({rank, held.chunk, held.ranks}, held.sum);
+  if (!isNew && firstStepAfter(held.sum) < firstStepAfter(at->second))
+    at->second = held.sum;
+}
+
+/// What another event sends is a message, in the earliest step, unless its
+/// receiver has the same sum by then.
 Held SumMaker::receive(const Event &event, uint32_t i) {
   const Held &come = made[*event.from][i];
-  unsigned step = 0;
-  for (size_t part : come.sum.parts)
-    step = std::max(step, messages[part].step + 1);
+  unsigned step = firstStepAfter(come.sum);
+  auto own = known.find({event.rank, come.chunk, come.ranks});
+  if (own != known.end() && firstStepAfter(own->second) <= step + 1)
+    return {come.chunk, own->second, come.ranks};
   messages.push_back(
       {step, come.chunk, trace.events[*event.from].rank, event.rank, come.sum});
-  return {come.chunk, {false, {messages.size() - 1}}};
+  return {come.chunk, {false, {messages.size() - 1}}, come.ranks};
 }
 
 bool SumMaker::add(const Event &event, const Held &more, Held &sum) {
@@ -77,6 +106,9 @@ bool SumMaker::add(const Event &event, const Held &more, Held &sum) {
   }
   sum.sum.parts = std::move(parts);
   sum.sum.own |= more.sum.own;
+  std::vector<uint32_t> ranks;
+  std::ranges::set_union(sum.ranks, more.ranks, std::back_inserter(ranks));
+  sum.ranks = std::move(ranks);
   return true;
 }
 
@@ -97,9 +129,11 @@ bool SumMaker::run(uint32_t number) {
     return true;
   uint32_t count = numChunks(event, made);
   std::vector<Held> values(count);
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count; ++i) {
     if (!makeOne(event, i, values[i]))
       return false;
+    remember(event.rank, values[i]);
+  }
   if (event.writes)
     std::ranges::copy(values, cells[event.rank].begin() + event.writes->first);
   if (isSent[number])
@@ -107,11 +141,37 @@ bool SumMaker::run(uint32_t number) {
   return true;
 }
 
-Result<Schedule> SumMaker::schedule(const TraceTask &task) const {
+/// Lets what takes the place of an input come one step before the rest of the
+/// result, if they would come at once. True if a step has changed.
+bool SumMaker::separateReplacing(const std::vector<SumResult> &results,
+                                 const Collective &collective) {
+  bool isChanged = false;
+  for (const SumResult &result : results) {
+    const std::vector<size_t> &parts = result.sum.parts;
+    if (result.sum.own || parts.size() < 2 ||
+        !collective.pre().contains(result.rank, result.chunk))
+      continue;
+    auto stepOf = [&](size_t part) { return messages[part].step; };
+    size_t first = *std::ranges::min_element(parts, {}, stepOf);
+    for (size_t part : parts)
+      if (part != first && stepOf(part) == stepOf(first)) {
+        ++messages[part].step;
+        isChanged = true;
+      }
+  }
+  for (SumMessage &message : messages)
+    message.step = std::max(message.step, firstStepAfter(message.sum));
+  return isChanged;
+}
+
+Result<Schedule> SumMaker::schedule(const TraceTask &task) {
   std::vector<SumResult> results;
   for (const ChunkCell &output : task.outputs)
     results.push_back(
         {output.rank, output.chunk, cells[output.rank][output.cell].sum});
+  for (size_t pass = 0; pass < messages.size(); ++pass)
+    if (!separateReplacing(results, task.collective))
+      break;
   auto sends = writePartialSums(task.collective, messages, results);
   if (!sends)
     return Error{

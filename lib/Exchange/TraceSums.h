@@ -12,9 +12,10 @@
 
 namespace sccl::exchange {
 
-/// The same as `scheduleOf` for a trace that reduces, whatever partial sums its
-/// ranks work on: each message is a sum of its source's input and of what has
-/// arrived there. Fails if no schedule can say it.
+/// The same as `scheduleOfValues` for a trace that reduces, whatever partial
+/// sums its ranks work on: each message is a sum of its source's input and of
+/// what has arrived there. A sum that its receiver has is not sent. Fails if no
+/// schedule can say it.
 Result<Schedule> scheduleOfSums(const Trace &trace,
                                 const std::vector<uint32_t> &order,
                                 const TraceTask &task);
