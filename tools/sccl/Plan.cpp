@@ -359,7 +359,18 @@ simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
   return baselines;
 }
 
-static FrontierOptions searchOptions(size_t numFabrics,
+/// The largest C asked for. Searches grow with the chunks of all ranks that
+/// take part; few of them, with relays, may need a large C for what they can
+/// do.
+static unsigned mostChunks(const CollectiveFamily &family, size_t numRanks) {
+  constexpr size_t perRank = 32, most = 96;
+  size_t ranks = 0;
+  for (const std::vector<unsigned> &group : family.groups)
+    ranks += group.size();
+  return ranks == 0 ? perRank : std::min(perRank * numRanks / ranks, most);
+}
+
+static FrontierOptions searchOptions(size_t numFabrics, unsigned maxChunks,
                                      const InterruptScope &interrupt) {
   FrontierOptions options;
   options.maxSteps = maxSteps;
@@ -367,7 +378,7 @@ static FrontierOptions searchOptions(size_t numFabrics,
   options.probeWork = 100'000;
   options.stepWork = 200'000;
   options.hasty = true;
-  options.maxChunks = 32;
+  options.maxChunks = maxChunks;
   options.timeoutSeconds = timeout / double(numFabrics);
   options.solver.interrupt = interrupt.flag();
   return options;
@@ -400,16 +411,26 @@ static std::vector<uint64_t> sizesOf(const Advice &advice) {
   return sizes;
 }
 
+/// The intact machine has all links that are left: whatever was found for
+/// these, it is no slower.
+static void limitBy(const Advice &left, Advice &intact) {
+  for (size_t i = 0; i < intact.sizes.size(); ++i)
+    intact.sizes[i].microseconds =
+        std::min(intact.sizes[i].microseconds, left.sizes[i].microseconds);
+}
+
 /// Plans for the last of `fabrics`, and for the same sizes for the first, which
 /// is there to compare with.
 static int planFor(const std::vector<NamedFabric> &fabrics,
                    const CollectiveFamily &family,
                    const std::vector<uint64_t> &askedFor) {
   InterruptScope interrupt;
-  FrontierOptions options = searchOptions(fabrics.size(), interrupt);
+  const NamedFabric &named = fabrics.back();
+  FrontierOptions options = searchOptions(
+      fabrics.size(), mostChunks(family, named.fabric.topology.numRanks()),
+      interrupt);
   Session session;
   mlir::MLIRContext &context = session.context();
-  const NamedFabric &named = fabrics.back();
   std::optional<NamedBaselines> schedules =
       makeBaselines(named.fabric.topology, named.boxes, family);
   if (!schedules)
@@ -431,6 +452,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
                        options);
     if (!intact)
       return BadInput;
+    if (!intact->candidates.empty())
+      limitBy(*advice, *intact);
   }
   std::optional<std::vector<Baseline>> baselines =
       simulateBaselines(context, named, *schedules, sizes,
@@ -458,7 +481,14 @@ int driver::planMain() {
   if (!fabrics)
     return BadInput;
   std::optional<CollectiveFamily> family = givenFamily(fabrics->back());
-  if (!family || !prepareOutput())
+  if (!family)
+    return BadInput;
+  bool isCombining = family->defined ? family->defined->combining()
+                                     : sccl::isCombining(family->kind);
+  if (!isCombining && lowering.isGiven(&LoweringOptions::reduction))
+    return fail("--reduction is for collectives that reduce, and " +
+                family->name() + " does not");
+  if (!prepareOutput())
     return BadInput;
   return planFor(*fabrics, *family, *sizes);
 }
