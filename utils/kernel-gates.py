@@ -28,6 +28,7 @@ PAYLOAD = *LOOPS, NAMES["transfer"], NAMES["reduce"]
 # What the rows of a table stand for, by the low bits of their first word, and
 # where things stand in a table; see include/sccl/ABI/RankTable.h.
 HELPERS = [NAMES[name] for name in ("transfer", "reduce", "signal", "wait")]
+TERMS = len(HELPERS) + 16
 UNIT_WORDS, ROW_UNITS, HEADER_UNITS = 4, 4, 2
 TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
 GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
@@ -161,14 +162,15 @@ def rows_of(table, first, count):
     rows = []
     for row in range(count):
         word = (first + row * ROW_UNITS) * UNIT_WORDS
-        kind = table[word] & 0xFF
-        if kind >= len(HELPERS):  # LL words; bit 3 tells that they are reduced
-            kind = (kind - len(HELPERS)) >> 3
+        kind = table[word] & 0x1F
+        has_terms = kind >= TERMS
+        if kind >= len(HELPERS):  # bit 3 tells that LL words are reduced
+            kind = int(has_terms or (kind - len(HELPERS)) >> 3)
         is_flag = HELPERS[kind] in (NAMES["signal"], NAMES["wait"])
         if is_flag:
             rows.append((HELPERS[kind], table[word + 2]))
         else:
-            rows += [(HELPERS[kind], 0)] * table[word + 3]
+            rows += [(HELPERS[kind], 0)] * (1 if has_terms else table[word + 3])
     return rows
 
 
@@ -193,7 +195,8 @@ def channels(kernel):
         if match[0] == NAMES["begin"]:
             result.append([])
         is_flag = match[0] in (NAMES["signal"], NAMES["wait"])
-        helper = re.sub("_[pm]+$", "", match[0])  # with LL words or without
+        # With LL words or without, and of several terms or not.
+        helper = re.sub("(_[pm]+)?(%s)?$" % NAMES["termsSuffix"], "", match[0])
         result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
     return result
 

@@ -75,7 +75,8 @@ def Coll_TransferOpInterface : OpInterface<"TransferOpInterface"> {
                     "getChunkStride">,
     InterfaceMethod<"The step of the schedule that asked for it.", "uint32_t",
                     "getStep">,
-    InterfaceMethod<"The slots it reads: two ranges if it reduces.",
+    InterfaceMethod<"The slots it reads: two ranges and more if it "
+                    "reduces.",
                     "::llvm::SmallVector<::sccl::coll::SlotRange, 2>",
                     "getReads">,
     InterfaceMethod<"The slots it writes.", "::sccl::coll::SlotRange",

@@ -62,7 +62,9 @@ def Coll_ProgramOp : Coll_Op<"program", [
       repetitions do not overlap, and have their chunks at the same place in a
       segment;
     - (program_c14) all ranks together have at most 67108864 slots of scratch,
-      as many as schedules may have sends.
+      as many as schedules may have sends;
+    - (program_c15) a reduction of several terms has them in scratch, apart from
+      each other.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -289,11 +291,11 @@ class Coll_ReducingOp<string mnemonic, string rhsAt, string dstAt>
       Coll_BufferAttr:$dst_buffer, Coll_Slot:$dst_slot, Coll_Slot:$step,
       UnitAttr:$final, Coll_Count:$times, Coll_Stride:$chunk_stride,
       Coll_Stride:$src_stride, Coll_Stride:$rhs_stride,
-      Coll_Stride:$dst_stride);
+      Coll_Stride:$dst_stride, Coll_Count:$terms, Coll_Stride:$term_stride);
   let assemblyFormat = !strconcat(Coll_chunksFormat, [{
     `from` custom<BufferSlot>($src_buffer, $src_slot, $src_stride) `,`
     custom<BufferSlot>($rhs_buffer, $rhs_slot, $rhs_stride)
-    `to` custom<BufferSlot>($dst_buffer, $dst_slot, $dst_stride)
+    (`terms` `=` $terms^ `by` $term_stride)? `to` custom<BufferSlot>($dst_buffer, $dst_slot, $dst_stride)
     `step` `=` $step (`final` $final^)? attr-dict
   }]);
   let extraClassDeclaration = !strconcat(ends, [{
@@ -304,7 +306,9 @@ class Coll_ReducingOp<string mnemonic, string rhsAt, string dstAt>
 def Coll_LocalReduceOp : Coll_ReducingOp<"local_reduce", "rank", "rank"> {
   let summary = "Reduce chunks of two buffers of this rank into a third";
   let description = !strconcat([{
-    The destination becomes the reduction of the two sources. It is `final` if
+    The destination becomes the reduction of the two sources. With `terms = N by
+    D` the second one stands for N places, each D slots after the one before:
+    they are reduced from left to right, and rounded once. It is `final` if
     it makes the chunks complete: they hold the contribution of every rank that
     has one. An average divides there, and nowhere else; `coll-check-program`
     checks the attribute.

@@ -7,6 +7,8 @@
 
 #include "DraftTransfers.h"
 
+#include "sccl/ABI/AverageWord.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -46,8 +48,13 @@ private:
   uint32_t add(DraftTransfer transfer);
   uint32_t addVersion(uint32_t step, unsigned rank, uint32_t chunk,
                       DraftTransfer transfer);
+  /// The ranks that are in what `writer` has written, or in an input.
+  uint32_t contributorsOf(uint32_t writer) const {
+    return writer == none ? 1 : transfers[writer].contributors;
+  }
   void findReaders();
   void dropUnread();
+  void joinReductions();
   void fuseReductions();
 
   const Topology &topology;
@@ -113,7 +120,7 @@ uint32_t DraftTransfers::addVersion(uint32_t step, unsigned rank,
   state.writer = add(transfer);
   state.isThere = true;
   if (isLast && transfer.isScratch)
-    deliveries.push_back({rank, step, {state.writer, none}});
+    deliveries.push_back({rank, step, {state.writer}});
   return state.writer;
 }
 
@@ -123,8 +130,10 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
   if (lastLink.second == none || !(lastLink.first == link))
     lastLink = {link,
                 collective.numRanks() + *topology.findLink(send.src, send.dst)};
-  DraftTransfer move{
-      .channel = lastLink.second, .step = step, .reads = {payload, none}};
+  DraftTransfer move{.channel = lastLink.second,
+                     .step = step,
+                     .reads = {payload},
+                     .contributors = contributorsOf(payload)};
   Held &state = held(send.dst, send.chunk);
   bool lands = send.action == SendAction::Keep ||
                (send.action == SendAction::Reduce && state.isThere);
@@ -136,11 +145,13 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
     kept[{placeOf(send.dst, send.chunk), send.keep}] = landed;
   if (!lands || send.action == SendAction::Keep)
     return;
-  addVersion(step, send.dst, send.chunk,
-             {.channel = send.dst,
-              .step = step,
-              .reads = {state.writer, landed},
-              .reduces = true});
+  addVersion(
+      step, send.dst, send.chunk,
+      {.channel = send.dst,
+       .step = step,
+       .reads = {state.writer, landed},
+       .reduces = true,
+       .contributors = contributorsOf(state.writer) + contributorsOf(landed)});
 }
 
 /// Who wrote what `send` carries; several arrivals are summed up before.
@@ -159,7 +170,9 @@ uint32_t DraftTransfers::payloadOf(uint32_t step, const Send &send) {
                                  .step = step - 1,
                                  .reads = {sum->second, part},
                                  .reduces = true,
-                                 .isScratch = true});
+                                 .isScratch = true,
+                                 .contributors = contributorsOf(sum->second) +
+                                                 contributorsOf(part)});
     isFirst = false;
   });
   return sum->second;
@@ -204,6 +217,28 @@ void DraftTransfers::dropUnread() {
   }
 }
 
+/// Reductions of one step that go on with each other's results become one of
+/// several terms, as coll-fuse-reductions has it.
+void DraftTransfers::joinReductions() {
+  for (uint32_t number = 0; number < transfers.size(); ++number) {
+    DraftTransfer &first = transfers[number];
+    if (!first.reduces || !first.isScratch || first.isDropped ||
+        first.readers != 1)
+      continue;
+    DraftTransfer &next = transfers[first.reader];
+    auto exponentOf = [&](const DraftTransfer &reduction) {
+      return averageExponent(contributorsOf(reduction.reads[1]));
+    };
+    if (!next.reduces || next.channel != first.channel ||
+        next.step != first.step || next.reads[0] != number ||
+        exponentOf(next) != exponentOf(first))
+      continue;
+    first.isDropped = true;
+    first.reads.append(next.reads.begin() + 1, next.reads.end());
+    next.reads = std::move(first.reads);
+  }
+}
+
 /// A reduction that only one later send reads becomes a part of it.
 void DraftTransfers::fuseReductions() {
   for (DraftTransfer &transfer : transfers) {
@@ -227,6 +262,7 @@ std::vector<DraftTransfer> DraftTransfers::make() {
   findReaders();
   if (ll)
     dropUnread();
+  joinReductions();
   fuseReductions();
   return std::move(transfers);
 }

@@ -10,7 +10,7 @@
 
 #include "Draft.h"
 
-#include <array>
+#include "llvm/ADT/SmallVector.h"
 
 namespace sccl::advice {
 
@@ -21,15 +21,16 @@ struct DraftTransfer {
 
   uint32_t channel;
   uint32_t step;
-  /// The transfers whose results it reads.
-  std::array<uint32_t, 2> reads = {none, none};
+  /// The transfers whose results it reads, or none where it reads an input.
+  llvm::SmallVector<uint32_t, 2> reads = {};
   bool reduces = false;   ///< within a rank
   bool isScratch = false; ///< where the result goes
   bool isDropped = false;
-  uint32_t depth = 0;     ///< channels that its data has passed in the step
-  uint32_t group = none;  ///< of the transfers of its step and depth
-  uint32_t readers = 0;   ///< how many read the result
-  uint32_t reader = none; ///< the last of them
+  uint32_t contributors = 1; ///< ranks that are in the result
+  uint32_t depth = 0;        ///< channels that its data has passed in the step
+  uint32_t group = none;     ///< of the transfers of its step and depth
+  uint32_t readers = 0;      ///< how many read the result
+  uint32_t reader = none;    ///< the last of them
 };
 
 /// The transfers of a schedule, each after those whose results it reads. A

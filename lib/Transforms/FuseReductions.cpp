@@ -7,6 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "sccl/ABI/AverageWord.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/SlotNumbering.h"
 
@@ -34,20 +35,21 @@ public:
           uses[slot].reader = ++uses[slot].readers == 1 ? self : nullptr;
         });
       slots.forEach(op.getWrite(), [&](size_t slot) {
-        uses[slot].isWritten = true;
+        uses[slot].writer = self;
         uses[slot].step = step;
       });
     });
   }
 
-  /// Tells that `op` is about to be erased. What it wrote, another op writes
-  /// now, in the same step or later.
-  void forget(TransferOpInterface op) {
+  /// Tells that `op` is about to be erased, and `reader`, if there is one,
+  /// reads what it read. What it wrote, another op writes now, in the same step
+  /// or later.
+  void forget(TransferOpInterface op, Operation *reader = nullptr) {
     Operation *self = op;
     for (const SlotRange &read : op.getReads())
       slots.forEach(read, [&](size_t slot) {
         if (uses[slot].reader == self)
-          uses[slot].reader = nullptr;
+          uses[slot].reader = reader;
       });
   }
 
@@ -69,23 +71,97 @@ public:
   bool isBefore(const SlotRange &range, unsigned step) const {
     bool result = true;
     slots.forEach(range, [&](size_t slot) {
-      result = result && (!uses[slot].isWritten || uses[slot].step < step);
+      result = result && (!uses[slot].writer || uses[slot].step < step);
     });
     return result;
+  }
+
+  /// True if an average weighs what is in two ranges alike, see AverageWord.h.
+  bool weighAlike(const SlotRange &a, const SlotRange &b) {
+    for (unsigned i = 0; i < a.size(); ++i)
+      if (averageExponent(contributionsAt(a, i)) !=
+          averageExponent(contributionsAt(b, i)))
+        return false;
+    return true;
   }
 
 private:
   struct Use {
     Operation *reader = nullptr; ///< if there is only one
+    Operation *writer = nullptr; ///< the last one
     unsigned readers = 0;
-    unsigned step = 0; ///< in which it is written
-    bool isWritten = false;
+    unsigned step = 0;          ///< in which it is written
+    unsigned contributions = 0; ///< 0 if nobody has asked
   };
+
+  /// The number of ranks that have contributed to what is in slot `i` of
+  /// `range`, where each slot is written once.
+  unsigned contributionsAt(const SlotRange &range, unsigned i) {
+    size_t slot = slots.number(range.rank, range.buffer, range[i]);
+    if (uses[slot].contributions != 0)
+      return uses[slot].contributions;
+    uses[slot].contributions = 1; // of inputs, and where there is a cycle
+    if (!uses[slot].writer)
+      return 1;
+    Transfer transfer = *getTransfer(uses[slot].writer);
+    const SlotRange &write = transfer.write;
+    unsigned place = 0, total = 0;
+    while (slots.number(write.rank, write.buffer, write[place]) != slot)
+      ++place;
+    for (const SlotRange &read : transfer.reads)
+      total += contributionsAt(read, place);
+    return uses[slot].contributions = total;
+  }
 
   SlotNumbering slots;
   std::vector<Use> uses; ///< by slot
 };
 } // namespace
+
+/// The distance of the terms of `first` and then those of `second`, if there is
+/// one, and all of them are in scratch.
+static std::optional<unsigned> termDistance(const Transfer &first,
+                                            const Transfer &second) {
+  auto terms = llvm::to_vector(llvm::drop_begin(first.reads));
+  llvm::append_range(terms, llvm::drop_begin(second.reads));
+  int64_t distance = int64_t(terms[1].slot) - terms[0].slot;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    SlotRange expected = terms[0];
+    expected.slot += i * distance;
+    if (terms[i] != expected)
+      return std::nullopt;
+  }
+  if (distance < terms[0].count || terms[0].buffer != Buffer::Scratch)
+    return std::nullopt;
+  return distance;
+}
+
+/// Makes `first` and the reduction that alone reads its result one op, if they
+/// add up what has arrived in one step: then all of it is there before the
+/// first of them begins.
+static bool joinWithNext(LocalReduceOp first, SlotUses &uses) {
+  Transfer before = *getTransfer(first);
+  if (before.write.buffer != Buffer::Scratch)
+    return false;
+  auto next = dyn_cast_or_null<LocalReduceOp>(uses.onlyReader(before.write));
+  if (!next || next->getParentOp() != first->getParentOp() ||
+      next.getStep() != first.getStep())
+    return false;
+  Transfer after = *getTransfer(next);
+  std::optional<unsigned> distance = termDistance(before, after);
+  if (after.reads[0] != before.write || !distance ||
+      !uses.weighAlike(before.reads[1], after.reads[1]))
+    return false;
+  uses.forget(first, next);
+  next.setSrcBuffer(first.getSrcBuffer());
+  next.setSrcSlot(first.getSrcSlot());
+  next.setSrcStride(first.getSrcStride());
+  next.setRhsSlot(first.getRhsSlot());
+  next.setTerms(first.getTerms() + next.getTerms());
+  next.setTermStride(*distance);
+  first.erase();
+  return true;
+}
 
 /// Makes `combine` and the only put of its result one op. Returns false if
 /// there is no such put.
@@ -104,7 +180,8 @@ static bool fuseWithPut(LocalReduceOp combine, SlotUses &uses) {
       combine.getSrcBuffer(), combine.getSrcSlot(), combine.getRhsBuffer(),
       combine.getRhsSlot(), put.getDstBuffer(), put.getDstSlot(), put.getStep(),
       combine.getFinal(), put.getTimes(), put.getChunkStride(),
-      combine.getSrcStride(), combine.getRhsStride(), put.getDstStride());
+      combine.getSrcStride(), combine.getRhsStride(), put.getDstStride(),
+      combine.getTerms(), combine.getTermStride());
   for (Operation *op : {put.getOperation(), combine.getOperation()}) {
     uses.forget(cast<TransferOpInterface>(op));
     op->erase();
@@ -118,7 +195,7 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
   if (get.getDma() || first.write.buffer != Buffer::Scratch)
     return false;
   auto combine = dyn_cast_or_null<LocalReduceOp>(uses.onlyReader(first.write));
-  if (!combine)
+  if (!combine || combine.getTerms() != 1)
     return false;
   Transfer second = *getTransfer(combine);
   // Reductions are commutative: the chunk may come first or second.
@@ -133,7 +210,8 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
                       get.getSrcSlot(), combine.getDstBuffer(),
                       combine.getDstSlot(), get.getStep(), combine.getFinal(),
                       get.getTimes(), get.getChunkStride(), other.stride,
-                      get.getSrcStride(), combine.getDstStride());
+                      get.getSrcStride(), combine.getDstStride(),
+                      /*terms=*/1, /*term_stride=*/0);
   for (Operation *op : {combine.getOperation(), get.getOperation()}) {
     uses.forget(cast<TransferOpInterface>(op));
     op->erase();
@@ -169,6 +247,9 @@ public:
     forEachRange([&](SlotRange &range) {
       ranks[range.rank].isKept |= !findStride(range);
     });
+    for (auto &[op, transfer] : transfers)
+      if (transfer.reads.size() > 2)
+        ranks[transfer.reads[1].rank].isKept |= !keepsTerms(transfer);
     forEachRange([&](SlotRange &range) { renumber(range); });
     for (auto &[op, transfer] : transfers)
       op.setPlaces(transfer);
@@ -231,6 +312,19 @@ private:
     return stride.value_or(0);
   }
 
+  /// True if the terms of `transfer` are at one distance by the new numbers.
+  bool keepsTerms(const Transfer &transfer) const {
+    const std::vector<unsigned> &numbers =
+        ranks[transfer.reads[1].rank].numbers;
+    auto terms = llvm::drop_begin(transfer.reads);
+    unsigned first = numbers[terms.begin()->slot];
+    unsigned distance = numbers[transfer.reads[2].slot] - first;
+    return llvm::all_of(llvm::enumerate(terms), [&](auto term) {
+      return numbers[term.value().slot] == first + term.index() * distance &&
+             findStride(term.value()) == findStride(transfer.reads[1]);
+    });
+  }
+
   std::vector<Rank> ranks; ///< by number
   /// Those that name scratch.
   std::vector<std::pair<TransferOpInterface, Transfer>> transfers;
@@ -238,7 +332,7 @@ private:
 
 /// What was done to a program.
 struct FusionCounts {
-  unsigned gets = 0, puts = 0, slots = 0;
+  unsigned gets = 0, puts = 0, terms = 0, slots = 0;
 };
 
 struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
@@ -250,15 +344,18 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     if (isSynchronized(program))
       return;
     FusionCounts counts = fuse(program);
-    if (counts.gets + counts.puts > 0)
+    if (counts.gets + counts.puts + counts.terms > 0)
       counts.slots = ScratchCompaction(program).run();
     numGets += counts.gets;
     numPuts += counts.puts;
+    numTerms += counts.terms;
     numSlots += counts.slots;
     if (explain)
       program.emitRemark() << "reductions joined with a put: " << counts.puts
                            << ", gets joined with a reduction: " << counts.gets
-                           << ", slots of scratch given back: " << counts.slots;
+                           << ", slots of scratch given back: " << counts.slots
+                           << ", reductions joined with the next one: "
+                           << counts.terms;
   }
 
   static SmallVector<LocalReduceOp> findReductions(ProgramOp program) {
@@ -274,6 +371,8 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     if (combines.empty())
       return counts;
     SlotUses uses(program);
+    for (LocalReduceOp combine : combines)
+      counts.terms += joinWithNext(combine, uses);
     SmallVector<GetOp> gets;
     forEachOp<GetOp>(program, [&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)

@@ -143,7 +143,7 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
   for (const SlotRange &read : transfer.reads)
     if (failed(readSlot(op, read, i, chunk, result)))
       return failure();
-  if (transfer.reads.size() == 2 &&
+  if (transfer.reduces() &&
       failed(checkFinal(op, chunk, transfer.isFinal, result)))
     return failure();
   // A chunk that is where it is to be copied to stays there.

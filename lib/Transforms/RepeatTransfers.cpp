@@ -54,13 +54,23 @@ static bool overlapsItself(const Transfer &transfer) {
   });
 }
 
+/// True if the reads of both are as far from each other.
+static bool hasSameTerms(const Transfer &a, const Transfer &b) {
+  auto distance = [](const Transfer &transfer) {
+    return transfer.reads.size() < 3
+               ? 0
+               : transfer.reads[2].slot - transfer.reads[1].slot;
+  };
+  return a.reads.size() == b.reads.size() && distance(a) == distance(b);
+}
+
 /// Adds `next`, which is not repeated, as one more repetition of `transfer`.
 /// Returns false, and changes nothing, if it is none.
 static bool extend(Transfer &transfer, const Transfer &next,
                    unsigned perSegment) {
   if (next.times != 1 || next.count != transfer.count ||
       next.step != transfer.step || next.isFinal != transfer.isFinal ||
-      next.chunk < transfer.chunk)
+      next.chunk < transfer.chunk || !hasSameTerms(next, transfer))
     return false;
   unsigned times = transfer.times, distance = next.chunk - transfer.chunk;
   if (times > 1 ? distance != transfer.chunkStride * times

@@ -27,43 +27,6 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-static bool isSameLink(const Send &a, const Send &b) {
-  return a.src == b.src && a.dst == b.dst;
-}
-
-std::vector<Send> coll::sortedSends(StepOp step) {
-  // By link first. There are much fewer ops than sends.
-  std::vector<std::pair<Send, SendOpInterface>> keyed;
-  size_t numSends = 0;
-  for (auto op : step.getBody().getOps<SendOpInterface>()) {
-    Send send = importSend(op);
-    send.chunk = 0;
-    if (send.transport == SendTransport::Any)
-      send.transport = SendTransport::Push;
-    keyed.push_back({send, op});
-    for (const ChunkRange &range : op.getChunkRanges())
-      numSends += range.count;
-  }
-  llvm::stable_sort(
-      keyed, [](const auto &a, const auto &b) { return a.first < b.first; });
-  std::vector<Send> sends;
-  sends.reserve(numSends);
-  for (size_t begin = 0, end; begin < keyed.size(); begin = end) {
-    size_t first = sends.size();
-    for (end = begin;
-         end < keyed.size() && isSameLink(keyed[begin].first, keyed[end].first);
-         ++end)
-      keyed[end].second.forEachChunk(
-          [&, send = keyed[end].first](uint32_t chunk) mutable {
-            send.chunk = chunk;
-            sends.push_back(send);
-          });
-    if (!std::is_sorted(sends.begin() + first, sends.end()))
-      std::sort(sends.begin() + first, sends.end());
-  }
-  return sends;
-}
-
 namespace {
 /// What is known of a chunk at a rank.
 struct PairState {
@@ -164,6 +127,19 @@ private:
     return {Buffer::Scratch, ranks[rank].scratchSlots++};
   }
 
+  /// Counts what lands beside what ranks have, in the step in hand.
+  void countLandings(const std::vector<Send> &sends);
+  /// Where the next arrival of `send` lands: behind the one before it of the
+  /// same chunk and step, so that one reduction can have both as terms.
+  Slot nextLanding(const Send &send) {
+    Landings &own = landings[pairs.number(send.dst, send.chunk)];
+    if (own.next == PairState::absent) {
+      own.next = ranks[send.dst].scratchSlots;
+      ranks[send.dst].scratchSlots += own.count;
+    }
+    return {Buffer::Scratch, own.next++};
+  }
+
   /// Enters the inputs, copies to the output what no arrival will replace, and
   /// to scratch what peers pull from there.
   void enterInputs(unsigned rank);
@@ -190,19 +166,7 @@ private:
 
   /// The slot for the version that the next arrival of `chunk` makes, in step
   /// `step`, and that a peer writes if `byPeer`.
-  Slot nextVersion(unsigned rank, unsigned chunk, unsigned step, bool byPeer) {
-    std::optional<unsigned> output = outputSlot(rank, chunk);
-    bool isLast = --stateOf(rank, chunk).arrivalsLeft == 0 && output;
-    bool isSentOn = ll && lastSent[pairs.number(rank, chunk)] > step;
-    bool mustPass =
-        throughScratch && (byPeer || isSentOn || isPulled(rank, chunk));
-    if (isLast && !mustPass)
-      return {Buffer::Output, *output};
-    Slot version = newScratch(rank);
-    if (isLast)
-      deliveries.push_back({rank, chunk, version, {Buffer::Output, *output}});
-    return version;
-  }
+  Slot nextVersion(unsigned rank, unsigned chunk, unsigned step, bool byPeer);
 
   std::optional<unsigned> outputSlot(unsigned rank, unsigned chunk) {
     if (outputs.empty())
@@ -265,7 +229,7 @@ private:
     bool reduces =
         send.action == SendAction::Reduce && state.current != PairState::absent;
     Slot landing = reduces || keepsOnly
-                       ? newScratch(send.dst)
+                       ? nextLanding(send)
                        : nextVersion(send.dst, send.chunk, index, !isPull);
     add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
                           unpack(payload.slot), std::nullopt, landing});
@@ -291,6 +255,12 @@ private:
   /// transfers have read.
   void dropUnread();
 
+  /// The arrivals of a chunk in one step that stay apart.
+  struct Landings {
+    uint32_t count = 0;
+    uint32_t next = PairState::absent; ///< the slot of the next one
+  };
+
   /// A copy of a last version from scratch to the output.
   struct Delivery {
     unsigned rank, chunk;
@@ -312,9 +282,10 @@ private:
   std::map<std::pair<size_t, unsigned>, Payload> kept;
   /// Sums that sends of the step in hand carry, by what they are made of.
   std::map<std::tuple<size_t, SendPayload, uint32_t>, Payload> sums;
-  std::vector<Delivery> deliveries;       ///< of the step in hand
-  std::pair<unsigned, unsigned> lastEnds; ///< of the last send
-  PlannedChannel *lastChannel = nullptr;  ///< likewise
+  std::vector<Delivery> deliveries;          ///< of the step in hand
+  llvm::DenseMap<size_t, Landings> landings; ///< likewise, by pair
+  std::pair<unsigned, unsigned> lastEnds;    ///< of the last send
+  PlannedChannel *lastChannel = nullptr;     ///< likewise
 };
 } // namespace
 
@@ -402,10 +373,33 @@ LogicalResult Planner::planSteps() {
   return success();
 }
 
+Slot Planner::nextVersion(unsigned rank, unsigned chunk, unsigned step,
+                          bool byPeer) {
+  std::optional<unsigned> output = outputSlot(rank, chunk);
+  bool isLast = --stateOf(rank, chunk).arrivalsLeft == 0 && output;
+  bool isSentOn = ll && lastSent[pairs.number(rank, chunk)] > step;
+  bool mustPass =
+      throughScratch && (byPeer || isSentOn || isPulled(rank, chunk));
+  if (isLast && !mustPass)
+    return {Buffer::Output, *output};
+  Slot version = newScratch(rank);
+  if (isLast)
+    deliveries.push_back({rank, chunk, version, {Buffer::Output, *output}});
+  return version;
+}
+
+void Planner::countLandings(const std::vector<Send> &sends) {
+  landings.clear();
+  for (const Send &send : sends)
+    if (send.action == SendAction::Reduce || send.action == SendAction::Keep)
+      ++landings[pairs.number(send.dst, send.chunk)].count;
+}
+
 LogicalResult Planner::planStep(unsigned index,
                                 const std::vector<Send> &sends) {
   // All payloads are looked up before any version changes.
   sums.clear();
+  countLandings(sends);
   std::vector<Payload> payloads;
   payloads.reserve(sends.size());
   for (const Send &send : sends) {

@@ -87,6 +87,10 @@ mlir::FailureOr<std::vector<PlannedRank>>
 planTransfers(const Collective &collective, ScheduleOp schedule,
               TransferPlanOptions options);
 
+inline bool isSameLink(const Send &a, const Send &b) {
+  return a.src == b.src && a.dst == b.dst;
+}
+
 /// The sends of `step` link by link, and by chunk for each link. What does not
 /// say by whom it is moved is pushed.
 std::vector<Send> sortedSends(StepOp step);

@@ -112,7 +112,7 @@ private:
           row.kind ^ TableRow::Copy ^ TableRow::Reduce);
     mutateSlot("destination", dst, row.times);
     mutateSlot("source", dst + sizeof(TableSlot), row.times);
-    if (kind == TableRow::Reduce)
+    if (kind == TableRow::Reduce || kind == TableRow::Terms)
       mutateSlot("source", dst + 2 * sizeof(TableSlot), row.times);
   }
 

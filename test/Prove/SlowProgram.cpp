@@ -310,17 +310,19 @@ void SlowProgram::checkOwner(const Node &node) {
   }
 }
 
-/// What a reduction makes of two operands.
+/// What a reduction makes of its operands.
 Content SlowProgram::reduce(const std::vector<Content> &operands,
                             const Transfer &transfer, unsigned chunk) {
-  Content result = operands[0];
-  for (unsigned rank : operands[1].contributors) {
-    if (result.contributors.contains(rank))
-      note("a contribution that counts twice");
-    result.contributors.insert(rank);
+  Content result = {operands[0].launch, chunk, {}, false};
+  for (const Content &operand : operands) {
+    for (unsigned rank : operand.contributors) {
+      if (result.contributors.contains(rank))
+        note("a contribution that counts twice");
+      result.contributors.insert(rank);
+    }
+    if (operand.isFinal)
+      note("a sum that goes on after its end");
   }
-  if (operands[0].isFinal || operands[1].isFinal)
-    note("a sum that goes on after its end");
   bool isComplete =
       result.contributors.size() == collective.pre().ranksOf(chunk).size();
   if (transfer.isFinal != isComplete)
@@ -348,7 +350,7 @@ void SlowProgram::executeOp(const Node &node) {
     if (transfer->write.buffer == Buffer::Input)
       return note("a write into an input");
     contents[placeOf(transfer->write, i, node.launch)] =
-        operands.size() == 2 ? reduce(operands, *transfer, chunk) : operands[0];
+        transfer->reduces() ? reduce(operands, *transfer, chunk) : operands[0];
   }
 }
 

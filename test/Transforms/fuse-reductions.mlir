@@ -6,7 +6,7 @@
 
 // COUNTS: remark: reductions joined with a put: 1, gets joined with a reduction: 0, slots of scratch given back: 2
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 2, slots of scratch given back: 2
-// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
+// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 2, reductions joined with the next one: 1
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
 
@@ -100,25 +100,24 @@ coll.program @pulled of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
   }
 }
 
-// Both sums are read twice, or partly: nothing changes.
+// The sum is read twice, once in parts: it stays, with two terms.
 // CHECK-LABEL: coll.program @shared of all_reduce on @line3 chunks = 2 blocks = 1 {
 // CHECK-NEXT:    coll.rank 0 scratch = 0 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.put chunk 0 count = 2 from input[0] to scratch[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
-// CHECK-NEXT:    coll.rank 1 scratch = 8 {
+// CHECK-NEXT:    coll.rank 1 scratch = 6 {
 // CHECK-NEXT:      coll.channel to 0 {
-// CHECK-NEXT:        coll.put chunk 0 count = 2 from scratch[6] to output[0] step = 1
+// CHECK-NEXT:        coll.put chunk 0 count = 2 from scratch[4] to output[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
-// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from input[0], scratch[0] to scratch[4] step = 0
-// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from scratch[4], scratch[2] to scratch[6] step = 0 final
-// CHECK-NEXT:        coll.copy chunk 0 count = 2 from scratch[6] to output[0] step = 1
+// CHECK-NEXT:        coll.local_reduce chunk 0 count = 2 from input[0], scratch[0] terms = 2 by 2 to scratch[4] step = 0 final
+// CHECK-NEXT:        coll.copy chunk 0 count = 2 from scratch[4] to output[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.put chunk 0 from scratch[6] to output[0] step = 1
-// CHECK-NEXT:        coll.put chunk 1 from scratch[7] to output[1] step = 1
+// CHECK-NEXT:        coll.put chunk 0 from scratch[4] to output[0] step = 1
+// CHECK-NEXT:        coll.put chunk 1 from scratch[5] to output[1] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 0 {

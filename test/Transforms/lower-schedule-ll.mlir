@@ -22,14 +22,13 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:        coll.put chunk 0 from input[0] to scratch[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
-// CHECK-NEXT:    coll.rank 1 scratch = 4 {
+// CHECK-NEXT:    coll.rank 1 scratch = 3 {
 // CHECK:           coll.channel to 1 {
-// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// CHECK-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[2] to scratch[3] step = 0 final
-// CHECK-NEXT:        coll.copy chunk 0 from scratch[3] to output[0] step = 0
+// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] terms = 2 by 1 to scratch[2] step = 0 final
+// CHECK-NEXT:        coll.copy chunk 0 from scratch[2] to output[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.put chunk 0 from scratch[3] to scratch[0] step = 1
+// CHECK-NEXT:        coll.put chunk 0 from scratch[2] to scratch[0] step = 1
 
 // Before that, each channel to a peer waits for its ready, and for nothing else.
 // READIES-LABEL: coll.program @sum

@@ -163,13 +163,13 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 // DIRECT-NEXT:        coll.put chunk 0 from output[0] to output[0] step = 1
 // DIRECT-NEXT:      }
 // DIRECT-NEXT:      coll.channel to 1 {
-// DIRECT-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0
-// DIRECT-NEXT:        coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final
+// DIRECT-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[2] step = 0
+// DIRECT-NEXT:        coll.local_reduce chunk 0 from scratch[2], scratch[1] to output[0] step = 0 final
 // DIRECT-NEXT:      }
 // DIRECT-NEXT:    }
 // DIRECT-NEXT:    coll.rank 2 scratch = 0 {
 // DIRECT-NEXT:      coll.channel to 1 {
-// DIRECT-NEXT:        coll.put chunk 0 from input[0] to scratch[2] step = 0
+// DIRECT-NEXT:        coll.put chunk 0 from input[0] to scratch[1] step = 0
 // DIRECT-NEXT:        coll.get chunk 0 from output[0] to output[0] step = 1
 // DIRECT-NEXT:      }
 // DIRECT-NEXT:      coll.channel to 2 {
@@ -190,14 +190,14 @@ coll.schedule @relay of broadcast on @line3 chunks = 1 root = 0 {
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:      coll.channel to 1 {
 // SCRATCH-NEXT:        coll.copy chunk 0 from input[0] to scratch[0] step = 0
-// SCRATCH-NEXT:        coll.local_reduce chunk 0 from scratch[0], scratch[1] to scratch[2] step = 0
-// SCRATCH-NEXT:        coll.local_reduce chunk 0 from scratch[2], scratch[3] to scratch[4] step = 0 final
+// SCRATCH-NEXT:        coll.local_reduce chunk 0 from scratch[0], scratch[1] to scratch[3] step = 0
+// SCRATCH-NEXT:        coll.local_reduce chunk 0 from scratch[3], scratch[2] to scratch[4] step = 0 final
 // SCRATCH-NEXT:        coll.copy chunk 0 from scratch[4] to output[0] step = 0
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:    }
 // SCRATCH-NEXT:    coll.rank 2 scratch = 0 {
 // SCRATCH-NEXT:      coll.channel to 1 {
-// SCRATCH-NEXT:        coll.put chunk 0 from input[0] to scratch[3] step = 0
+// SCRATCH-NEXT:        coll.put chunk 0 from input[0] to scratch[2] step = 0
 // SCRATCH-NEXT:        coll.get chunk 0 from scratch[4] to output[0] step = 1
 // SCRATCH-NEXT:      }
 // SCRATCH-NEXT:      coll.channel to 2 {

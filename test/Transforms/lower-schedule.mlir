@@ -155,8 +155,8 @@ coll.schedule @segments of gather on @line4 chunks = 1 root = 3 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0{{$}}
-// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 0 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[2] step = 0{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[2], scratch[1] to output[0] step = 0 final{{$}}
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 1
@@ -164,7 +164,7 @@ coll.schedule @segments of gather on @line4 chunks = 1 root = 3 {
 // CHECK-NEXT:     }
 // CHECK-NEXT:     coll.rank 2 scratch = 0 {
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[2] step = 0
+// CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[1] step = 0
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:       }
@@ -241,8 +241,8 @@ coll.schedule @versions of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 2
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 1{{$}}
-// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 1 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[2] step = 1{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[2], scratch[1] to output[0] step = 1 final{{$}}
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 2
@@ -250,7 +250,7 @@ coll.schedule @versions of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:     }
 // CHECK-NEXT:     coll.rank 2 scratch = 0 {
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[2] step = 1
+// CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[1] step = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:       }

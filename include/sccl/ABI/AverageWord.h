@@ -9,8 +9,9 @@
 // ranks holds their sum over 2^e(c), where e(c) is the least exponent for which
 // 2^e(c) >= c. That is no larger than the largest contribution, so it fits
 // where the inputs do, and powers of two do not round. Each reduction gets one
-// word, with which it brings its two operands to the scale of its result.
-// Integers are added as they are, and divided at the end.
+// word, with which it brings its operands to the scale of its result. Of
+// several right ones, all have the same scale. Integers are added as they are,
+// and divided at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,15 +43,16 @@ constexpr unsigned averageExponent(uint32_t contributions) {
   return std::bit_width(contributions - 1);
 }
 
-/// The word of a reduction whose operands have so many contributions. With a
-/// `divisor`, the number of all, it is the last one.
-constexpr uint32_t averageWord(uint32_t left, uint32_t right,
-                               uint32_t divisor) {
-  unsigned result = averageExponent(divisor != 0 ? divisor : left + right);
+/// The word of a reduction whose left operand and each of whose right ones have
+/// so many contributions, and the result `total`. If it `divides`, that is the
+/// number of all, and it is the last one.
+constexpr uint32_t averageWord(uint32_t left, uint32_t right, uint32_t total,
+                               bool divides) {
+  unsigned result = averageExponent(total);
   auto shift = [&](uint32_t operand) {
     return result - std::min(result, averageExponent(operand));
   };
-  return divisor | shift(left) << AverageWord::leftBit |
+  return (divides ? total : 0) | shift(left) << AverageWord::leftBit |
          shift(right) << AverageWord::rightBit;
 }
 

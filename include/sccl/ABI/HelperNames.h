@@ -19,8 +19,8 @@ namespace sccl::helper {
 /// What the names of all helpers begin with, and no kernel's does.
 inline constexpr const char *prefix = "coll_";
 
-// Chunks of a segment, and bytes or elements. With LL words the names end with
-// LLShape::suffix().
+// Chunks of a segment, and bytes or elements. With LL words, and with several
+// terms, the names end with TransferShape::suffix().
 inline constexpr const char *transfer = "coll_transfer";
 inline constexpr const char *reduce = "coll_reduce";
 inline constexpr const char *copy = "coll_copy";
@@ -49,6 +49,9 @@ inline constexpr const char *ginFlush = "coll_gin_flush";
 inline constexpr const char *chooseElements = "coll_choose_elements";
 inline constexpr const char *chooseAverage = "coll_choose_average";
 inline constexpr const char *choiceMark = "__";
+
+/// What the names of helpers that reduce several terms have added.
+inline constexpr const char *termsSuffix = "_terms";
 
 /// What the host's versions that bypass the cache have added to their names.
 inline constexpr const char *streamSuffix = "_stream";

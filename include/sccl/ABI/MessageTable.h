@@ -27,7 +27,7 @@
 
 namespace sccl {
 
-inline constexpr uint32_t messageTableVersion = 3;
+inline constexpr uint32_t messageTableVersion = 4;
 
 /// The target of kernels that exchange messages. Their code is that of a CPU.
 inline constexpr const char *messageTarget = "mpi";
@@ -55,7 +55,7 @@ struct MessageRow {
     Send,    ///< `src` to `peer`
     Receive, ///< `dst` from `peer`
     Copy,    ///< `src` to `dst`
-    Reduce   ///< `src` and `rhs` to `dst`
+    Reduce   ///< `src` and `terms` from `rhs` on to `dst`
   };
 
   uint32_t kind;
@@ -71,10 +71,12 @@ struct MessageRow {
   /// Those that need this one, in `next`.
   uint32_t firstNext, numNext;
   MessageSlot dst, src, rhs;
+  uint32_t terms; ///< of a reduction; several are in scratch
+  uint32_t apart; ///< slots from one term to the next
 };
 
 static_assert(sizeof(MessageHeader) == 36);
-static_assert(sizeof(MessageRow) == 64);
+static_assert(sizeof(MessageRow) == 72);
 
 } // namespace sccl
 

@@ -33,7 +33,7 @@
 namespace sccl {
 
 inline constexpr uint32_t tableUnitBytes = 16;
-inline constexpr uint32_t tableVersion = 2;
+inline constexpr uint32_t tableVersion = 3;
 
 /// The functions that read tables are called the same in all programs, so that
 /// programs that need the same code have the same bytes of it. Those of step K
@@ -69,14 +69,23 @@ struct TableSlot {
   /// long segment: chunks to skip in launches of odd number.
   int32_t segment;
   int32_t chunk; ///< in its segment
-  /// From one repetition to the next: in segments, of scratch in chunks.
+  /// From one repetition, or one term, to the next: in segments, of scratch in
+  /// chunks.
   int32_t step;
 };
 
 /// A transfer, or flags to set or to wait for.
 struct TableRow {
-  /// Of `kind`, low 5 bits. From LL on it is LL and the number of an LLShape.
-  enum Kind : uint32_t { Copy = 0, Reduce = 1, Signal = 2, Wait = 3, LL = 4 };
+  /// Of `kind`, low 5 bits. From Shape on it is Shape and the number of a
+  /// TransferShape: with LL words, and from Terms on with several terms.
+  enum Kind : uint32_t {
+    Copy,
+    Reduce,
+    Signal,
+    Wait,
+    Shape,
+    Terms = Shape + 16
+  };
   static constexpr uint32_t kindMask = 0x1f;
   /// The bits above these are the AverageWord of a reduction.
   static constexpr unsigned averageShift = 5;
@@ -85,7 +94,9 @@ struct TableRow {
   uint32_t
       position;   ///< of the first chunk in its segment; the first flag's unit
   uint32_t count; ///< of chunks, or of flags; 0 flags join a block's threads
-  uint32_t times; ///< repetitions of a transfer, at least 1
+  /// Repetitions of a transfer, at least 1. With terms it is not repeated:
+  /// their number, and src1 has the step from one to the next.
+  uint32_t times;
   TableSlot dst, src0, src1;
 };
 

@@ -241,6 +241,11 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
   let summary = "Combine from and to the peer without a stop in memory";
   let description = [{
     Joins what a program without signals does with a chunk one after the other:
+      - `coll.local_reduce`s of one step that go on with each other's results,
+        which nobody else reads, become one of several terms: each source is
+        read once, the result is written once, and floats of few bits are
+        rounded once. That needs terms at one distance in scratch, with about as
+        many contributions each: those that an average weighs alike;
       - a `coll.local_reduce` whose result only one `coll.put` reads, and that put,
         become a `coll.reduce_put`: the result goes from registers to the peer;
       - a `coll.get` whose chunk only one `coll.local_reduce` reads, and that reduction,
@@ -256,6 +261,7 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
   let statistics = [
     Statistic<"numPuts", "combine-puts", "combines joined with a put">,
     Statistic<"numGets", "get-combines", "gets joined with a combine">,
+    Statistic<"numTerms", "combine-combines", "combines joined with the next one">,
     Statistic<"numSlots", "scratch-slots", "slots of scratch given back">,
   ];
   let options = [

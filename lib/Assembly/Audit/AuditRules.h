@@ -34,9 +34,12 @@ inline size_t maxHelperSize(llvm::StringRef name) {
   return isForFlags ? 200 : 5000;
 }
 
-/// The name of a helper, without that of its reduction among several.
+/// The name of a helper, without that of its reduction among several, and
+/// without saying that it has several terms.
 inline llvm::StringRef helperName(llvm::StringRef name) {
-  return name.take_front(name.find(helper::choiceMark));
+  name = name.take_front(name.find(helper::choiceMark));
+  name.consume_back(helper::termsSuffix);
+  return name;
 }
 
 /// The operands of a helper for LL words by its name, see LLHelpers.h: a

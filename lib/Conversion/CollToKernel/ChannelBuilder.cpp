@@ -129,9 +129,9 @@ void ChannelBuilder::markTransfer(Location loc, const Transfer &transfer) {
   for (const SlotRange &read : transfer.reads)
     if (!other && read.rank != rank)
       other = &read;
-  collk::MarkKind kind = transfer.reads.size() == 2 ? collk::MarkKind::Reduce
-                         : other                    ? collk::MarkKind::Transfer
-                                                    : collk::MarkKind::Copy;
+  collk::MarkKind kind = transfer.reduces() ? collk::MarkKind::Reduce
+                         : other            ? collk::MarkKind::Transfer
+                                            : collk::MarkKind::Copy;
   collk::MarkOp made = mark(loc, kind);
   if (other)
     made.setPeer(other->rank);
@@ -210,8 +210,16 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer,
   if (context.traced)
     markTransfer(loc, transfer);
   Value first = slot(loc, transfer.reads[0]);
-  Value second =
-      transfer.reads.size() == 2 ? slot(loc, transfer.reads[1]) : Value();
+  Value second;
+  unsigned terms = transfer.reads.size() - 1;
+  if (transfer.reduces()) {
+    SlotRange range = transfer.reads[1];
+    if (terms > 1) {
+      range.times = terms;
+      range.stride = transfer.reads[2].slot - range.slot;
+    }
+    second = slot(loc, range);
+  }
   Value dst = slot(loc, transfer.write);
   unsigned perSegment = context.collective.chunksPerSegment();
   Value count = constant(loc, transfer.count);
@@ -223,11 +231,15 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer,
     return;
   }
   collk::ReduceOp::create(builder, loc, first, second, dst, count, position,
-                          times, constant(loc, average), part, launch);
+                          times, numberIf(terms > 1, loc, terms),
+                          constant(loc, average), part, launch);
 }
 
-/// True if threads need not join between the repetitions of `transfer`.
-bool ChannelBuilder::repeatsApart(const Transfer &transfer) const {
+/// True if one row can be all repetitions of `transfer`: it adds no more than
+/// one term, and threads need not join between them.
+bool ChannelBuilder::repeatsAsOne(const Transfer &transfer) const {
+  if (transfer.times > 1 && transfer.reads.size() > 2)
+    return false;
   return llvm::none_of(views, [&](const Accesses &accesses) {
     return accesses.conflictsWithItself(transfer);
   });
@@ -252,7 +264,7 @@ void ChannelBuilder::add(Operation *op) {
     return;
   flushFlags();
   for (const auto &[part, average] : context.averages.split(op, *transfer)) {
-    if (repeatsApart(part)) {
+    if (repeatsAsOne(part)) {
       addTransfer(op->getLoc(), part, average);
       continue;
     }

@@ -60,7 +60,7 @@ private:
   mlir::Value buffer(mlir::Location loc, const SlotRange &range);
   mlir::Value slot(mlir::Location loc, const SlotRange &range);
   mlir::Value numberIf(bool condition, mlir::Location loc, int64_t value);
-  bool repeatsApart(const Transfer &transfer) const;
+  bool repeatsAsOne(const Transfer &transfer) const;
   void joinBefore(mlir::Location loc, const Transfer &transfer);
   void addTransfer(mlir::Location loc, const Transfer &transfer,
                    uint32_t average);

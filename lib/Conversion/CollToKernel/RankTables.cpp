@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::collk;
 
-using coll::LLShape;
+using coll::TransferShape;
 
 std::string sccl::tableSymbol(llvm::StringRef program, unsigned rank) {
   return symbolOf(program) + "_table_rank" + std::to_string(rank);
@@ -76,17 +76,19 @@ void TableEncoder::addFlags(TableRow::Kind kind, ValueRange values) {
 }
 
 template <typename Op>
-void TableEncoder::addTransfer(Op op, const LLShape &shape,
+void TableEncoder::addTransfer(Op op, const TransferShape &shape,
                                TableRow::Kind plain, Value first,
                                Value second) {
-  TableRow row = {shape.any() ? TableRow::LL + shape.number() : plain,
+  auto reduce = dyn_cast<ReduceOp>(op.getOperation());
+  Value times = shape.hasTerms ? reduce.getTerms() : op.getTimes();
+  TableRow row = {shape.isPlain() ? plain : TableRow::Shape + shape.number(),
                   numberOf(op.getPosition()),
                   numberOf(op.getCount()),
-                  numberOf(op.getTimes(), 1),
+                  numberOf(times, 1),
                   encodeSlot(op.getDst()),
                   encodeSlot(first),
                   second ? encodeSlot(second) : TableSlot{}};
-  if (auto reduce = dyn_cast<ReduceOp>(op.getOperation()))
+  if (reduce)
     row.kind |= numberOf(reduce.getAverage()) << TableRow::averageShift;
   rows.push_back(row);
 }

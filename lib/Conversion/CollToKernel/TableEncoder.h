@@ -32,8 +32,8 @@ private:
   void addRow(mlir::Operation &op);
   void addFlags(TableRow::Kind kind, mlir::ValueRange values);
   template <typename Op>
-  void addTransfer(Op op, const coll::LLShape &shape, TableRow::Kind plain,
-                   mlir::Value first, mlir::Value second);
+  void addTransfer(Op op, const coll::TransferShape &shape,
+                   TableRow::Kind plain, mlir::Value first, mlir::Value second);
 
   ProgramOp program;
   const std::vector<uint32_t> &channelEnds;

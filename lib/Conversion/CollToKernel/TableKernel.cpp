@@ -21,37 +21,38 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::collk;
 
-using coll::LLShape;
+using coll::TransferShape;
 
 static bool isLL(Value slot) { return isa<LLSlotType>(slot.getType()); }
 
-LLShape collk::shapeOf(CopyOp copy) {
-  LLShape shape;
+TransferShape collk::shapeOf(CopyOp copy) {
+  TransferShape shape;
   shape.dst = isLL(copy.getDst());
   shape.src0 = isLL(copy.getSrc());
   return shape;
 }
 
-LLShape collk::shapeOf(ReduceOp reduce) {
-  LLShape shape;
+TransferShape collk::shapeOf(ReduceOp reduce) {
+  TransferShape shape;
   shape.reduces = true;
   shape.dst = isLL(reduce.getDst());
   shape.src0 = isLL(reduce.getLhs());
   shape.src1 = isLL(reduce.getRhs());
+  shape.hasTerms = bool(reduce.getTerms());
   return shape;
 }
 
 void TableFeatures::note(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
-    LLShape shape;
+    TransferShape shape;
     if (auto copy = dyn_cast<CopyOp>(op))
       shape = shapeOf(copy);
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       shape = shapeOf(reduce);
     else
       return;
-    if (shape.any())
-      ll.insert(shape);
+    if (!shape.isPlain())
+      shapes.insert(shape);
     else
       reduces |= shape.reduces;
   });
@@ -59,8 +60,12 @@ void TableFeatures::note(KernelOp kernel) {
 
 void TableFeatures::merge(const TableFeatures &other) {
   reduces |= other.reduces;
-  ll.insert(other.ll.begin(), other.ll.end());
+  shapes.insert(other.shapes.begin(), other.shapes.end());
 }
+
+static_assert(TableRow::Shape + TransferShape::firstWithTerms ==
+                  TableRow::Terms &&
+              TableRow::Shape + TransferShape::count <= TableRow::kindMask + 1);
 
 namespace {
 class TableKernelBuilder {
@@ -75,7 +80,7 @@ public:
 private:
   /// A slot as it stands in the table.
   struct Place {
-    Value buffer, segment, chunk, odd;
+    Value buffer, segment, chunk, odd, step;
   };
 
   Value constant(int64_t value) {
@@ -95,10 +100,16 @@ private:
   void loopOverRows(Value first, Value rows);
   void row();
   void transfers();
-  void transferOf(const LLShape &shape, const Place &dst, const Place &src0);
+  void transferOf(const TransferShape &shape, const Place &dst,
+                  const Place &src0);
   void flags();
   Place place(unsigned number);
-  Value slot(const Place &place, bool isLL);
+  Value slot(const Place &place, bool isLL, bool hasTerms = false);
+  bool hasTerms() const {
+    return llvm::any_of(features.shapes, [](const TransferShape &shape) {
+      return shape.hasTerms;
+    });
+  }
   /// Emits `then` for rows for which `condition` holds, and `otherwise`.
   void branch(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = {});
@@ -109,7 +120,7 @@ private:
   std::optional<unsigned> step;
   Value part, launch;
   Value unit, turn; ///< of the row, and which repetition of it this is
-  Value kind, head, position, count;
+  Value kind, head, position, count, times;
 };
 } // namespace
 
@@ -149,7 +160,7 @@ void TableKernelBuilder::build() {
     EndOp::create(builder, loc, launch, epoch, part);
 }
 
-/// A row has as many turns as it has repetitions.
+/// A row has as many turns as it has repetitions; one with terms has one.
 void TableKernelBuilder::loopOverRows(Value first, Value rows) {
   constexpr unsigned rowUnits = sizeof(TableRow) / tableUnitBytes;
   Value length = binary<arith::MulIOp>(rows, constant(rowUnits));
@@ -170,9 +181,14 @@ void TableKernelBuilder::loopOverRows(Value first, Value rows) {
   head = words.getWord0();
   position = words.getWord1();
   count = words.getWord2();
+  times = words.getWord3();
   kind = binary<arith::AndIOp>(head, constant(TableRow::kindMask));
   Value next = binary<arith::AddIOp>(turn, constant(1));
   Value again = compare(arith::CmpIPredicate::ult, next, words.getWord3());
+  if (hasTerms())
+    again =
+        binary<arith::AndIOp>(again, compare(arith::CmpIPredicate::ult, kind,
+                                             constant(TableRow::Terms)));
   Value nextTurn =
       arith::SelectOp::create(builder, loc, again, next, constant(0));
   Value behind = binary<arith::AddIOp>(unit, constant(rowUnits));
@@ -185,11 +201,12 @@ void TableKernelBuilder::row() {
   Value isPlain =
       compare(arith::CmpIPredicate::ult, kind, constant(TableRow::Signal));
   Value isTransfer = isPlain;
-  if (!features.ll.empty())
+  if (!features.shapes.empty())
     isTransfer =
         binary<arith::OrIOp>(isPlain, compare(arith::CmpIPredicate::uge, kind,
-                                              constant(TableRow::LL)));
-  branch(isTransfer, [&] { transfers(); }, [&] { flags(); });
+                                              constant(TableRow::Shape)));
+  branch(
+      isTransfer, [&] { transfers(); }, [&] { flags(); });
 }
 
 void TableKernelBuilder::flags() {
@@ -228,44 +245,48 @@ TableKernelBuilder::Place TableKernelBuilder::place(unsigned number) {
   result.chunk = select(chunk, words.getWord2());
   if (launch)
     result.odd = select(words.getWord1(), zero);
+  result.step = words.getWord3();
   return result;
 }
 
-Value TableKernelBuilder::slot(const Place &place, bool isLL) {
+/// A slot, or the first one of several terms.
+Value TableKernelBuilder::slot(const Place &place, bool isLL, bool hasTerms) {
   Type type = isLL ? Type(LLSlotType::get(builder.getContext()))
                    : Type(SlotType::get(builder.getContext()));
   return SlotOp::create(builder, loc, type, place.buffer, place.segment,
                         place.chunk, place.odd, place.odd ? launch : Value(),
-                        Value(), Value());
+                        hasTerms ? constant(0) : Value(),
+                        hasTerms ? place.step : Value());
 }
 
-void TableKernelBuilder::transferOf(const LLShape &shape, const Place &dst,
-                                    const Place &src0) {
+void TableKernelBuilder::transferOf(const TransferShape &shape,
+                                    const Place &dst, const Place &src0) {
   Value to = slot(dst, shape.dst), from = slot(src0, shape.src0);
   if (!shape.reduces) {
     CopyOp::create(builder, loc, from, to, count, position, Value(), part,
                    launch);
     return;
   }
-  Value second = slot(place(2), shape.src1);
+  Value second = slot(place(2), shape.src1, shape.hasTerms);
   Value average =
       binary<arith::ShRUIOp>(head, constant(TableRow::averageShift));
   ReduceOp::create(builder, loc, from, second, to, count, position, Value(),
-                   average, part, launch);
+                   shape.hasTerms ? times : Value(), average, part, launch);
 }
 
 /// Each kind stands in the else of another: then nothing has to be kept across
 /// a call.
 void TableKernelBuilder::transfers() {
-  SmallVector<std::pair<unsigned, LLShape>> kinds;
-  for (const LLShape &shape : features.ll)
-    kinds.push_back({TableRow::LL + shape.number(), shape});
-  LLShape reduction;
+  SmallVector<std::pair<unsigned, TransferShape>> kinds;
+  for (const TransferShape &shape : features.shapes)
+    kinds.push_back({TableRow::Shape + shape.number(), shape});
+  TransferShape reduction;
   reduction.reduces = true;
   if (features.reduces)
     kinds.push_back({TableRow::Reduce, reduction});
   Place dst = place(0), src0 = place(1);
-  auto emit = [&](auto &&self, ArrayRef<std::pair<unsigned, LLShape>> rest) {
+  auto emit = [&](auto &&self,
+                  ArrayRef<std::pair<unsigned, TransferShape>> rest) {
     if (rest.empty())
       return transferOf({}, dst, src0);
     branch(

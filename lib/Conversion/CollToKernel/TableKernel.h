@@ -19,8 +19,8 @@ namespace sccl::collk {
 
 /// The kinds of rows that tables have; the kernel has code for no others.
 struct TableFeatures {
-  bool reduces = false; ///< in plain memory
-  std::set<coll::LLShape> ll;
+  bool reduces = false;                 ///< in plain memory
+  std::set<coll::TransferShape> shapes; ///< all others
 
   /// Adds those of `kernel`.
   void note(KernelOp kernel);
@@ -28,8 +28,8 @@ struct TableFeatures {
 };
 
 /// Which operands of a copy or a reduction hold LL words.
-coll::LLShape shapeOf(CopyOp copy);
-coll::LLShape shapeOf(ReduceOp reduce);
+coll::TransferShape shapeOf(CopyOp copy);
+coll::TransferShape shapeOf(ReduceOp reduce);
 
 /// True if tables are better for programs for so many ranks, however long.
 bool isBetterAsTables(unsigned numRanks);

@@ -106,25 +106,32 @@ void RankFunction::await(uint32_t number) {
 }
 
 void RankFunction::reduce(const MessageRow &row) {
-  Value lhs = view(row.src, row.count), rhs = view(row.rhs, row.count);
-  Value dst = view(row.dst, row.count);
+  Value lhs = view(row.src, row.count), dst = view(row.dst, row.count);
+  SmallVector<Value> terms;
+  for (uint32_t i = 0; i < row.terms; ++i)
+    terms.push_back(
+        view({row.rhs.buffer, row.rhs.slot + i * row.apart}, row.count));
   Value size = memref::DimOp::create(builder, loc, dst, 0);
   Value first = index(0), step = index(1);
   bool divides = (row.average & AverageWord::divisorMask) != 0;
-  scf::ForOp::create(builder, loc, first, size, step, ValueRange(),
-                     [&](OpBuilder &, Location, Value i, ValueRange) {
-                       CodeBuilder code(builder, loc, /*addressSpace=*/0);
-                       ReduceBuilder reducer(code, element, /*lanes=*/0);
-                       AverageOperands average;
-                       if (element.averages())
-                         average = reducer.averageOperands(number(row.average),
-                                                           divides);
-                       Value a = memref::LoadOp::create(builder, loc, lhs, i);
-                       Value b = memref::LoadOp::create(builder, loc, rhs, i);
-                       Value result = reducer.reduce(a, b, average);
-                       memref::StoreOp::create(builder, loc, result, dst, i);
-                       scf::YieldOp::create(builder, loc);
-                     });
+  scf::ForOp::create(
+      builder, loc, first, size, step, ValueRange(),
+      [&](OpBuilder &, Location, Value i, ValueRange) {
+        CodeBuilder code(builder, loc, /*addressSpace=*/0);
+        ReduceBuilder reducer(code, element, /*lanes=*/0);
+        AverageOperands average;
+        if (element.averages())
+          average = reducer.averageOperands(number(row.average), divides);
+        auto load = [&](Value from) {
+          return memref::LoadOp::create(builder, loc, from, i);
+        };
+        ReduceBuilder::Values sums = reducer.begin(load(lhs), average);
+        for (Value term : terms)
+          reducer.add(sums, load(term), average);
+        Value result = reducer.finish(sums, average);
+        memref::StoreOp::create(builder, loc, result, dst, i);
+        scf::YieldOp::create(builder, loc);
+      });
 }
 
 void RankFunction::perform(uint32_t number) {

@@ -56,7 +56,7 @@ private:
   void send(const Transfer &transfer, unsigned from, Slots src, unsigned to,
             Slots dst);
   void reduce(const Transfer &transfer, uint32_t average, unsigned rank,
-              Slots lhs, Slots rhs, Slots dst);
+              ArrayRef<Slots> sources, Slots dst);
   Slots spare(unsigned rank, unsigned count);
 
   const Collective &collective;
@@ -173,14 +173,17 @@ void MessageMaker::send(const Transfer &transfer, unsigned from, Slots src,
 }
 
 void MessageMaker::reduce(const Transfer &transfer, uint32_t average,
-                          unsigned rank, Slots lhs, Slots rhs, Slots dst) {
+                          unsigned rank, ArrayRef<Slots> sources, Slots dst) {
   MessageRow row = describe(transfer, MessageRow::Reduce);
   row.average = average;
-  row.src = encode(lhs);
-  row.rhs = encode(rhs);
+  row.src = encode(sources[0]);
+  row.rhs = encode(sources[1]);
   row.dst = encode(dst);
-  noteRead(rank, lhs, row);
-  noteRead(rank, rhs, row);
+  row.terms = sources.size() - 1;
+  if (row.terms > 1)
+    row.apart = sources[2].first - sources[1].first;
+  for (const Slots &source : sources)
+    noteRead(rank, source, row);
   noteWrite(rank, dst, row);
   append(rank, row);
 }
@@ -189,8 +192,7 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
                        unsigned executor) {
   const SlotRange &write = transfer.write;
   Slots dst = {write.buffer, write.slot};
-  bool reduces = transfer.reads.size() == 2;
-  if (!reduces && transfer.reads[0].rank != write.rank)
+  if (!transfer.reduces() && transfer.reads[0].rank != write.rank)
     return send(transfer, transfer.reads[0].rank,
                 {transfer.reads[0].buffer, transfer.reads[0].slot}, write.rank,
                 dst);
@@ -204,10 +206,10 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
     }
     sources.push_back(source);
   }
-  if (reduces) {
+  if (transfer.reduces()) {
     bool isHere = write.rank == executor;
     Slots result = isHere ? dst : spare(executor, transfer.count);
-    reduce(transfer, average, executor, sources[0], sources[1], result);
+    reduce(transfer, average, executor, sources, result);
     if (!isHere)
       send(transfer, executor, result, write.rank, dst);
     return;
@@ -244,16 +246,16 @@ sccl::makeMessages(ProgramOp program, const Collective &collective) {
   if (failed(averages))
     return failure();
   MessageMaker maker(program, collective);
-  if (failed(walkInExecutionOrder(program, [&](ChannelOp channel,
-                                               Operation *op) {
-        std::optional<Transfer> transfer = getTransfer(op);
-        if (!transfer)
-          return WalkResult::advance();
-        for (const auto &[part, average] : averages->split(op, *transfer))
-          for (unsigned i = 0; i < part.times; ++i)
-            maker.add(part.repetition(i), average, getRank(channel));
-        return WalkResult::advance();
-      })))
+  if (failed(
+          walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
+            std::optional<Transfer> transfer = getTransfer(op);
+            if (!transfer)
+              return WalkResult::advance();
+            for (const auto &[part, average] : averages->split(op, *transfer))
+              for (unsigned i = 0; i < part.times; ++i)
+                maker.add(part.repetition(i), average, getRank(channel));
+            return WalkResult::advance();
+          })))
     return failure();
   return maker.finish();
 }

@@ -115,18 +115,14 @@ AverageFactors AverageBuilder::factors(Value averageWord, bool divides) {
 // One reduction
 //===----------------------------------------------------------------------===//
 
-Value AverageBuilder::sum(Value left, Value right,
-                          const AverageFactors::Sum &sum) {
-  Value first = arith::MulFOp::create(code.ops(), code.loc(), left, sum.left);
-  Value second =
-      arith::MulFOp::create(code.ops(), code.loc(), right, sum.right);
-  return arith::AddFOp::create(code.ops(), code.loc(), first, second);
+Value AverageBuilder::multiply(Value operand, Value factor) {
+  return arith::MulFOp::create(code.ops(), code.loc(), operand, factor);
 }
 
-Value AverageBuilder::finish(Value sum, Value factor, bool divides) {
-  if (divides)
-    return arith::DivFOp::create(code.ops(), code.loc(), sum, factor);
-  return arith::MulFOp::create(code.ops(), code.loc(), sum, factor);
+Value AverageBuilder::complete(Value sum, Value factor, bool divides) {
+  if (!divides)
+    return multiply(sum, factor);
+  return arith::DivFOp::create(code.ops(), code.loc(), sum, factor);
 }
 
 Value AverageBuilder::bitsOf(Value value) {
@@ -164,17 +160,33 @@ Value AverageBuilder::clamp(Value result, Value safeSum) {
   return arith::BitcastOp::create(code.ops(), code.loc(), wide(number), chosen);
 }
 
-Value AverageBuilder::reduce(Value left, Value right,
-                             const AverageFactors &factors) {
-  Value safe = sum(left, right, factors.safe);
+SmallVector<Value> AverageBuilder::begin(Value left,
+                                         const AverageFactors &factors) {
+  SmallVector<Value> sums = {multiply(left, factors.safe.left)};
+  if (factors.exact.left)
+    sums.push_back(multiply(left, factors.exact.left));
+  return sums;
+}
+
+void AverageBuilder::add(SmallVectorImpl<Value> &sums, Value right,
+                         const AverageFactors &factors) {
+  for (size_t i = 0; i < sums.size(); ++i) {
+    Value factor = (i == 0 ? factors.safe : factors.exact).right;
+    Value operand = multiply(right, factor);
+    sums[i] = arith::AddFOp::create(code.ops(), code.loc(), sums[i], operand);
+  }
+}
+
+Value AverageBuilder::finish(ValueRange sums, const AverageFactors &factors) {
+  Value safe = sums[0];
   Value chosen = safe, factor = factors.safe.finish;
   if (factors.exact.left) {
-    Value exact = sum(left, right, factors.exact);
+    Value exact = sums[1];
     Value fits = isBelowInfinity(magnitudeOf(exact));
     chosen = code.select(fits, exact, safe);
     factor = code.select(fits, factors.exact.finish, factor);
   }
-  Value result = finish(chosen, factor, factors.divides);
+  Value result = complete(chosen, factor, factors.divides);
   // Floats of 8 bits saturate when they are rounded.
   return element.saturates() ? result : clamp(result, safe);
 }

@@ -24,6 +24,9 @@
 
 #include "mlir/IR/Types.h"
 #include "mlir/IR/Value.h"
+#include "mlir/IR/ValueRange.h"
+
+#include "llvm/ADT/SmallVector.h"
 
 namespace sccl::coll {
 
@@ -52,17 +55,22 @@ public:
   /// The factors that the AverageWord `word` (i32) asks for, of the last
   /// reduction if it `divides`.
   AverageFactors factors(Value word, bool divides);
-  /// The result of one reduction, before it is rounded to a small float. It is
-  /// finite if both operands are.
-  Value reduce(Value left, Value right, const AverageFactors &factors);
+  /// The sums that one reduction makes of its left operand, add() goes on with,
+  /// and finish() takes the result from: one, or two for wide floats.
+  llvm::SmallVector<Value> begin(Value left, const AverageFactors &factors);
+  void add(llvm::SmallVectorImpl<Value> &sums, Value right,
+           const AverageFactors &factors);
+  /// The result, before it is rounded to a small float. It is finite if all
+  /// operands are.
+  Value finish(mlir::ValueRange sums, const AverageFactors &factors);
 
 private:
   Value power(Value exponent);
   Value exponentOf(Value divisor);
   AverageFactors::Sum complete(AverageFactors::Sum sum, Value averageWord,
                                bool divides);
-  Value sum(Value left, Value right, const AverageFactors::Sum &sum);
-  Value finish(Value sum, Value factor, bool divides);
+  Value multiply(Value operand, Value factor);
+  Value complete(Value sum, Value factor, bool divides);
   Value bitsOf(Value value);
   Value magnitudeOf(Value value);
   Value isBelowInfinity(Value magnitude);

@@ -33,17 +33,26 @@ public:
     for (unsigned i = 0; i < transfer.size(); ++i) {
       uint32_t left = countAt(transfer.reads[0], i);
       uint32_t &result = countAt(transfer.write, i);
-      if (transfer.reads.size() == 1) {
+      if (!transfer.reduces()) {
         result = left;
         continue;
       }
-      uint32_t right = countAt(transfer.reads[1], i);
+      uint32_t right = countAt(transfer.reads[1], i), total = left;
+      for (const SlotRange &term : llvm::drop_begin(transfer.reads)) {
+        uint32_t count = countAt(term, i);
+        isMixed |= averageExponent(count) != averageExponent(right);
+        total += count;
+      }
       uint32_t all = numContributors[transfer.chunkAt(i)];
-      words.push_back(averageWord(left, right, transfer.isFinal ? all : 0));
-      result = left + right;
+      words.push_back(averageWord(left, right, transfer.isFinal ? all : total,
+                                  /*divides=*/transfer.isFinal));
+      result = total;
     }
     return words;
   }
+
+  /// True if a transfer has had terms that an average weighs differently.
+  bool isMixed = false;
 
 private:
   uint32_t &countAt(const SlotRange &range, unsigned i) {
@@ -69,13 +78,18 @@ FailureOr<AverageWords> AverageWords::of(ProgramOp program,
         if (!transfer)
           return WalkResult::advance();
         ArrayRef<uint32_t> words = counts.execute(*transfer);
+        if (counts.isMixed) {
+          op->emitOpError("has terms with different numbers of contributions, "
+                          "which averages cannot weigh alike");
+          return WalkResult::interrupt();
+        }
         if (!words.empty() && llvm::all_equal(words))
           result.words.try_emplace(op, words.front());
         else if (!words.empty())
           result.mixedWords.try_emplace(op, words.begin(), words.end());
         return WalkResult::advance();
       });
-  if (failed(walked))
+  if (failed(walked) || counts.isMixed)
     return failure();
   return result;
 }
@@ -85,10 +99,12 @@ static Transfer partOf(const Transfer &transfer, unsigned begin, unsigned end) {
   Transfer part = transfer;
   part.chunk += begin;
   part.count = end - begin;
-  for (SlotRange *range : {&part.reads[0], &part.reads[1], &part.write}) {
-    range->slot += begin;
-    range->count = part.count;
-  }
+  auto cut = [&](SlotRange &range) {
+    range.slot += begin;
+    range.count = part.count;
+  };
+  llvm::for_each(part.reads, cut);
+  cut(part.write);
   return part;
 }
 

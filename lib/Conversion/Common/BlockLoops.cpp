@@ -45,18 +45,22 @@ public:
   /// `lanes` threads side by side access memory side by side; the unrolled
   /// accesses of a thread are that far apart.
   BlockLoopBuilder(CodeBuilder &code, unsigned blockSize, unsigned lanes,
-                   Action action, const ElementOp *op = nullptr)
-      : code(code), blockSize(blockSize), lanes(lanes), action(action), op(op) {
-  }
+                   Action action, const ElementOp *op = nullptr,
+                   bool hasTerms = false)
+      : code(code), blockSize(blockSize), lanes(lanes), action(action), op(op),
+        hasTerms(hasTerms) {}
 
   /// A function that handles so many bytes at a destination: with `wide`
   /// accesses where all pointers agree modulo its width, else with `narrow`
   /// ones. `unit` accesses cover head and tail.
   void build(StringRef name, const Access &wide, const Access &narrow,
              const Access &unit) {
-    // The destination, its sources, bytes, and the word of averages.
+    // The destination, its sources, bytes, terms and their distance, and the
+    // word of averages.
     SmallVector<Type> types(reduces() ? 3 : 2, code.pointer);
     types.push_back(code.i64);
+    if (hasTerms)
+      types.append({code.i32, code.i64});
     if (takesWord())
       types.push_back(code.i32);
     code.function(name, types, [&](ValueRange arguments) {
@@ -86,6 +90,10 @@ private:
   void begin(ValueRange arguments) {
     pointers = Values(arguments.take_front(reduces() ? 3 : 2));
     bytes = arguments[pointers.size()];
+    if (hasTerms) {
+      terms = arguments[pointers.size() + 1];
+      apart = arguments[pointers.size() + 2];
+    }
     thread = code.threadId(code.i32);
     for (Value pointer : pointers)
       addresses.push_back(code.toInteger(pointer));
@@ -196,22 +204,63 @@ private:
               [&](Value offset) { accesses(at(pointers, offset), unit, 1); });
   }
 
+  /// Access number `i` of a thread.
+  Value placeOf(Value base, const Access &access, unsigned i) {
+    return plus(base, uint64_t(access.bytes) * lanes * i);
+  }
+  Value load(Value base, const Access &access, unsigned i) {
+    return code.load(access.type, placeOf(base, access, i), access.bytes);
+  }
+
   /// `unroll` accesses of one thread, with all loads before all stores.
   void accesses(ValueRange bases, const Access &access, unsigned unroll) {
-    uint64_t apart = uint64_t(access.bytes) * lanes;
     Values results;
-    for (unsigned i = 0; i < unroll; ++i) {
+    if (hasTerms)
+      results = sums(bases, access, unroll);
+    for (unsigned i = 0; !hasTerms && i < unroll; ++i) {
       Values operands;
       for (Value base : bases.drop_front())
-        operands.push_back(
-            code.load(access.type, plus(base, apart * i), access.bytes));
+        operands.push_back(load(base, access, i));
       results.push_back(reduces()
                             ? reducer(access).reduce(operands[0], operands[1],
                                                      averages[access.lanes])
                             : operands[0]);
     }
     for (unsigned i = 0; i < unroll; ++i)
-      code.store(results[i], plus(bases.front(), apart * i), access.bytes);
+      code.store(results[i], placeOf(bases.front(), access, i), access.bytes);
+  }
+
+  /// The sums of all terms. Those of each access stay in registers.
+  Values sums(ValueRange bases, const Access &access, unsigned unroll) {
+    ReduceBuilder builder = reducer(access);
+    const AverageOperands &average = averages[access.lanes];
+    size_t each = 0;
+    Values all = {bases[2]};
+    for (unsigned i = 0; i < unroll; ++i) {
+      Value first = load(bases[1], access, i);
+      Value second = load(bases[2], access, i);
+      Values own = builder.begin(first, average);
+      builder.add(own, second, average);
+      each = own.size();
+      llvm::append_range(all, own);
+    }
+    auto sumsOf = [&](ValueRange values, unsigned i) {
+      return Values(values.slice(1 + i * each, each));
+    };
+    all = code.loop(code.c32(1), terms, code.c32(1), all,
+                    [&](Value, ValueRange before) {
+                      Values now = {code.at(before[0], apart)};
+                      for (unsigned i = 0; i < unroll; ++i) {
+                        Values own = sumsOf(before, i);
+                        builder.add(own, load(now[0], access, i), average);
+                        llvm::append_range(now, own);
+                      }
+                      return now;
+                    });
+    Values results;
+    for (unsigned i = 0; i < unroll; ++i)
+      results.push_back(builder.finish(sumsOf(all, i), average));
+    return results;
   }
 
   CodeBuilder &code;
@@ -222,6 +271,8 @@ private:
   std::map<unsigned, AverageOperands> averages; ///< by the lanes of an access
   Values pointers;                              ///< the destination first
   Values addresses;                             ///< the same as integers
+  bool hasTerms;
+  Value terms, apart; ///< how many, and bytes from one to the next
   Value bytes, thread;
 };
 } // namespace
@@ -230,10 +281,14 @@ private:
 static constexpr unsigned wideUnroll = 8;
 
 /// Accesses of a thread that a reduction of 16 bytes leaves registers for.
-static unsigned reduceUnroll(const ElementOp &op, Action action) {
+static unsigned reduceUnroll(const ElementOp &op, Action action,
+                             bool hasTerms) {
   const ElementType &element = op.element;
-  // Averages weigh their operands. Divisions are long, and those of integers are
-  // subroutines.
+  // Sums of bytes are four times as wide.
+  if (hasTerms && element.isFloat() && element.bytes == 1)
+    return 1;
+  // Averages weigh their operands. Divisions are long, and those of integers
+  // are subroutines.
   if (action == Action::Average || (op.averages() && element.isFloat()))
     return element.isFloat() && element.bytes >= 4 ? wideUnroll / 4 : 1;
   // Small elements are unpacked to be reduced, which takes registers.
@@ -241,7 +296,30 @@ static unsigned reduceUnroll(const ElementOp &op, Action action) {
   return isHalf || element.bytes == 1 ? wideUnroll / 4 : wideUnroll / 2;
 }
 
-void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options) {
+/// Builds the loops of all reductions, of two operands or of several terms.
+static void buildReductions(CodeBuilder &code, const HelperOptions &options,
+                            unsigned lanes, bool hasTerms) {
+  std::string suffix =
+      TransferShape{.reduces = true, .hasTerms = hasTerms}.suffix();
+  for (const ReductionLoop &loop : reductionLoops(options, suffix)) {
+    Action action = loop.divides ? Action::Average : Action::Reduce;
+    unsigned bytes = loop.op.element.bytes;
+    Type type = loop.op.type(code.loc().getContext());
+    Access wide{code.vector(16 / bytes, type), 16,
+                reduceUnroll(loop.op, action, hasTerms), 16 / bytes};
+    Access unit{type, bytes, 1};
+    BlockLoopBuilder(code, options.blockSize, lanes, action, &loop.op, hasTerms)
+        .build(loop.name, wide, unit, unit);
+  }
+  SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
+                             code.i64};
+  if (hasTerms)
+    types.append({code.i32, code.i64});
+  buildReductionChoice(code, options, suffix, types);
+}
+
+void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options,
+                           bool hasTerms) {
   // Offsets in an instruction of gfx9 have 13 bits: with the accesses of a
   // thread one wave apart most need no address of their own. On NVIDIA, where
   // all offsets fit, the whole block stays together.
@@ -250,16 +328,7 @@ void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options) {
   BlockLoopBuilder(code, options.blockSize, lanes, Action::Copy)
       .build(helper::copy, {code.vector(4, code.i32), 16, wideUnroll},
              {code.i32, 4, wideUnroll}, {code.i8, 1, 1});
-  for (const ReductionLoop &loop : reductionLoops(options, "")) {
-    Action action = loop.divides ? Action::Average : Action::Reduce;
-    unsigned bytes = loop.op.element.bytes;
-    Type type = loop.op.type(code.loc().getContext());
-    Access wide{code.vector(16 / bytes, type), 16,
-                reduceUnroll(loop.op, action), 16 / bytes};
-    Access unit{type, bytes, 1};
-    BlockLoopBuilder(code, options.blockSize, lanes, action, &loop.op)
-        .build(loop.name, wide, unit, unit);
-  }
-  buildReductionChoice(code, options, "",
-                       {code.pointer, code.pointer, code.pointer, code.i64});
+  buildReductions(code, options, lanes, /*hasTerms=*/false);
+  if (hasTerms)
+    buildReductions(code, options, lanes, /*hasTerms=*/true);
 }

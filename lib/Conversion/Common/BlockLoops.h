@@ -15,7 +15,10 @@ struct HelperOptions;
 
 /// Builds @coll_copy for a GPU and, if the program reduces,
 /// @coll_reduce_elements, and for averages @coll_average.
-void buildBlockLoops(CodeBuilder &code, const HelperOptions &options);
+/// What copies, reduces and averages plain memory; also several terms if the
+/// program `hasTerms`.
+void buildBlockLoops(CodeBuilder &code, const HelperOptions &options,
+                     bool hasTerms);
 
 } // namespace sccl::coll
 

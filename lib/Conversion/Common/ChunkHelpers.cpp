@@ -24,12 +24,12 @@ namespace {
 class ChunkHelper {
 public:
   ChunkHelper(CodeBuilder &code, const HelperOptions &options,
-              const LLShape &shape, bool puts = false)
+              const TransferShape &shape, bool puts = false)
       : code(code), options(options), shape(shape), puts(puts),
         averages(shape.reduces && options.averages()),
         chooses(shape.reduces && options.chooses()),
-        streams(options.target == HelperTarget::Host && !shape.any()),
-        suffix(shape.any() ? shape.suffix() : "") {
+        streams(options.target == HelperTarget::Host && !shape.hasLL()),
+        suffix(shape.suffix()) {
     buffers.push_back({.isLL = shape.dst});
     buffers.push_back({.isLL = shape.src0});
     if (shape.reduces)
@@ -59,10 +59,12 @@ private:
       types.append({code.pointer, code.i32, code.i32});
     types.append(
         {code.i32, code.i32, code.i64, code.i64, code.i32, code.i32, code.i32});
-    if (shape.any())
+    if (shape.hasLL())
       types.append({code.i32, code.pointer});
     if (streams)
       types.push_back(code.i32);
+    if (shape.hasTerms)
+      types.append({code.i32, code.i32});
     if (averages)
       types.push_back(code.i32);
     if (chooses)
@@ -80,11 +82,14 @@ private:
     for (Value *argument : {&position32, &count32, &segment, &distance,
                             &chunks32, &block32, &blocks32})
       *argument = next();
-    if (shape.any())
+    if (shape.hasLL())
       for (Value *argument : {&launch, &abort})
         *argument = next();
     if (streams)
       slots32 = next();
+    if (shape.hasTerms)
+      for (Value *argument : {&terms32, &termStep32})
+        *argument = next();
     if (averages)
       average = next();
     if (chooses)
@@ -135,7 +140,7 @@ private:
       carried.push_back(buffer.isLL ? firstWords(buffer) : firstSlice(buffer));
     // In place, a chunk may be where it is to be copied to.
     Value moves;
-    if (!shape.reduces && !shape.any() && !puts)
+    if (!shape.reduces && !shape.hasLL() && !puts)
       moves = code.differ(carried[1], carried[2]);
     code.loop(code.c32(0), pieces, code.c32(1), carried,
               [&](Value, ValueRange now) {
@@ -184,8 +189,12 @@ private:
       code.call(helper::ginPut, operands);
       return;
     }
-    if (shape.any())
+    if (shape.hasLL())
       operands.append({launch, abort});
+    if (shape.hasTerms) {
+      Value steps = code.zeroExtend(termStep32, code.i64);
+      operands.append({terms32, code.mul(steps, stride)});
+    }
     if (averages)
       operands.push_back(average);
     if (chooses)
@@ -207,17 +216,18 @@ private:
       return;
     }
     std::string stream = shape.reduces ? helper::reduceElements : helper::copy;
+    stream += suffix + helper::streamSuffix;
     Value allBytes = code.mul(stride, code.zeroExtend(slots32, code.i64));
     Value isLarge =
         code.is(Compare::AtLeast, allBytes, code.c64(options.cacheBytes));
     code.when(
-        isLarge, [&] { code.call(stream + helper::streamSuffix, operands); },
-        [&] { code.call(name, operands); });
+        isLarge, [&] { code.call(stream, operands); },
+        [&] { code.call(name + suffix, operands); });
   }
 
   CodeBuilder &code;
   const HelperOptions &options;
-  const LLShape &shape;
+  const TransferShape &shape;
   bool puts; ///< to another box
   bool averages;
   bool chooses; ///< among reductions
@@ -226,7 +236,8 @@ private:
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, blocks32;
   Value launch, abort, slots32, average, number;
-  Values route; ///< of puts: where they go
+  Value terms32, termStep32; ///< how many, and chunks from one to the next
+  Values route;              ///< of puts: where they go
   Value none, one;
   Value stride; ///< bytes from one chunk to the next
   Value piece;  ///< bytes from one piece to the next
@@ -235,7 +246,7 @@ private:
 } // namespace
 
 void coll::buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
-                            const LLShape &shape) {
+                            const TransferShape &shape) {
   ChunkHelper(code, options, shape).build();
 }
 

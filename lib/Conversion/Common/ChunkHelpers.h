@@ -12,7 +12,7 @@ namespace sccl::coll {
 
 class CodeBuilder;
 struct HelperOptions;
-struct LLShape;
+struct TransferShape;
 
 /// Builds @coll_transfer or @coll_reduce, as `shape` says, with its suffix.
 ///
@@ -32,7 +32,7 @@ struct LLShape;
 /// without LL words the chunks in the buffers of all ranks; for averages the
 /// AverageWord.
 void buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
-                      const LLShape &shape);
+                      const TransferShape &shape);
 
 /// Builds @coll_put, the same as @coll_transfer for @coll_gin_put: buffers
 /// begin at offsets in windows, in place of addresses. The last arguments are

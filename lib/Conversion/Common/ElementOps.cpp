@@ -133,50 +133,113 @@ AverageOperands ReduceBuilder::averageOperands(Value word, bool divides) {
 
 Value ReduceBuilder::reduce(Value lhs, Value rhs,
                             const AverageOperands &average) {
-  if (lanes > partLanes())
-    return reduceParts(lhs, rhs, average);
-  bool selects =
-      op.reduction == Reduction::Min || op.reduction == Reduction::Max;
-  // A conversion would turn the infinite f8e5m2 into the largest finite one.
-  if (element.saturates() && selects)
-    return selectByte(lhs, rhs);
-  if (!element.combinesAsF32())
-    return reduceFull(lhs, rhs, average);
-  Value left = extend(lhs);
-  Value right = extend(rhs);
-  return round(reduceFull(left, right, average));
+  if (numParts() > 1) {
+    Values parts;
+    for (unsigned i = 0; i < numParts(); ++i) {
+      Value left = partOf(lhs, i);
+      Value right = partOf(rhs, i);
+      parts.push_back(part().reduce(left, right, average));
+    }
+    return join(parts);
+  }
+  Values sums = begin(lhs, average);
+  add(sums, rhs, average);
+  return finish(sums, average);
 }
 
-/// Each part of a vector by itself, then all parts joined.
-Value ReduceBuilder::reduceParts(Value lhs, Value rhs,
-                                 const AverageOperands &average) {
-  ReduceBuilder part(code, op, partLanes());
-  auto lanesFrom = [](unsigned first, unsigned count) {
-    return llvm::to_vector(llvm::seq<int32_t>(first, first + count));
-  };
-  std::vector<Value> parts;
-  for (unsigned first = 0; first < lanes; first += part.lanes) {
-    Value left = code.shuffle(lhs, lhs, lanesFrom(first, part.lanes));
-    Value right = code.shuffle(rhs, rhs, lanesFrom(first, part.lanes));
-    parts.push_back(part.reduce(left, right, average));
+/// The lesser or the greater of small floats is one of them. Chips may compare
+/// them as they are, and of bytes a conversion would turn the infinite f8e5m2
+/// into the largest finite one.
+bool ReduceBuilder::selectsSmall() const {
+  return element.combinesAsF32() &&
+         (op.reduction == Reduction::Min || op.reduction == Reduction::Max);
+}
+
+Value ReduceBuilder::selectSmall(Value lhs, Value rhs) {
+  if (element.saturates())
+    return selectByte(lhs, rhs);
+  Value left = extend(lhs);
+  Value right = extend(rhs);
+  return round(apply(left, right, element.kind));
+}
+
+static ReduceBuilder::Values slice(const ReduceBuilder::Values &values,
+                                   size_t first, size_t count) {
+  return ReduceBuilder::Values(ArrayRef<Value>(values).slice(first, count));
+}
+
+ReduceBuilder::Values ReduceBuilder::begin(Value lhs,
+                                           const AverageOperands &average) {
+  Values sums;
+  for (unsigned i = 0; numParts() > 1 && i < numParts(); ++i)
+    llvm::append_range(sums, part().begin(partOf(lhs, i), average));
+  if (!sums.empty())
+    return sums;
+  bool extends = element.combinesAsF32() && !selectsSmall();
+  Value value = extends ? extend(lhs) : lhs;
+  if (isMeanOfFloats())
+    return AverageBuilder(code, element, lanes).begin(value, average.factors);
+  return {value};
+}
+
+void ReduceBuilder::add(Values &sums, Value rhs,
+                        const AverageOperands &average) {
+  size_t each = sums.size() / numParts();
+  for (unsigned i = 0; numParts() > 1 && i < numParts(); ++i) {
+    Values own = slice(sums, i * each, each);
+    part().add(own, partOf(rhs, i), average);
+    llvm::copy(own, sums.begin() + i * each);
   }
-  for (unsigned width = part.lanes; parts.size() > 1; width *= 2) {
+  if (numParts() > 1)
+    return;
+  if (selectsSmall()) {
+    sums[0] = selectSmall(sums[0], rhs);
+    return;
+  }
+  Value value = element.combinesAsF32() ? extend(rhs) : rhs;
+  if (isMeanOfFloats())
+    AverageBuilder(code, element, lanes).add(sums, value, average.factors);
+  else
+    sums[0] = apply(sums[0], value, element.kind);
+}
+
+Value ReduceBuilder::finish(const Values &sums,
+                            const AverageOperands &average) {
+  if (numParts() > 1) {
+    Values parts;
+    size_t each = sums.size() / numParts();
+    for (unsigned i = 0; i < numParts(); ++i)
+      parts.push_back(part().finish(slice(sums, i * each, each), average));
+    return join(parts);
+  }
+  if (selectsSmall())
+    return sums[0];
+  Value result = sums[0];
+  if (isMeanOfFloats())
+    result = AverageBuilder(code, element, lanes).finish(sums, average.factors);
+  else if (average.divisor)
+    result = divideInteger(result, average.divisor);
+  return element.combinesAsF32() ? round(result) : result;
+}
+
+static SmallVector<int32_t> lanesFrom(unsigned first, unsigned count) {
+  return llvm::to_vector(llvm::seq<int32_t>(first, first + count));
+}
+
+Value ReduceBuilder::partOf(Value value, unsigned index) {
+  return code.shuffle(value, value,
+                      lanesFrom(index * partLanes(), partLanes()));
+}
+
+/// All parts of a vector.
+Value ReduceBuilder::join(Values parts) {
+  for (unsigned width = partLanes(); parts.size() > 1; width *= 2) {
     for (size_t i = 0; i < parts.size(); i += 2)
       parts[i / 2] =
           code.shuffle(parts[i], parts[i + 1], lanesFrom(0, 2 * width));
     parts.resize(parts.size() / 2);
   }
   return parts.front();
-}
-
-/// In a type that needs no conversion.
-Value ReduceBuilder::reduceFull(Value lhs, Value rhs,
-                                const AverageOperands &average) {
-  if (op.averages() && element.isFloat())
-    return AverageBuilder(code, element, lanes)
-        .reduce(lhs, rhs, average.factors);
-  Value result = apply(lhs, rhs, element.kind);
-  return average.divisor ? divideInteger(result, average.divisor) : result;
 }
 
 /// The operation itself, on f32, f64 and integers. For averages of integers a

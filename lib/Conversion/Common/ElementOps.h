@@ -78,14 +78,29 @@ public:
   /// The reduction of two values. Averages need `average`.
   Value reduce(Value lhs, Value rhs, const AverageOperands &average = {});
 
+  // The same of more values: in types that need no conversion, and rounded
+  // once, at the end.
+
+  using Values = llvm::SmallVector<Value>;
+  Values begin(Value lhs, const AverageOperands &average);
+  /// Goes on with what begin() has returned.
+  void add(Values &sums, Value rhs, const AverageOperands &average);
+  Value finish(const Values &sums, const AverageOperands &average);
+
 private:
   /// Conversions written with integers are done for so many lanes at a time:
   /// the masks and words of 16 would fill the registers.
   unsigned partLanes() const {
     return element.saturates() && lanes > 4 ? 4 : lanes;
   }
-  Value reduceParts(Value lhs, Value rhs, const AverageOperands &average);
-  Value reduceFull(Value lhs, Value rhs, const AverageOperands &average);
+  ReduceBuilder part() const { return {code, op, partLanes()}; }
+  unsigned numParts() const { return lanes == 0 ? 1 : lanes / partLanes(); }
+  /// Part `index` of `value`.
+  Value partOf(Value value, unsigned index);
+  Value join(Values parts);
+  bool isMeanOfFloats() const { return op.averages() && element.isFloat(); }
+  bool selectsSmall() const;
+  Value selectSmall(Value lhs, Value rhs);
   Value apply(Value lhs, Value rhs, ElementKind kind);
   Value divideInteger(Value value, Value divisor);
   Value selectByte(Value lhs, Value rhs);

@@ -27,14 +27,18 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
   buildChunkHelper(code, options, {});
   if (options.reduces())
     buildChunkHelper(code, options, {.reduces = true});
-  for (const LLShape &shape : options.ll) {
+  bool hasTerms = false;
+  for (const TransferShape &shape : options.shapes) {
     buildChunkHelper(code, options, shape);
-    buildLLLoops(code, options, shape);
+    if (shape.hasLL())
+      buildLLLoops(code, options, shape);
+    else
+      hasTerms = true;
   }
   if (isHost)
-    buildHostLoops(code, options);
+    buildHostLoops(code, options, hasTerms);
   else
-    buildBlockLoops(code, options);
+    buildBlockLoops(code, options, hasTerms);
   buildFlagHelpers(code, options.target);
   if (options.traced && !isHost)
     buildMarkHelpers(code);

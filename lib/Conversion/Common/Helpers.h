@@ -72,8 +72,9 @@ struct HelperOptions {
   /// On the host: where the buffers of all ranks take so many bytes and more,
   /// copies bypass the cache.
   uint64_t cacheBytes = 0;
-  /// Of the copies and reductions that have to do with LL words.
-  std::set<LLShape> ll = {};
+  /// Of the copies and reductions, but for the plain ones of one or two
+  /// sources.
+  std::set<TransferShape> shapes = {};
   /// On a GPU: the program has marks.
   bool traced = false;
 

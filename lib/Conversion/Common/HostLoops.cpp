@@ -98,16 +98,105 @@ static void buildReduction(CodeBuilder &code, const ReductionLoop &loop) {
   });
 }
 
+namespace {
+/// Builds a function that reduces several terms: piece by piece, one after the
+/// other into sums on the stack, in loops that LLVM turns into vectors.
+class TermLoopBuilder {
+public:
+  TermLoopBuilder(CodeBuilder &code, const ReductionLoop &loop)
+      : code(code), loop(loop), reducer(code, loop.op, /*lanes=*/0) {}
+
+  void build() {
+    SmallVector<Type> types(3, code.pointer);
+    types.append({code.i64, code.i32, code.i64});
+    if (loop.takesWord())
+      types.push_back(code.i32);
+    code.function(loop.name, types, [&](ValueRange arguments) {
+      if (loop.takesWord())
+        average = reducer.averageOperands(arguments.back(), loop.divides);
+      width = code.c64(loop.op.element.bytes);
+      stack = code.allocate(code.c64(2 * sumBytes), lineBytes);
+      Value all = code.divide(arguments[3], width);
+      code.loop(code.c64(0), all, code.c64(elements), [&](Value first) {
+        Value left = code.sub(all, first);
+        count = code.min(left, code.c64(elements));
+        Value offset = code.mul(first, width);
+        buildPiece(code.at(arguments[0], offset), code.at(arguments[1], offset),
+                   code.at(arguments[2], offset), arguments);
+      });
+    });
+  }
+
+private:
+  static constexpr int64_t elements = 1024, sumBytes = 8 * elements;
+  using Values = ReduceBuilder::Values;
+
+  void buildPiece(Value dst, Value lhs, Value rhs, ValueRange arguments) {
+    forEach([&](Value index) {
+      Values sums = reducer.begin(load(lhs, index), average);
+      reducer.add(sums, load(rhs, index), average);
+      sumTypes = llvm::to_vector(ValueRange(sums).getTypes());
+      storeSums(sums, index);
+    });
+    code.loop(code.c32(1), arguments[4], code.c32(1), [&](Value term) {
+      Value number = code.zeroExtend(term, code.i64);
+      Value next = code.at(rhs, code.mul(number, arguments[5]));
+      forEach([&](Value index) {
+        Values sums = loadSums(index);
+        reducer.add(sums, load(next, index), average);
+        storeSums(sums, index);
+      });
+    });
+    forEach([&](Value index) {
+      Value result = reducer.finish(loadSums(index), average);
+      code.store(result, code.at(dst, code.mul(index, width)));
+    });
+  }
+
+  void forEach(llvm::function_ref<void(Value)> body) {
+    code.loop(code.c64(0), count, code.c64(1), body);
+  }
+  Value load(Value base, Value index) {
+    Value offset = code.mul(index, width);
+    return code.load(reducer.memoryType(), code.at(base, offset));
+  }
+  /// Where sum number `which` of an element is.
+  Value placeOf(Value index, size_t which) {
+    Value bytes = code.c64(sumTypes[which].getIntOrFloatBitWidth() / 8);
+    Value base = code.at(stack, int32_t(which * sumBytes));
+    return code.at(base, code.mul(index, bytes));
+  }
+  Values loadSums(Value index) {
+    Values sums;
+    for (size_t i = 0; i < sumTypes.size(); ++i)
+      sums.push_back(code.load(sumTypes[i], placeOf(index, i)));
+    return sums;
+  }
+  void storeSums(const Values &sums, Value index) {
+    for (size_t i = 0; i < sums.size(); ++i)
+      code.store(sums[i], placeOf(index, i));
+  }
+
+  CodeBuilder &code;
+  const ReductionLoop &loop;
+  ReduceBuilder reducer;
+  AverageOperands average;
+  Value width, stack, count; ///< of an element; of the piece
+  SmallVector<Type> sumTypes;
+};
+} // namespace
+
 /// Reduces into a piece of the stack, which stays in the cache, and copies from
 /// there.
 static void buildReductionStream(CodeBuilder &code,
-                                 const HelperOptions &options) {
+                                 const HelperOptions &options,
+                                 const std::string &suffix,
+                                 ArrayRef<Type> operandTypes) {
   constexpr int64_t pieceBytes = 16384;
-  SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
-                             code.i64};
+  SmallVector<Type> types(operandTypes);
   types.append(options.averages() + options.chooses(), code.i32);
-  code.function(std::string(helper::reduceElements) + helper::streamSuffix,
-                types, [&](ValueRange arguments) {
+  code.function(helper::reduceElements + suffix + helper::streamSuffix, types,
+                [&](ValueRange arguments) {
                   Value bytes = arguments[3], piece = code.c64(pieceBytes);
                   Value stack = code.allocate(piece, lineBytes);
                   code.loop(code.c64(0), bytes, piece, [&](Value offset) {
@@ -118,21 +207,39 @@ static void buildReductionStream(CodeBuilder &code,
                     Value rhs = code.at(arguments[2], offset);
                     SmallVector<Value> operands = {stack, lhs, rhs, length};
                     llvm::append_range(operands, arguments.drop_front(4));
-                    code.call(options.elementsHelper(), operands);
+                    code.call(options.elementsHelper() + suffix, operands);
                     code.call(std::string(helper::copy) + helper::streamSuffix,
                               {to, stack, length});
                   });
                 });
 }
 
-void coll::buildHostLoops(CodeBuilder &code, const HelperOptions &options) {
+/// Builds the loops of all reductions, of two operands or of several terms.
+static void buildReductions(CodeBuilder &code, const HelperOptions &options,
+                            bool hasTerms) {
+  std::string suffix =
+      TransferShape{.reduces = true, .hasTerms = hasTerms}.suffix();
+  for (const ReductionLoop &loop : reductionLoops(options, suffix)) {
+    if (hasTerms)
+      TermLoopBuilder(code, loop).build();
+    else
+      buildReduction(code, loop);
+  }
+  SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
+                             code.i64};
+  if (hasTerms)
+    types.append({code.i32, code.i64});
+  buildReductionChoice(code, options, suffix, types);
+  buildReductionStream(code, options, suffix, types);
+}
+
+void coll::buildHostLoops(CodeBuilder &code, const HelperOptions &options,
+                          bool hasTerms) {
   buildCopy(code);
   buildCopyStream(code);
   if (!options.reduces())
     return;
-  for (const ReductionLoop &loop : reductionLoops(options, ""))
-    buildReduction(code, loop);
-  buildReductionChoice(code, options, "",
-                       {code.pointer, code.pointer, code.pointer, code.i64});
-  buildReductionStream(code, options);
+  buildReductions(code, options, /*hasTerms=*/false);
+  if (hasTerms)
+    buildReductions(code, options, /*hasTerms=*/true);
 }

@@ -16,7 +16,10 @@ struct HelperOptions;
 /// Builds @coll_copy and, if the program reduces, @coll_reduce_elements, and
 /// for averages @coll_average; and for what does not fit in the cache
 /// @coll_copy_stream and @coll_reduce_elements_stream.
-void buildHostLoops(CodeBuilder &code, const HelperOptions &options);
+/// What copies, reduces and averages plain memory; also several terms if the
+/// program `hasTerms`.
+void buildHostLoops(CodeBuilder &code, const HelperOptions &options,
+                    bool hasTerms);
 
 } // namespace sccl::coll
 

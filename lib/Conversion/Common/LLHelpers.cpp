@@ -18,11 +18,12 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-std::string LLShape::suffix() const {
+std::string TransferShape::suffix() const {
   std::string letters = "_";
   for (bool isLL : {dst, src0, src1})
     letters += isLL ? 'p' : 'm';
-  return reduces ? letters : letters.substr(0, 3);
+  letters.resize(hasLL() ? 2 + sources() : 0);
+  return hasTerms ? letters + helper::termsSuffix : letters;
 }
 
 /// Bytes of an LL word, and bits below the number of its launch.
@@ -36,14 +37,18 @@ namespace {
 class LLLoopBuilder {
 public:
   LLLoopBuilder(CodeBuilder &code, const HelperOptions &options,
-                const LLShape &shape, const ReductionLoop *reduction = nullptr)
+                const TransferShape &shape,
+                const ReductionLoop *reduction = nullptr)
       : code(code), options(options), shape(shape), reduction(reduction),
         takesWord(reduction && reduction->takesWord()) {}
 
   void build(const std::string &name) {
-    // The destination, its sources, bytes, launch, abort word, AverageWord.
+    // The destination, its sources, bytes, launch, abort word, terms and their
+    // distance, AverageWord.
     SmallVector<Type> types(1 + shape.sources(), code.pointer);
     types.append({code.i64, code.i32, code.pointer});
+    if (shape.hasTerms)
+      types.append({code.i32, code.i64});
     if (takesWord)
       types.push_back(code.i32);
     code.function(name, types, [&](ValueRange arguments) {
@@ -54,8 +59,12 @@ public:
       stamp = code.shiftLeft(code.zeroExtend(launch, code.i64),
                              code.c64(llDataBits));
       Value first = firstOfThread();
+      if (shape.hasTerms) {
+        terms = others[3];
+        apart = others[4];
+      }
       if (takesWord)
-        average = reducer().averageOperands(others[3], reduction->divides);
+        average = reducer().averageOperands(others.back(), reduction->divides);
       walk(first, arguments.take_front(1 + shape.sources()));
     });
   }
@@ -92,19 +101,14 @@ private:
 
   /// Returns true unless the launch is aborted.
   Value handleWord(ValueRange buffers) {
-    Loaded first = load(buffers[1], shape.src0);
-    Loaded second{{}, code.yes()};
-    Value result = first.data;
-    if (shape.reduces) {
-      second = load(buffers[2], shape.src1);
-      result = reduce(first.data, second.data);
-    }
-    Value fine = code.bitAnd(first.came, second.came);
+    Loaded result = load(buffers[1], shape.src0);
+    if (shape.reduces)
+      result = reduce(result, buffers[2]);
     if (shape.dst)
-      storeWord(buffers[0], result, fine);
+      storeWord(buffers[0], result.data, result.came);
     else
-      storePlain(buffers[0], result, fine);
-    return fine;
+      storePlain(buffers[0], result.data, result.came);
+    return result.came;
   }
 
   /// The data of a word as i32, and whether it has come.
@@ -189,24 +193,43 @@ private:
     return ReduceBuilder(code, reduction->op, elements == 1 ? 0 : elements);
   }
 
+  Value cast(Value value, Type to) {
+    return value.getType() == to ? value : code.bitcast(value, to);
+  }
+
   /// The elements of a word are reduced side by side, also those beyond the
-  /// end.
-  Value reduce(Value first, Value second) {
-    Type type = reducer().memoryType();
-    auto cast = [&](Value value, Type to) {
-      return type == code.i32 ? value : code.bitcast(value, to);
+  /// end. With what `source`, or the first of several, has.
+  Loaded reduce(const Loaded &first, Value source) {
+    ReduceBuilder builder = reducer();
+    Values sums =
+        builder.begin(cast(first.data, builder.memoryType()), average);
+    // Whether all have come, and the sums.
+    auto add = [&](Value place, Value came, ValueRange before) -> Values {
+      Loaded next = load(place, shape.src1);
+      Values now(before);
+      builder.add(now, cast(next.data, builder.memoryType()), average);
+      now.insert(now.begin(), code.bitAnd(came, next.came));
+      return now;
     };
-    Value lhs = cast(first, type);
-    Value rhs = cast(second, type);
-    return cast(reducer().reduce(lhs, rhs, average), code.i32);
+    Values all = add(source, first.came, sums);
+    if (shape.hasTerms)
+      all = code.loop(code.c32(1), terms, code.c32(1), all,
+                      [&](Value term, ValueRange now) {
+                        Value number = code.zeroExtend(term, code.i64);
+                        Value place = code.at(source, code.mul(number, apart));
+                        return add(place, now[0], now.drop_front());
+                      });
+    Value result = builder.finish(Values(llvm::drop_begin(all)), average);
+    return {cast(result, code.i32), all[0]};
   }
 
   CodeBuilder &code;
   const HelperOptions &options;
-  const LLShape &shape;
+  const TransferShape &shape;
   const ReductionLoop *reduction; ///< unless it copies
   bool takesWord;
   Value bytes, launch, abort;
+  Value terms, apart; ///< how many, and bytes from one to the next
   AverageOperands average;
   Value stamp;                        ///< the launch where LL words have it
   Value offset, size, isWhole, twice; ///< of the data in plain memory
@@ -222,13 +245,15 @@ std::optional<std::string> coll::whyNoLL(const ElementOp &op) {
 }
 
 void coll::buildLLLoops(CodeBuilder &code, const HelperOptions &options,
-                        const LLShape &shape) {
+                        const TransferShape &shape) {
   std::string suffix = shape.suffix();
   if (!shape.reduces)
     return LLLoopBuilder(code, options, shape).build(helper::copy + suffix);
   for (const ReductionLoop &loop : reductionLoops(options, suffix))
     LLLoopBuilder(code, options, shape, &loop).build(loop.name);
-  buildReductionChoice(code, options, suffix,
-                       {code.pointer, code.pointer, code.pointer, code.i64,
-                        code.i32, code.pointer});
+  SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
+                             code.i64,     code.i32,     code.pointer};
+  if (shape.hasTerms)
+    types.append({code.i32, code.i64});
+  buildReductionChoice(code, options, suffix, types);
 }

@@ -26,22 +26,26 @@ namespace sccl::coll {
 class CodeBuilder;
 struct HelperOptions;
 
-/// Which operands of a copy or a reduction are LL words.
-struct LLShape {
+/// What helpers a copy or a reduction needs: does it reduce, two operands or
+/// several terms, and which operands are LL words?
+struct TransferShape {
   bool reduces = false;
   bool dst = false, src0 = false, src1 = false;
+  bool hasTerms = false; ///< as many as an operand says, from src1 on
 
-  auto operator<=>(const LLShape &) const = default;
-  bool any() const { return dst || src0 || src1; }
+  auto operator<=>(const TransferShape &) const = default;
+  bool hasLL() const { return dst || src0 || src1; }
+  bool isPlain() const { return !hasLL() && !hasTerms; }
   unsigned sources() const { return reduces ? 2 : 1; }
-  /// A number below `count`.
+  /// A number below `count`; of those with terms at least `firstWithTerms`.
   unsigned number() const {
-    return unsigned(reduces) << 3 | unsigned(dst) << 2 | unsigned(src0) << 1 |
-           unsigned(src1);
+    return (hasTerms ? firstWithTerms : unsigned(reduces) << 3) |
+           unsigned(dst) << 2 | unsigned(src0) << 1 | unsigned(src1);
   }
-  static constexpr unsigned count = 16;
-  /// What the names of the helpers end with: a letter for the destination and
-  /// one for each source, p for LL words and m for plain memory: "_pmp".
+  static constexpr unsigned firstWithTerms = 16, count = 24;
+  /// What the names of the helpers end with. With LL words a letter for the
+  /// destination and one for each source, p for LL words and m for plain
+  /// memory: "_pmp"; then "_terms" if it has them.
   std::string suffix() const;
 };
 
@@ -54,7 +58,7 @@ std::optional<std::string> whyNoLL(const ElementOp &op);
 /// Builds @coll_copy or @coll_reduce_elements, and for averages @coll_average,
 /// with the suffix of `shape`.
 void buildLLLoops(CodeBuilder &code, const HelperOptions &options,
-                  const LLShape &shape);
+                  const TransferShape &shape);
 
 } // namespace sccl::coll
 

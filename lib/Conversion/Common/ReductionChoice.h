@@ -35,9 +35,9 @@ struct ReductionLoop {
   bool takesWord() const { return op.averages(); }
 };
 
-/// The loops that `options` ask for; `suffix` is that of an LLShape. A single
-/// reduction has the name @coll_reduce_elements, and @coll_average. Of several,
-/// those that are the same but for the last reduction have one loop.
+/// The loops that `options` ask for; `suffix` is that of a TransferShape. A
+/// single reduction has the name @coll_reduce_elements, and @coll_average. Of
+/// several, those that are the same but for the last reduction have one loop.
 std::vector<ReductionLoop> reductionLoops(const HelperOptions &options,
                                           llvm::StringRef suffix);
 

@@ -19,7 +19,7 @@ using namespace sccl;
 using namespace sccl::collk;
 
 using coll::HelperOptions;
-using coll::LLShape;
+using coll::TransferShape;
 
 uint64_t FlagList::offsetOf(const Words &flags) {
   auto [entry, isNew] = known.try_emplace(flags, all.size() * sizeof(int32_t));
@@ -83,7 +83,7 @@ LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
                                HelperOptions &options) {
   bool hasReducingLL = false;
   program.walk([&](Operation *each) {
-    LLShape shape;
+    TransferShape shape;
     options.traced |= isa<MarkOp>(each);
     if (auto copy = dyn_cast<CopyOp>(each))
       shape = shapeOf(copy);
@@ -91,11 +91,11 @@ LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
       shape = shapeOf(reduce);
     else
       return;
-    if (shape.any())
-      options.ll.insert(shape);
+    if (!shape.isPlain())
+      options.shapes.insert(shape);
     if (shape.reduces)
       options.reductions = ops;
-    hasReducingLL |= shape.reduces && shape.any();
+    hasReducingLL |= shape.reduces && shape.hasLL();
   });
   if (!hasReducingLL)
     return success();

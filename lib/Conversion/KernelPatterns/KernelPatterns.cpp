@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::collk;
 
-using coll::LLShape;
+using coll::TransferShape;
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -230,6 +230,8 @@ struct LowerReduce : TransferPattern<ReduceOp> {
   LogicalResult matchAndRewrite(ReduceOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
     SmallVector<Value> more;
+    if (op.getTerms())
+      more.append({adaptor.getTerms().front(), adaptor.getRhs()[ChunkStep]});
     if (lowering.averages)
       more.push_back(op.getAverage() ? adaptor.getAverage().front()
                                      : constant(rewriter, op.getLoc(), 0));

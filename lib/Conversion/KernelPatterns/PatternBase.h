@@ -95,7 +95,8 @@ protected:
   /// destination and the sources, `more` what the helper takes beside.
   void emit(Op op, mlir::ConversionPatternRewriter &rewriter,
             typename KernelPattern<Op>::OneToN adaptor, llvm::StringRef helper,
-            const coll::LLShape &shape, llvm::ArrayRef<mlir::ValueRange> slots,
+            const coll::TransferShape &shape,
+            llvm::ArrayRef<mlir::ValueRange> slots,
             mlir::ValueRange more = {}) const {
     mlir::Location loc = op.getLoc();
     mlir::OpBuilder::InsertionGuard guard(rewriter);
@@ -114,7 +115,7 @@ protected:
            advance(rewriter, loc, slot[Segment], turn, slot[SegmentStep]),
            advance(rewriter, loc, slot[Chunk], turn, slot[ChunkStep])});
     appendCommon(op, rewriter, adaptor, operands);
-    if (shape.any()) {
+    if (shape.hasLL()) {
       operands.push_back(mlir::arith::TruncIOp::create(
           rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front()));
       operands.push_back(this->argument(rewriter, op, Argument::Abort));
@@ -122,8 +123,7 @@ protected:
       operands.push_back(countSlots(op, rewriter));
     }
     llvm::append_range(operands, more);
-    std::string name = helper.str() + (shape.any() ? shape.suffix() : "");
-    this->call(rewriter, loc, name, operands);
+    this->call(rewriter, loc, helper.str() + shape.suffix(), operands);
     rewriter.eraseOp(op);
   }
 

@@ -51,9 +51,10 @@ template <typename Op> static SmallVector<SlotRange, 2> readsOf(Op op) {
       {rankAt(op, Op::srcAtPeer), op.getSrcBuffer(), op.getSrcSlot(),
        op.getCount(), op.getTimes(), op.getSrcStride()}};
   if constexpr (reduces<Op>)
-    reads.push_back({rankAt(op, Op::rhsAtPeer), op.getRhsBuffer(),
-                     op.getRhsSlot(), op.getCount(), op.getTimes(),
-                     op.getRhsStride()});
+    for (unsigned i = 0; i < op.getTerms(); ++i)
+      reads.push_back({rankAt(op, Op::rhsAtPeer), op.getRhsBuffer(),
+                       op.getRhsSlot() + i * op.getTermStride(), op.getCount(),
+                       op.getTimes(), op.getRhsStride()});
   return reads;
 }
 
@@ -77,6 +78,8 @@ static void setPlacesOf(Op op, const Transfer &transfer) {
   if constexpr (reduces<Op>) {
     op.setRhsSlot(transfer.reads[1].slot);
     op.setRhsStride(transfer.reads[1].stride);
+    if (op.getTerms() > 1)
+      op.setTermStride(transfer.reads[2].slot - transfer.reads[1].slot);
   }
   op.setDstSlot(transfer.write.slot);
   op.setDstStride(transfer.write.stride);

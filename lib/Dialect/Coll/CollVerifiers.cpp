@@ -258,9 +258,9 @@ LogicalResult SignalOp::verify() {
 LogicalResult WaitOp::verify() { return verifyFlagValue(*this); }
 
 template <typename TransferOp>
-static constexpr bool combinesTwo = std::is_same_v<TransferOp, LocalReduceOp> ||
-                                    std::is_same_v<TransferOp, ReducePutOp> ||
-                                    std::is_same_v<TransferOp, GetReduceOp>;
+static constexpr bool reduces = std::is_same_v<TransferOp, LocalReduceOp> ||
+                                std::is_same_v<TransferOp, ReducePutOp> ||
+                                std::is_same_v<TransferOp, GetReduceOp>;
 
 namespace {
 /// The program that a transfer belongs to, as far as its verifier needs it.
@@ -287,7 +287,7 @@ static LogicalResult verifyPositions(TransferOp op, unsigned perSegment) {
            << '[' << slot << "], which is chunk " << slot % perSegment
            << " of a segment, not " << op.getChunk() % perSegment << " (B1)";
   };
-  if constexpr (combinesTwo<TransferOp>)
+  if constexpr (reduces<TransferOp>)
     if (failed(check(op.getRhsBuffer(), op.getRhsSlot())))
       return failure();
   if (failed(check(op.getSrcBuffer(), op.getSrcSlot())))
@@ -319,7 +319,7 @@ static LogicalResult verifyRepetition(TransferOp op, unsigned perSegment) {
   auto checkSlots = [&](StringRef of, Buffer buffer, unsigned stride) {
     return check(of, stride, buffer != Buffer::Scratch);
   };
-  if constexpr (combinesTwo<TransferOp>)
+  if constexpr (reduces<TransferOp>)
     if (failed(checkSlots("a source", op.getRhsBuffer(), op.getRhsStride())))
       return failure();
   return failure(
@@ -327,6 +327,22 @@ static LogicalResult verifyRepetition(TransferOp op, unsigned perSegment) {
       failed(checkSlots("a source", op.getSrcBuffer(), op.getSrcStride())) ||
       failed(
           checkSlots("its destination", op.getDstBuffer(), op.getDstStride())));
+}
+
+/// Several terms are apart from each other, in the one long segment.
+template <typename TransferOp> static LogicalResult verifyTerms(TransferOp op) {
+  unsigned terms = op.getTerms(), stride = op.getTermStride();
+  if (terms == 1 && stride != 0) // program_c15
+    return op.emitOpError() << "has a stride of " << stride << " for one term";
+  if (terms > 1 && stride < op.getCount())
+    return op.emitOpError()
+           << "has " << terms << " terms of " << op.getCount()
+           << " chunks with a stride of " << stride << ", so that they overlap";
+  if (terms > 1 && op.getRhsBuffer() != Buffer::Scratch)
+    return op.emitOpError() << "has " << terms << " terms in "
+                            << stringifyBuffer(op.getRhsBuffer())
+                            << ", expected them in scratch";
+  return success();
 }
 
 template <typename TransferOp>
@@ -344,10 +360,13 @@ static LogicalResult verifySlots(TransferOp op, const TransferContext &context,
            << "] with count " << op.getCount() << " is outside the " << slots
            << " slots of rank " << rank;
   };
-  if constexpr (combinesTwo<TransferOp>)
-    if (failed(check("source", op.getRhsBuffer(), op.getRhsSlot(),
+  if constexpr (reduces<TransferOp>) {
+    uint64_t toLast = (op.getTerms() - 1) * uint64_t(op.getTermStride());
+    if (failed(verifyTerms(op)) ||
+        failed(check("source", op.getRhsBuffer(), op.getRhsSlot() + toLast,
                      op.getRhsStride(), rhsRank)))
       return failure();
+  }
   if (failed(check("source", op.getSrcBuffer(), op.getSrcSlot(),
                    op.getSrcStride(), srcRank)) ||
       failed(check("destination", op.getDstBuffer(), op.getDstSlot(),
@@ -378,7 +397,7 @@ static LogicalResult verifyBlockTransfer(Operation *op,
     if (isRemote && context.rank == context.peer)
       return transfer.emitOpError("stands in the channel of a rank to itself");
     // local_reduce_c2, reduce_put_c3, get_reduce_c3
-    if (combinesTwo<decltype(transfer)> && !context.collective.combining())
+    if (reduces<decltype(transfer)> && !context.collective.combining())
       return transfer.emitOpError()
              << "in a program of " << context.collective.name()
              << ", which does not combine";

@@ -149,6 +149,8 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult ReduceOp::verify() {
+  if (getTimes() && getTerms()) // reduce_c1
+    return emitOpError("is repeated, and has several terms");
   return checkLaunch(*this, {getLhs(), getRhs(), getDst()});
 }
 

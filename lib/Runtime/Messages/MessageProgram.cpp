@@ -33,6 +33,10 @@ static const char *findMistake(const MessageRow &row, unsigned index,
   for (const MessageSlot &slot : {row.dst, row.src, row.rhs})
     if (slot.buffer >= unsigned(BufferField::Control))
       return "has a row with an unknown buffer";
+  bool hasTerms = row.kind == MessageRow::Reduce && row.terms > 1;
+  if ((row.kind == MessageRow::Reduce && row.terms == 0) ||
+      (hasTerms && row.rhs.buffer != unsigned(BufferField::Scratch)))
+    return "has a row with terms in an unknown place";
   if (row.firstNext > nexts.size() ||
       row.numNext > nexts.size() - row.firstNext)
     return "ends too early";
@@ -104,12 +108,14 @@ void MessageProgram::addReduction(const MessageRow &row) {
   auto own = [](BufferField buffer) {
     return TableSlot{~int32_t(buffer), 0, 0, 0};
   };
-  made.row = {TableRow::Reduce | row.average << TableRow::averageShift,
+  auto kind = row.terms > 1 ? TableRow::Terms : TableRow::Reduce;
+  made.row = {kind | row.average << TableRow::averageShift,
               row.position,
               row.count,
-              /*times=*/1,
+              row.terms,
               own(BufferField::Output),
               own(BufferField::Input),
               own(BufferField::Scratch)};
+  made.row.src1.step = row.apart;
   reductions.push_back(made);
 }

@@ -104,14 +104,14 @@ GCN_MARKS = [
     ("record begun elsewhere", "coll_record", r"(global_store_dwordx[24]) v\[\d+:\d+\]", r"\1 v[98:99]"),
 ]
 PTX_LL = [
-    ("LL word polled without order", "coll_reduce_elements_pmp", r"ld\.relaxed\.sys\.global\.b64", "ld.global.b64"),
-    ("LL word polled at gpu scope", "coll_reduce_elements_pmp", r"ld\.relaxed\.sys", "ld.relaxed.gpu"),
+    ("LL word polled without order", "coll_reduce_elements_pmp_terms", r"ld\.relaxed\.sys\.global\.b64", "ld.global.b64"),
+    ("LL word polled at gpu scope", "coll_reduce_elements_pmp_terms", r"ld\.relaxed\.sys", "ld.relaxed.gpu"),
     ("LL word polled as volatile", "coll_copy_mp", r"ld\.relaxed\.sys", "ld.volatile"),
     ("LL word of 32 bits polled", "coll_copy_mp", r"ld\.relaxed\.sys\.global\.b64", "ld.relaxed.sys.global.b32"),
     ("number not compared", "coll_copy_mp", r"\tsetp\.(?:ne|eq)\.b32.*\n", ""),
-    ("other number compared", "coll_reduce_elements_ppp", r"(setp\.ne\.b32\s+\S+) (%r\d+), %r\d+;", r"\1 \2, \2;"),
-    ("LL word read again without order", "coll_reduce_elements_ppp", r"(\tst\.relaxed)", r"\tld.global.b64 %rd1, [%rd1];\n\1"),
-    ("LL word sent without order", "coll_reduce_elements_pmp", r"st\.relaxed\.sys", "st"),
+    ("other number compared", "coll_reduce_elements_pmp_terms", r"(setp\.ne\.b32\s+\S+) (%r\d+), %r\d+;", r"\1 \2, \2;"),
+    ("LL word read again without order", "coll_reduce_elements_pmp_terms", r"(\tst\.relaxed)", r"\tld.global.b64 %rd1, [%rd1];\n\1"),
+    ("LL word sent without order", "coll_reduce_elements_pmp_terms", r"st\.relaxed\.sys", "st"),
     ("LL word sent at gpu scope", "coll_copy_pm", r"st\.relaxed\.sys", "st.relaxed.gpu"),
     ("LL word of 32 bits sent", "coll_copy_pm", r"st\.relaxed\.sys\.global\.b64", "st.relaxed.sys.global.b32"),
     ("no LL word sent", "coll_copy_pm", r"\tst\.relaxed.*\n", ""),
@@ -120,14 +120,14 @@ PTX_LL = [
 GCN_LL = [
     ("LL word of 32 bits polled", "coll_copy_mp", r"global_load_dwordx2 v\[(\d+):\d+\]", r"global_load_dword v\1"),
     ("number not compared", "coll_copy_mp", r"\tv_cmp_(?:ne|eq)_u32.*\n", ""),
-    ("other number compared", "coll_reduce_elements_ppp", r"(v_cmp_ne_u32\S* \S+) (v\d+), v\d+", r"\1 \2, \2"),
+    ("other number compared", "coll_reduce_elements_pmp_terms", r"(v_cmp_ne_u32\S* \S+) (v\d+), v\d+", r"\1 \2, \2"),
     ("LL word compared too early", "coll_copy_mp", r"\ts_waitcnt vmcnt\(0\)\n", ""),
     ("LL word of 32 bits sent", "coll_copy_pm", r"global_store_dwordx2", "global_store_dword"),
     ("no LL word sent", "coll_copy_pm", r"\tglobal_store_dwordx2.*\n", ""),
-    ("LL word polled from the cache", "coll_reduce_elements_pmp", r"(global_load_dwordx2 .*off).*", r"\1"),
+    ("LL word polled from the cache", "coll_reduce_elements_pmp_terms", r"(global_load_dwordx2 .*off).*", r"\1"),
 ]
 SCOPED_LL = [
-    ("LL word polled at agent scope", "coll_reduce_elements_ppp", r"(global_load_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
+    ("LL word polled at agent scope", "coll_reduce_elements_pmp_terms", r"(global_load_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
     ("LL word sent at agent scope", "coll_copy_pm", r"(global_store_dwordx2 .*off) sc0 sc1", r"\1 sc1"),
 ]
 BOTH_GCN = [

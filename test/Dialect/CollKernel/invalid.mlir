@@ -124,6 +124,22 @@ collk.program @transfer_c1_b ranks = 1 chunks = 1 blocks = 1 slots = 1 {
 
 // -----
 
+// reduce_c1
+collk.program @reduce_c1 ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.kernel @p {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %part = collk.part %c0 of %c1 chunks %c1
+    %scratch = collk.own scratch
+    %slot = collk.slot %scratch[%c0, %c0] step %c0, %c1 : !collk.slot
+    // expected-error @+1 {{'collk.reduce' op is repeated, and has several terms}}
+    collk.reduce %slot, %slot to %slot chunks %c1 at %c0 times %c1 terms %c1
+        by %part : !collk.slot, !collk.slot to !collk.slot
+  }
+}
+
+// -----
+
 // flags_c1
 collk.program @flags_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
   collk.kernel @p {

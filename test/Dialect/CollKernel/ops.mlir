@@ -31,6 +31,9 @@ collk.program @p ranks = 2 chunks = 2 blocks = 1 slots = 12 {
       // CHECK-NEXT: collk.reduce %[[FROM]], %[[FROM]] to %[[FROM]] chunks %c1_i32 at %c0_i32 average %c2_i32 by %[[PART]] : !collk.slot, !collk.slot to !collk.slot
       collk.reduce %from, %from to %from chunks %c1 at %c0 average %c2 by %part
           : !collk.slot, !collk.slot to !collk.slot
+      // CHECK-NEXT: collk.reduce %[[FROM]], %[[FROM]] to %[[FROM]] chunks %c1_i32 at %c0_i32 terms %c3_i32 average %c2_i32 by %[[PART]] : !collk.slot, !collk.slot to !collk.slot
+      collk.reduce %from, %from to %from chunks %c1 at %c0 terms %c3 average %c2
+          by %part : !collk.slot, !collk.slot to !collk.slot
       // CHECK-NEXT: collk.join by %[[PART]]
       collk.join by %part
       // CHECK-NEXT: %[[FLAG:.*]] = collk.flag %c1_i32[%c3_i32] per_launch %c1_i32 value %c1_i32

@@ -9,7 +9,7 @@ run="--launcher=$mpi --iterations=4"
 
 echo "== collectives"
 for name in pair-all_gather pair-halves-all_reduce pair-all_to_all ring4-all_gather \
-  line4-reduce ring4-reduce_scatter; do
+  line4-reduce ring4-reduce_scatter mesh3-all_reduce; do
   sccl compile "$inputs/$name.mlir" --target=mpi -o "$folder/$name.sccl"
   sccl run "$folder/$name.sccl" $run --bytes=40000
 done

@@ -57,12 +57,13 @@ struct Transfer {
   unsigned chunk;
   unsigned count;
   unsigned step;
-  llvm::SmallVector<SlotRange, 2> reads; ///< two if it reduces
+  llvm::SmallVector<SlotRange, 2> reads; ///< two and more if it reduces
   SlotRange write;
   bool isFinal = false; ///< of a reduction, see coll.local_reduce
   unsigned times = 1;
   unsigned chunkStride = 0;
 
+  bool reduces() const { return reads.size() > 1; }
   unsigned size() const { return count * times; }
   unsigned chunkAt(unsigned i) const {
     return i < count ? chunk + i : chunk + i / count * chunkStride + i % count;

@@ -1,0 +1,114 @@
+//===- TermsTest.cpp - Sums of several terms, as code ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each of 8 ranks adds up all inputs by itself, in all shapes that code has:
+// small floats are rounded once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulated.h"
+#include "Ways.h"
+
+using namespace sccl;
+using namespace sccl::test;
+
+static constexpr unsigned ranks = 8;
+
+/// All send their inputs to all.
+static Subject directSum() {
+  Subject subject = {*makeBuiltinTopology("mesh:8"),
+                     {*Collective::make(CollectiveKind::AllReduce, ranks, 1)}};
+  Step &step = subject.implementation.schedule.steps.emplace_back();
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = 0; dst < ranks; ++dst)
+      if (src != dst)
+        step.sends.push_back({0, src, dst, SendAction::Reduce});
+  fitRounds(subject.implementation.schedule, subject.topology);
+  return subject;
+}
+
+namespace {
+class Terms : public testing::TestWithParam<std::string> {};
+} // namespace
+
+/// Runs `compiled`, for bf16, with 256 as the input of one rank and 1 as those
+/// of the others. Returns how many elements are not 264, the number next to
+/// 263.
+static unsigned countWrong(const Compiled &compiled) {
+  constexpr uint16_t large = 0x4380, small = 0x3f80, sum = 0x4384;
+  constexpr unsigned elements = 1000;
+  emulate::RunRequest request;
+  request.segmentBytes = {elements * sizeof(uint16_t)};
+  unsigned wrong = 0;
+  emulate::RunData data;
+  data.fill = [&](unsigned rank, unsigned launch, void *input) {
+    std::fill_n(static_cast<uint16_t *>(input), elements,
+                rank == launch ? large : small);
+  };
+  data.compare = [&](unsigned, unsigned, const void *output) {
+    const auto *begin = static_cast<const uint16_t *>(output);
+    wrong += elements - std::count(begin, begin + elements, sum);
+  };
+  Result<emulate::Code> code = emulate::Code::parse(compiled.text());
+  EXPECT_TRUE(code) << code.error();
+  Result<emulate::RunReport> report =
+      emulate::runPlan(*code, compiled.plan, compiled.kernel(), request, data);
+  EXPECT_TRUE(report) << report.error();
+  for (const emulate::Finding &finding : report->findings)
+    ADD_FAILURE() << finding.message;
+  return wrong;
+}
+
+TEST_P(Terms, areRoundedOnce) {
+  Subject subject = directSum();
+  for (const Way &way : waysFor(GetParam())) {
+    if (way.options.virtualRanks) // small chips cannot hold all ranks
+      continue;
+    SCOPED_TRACE(way.name);
+    LoweringOptions options = way.options;
+    options.element = Element::BF16;
+    std::optional<Compiled> compiled = compile(subject, options, way.target);
+    if (!compiled && options.steps)
+      continue; // hosts do everything
+    ASSERT_TRUE(compiled);
+    EXPECT_EQ(countWrong(*compiled), 0u);
+  }
+}
+
+/// Within the bounds for all types and reductions.
+TEST_P(Terms, ofAllTypes) {
+  std::vector<Way> all = waysFor(GetParam());
+  Subject subject = directSum();
+  unsigned turn = 0;
+  for (const ElementType &type : elementTypes())
+    for (Reduction reduction : reductions()) {
+      // "push" and "push table", or "ll" and "ll table", whose words carry 4
+      // bytes.
+      bool isLL = turn / 2 % 2 == 1 && type.bytes <= 4;
+      const Way &way =
+          all[(isLL ? std::array{3, 5} : std::array{0, 1})[turn % 2]];
+      ++turn;
+      Request execution;
+      execution.elements = {1, 333};
+      execution.element = type;
+      execution.reduction = reduction;
+      execution.request.misalignment = turn % 3 == 0 ? type.bytes : 0;
+      LoweringOptions options = way.options;
+      options.element = type.id;
+      options.reduction = reduction;
+      SCOPED_TRACE(std::string(type.name) + " " + toString(reduction) + " " +
+                   way.name);
+      std::optional<Compiled> compiled = compile(subject, options, way.target);
+      ASSERT_TRUE(compiled);
+      Result<emulate::Code> code = emulate::Code::parse(compiled->text());
+      ASSERT_TRUE(code) << code.error();
+      Executed executed = execute(*compiled, *code, execution);
+      EXPECT_TRUE(executed.isRight()) << executed.str();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, Terms, testing::Values("sm_90", "gfx942"));
