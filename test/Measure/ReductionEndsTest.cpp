@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExactReduction.h"
+
 #include "sccl/Measure/HostPlan.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Plan/PlanBuilder.h"
@@ -17,10 +19,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
-
-#include <gmpxx.h>
 
 #include <cmath>
 #include <cstring>
@@ -33,7 +32,8 @@ using namespace sccl;
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// All ranks send their inputs to all: each adds up all inputs by itself.
+/// All ranks send their inputs to all: each adds up all inputs by itself, and
+/// rounds once.
 static std::string directSum(unsigned ranks) {
   std::ostringstream links, sends;
   for (unsigned src = 0; src < ranks; ++src)
@@ -99,12 +99,14 @@ static HostPlan compile(const std::string &schedule) {
 
 class Ends : public testing::TestWithParam<unsigned> {
 protected:
-  /// Calls `check` with a plan for each way to add up.
+  /// Calls `check` with a plan for each way to add up, and how often it rounds.
   template <typename Check> void forEachPlan(Check check) {
-    for (auto [name, text] : {std::pair("direct", directSum(GetParam())),
-                              std::pair("ring", ringSum(GetParam()))}) {
+    using Way = std::tuple<const char *, std::string, unsigned>;
+    for (const auto &[name, text, roundings] :
+         {Way("direct", directSum(GetParam()), 1),
+          Way("ring", ringSum(GetParam()), GetParam() - 1)}) {
       SCOPED_TRACE(name);
-      check(compile(text));
+      check(compile(text), roundings);
     }
   }
 };
@@ -139,7 +141,7 @@ static std::string measureCells(const HostPlan &plan, const RankEnd &end) {
 }
 
 TEST_P(TestDataEnds, areWithinTheBounds) {
-  forEachPlan([](const HostPlan &plan) {
+  forEachPlan([](const HostPlan &plan, unsigned) {
     std::vector<std::string> faults(GetParam());
     runRanks(GetParam(), RanksAs::Threads, [&](const RankEnd &end) {
       faults[end.rank] = measureCells(plan, end);
@@ -150,63 +152,60 @@ TEST_P(TestDataEnds, areWithinTheBounds) {
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Launches
 //===----------------------------------------------------------------------===//
 
-/// Elements as their bits.
-using Elements = std::vector<uint64_t>;
+/// One launch: inputs and outputs by rank.
+struct Launch {
+  ElementType element;
+  Reduction reduction;
+  std::vector<Elements> inputs, outputs = {};
+};
 
-static const llvm::fltSemantics &semanticsOf(const ElementType &element) {
-  switch (element.id) {
-#define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, bytes, kind,       \
-                          exponentBits, mantissaBits, hasInfinity, semantics)  \
-  case Element::id:                                                            \
-    return llvm::APFloat::semantics();
-#include "sccl/Model/ElementTypes.def"
+/// What a rank, which joins once, does in each of `launches`.
+static scclResult runLaunches(const HostPlan &plan, const RankEnd &end,
+                              std::vector<Launch> &launches) {
+  Result<std::unique_ptr<PlanRank>> rank =
+      PlanRank::create(plan.bytes, plan.manifest, end, SCCL_CONFIG_INITIALIZER);
+  if (!rank)
+    return scclErrorInvalidPlan;
+  for (Launch &launch : launches) {
+    const ElementType &element = launch.element;
+    size_t count = launch.inputs[end.rank].size();
+    std::string input, output(count * element.bytes, 0);
+    for (uint64_t bits : launch.inputs[end.rank])
+      input.append(reinterpret_cast<const char *>(&bits), element.bytes);
+    scclResult result =
+        scclLaunch((*rank)->comm(), (*rank)->loadedPlan(), input.data(),
+                   output.data(), count, scclDataType(element.number),
+                   scclRedOp(launch.reduction), nullptr);
+    if (result != scclSuccess)
+      return result;
+    Elements &results = launch.outputs[end.rank];
+    results.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(&results[i], &output[i * element.bytes], element.bytes);
   }
-  llvm_unreachable("no other element types");
+  return scclSuccess;
 }
 
-static double decode(const ElementType &element, uint64_t bits) {
-  llvm::APFloat number(semanticsOf(element), llvm::APInt(element.bits(), bits));
-  return number.convertToDouble();
-}
-
-static uint64_t bitsOf(const llvm::APFloat &value) {
-  return value.bitcastToAPInt().getZExtValue();
-}
-
-static uint64_t largestOf(const ElementType &element) {
-  return bitsOf(llvm::APFloat::getLargest(semanticsOf(element)));
+/// Fills the outputs of `launches`, one after the other by the same ranks.
+static void run(const HostPlan &plan, std::vector<Launch> &launches) {
+  for (Launch &launch : launches)
+    launch.outputs.resize(launch.inputs.size());
+  int failed = runRanks(
+      launches.front().inputs.size(), RanksAs::Threads,
+      [&](const RankEnd &end) { return runLaunches(plan, end, launches); });
+  EXPECT_EQ(failed, 0) << scclGetLastErrorMessage();
 }
 
 /// The output of rank 0; `inputs` are by rank.
 static Elements launch(const HostPlan &plan, const ElementType &element,
                        Reduction reduction,
                        const std::vector<Elements> &inputs) {
-  size_t ranks = inputs.size(), count = inputs.front().size();
-  auto pack = [&](const Elements &elements) {
-    std::string bytes;
-    for (uint64_t bits : elements)
-      bytes.append(reinterpret_cast<const char *>(&bits), element.bytes);
-    return bytes;
-  };
-  std::vector<std::string> outputs(ranks);
-  int failed = runRanks(ranks, RanksAs::Threads, [&](const RankEnd &end) {
-    std::string input = pack(inputs[end.rank]);
-    outputs[end.rank].resize(input.size());
-    Result<std::unique_ptr<PlanRank>> rank = PlanRank::create(
-        plan.bytes, plan.manifest, end, SCCL_CONFIG_INITIALIZER);
-    return !rank || scclLaunch((*rank)->comm(), (*rank)->loadedPlan(),
-                               input.data(), outputs[end.rank].data(), count,
-                               scclDataType(element.number),
-                               scclRedOp(reduction), nullptr) != scclSuccess;
-  });
-  EXPECT_EQ(failed, 0) << scclGetLastErrorMessage();
-  Elements results(count);
-  for (size_t i = 0; i < count; ++i)
-    std::memcpy(&results[i], &outputs[0][i * element.bytes], element.bytes);
-  return results;
+  std::vector<Launch> launches = {{element, reduction, inputs}};
+  run(plan, launches);
+  return launches.front().outputs.front();
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,28 +215,51 @@ static Elements launch(const HostPlan &plan, const ElementType &element,
 /// The mean of the largest numbers, of the least, and of some between is
 /// finite, and within the bound.
 TEST_P(Ends, meanOfEqualNumbers) {
-  forEachPlan([&](const HostPlan &plan) {
-    for (const ElementType &element : elementTypes()) {
-      if (!element.isFloat())
-        continue;
-      SCOPED_TRACE(element.name);
-      uint64_t largest = largestOf(element);
-      uint64_t one = uint64_t(1) << element.mantissaBits;
-      Elements same = {largest, largest - one, largest - one / 2, one, 1};
-      for (size_t i = 0; i < 5; ++i)
-        same.push_back(same[i] | uint64_t(1) << (element.bits() - 1));
-      Elements results = launch(plan, element, Reduction::Avg,
-                                std::vector<Elements>(GetParam(), same));
-      for (size_t i = 0; i < same.size(); ++i) {
-        double value = decode(element, same[i]);
+  std::vector<Launch> launches;
+  for (const ElementType &element : elementTypes()) {
+    if (!element.isFloat())
+      continue;
+    uint64_t largest = largestOf(element);
+    uint64_t one = uint64_t(1) << element.mantissaBits;
+    Elements same = {largest, largest - one, largest - one / 2, one, 1};
+    for (size_t i = 0; i < 5; ++i)
+      same.push_back(same[i] | uint64_t(1) << (element.bits() - 1));
+    launches.push_back(
+        {element, Reduction::Avg, std::vector<Elements>(GetParam(), same)});
+  }
+  forEachPlan([&](const HostPlan &plan, unsigned) {
+    run(plan, launches);
+    for (const auto &[element, reduction, inputs, outputs] : launches)
+      for (size_t i = 0; i < inputs[0].size(); ++i) {
+        double value = decode(element, inputs[0][i]);
         double bound = std::ldexp(std::fabs(value), -element.mantissaBits - 1) +
                        decode(element, 1);
-        double mean = decode(element, results[i]);
+        double mean = decode(element, outputs[0][i]);
         EXPECT_LE(std::fabs(mean / GetParam() - value / GetParam()), bound)
-            << "of " << value << " is " << mean;
+            << element.name << " of " << value << " is " << mean;
       }
-    }
   });
+}
+
+/// A rank that adds up what it has by itself rounds once, as users expect.
+TEST(Sums, ofLargeAndSmallNumbers) {
+  struct Case {
+    const char *element;
+    uint64_t large, small, sum; ///< bits of one input, of seven, and of all
+  };
+  HostPlan plan = compile(directSum(8));
+  for (const Case &it :
+       std::initializer_list<Case>{{"bf16", 0x4380, 0x3f80, 0x4384}, // 264
+                                   {"f16", 0x6800, 0x3c00, 0x6804},  // 2056
+                                   {"f8e4m3", 0x58, 0x38, 0x5c},     // 24
+                                   {"f8e5m2", 0x48, 0x3c, 0x4c}}) {  // 16
+    std::vector<Elements> inputs(8, Elements(5, it.small));
+    inputs[3] = Elements(5, it.large);
+    EXPECT_EQ(
+        launch(plan, *findElementType(it.element), Reduction::Sum, inputs),
+        Elements(5, it.sum))
+        << it.element;
+  }
 }
 
 /// Averages of numbers whose sum is too large, as users had them.
@@ -290,115 +312,35 @@ TEST(Averages, ofInfinities) {
 // Exact arithmetic
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Random inputs of one reduction over a type, and what may become of them.
-class ExactReduction {
-public:
-  ExactReduction(const ElementType &element, Reduction reduction,
-                 unsigned ranks)
-      : element(element), reduction(reduction), ranks(ranks),
-        largest(number(largestOf(element))), least(number(1)),
-        unit(std::ldexp(1.0, -int(element.mantissaBits) - 1)) {}
-
-  /// One for each rank. In a third of the cases numbers are subnormal or nearly
-  /// so, in another third large.
-  Elements draw(std::mt19937_64 &random) const {
-    unsigned kind = random() % 3;
-    Elements inputs(ranks);
-    for (uint64_t &bits : inputs)
-      do
-        bits = drawBits(random, kind);
-      while (!isFit(number(bits)));
-    return inputs;
-  }
-
-  /// True if `bits` may be the reduction of `inputs`.
-  bool allows(const Elements &inputs, uint64_t bits) const {
-    mpq_class exact = number(inputs[0]), magnitudes = abs(exact);
-    for (unsigned rank = 1; rank < ranks; ++rank) {
-      mpq_class next = number(inputs[rank]);
-      magnitudes += abs(next);
-      if (reduction == Reduction::Prod)
-        exact *= next;
-      else
-        exact += next;
-    }
-    mpq_class slack(1001, 1000),
-        bound = slack * (ranks - 1) * unit * magnitudes;
-    if (reduction == Reduction::Avg) {
-      exact /= ranks;
-      bound = slack * (unit * magnitudes + ranks * least);
-    } else if (reduction == Reduction::Prod) {
-      mpq_class factor = 1;
-      for (unsigned i = 1; i < ranks; ++i)
-        factor *= 1 + unit;
-      bound = slack * (factor - 1) * abs(exact) + (ranks - 1) * least;
-    }
-    if (element.saturates())
-      exact = std::clamp<mpq_class>(exact, -largest, largest);
-    double value = decode(element, bits);
-    if (std::isinf(value))
-      return (value < 0 ? -exact : exact) + bound > largest;
-    return !std::isnan(value) && abs(mpq_class(value) - exact) <= bound;
-  }
-
-private:
-  mpq_class number(uint64_t bits) const {
-    return mpq_class(decode(element, bits));
-  }
-
-  uint64_t drawBits(std::mt19937_64 &random, unsigned kind) const {
-    uint64_t sign = uint64_t(1) << (element.bits() - 1);
-    uint64_t lowest = uint64_t(1) << (element.mantissaBits + 2);
-    for (;;) {
-      uint64_t bits = random() >> (64 - element.bits());
-      if (kind == 0)
-        bits &= sign | (lowest - 1);
-      else if (kind == 1)
-        bits |= (sign >> 1) & ~(uint64_t(random() % 2) << (element.bits() - 2));
-      if (std::isfinite(decode(element, bits)))
-        return bits;
-    }
-  }
-
-  /// Nothing is lost beyond the ends and comes back: no partial sum is too
-  /// large, and products only shrink.
-  bool isFit(const mpq_class &value) const {
-    if (reduction == Reduction::Avg)
-      return true;
-    if (reduction == Reduction::Prod)
-      return abs(value) <= 1;
-    return abs(value) * ranks * (1 + ranks * unit) <= largest;
-  }
-
-  const ElementType &element;
-  Reduction reduction;
-  unsigned ranks;
-  mpq_class largest, least, unit;
-};
-} // namespace
-
+/// All 60 cells, on each rank.
 TEST_P(Ends, exactArithmetic) {
   constexpr size_t count = 120;
-  std::mt19937_64 random(GetParam());
-  forEachPlan([&](const HostPlan &plan) {
+  unsigned ranks = GetParam();
+  forEachPlan([&](const HostPlan &plan, unsigned roundings) {
+    std::mt19937_64 random(ranks);
+    std::vector<Launch> launches;
     for (const ElementType &element : elementTypes())
-      for (Reduction reduction :
-           {Reduction::Sum, Reduction::Prod, Reduction::Avg}) {
-        if (!element.isFloat())
-          continue;
-        SCOPED_TRACE(std::string(element.name) + " " + toString(reduction));
-        ExactReduction exact(element, reduction, GetParam());
-        std::vector<Elements> places, byRank(GetParam(), Elements(count));
+      for (Reduction reduction : reductions()) {
+        ExactReduction exact(element, reduction, ranks, roundings);
+        Launch &launch = launches.emplace_back(element, reduction);
+        launch.inputs.assign(ranks, Elements(count));
         for (size_t i = 0; i < count; ++i) {
-          places.push_back(exact.draw(random));
-          for (unsigned rank = 0; rank < GetParam(); ++rank)
-            byRank[rank][i] = places[i][rank];
+          Elements drawn = exact.draw(random);
+          for (unsigned rank = 0; rank < ranks; ++rank)
+            launch.inputs[rank][i] = drawn[rank];
         }
-        Elements results = launch(plan, element, reduction, byRank);
-        for (size_t i = 0; i < count; ++i)
-          EXPECT_TRUE(exact.allows(places[i], results[i]))
-              << "element " << i << " is " << decode(element, results[i]);
       }
+    run(plan, launches);
+    for (const auto &[element, reduction, inputs, outputs] : launches) {
+      ExactReduction exact(element, reduction, ranks, roundings);
+      for (size_t i = 0; i < count; ++i) {
+        Elements drawn;
+        for (const Elements &ofRank : inputs)
+          drawn.push_back(ofRank[i]);
+        EXPECT_TRUE(exact.allows(drawn, outputs[i % ranks][i]))
+            << element.name << ' ' << toString(reduction) << ", element " << i
+            << " is 0x" << std::hex << outputs[i % ranks][i];
+      }
+    }
   });
 }
