@@ -50,9 +50,8 @@ static Result<Advice> prepare(const Fabric &fabric,
   std::optional<Rational> throughput;
   if (advice.frontier.throughput)
     throughput = advice.frontier.throughput->value;
-  advice.bound =
-      machineTimeBound(fabric, *smallest, throughput,
-                       {deadline.remainingLimit(), work, interrupt});
+  advice.bound = machineTimeBound(fabric, *smallest, throughput,
+                                  {deadline.remainingLimit(), work, interrupt});
   for (uint64_t bytes : sizes)
     advice.sizes.push_back({bytes, 0, "",
                             std::numeric_limits<double>::infinity(),
@@ -84,7 +83,7 @@ static Result<Advice>
 adviseWith(mlir::MLIRContext &context, const Fabric &fabric,
            const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
            const FrontierOptions &options, const std::vector<LoweringWay> &ways,
-           bool lowers) {
+           advice::Lowers lowers) {
   Deadline deadline({options.timeoutSeconds, 0, options.solver.interrupt});
   Result<advice::Found> found =
       advice::findCandidates(fabric, family, options, deadline);
@@ -103,7 +102,7 @@ adviseWith(mlir::MLIRContext &context, const Fabric &fabric,
   Adviser adviser(context, fabric, ways, deadline, *advice);
   if (std::optional<Error> error = adviser.run(lowers))
     return *error;
-  if (lowers)
+  if (lowers != advice::Lowers::Nothing)
     if (std::optional<Error> error = adviser.findSwitches())
       return *error;
   improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
@@ -115,9 +114,10 @@ Result<Advice> sccl::advise(mlir::MLIRContext &context, const Fabric &fabric,
                             const CollectiveFamily &family,
                             const std::vector<uint64_t> &sizes,
                             const FrontierOptions &options,
-                            const std::vector<LoweringWay> &ways) {
+                            const std::vector<LoweringWay> &ways,
+                            bool lowersAll) {
   return adviseWith(context, fabric, family, sizes, options, ways,
-                    /*lowers=*/true);
+                    lowersAll ? advice::Lowers::All : advice::Lowers::Short);
 }
 
 Result<Advice> sccl::adviseByDrafts(mlir::MLIRContext &context,
@@ -127,7 +127,7 @@ Result<Advice> sccl::adviseByDrafts(mlir::MLIRContext &context,
                                     const FrontierOptions &options,
                                     const std::vector<LoweringWay> &ways) {
   return adviseWith(context, fabric, family, sizes, options, ways,
-                    /*lowers=*/false);
+                    advice::Lowers::Nothing);
 }
 
 Result<std::vector<SizeAdvice>> sccl::timesOf(

@@ -140,6 +140,7 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
     if (*time < size.microseconds) {
       take(variant, i, *time);
       size.way = ways[variant.way].name;
+      taken.insert_or_assign(size.bytes, variant);
       programs.try_emplace(variant, traffic);
     }
   }
@@ -229,7 +230,11 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
     Result<bool> isDraft = isAsDrafted(few, bytesFor(variant));
     if (!isDraft)
       return Error{isDraft.error()};
-    const Traffic *draft = *isDraft ? choice.draftOf(variant) : nullptr;
+    const Traffic *draft = *isDraft && !confirmed.contains(variant)
+                               ? choice.draftOf(variant)
+                               : nullptr;
+    if (draft)
+      drafted.insert(variant);
     if (draft || deadline.isOver())
       return draft ? simulateProgram(*draft, variant) : std::nullopt;
   }
@@ -290,6 +295,63 @@ std::optional<Error> Adviser::lowerAll() {
   return std::nullopt;
 }
 
+/// The variant that is taken for some size and only known as a draft.
+std::optional<Variant> Adviser::nextToConfirm() const {
+  for (const SizeAdvice &size : advice.sizes)
+    if (auto it = taken.find(size.bytes);
+        it != taken.end() && drafted.contains(it->second))
+      return it->second;
+  return std::nullopt;
+}
+
+/// Takes what the program of `variant` takes where its draft was taken. True if
+/// it is longer for some size.
+Result<bool> Adviser::confirm(const Variant &variant) {
+  drafted.erase(variant);
+  confirmed.insert(variant);
+  Result<std::optional<Traffic>> program = lower(variant);
+  if (!program)
+    return Error{program.error()};
+  bool isLonger = false;
+  for (SizeAdvice &size : advice.sizes) {
+    auto it = taken.find(size.bytes);
+    if (deadline.isOver() || it == taken.end() || it->second != variant)
+      continue;
+    Result<double> time =
+        *program ? timeOf(**program, variant, double(size.bytes))
+                 : Result<double>(std::numeric_limits<double>::infinity());
+    if (!time)
+      return Error{time.error()};
+    if (!*program) // not in one order
+      size.way.clear();
+    isLonger |= isLess(size.microseconds, *time);
+    size.microseconds = *time;
+  }
+  if (*program)
+    programs.insert_or_assign(variant, std::move(**program));
+  return isLonger;
+}
+
+/// Lowers all that was simulated as a draft and is taken for some size. If a
+/// program takes longer than its draft, what was worse than that may be better.
+std::optional<Error> Adviser::confirmDrafts() {
+  while (kind == Lowers::All && !deadline.isOver()) {
+    std::optional<Variant> variant = nextToConfirm();
+    if (!variant)
+      break;
+    Result<bool> isLonger = confirm(*variant);
+    if (!isLonger)
+      return Error{isLonger.error()};
+    if (!*isLonger)
+      continue;
+    asDrafted.insert_or_assign(shortened(*variant), false);
+    tried = confirmed;
+    if (std::optional<Error> error = lowerAll())
+      return error;
+  }
+  return std::nullopt;
+}
+
 /// Removes the sizes for which nothing is simulated: an estimate may be of a
 /// program that is not allowed.
 void Adviser::dropEstimated() {
@@ -300,12 +362,15 @@ void Adviser::dropEstimated() {
     }
 }
 
-std::optional<Error> Adviser::run(bool lowers) {
+std::optional<Error> Adviser::run(Lowers lowers) {
+  kind = lowers;
   if (std::optional<Error> error = rank())
     return error;
-  if (!lowers)
+  if (lowers == Lowers::Nothing)
     takeDrafts();
   else if (std::optional<Error> error = lowerAll())
+    return error;
+  if (std::optional<Error> error = confirmDrafts())
     return error;
   if (deadline.isOver())
     advice.stopped = deadline.reason();
@@ -396,6 +461,8 @@ std::optional<Error> Adviser::findSwitches() {
       if (auto error = simulateProgram(traffic, variant, known))
         return error;
     if (auto error = lowerAll())
+      return error;
+    if (auto error = confirmDrafts())
       return error;
     if (deadline.isOver())
       advice.sizes.erase(advice.sizes.begin() + known, advice.sizes.end());

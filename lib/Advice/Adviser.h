@@ -18,6 +18,11 @@
 
 namespace sccl::advice {
 
+/// What an Adviser lowers: nothing, so that drafts are what counts; short
+/// programs, and long ones whose shorter forms are not as drafted; or all that
+/// are taken.
+enum class Lowers { Nothing, Short, All };
+
 /// Lowers the variants that may be the best, and simulates their programs. Of
 /// many pieces the draft is simulated, if the program of fewer pieces takes
 /// what its draft says.
@@ -30,8 +35,7 @@ public:
         advice(advice), numCandidates(advice.candidates.size()),
         choice(fabric, advice.candidates, ways, deadline) {}
 
-  /// Without programs if they are not wanted: then drafts are what counts.
-  std::optional<Error> run(bool lowers = true);
+  std::optional<Error> run(Lowers lowers = Lowers::Short);
 
   /// Adds sizes where one schedule takes over from another, after run().
   std::optional<Error> findSwitches();
@@ -43,6 +47,9 @@ private:
   static bool isLess(double a, double b) { return a * asGood < b; }
   std::optional<Error> rank();
   std::optional<Error> lowerAll();
+  std::optional<Variant> nextToConfirm() const;
+  Result<bool> confirm(const Variant &variant);
+  std::optional<Error> confirmDrafts();
   std::optional<Variant> nextToTry() const;
   bool mayImprove(const Variant &variant, size_t size) const;
   Result<double> timeOf(const Traffic &traffic, const Variant &variant,
@@ -77,6 +84,10 @@ private:
   Choice choice;
   std::vector<std::vector<RatedVariant>> ranked; ///< by size
   std::set<Variant> tried;
+  Lowers kind = Lowers::Short;
+  std::set<Variant> drafted;         ///< of `tried`, simulated as drafts only
+  std::set<Variant> confirmed;       ///< lowered after they were taken
+  std::map<uint64_t, Variant> taken; ///< by bytes, what is the best
   /// By variants of few pieces, whether drafts are as good as programs.
   std::map<Variant, bool> asDrafted;
   /// Candidates in pieces, by number, pieces and order.

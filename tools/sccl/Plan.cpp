@@ -384,10 +384,9 @@ static FrontierOptions searchOptions(size_t numFabrics, unsigned maxChunks,
   return options;
 }
 
-/// What advise() and adviseByDrafts() have in common.
-using Adviser = decltype(&advise);
-
-/// Prints an error and returns nothing on failure.
+/// `adviser` is advise() or adviseByDrafts(). Prints an error and returns
+/// nothing on failure.
+template <typename Adviser>
 static std::optional<Advice>
 adviseFor(Adviser adviser, mlir::MLIRContext &context, const NamedFabric &named,
           const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
@@ -435,8 +434,12 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
       makeBaselines(named.fabric.topology, named.boxes, family);
   if (!schedules)
     return BadInput;
-  std::optional<Advice> advice =
-      adviseFor(advise, context, named, family, askedFor, options);
+  std::optional<Advice> advice = adviseFor(
+      [](auto &&...args) {
+        // What is written is lowered anyway, and holds what it says.
+        return advise(args..., writesOutput());
+      },
+      context, named, family, askedFor, options);
   if (!advice)
     return BadInput;
   if (advice->candidates.empty()) {

@@ -45,6 +45,8 @@ static llvm::cl::list<std::string>
                            "..., host or mpi; as often as wanted"),
             llvm::cl::sub(planCommand()));
 
+bool driver::writesOutput() { return !output.empty(); }
+
 bool driver::isForMessages() {
   return !targets.empty() && llvm::all_of(targets, isMessageTarget);
 }

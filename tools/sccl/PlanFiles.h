@@ -15,6 +15,8 @@
 
 namespace sccl::driver {
 
+/// True with -o.
+bool writesOutput();
 /// True if the plan that -o names is for messages only.
 bool isForMessages();
 

@@ -101,13 +101,17 @@ std::vector<size_t> spareCandidates(const Advice &advice);
 /// schedule ends within 25 % of where the next one begins.
 /// `options.timeoutSeconds` and the interrupt hold for all of it, simulations
 /// included: when time is over, the best so far is returned, without candidates
-/// if there is none, and says that it was stopped. Fails where searchFrontier
-/// does, if there is no schedule to be found, or if one cannot be lowered.
+/// if there is none, and says that it was stopped. With `lowersAll` no time
+/// that is returned is that of a draft: long programs, of which the draft is
+/// believed if shorter ones are as drafted, are lowered too. Fails where
+/// searchFrontier does, if there is no schedule to be found, or if one cannot
+/// be lowered.
 Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const CollectiveFamily &family,
                       const std::vector<uint64_t> &sizes,
                       const FrontierOptions &options,
-                      const std::vector<LoweringWay> &ways);
+                      const std::vector<LoweringWay> &ways,
+                      bool lowersAll = false);
 
 /// The same in less time, to compare with: nothing is lowered, and times are
 /// those of drafts, which are never longer than those of programs. No sizes
