@@ -73,12 +73,24 @@ private:
   /// An access of 16 bytes traps where an address is not aligned: a branch on
   /// the low bits of the addresses must lead there (check B2).
   void checkAlignment() {
+    // Moves of other registers may stand between the three.
+    auto before = [&](const Instruction *op) -> const Instruction * {
+      const Instruction *first = function.code.data();
+      while (op != first) {
+        --op;
+        if (verb(*op) != "cvt" && verb(*op) != "mov")
+          return op;
+      }
+      return nullptr;
+    };
     auto isGuard = [&](const Instruction &op) {
-      size_t at = &op - function.code.data();
-      return at >= 2 && verb(op) == "bra" && op.predicated &&
-             verb(function.code[at - 1]) == "setp" &&
-             verb(function.code[at - 2]) == "and" &&
-             function.code[at - 2].operands.ends_with(" 15");
+      if (verb(op) != "bra" || !op.predicated)
+        return false;
+      const Instruction *compares = before(&op);
+      if (!compares || verb(*compares) != "setp")
+        return false;
+      const Instruction *masks = before(compares);
+      return masks && verb(*masks) == "and" && masks->operands.ends_with(" 15");
     };
     if (const Instruction *found = fromEntry(isGuard, is16Bytes))
       report(*found, "an access of 16 bytes without a look at the alignment",

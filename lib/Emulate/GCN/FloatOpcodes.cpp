@@ -179,8 +179,8 @@ template <typename T> void fusedAndScaled(Lane &l) {
   auto wide = [&](unsigned i) { return typename T::Wide(T::read(l.in[i])); };
   bool isLarge = exponentOf<T>(l.in[2]) > int(T::bias);
   auto exact = std::fma(wide(0), wide(1), wide(2));
-  l.out = T::write(typename T::Number(
-      std::ldexp(exact, isLarge ? T::power : -T::power)));
+  l.out = T::write(
+      typename T::Number(std::ldexp(exact, isLarge ? T::power : -T::power)));
 }
 
 /// in[0] is the quotient of in[2] and in[1], but for what is special.
@@ -231,6 +231,12 @@ void addConversions(AddOpcode add) {
       [](Lane &l) { l.out = Single::write(float(uint32_t(l.in[0]))); });
   add("v_cvt_f32_ubyte0", "F=i",
       [](Lane &l) { l.out = Single::write(float(l.in[0] & 0xff)); });
+  add("v_cvt_f32_ubyte1", "F=i",
+      [](Lane &l) { l.out = Single::write(float(l.in[0] >> 8 & 0xff)); });
+  add("v_cvt_f32_ubyte2", "F=i",
+      [](Lane &l) { l.out = Single::write(float(l.in[0] >> 16 & 0xff)); });
+  add("v_cvt_f32_ubyte3", "F=i",
+      [](Lane &l) { l.out = Single::write(float(l.in[0] >> 24 & 0xff)); });
   add("v_cvt_f64_u32", "D=i",
       [](Lane &l) { l.out = Double::write(double(uint32_t(l.in[0]))); });
   add("v_cvt_i32_f32", "i=F", toInteger<int32_t>);

@@ -33,6 +33,14 @@ template <typename T> void least(Lane &l) {
 template <typename T> void greatest(Lane &l) {
   l.out = write<T>(std::max(read<T>(l.in[0]), read<T>(l.in[1])));
 }
+template <typename T> void leastOfThree(Lane &l) {
+  least<T>(l);
+  l.out = write<T>(std::min(read<T>(l.out), read<T>(l.in[2])));
+}
+template <typename T> void greatestOfThree(Lane &l) {
+  greatest<T>(l);
+  l.out = write<T>(std::max(read<T>(l.out), read<T>(l.in[2])));
+}
 
 /// Bytes of two registers in any order, their signs, or constants.
 void permute(Lane &l) {
@@ -89,6 +97,8 @@ void addSums(AddOpcode add) {
       [](Lane &l) { l.out = l.in[0] + l.in[1] + l.in[2]; });
   add("v_lshl_add_u32", "i=iii",
       [](Lane &l) { l.out = (l.in[0] << (l.in[1] & 31)) + l.in[2]; });
+  add("v_add_lshl_u32", "i=iii",
+      [](Lane &l) { l.out = (l.in[0] + l.in[1]) << (l.in[2] & 31); });
   add("v_lshl_add_u64", "l=lil",
       [](Lane &l) { l.out = (l.in[0] << (l.in[1] & 7)) + l.in[2]; });
   // With a carry, that of the lane.
@@ -125,6 +135,8 @@ void addProducts(AddOpcode add) {
   add("v_mad_u32_u24", "i=iii", [](Lane &l) {
     l.out = (l.in[0] & 0xffffff) * (l.in[1] & 0xffffff) + l.in[2];
   });
+  add("v_mul_i32_i24", "i=ii",
+      [](Lane &l) { l.out = uint64_t(signed24(l.in[0]) * signed24(l.in[1])); });
   add("v_mad_i32_i24", "i=iii", [](Lane &l) {
     l.out = uint64_t(signed24(l.in[0]) * signed24(l.in[1])) + l.in[2];
   });
@@ -143,14 +155,20 @@ void addBits(AddOpcode add) {
       [](Lane &l) { l.out = l.in[0] | l.in[1] | l.in[2]; });
   add("v_and_or_b32", "i=iii",
       [](Lane &l) { l.out = (l.in[0] & l.in[1]) | l.in[2]; });
-  add("v_bfi_b32", "i=iii", [](Lane &l) {
-    l.out = (l.in[0] & l.in[1]) | (~l.in[0] & l.in[2]);
-  });
+  add("v_bfi_b32", "i=iii",
+      [](Lane &l) { l.out = (l.in[0] & l.in[1]) | (~l.in[0] & l.in[2]); });
   add("v_lshl_or_b32", "i=iii",
       [](Lane &l) { l.out = l.in[0] << (l.in[1] & 31) | l.in[2]; });
   add("v_bfe_u32", "i=iii", [](Lane &l) {
     uint64_t mask = (uint64_t(1) << (l.in[2] & 31)) - 1;
     l.out = l.in[0] >> (l.in[1] & 31) & mask;
+  });
+  add("v_bfe_i32", "i=iii", [](Lane &l) {
+    unsigned width = l.in[2] & 31;
+    uint64_t mask = (uint64_t(1) << width) - 1;
+    uint64_t field = uint64_t(int64_t(int32_t(l.in[0])) >> (l.in[1] & 31));
+    bool isNegative = width > 0 && (field >> (width - 1) & 1);
+    l.out = (field & mask) | (isNegative ? ~mask : 0);
   });
   add("v_alignbit_b32", "i=iii",
       [](Lane &l) { l.out = (l.in[0] << 32 | l.in[1]) >> (l.in[2] & 31); });
@@ -163,6 +181,7 @@ void addBits(AddOpcode add) {
   add("v_lshlrev_b32", "i=ii", shiftLeft<uint32_t>);
   add("v_lshrrev_b32", "i=ii", shiftRight<uint32_t>);
   add("v_ashrrev_i32", "i=ii", shiftRight<int32_t>);
+  add("v_ashrrev_i64", "l=il", shiftRight<int64_t>);
   add("v_lshlrev_b64", "l=il", shiftLeft<uint64_t>);
   add("v_lshrrev_b64", "l=il", shiftRight<uint64_t>);
 }
@@ -176,6 +195,14 @@ void addExtremes(AddOpcode add) {
   add("v_max_i16", "h=hh", greatest<int16_t>);
   add("v_max_u32", "i=ii", greatest<uint32_t>);
   add("v_max_i32", "i=ii", greatest<int32_t>);
+  add("v_min3_u16", "h=hhh", leastOfThree<uint16_t>);
+  add("v_min3_i16", "h=hhh", leastOfThree<int16_t>);
+  add("v_min3_u32", "i=iii", leastOfThree<uint32_t>);
+  add("v_min3_i32", "i=iii", leastOfThree<int32_t>);
+  add("v_max3_u16", "h=hhh", greatestOfThree<uint16_t>);
+  add("v_max3_i16", "h=hhh", greatestOfThree<int16_t>);
+  add("v_max3_u32", "i=iii", greatestOfThree<uint32_t>);
+  add("v_max3_i32", "i=iii", greatestOfThree<int32_t>);
 }
 } // namespace
 
