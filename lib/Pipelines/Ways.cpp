@@ -45,8 +45,8 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   base.doubleBuffer = base.throughScratch && way.protocol != Protocol::Scratch;
   base.ll = way.protocol == Protocol::LL;
   base.pieces = way.pieces;
-  base.pieceDistance = way.distance;
-  base.pieceRounds = way.order == coll::PieceOrder::Rounds;
+  base.pieceDistance = way.order.distance;
+  base.pieceRounds = way.order.inRounds;
   base.steps = runsBySteps(base);
   // Functions of steps wait for nobody.
   base.virtualRanks &= !base.steps;
@@ -64,9 +64,7 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
                  : options.doubleBuffer    ? Protocol::DoubleBuffer
                                            : Protocol::Scratch;
   way.pieces = options.pieces;
-  way.distance = options.pieceDistance;
-  way.order =
-      options.pieceRounds ? coll::PieceOrder::Rounds : coll::PieceOrder::Steps;
+  way.order = {options.pieceDistance, options.pieceRounds};
   return way;
 }
 
@@ -83,11 +81,14 @@ std::string sccl::describe(const coll::Way &way) {
   std::string text = nameOf(way).str();
   if (way.pieces == 1)
     return text;
-  text += " in " + std::to_string(way.pieces) + " pieces";
-  if (way.order == coll::PieceOrder::Rounds)
-    text += " in rounds";
-  if (way.distance != coll::Way().distance)
-    text += " at " + std::to_string(way.distance);
+  return text + " in " + std::to_string(way.pieces) + " pieces" +
+         describe(way.order);
+}
+
+std::string sccl::describe(PieceOrder order) {
+  std::string text = order.inRounds ? " in rounds" : "";
+  if (order.distance != PieceOrder().distance)
+    text += " at " + std::to_string(order.distance);
   return text;
 }
 

@@ -236,9 +236,9 @@ private:
       fail("'source' is no object, or there is no blob");
       return std::nullopt;
     }
-    return ProgramSource{
-        unsigned(number(*object, "blob", 0, blobs.size() - 1)),
-        name(*object, "schedule"), unsigned(number(*object, "way", 0, 1 << 20))};
+    return ProgramSource{unsigned(number(*object, "blob", 0, blobs.size() - 1)),
+                         name(*object, "schedule"),
+                         unsigned(number(*object, "way", 0, 1 << 20))};
   }
 
   KernelInfo readKernel(const json::Object &object) {

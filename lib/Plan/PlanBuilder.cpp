@@ -69,16 +69,6 @@ LogicalResult PlanBuilder::checkProblem(Operation *op,
   return success();
 }
 
-/// `module` with only one of its schedules.
-static OwningOpRef<ModuleOp> extract(coll::ScheduleOp schedule) {
-  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(schedule->getParentOp()).clone();
-  for (auto other :
-       llvm::make_early_inc_range(copy->getOps<coll::ScheduleOp>()))
-    if (other.getSymName() != schedule.getSymName())
-      other.erase();
-  return copy;
-}
-
 /// Lets pieces of chunks follow each other in the schedules of `module`.
 static LogicalResult cutIntoPieces(ModuleOp module,
                                    const LoweringOptions &options) {
@@ -119,9 +109,9 @@ LogicalResult PlanBuilder::addCuts(coll::ScheduleOp schedule) {
         return failure();
       continue;
     }
-    OwningOpRef<ModuleOp> copy = extract(schedule);
-    if (failed(cutIntoPieces(*copy,
-                             optionsOf(cut.ways.front(), request.lowering))))
+    OwningOpRef<ModuleOp> copy = coll::extract(schedule);
+    if (failed(::cutIntoPieces(*copy,
+                               optionsOf(cut.ways.front(), request.lowering))))
       return failure();
     auto inPieces = *copy->getOps<coll::ScheduleOp>().begin();
     inPieces.setSymName(
@@ -141,7 +131,7 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
     return module.emitError()
            << "holds " << count << " schedules and programs, expected one";
   LoweringOptions options = request.lowering;
-  if (failed(cutIntoPieces(module, options)))
+  if (failed(::cutIntoPieces(module, options)))
     return failure();
   options.pieces = 1;
   Operation &op = *llvm::find_if(module.getOps(), isPlannable);
@@ -215,7 +205,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op, const Cut &cut) {
     return op.emitOpError()
            << "is the same as schedule " << *known << " of the plan, "
            << manifest.schedules[*known].name;
-  OwningOpRef<ModuleOp> module = extract(op);
+  OwningOpRef<ModuleOp> module = coll::extract(op);
   auto copy = *module->getOps<coll::ScheduleOp>().begin();
   if (known)
     copy.setSymName(manifest.schedules[*known].name);

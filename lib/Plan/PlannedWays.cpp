@@ -25,16 +25,6 @@
 using namespace mlir;
 using namespace sccl;
 
-/// A schedule that is cut by the options alone.
-static coll::Way cutOf(coll::Way way, const LoweringOptions &options,
-                       unsigned pieces) {
-  way.pieces = pieces;
-  way.distance = options.pieceDistance;
-  way.order =
-      options.pieceRounds ? coll::PieceOrder::Rounds : coll::PieceOrder::Steps;
-  return way;
-}
-
 /// The ways of `schedule`, by how they cut it. Emits an error and fails if it
 /// names some, and options say something else about them.
 FailureOr<std::vector<PlanBuilder::Cut>>
@@ -56,14 +46,13 @@ PlanBuilder::cutsOf(coll::ScheduleOp schedule) const {
     add(way, /*isNamed=*/true);
   bool asksForMore =
       !request.variants.empty() || request.pieces != std::vector<unsigned>{1};
-  if (!named.empty() && !asksForMore) {
-    coll::Way usual = wayOf({}), asked = wayOf(request.lowering);
-    if (std::tuple(asked.protocol, asked.distance, asked.order) !=
-        std::tuple(usual.protocol, usual.distance, usual.order))
-      return schedule.emitOpError("says in which ways it is lowered; other "
-                                  "memory, or another order of pieces, is for "
-                                  "--variant and --pieces");
-  }
+  coll::Way usual, asked = wayOf(request.lowering);
+  if (!named.empty() && !asksForMore &&
+      std::tuple(asked.protocol, asked.order) !=
+          std::tuple(usual.protocol, usual.order))
+    return schedule.emitOpError("says in which ways it is lowered; other "
+                                "memory, or another order of pieces, is for "
+                                "--variant and --pieces");
   if (named.empty() || asksForMore)
     for (unsigned pieces : request.pieces)
       for (const std::string &name : request.variantNames()) {
@@ -71,7 +60,9 @@ PlanBuilder::cutsOf(coll::ScheduleOp schedule) const {
         if (!way)
           return schedule.emitOpError()
                  << "cannot be lowered as '" << name << "'";
-        add(cutOf(*way, request.lowering, pieces), /*isNamed=*/false);
+        way->pieces = pieces;
+        way->order = asked.order;
+        add(*way, /*isNamed=*/false);
       }
   return cuts;
 }
@@ -166,13 +157,6 @@ void PlanBuilder::setSource(unsigned program, const coll::Way &way) {
                                               unsigned(it - lowered.begin())};
 }
 
-static std::vector<plan::SizedTime> timesOf(const coll::Way &way) {
-  std::vector<plan::SizedTime> times;
-  for (const coll::AdvisedSize &size : way.bestAt)
-    times.push_back({size.bytes, size.nanoseconds, size.bound});
-  return times;
-}
-
 /// The programs of schedule `number`, which `module` holds, in this `way`, for
 /// each number of blocks and shape.
 LogicalResult PlanBuilder::addWay(ModuleOp module, ScheduleCheck &check,
@@ -183,7 +167,7 @@ LogicalResult PlanBuilder::addWay(ModuleOp module, ScheduleCheck &check,
     auto it = llvm::find_if(programs, [&](const plan::ProgramEntry &program) {
       return program.schedule == number;
     });
-    advised.push_back({unsigned(it - programs.begin()), timesOf(way.way)});
+    advised.push_back({unsigned(it - programs.begin()), way.way.bestAt});
     return success();
   }
   LoweringOptions options = way.options;
@@ -202,6 +186,6 @@ LogicalResult PlanBuilder::addWay(ModuleOp module, ScheduleCheck &check,
       if (!first)
         first = same.value_or(programs.size() - 1);
     }
-  advised.push_back({*first, timesOf(way.way)});
+  advised.push_back({*first, way.way.bestAt});
   return success();
 }

@@ -44,12 +44,12 @@ bool sccl::areAdvised(const std::vector<AdvisedProgram> &programs) {
 }
 
 /// By size: the best time there, and its program.
-using Advised = std::map<uint64_t, std::pair<plan::SizedTime, unsigned>>;
+using Advised = std::map<uint64_t, std::pair<SizedTime, unsigned>>;
 
 static Advised join(const std::vector<AdvisedProgram> &programs) {
   Advised best;
   for (const AdvisedProgram &program : programs)
-    for (const plan::SizedTime &time : program.bestAt) {
+    for (const SizedTime &time : program.bestAt) {
       auto [it, isNew] = best.try_emplace(time.bytes, time, program.program);
       if (!isNew && time.nanoseconds < it->second.first.nanoseconds)
         it->second = {time, program.program};
@@ -79,4 +79,20 @@ sccl::tableOfAdvice(const std::vector<AdvisedProgram> &programs) {
   table.times.push_back(
       {before + farther, last + wholeNanoseconds(rate * farther)});
   return table;
+}
+
+std::vector<plan::SizeChoice>::const_iterator
+sccl::choiceFor(const plan::SizeTable &table, double bytes) {
+  // The first choice is from 0 bytes on.
+  auto isAbove = [&](const plan::SizeChoice &choice) {
+    return double(choice.firstByte) > bytes;
+  };
+  return std::prev(std::ranges::find_if(table.choices, isAbove));
+}
+
+llvm::ArrayRef<SizedTime> sccl::advisedTimes(const plan::SizeTable &table) {
+  auto hasBound = [](const SizedTime &time) { return time.bound > 0; };
+  if (std::ranges::none_of(table.times, hasBound))
+    return {};
+  return llvm::ArrayRef(table.times).drop_back();
 }

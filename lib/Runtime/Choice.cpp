@@ -78,11 +78,10 @@ const Choice &Choices::forBytes(uint64_t bytes) const {
 }
 
 /// On straight lines between what the table has, and beyond its end.
-static double interpolate(const std::vector<plan::SizedTime> &times,
-                          uint64_t bytes) {
+static double interpolate(const std::vector<SizedTime> &times, uint64_t bytes) {
   if (times.empty())
     return std::numeric_limits<double>::infinity();
-  auto isLess = [](const plan::SizedTime &time, uint64_t size) {
+  auto isLess = [](const SizedTime &time, uint64_t size) {
     return time.bytes < size;
   };
   auto next = std::lower_bound(times.begin(), times.end(), bytes, isLess);
@@ -90,7 +89,7 @@ static double interpolate(const std::vector<plan::SizedTime> &times,
     return times.front().nanoseconds;
   if (next == times.end())
     --next;
-  const plan::SizedTime &a = *std::prev(next), &b = *next;
+  const SizedTime &a = *std::prev(next), &b = *next;
   double slope = (double(b.nanoseconds) - double(a.nanoseconds)) /
                  double(b.bytes - a.bytes);
   // A measurement may get less from size to size, but not for ever.
@@ -102,7 +101,7 @@ static double interpolate(const std::vector<plan::SizedTime> &times,
 Expectation Choices::expect(uint64_t bytes) const {
   Expectation result;
   result.isMeasured = choices.front().choice.reason == measured;
-  static const std::vector<plan::SizedTime> none;
+  static const std::vector<SizedTime> none;
   result.nanoseconds = interpolate(table ? table->times : none, bytes);
   return result;
 }

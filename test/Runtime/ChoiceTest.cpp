@@ -37,7 +37,7 @@ struct PlanPair {
 };
 
 /// The table of the model says that a launch takes `times`.
-void setTimes(plan::Plan &plan, std::vector<plan::SizedTime> times) {
+void setTimes(plan::Plan &plan, std::vector<SizedTime> times) {
   plan.manifest.tables.front().times = std::move(times);
 }
 
@@ -138,7 +138,7 @@ TEST(Choice, GoesOnBeyondTheEndOfATable) {
 TEST(Choice, TakesTheLastOneOfEquals) {
   PlanPair pair;
   for (bool isKnown : {true, false}) {
-    std::vector<plan::SizedTime> times;
+    std::vector<SizedTime> times;
     if (isKnown)
       times = {{0, 1000}};
     setTimes(pair.adds, times);

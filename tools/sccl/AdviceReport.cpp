@@ -1,5 +1,4 @@
-//===- AdviceReport.cpp - Prints what sccl plan advises
-//------------------------===//
+//===- AdviceReport.cpp - The table and JSON of sccl plan -----------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,19 +10,12 @@
 #include "Driver.h"
 #include "Output.h"
 
+#include "sccl/Pipelines/Ways.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace sccl;
 using namespace sccl::driver;
-
-/// Of what is not usual.
-static std::string orderText(PieceOrder order) {
-  PieceOrder usual;
-  std::string text = order.inRounds ? " in rounds" : "";
-  if (order.distance != usual.distance)
-    text += " at " + std::to_string(order.distance);
-  return text;
-}
 
 static std::string nameOf(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
@@ -31,7 +23,7 @@ static std::string nameOf(const Candidate &candidate) {
     return llvm::formatv(
         "C = {0}, S = {1}, P = {2}, {3} piece{4}{5}", collective.chunks(),
         schedule.steps.size(), schedule.period, candidate.pieces,
-        candidate.pieces == 1 ? "" : "s", orderText(candidate.order));
+        candidate.pieces == 1 ? "" : "s", describe(candidate.order));
   return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
                        schedule.steps.size(), schedule.rounds());
 }
@@ -58,7 +50,7 @@ void AdviceReport::printTable() const {
     }
     for (const Baseline &baseline : baselines)
       out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
-    out() << "   " << nameOf(advice.candidates[size.candidate]) << ", "
+    out() << "   " << ::nameOf(advice.candidates[size.candidate]) << ", "
           << (size.isSimulated() ? size.way : "estimated") << '\n';
   }
 }

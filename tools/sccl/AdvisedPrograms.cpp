@@ -14,7 +14,6 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Ways.h"
 #include "sccl/Plan/SizeTables.h"
-#include "sccl/Plan/Sources.h"
 
 #include "llvm/Support/Path.h"
 
@@ -23,44 +22,11 @@
 using namespace sccl;
 using namespace sccl::driver;
 
-/// Drops the last time, which tells how the line goes on, and all that the cost
-/// model has estimated, which knows no bounds.
-static void keepAdvised(std::vector<plan::SizedTime> &times) {
-  if (llvm::none_of(times,
-                    [](const plan::SizedTime &time) { return time.bound > 0; }))
-    times.clear();
-  else
-    times.pop_back();
-}
-
-std::vector<uint64_t> AdvisedPrograms::sizes() const {
-  std::vector<uint64_t> result;
-  for (const plan::SizedTime &time : table.times)
-    result.push_back(time.bytes);
-  return result;
-}
-
-unsigned AdvisedPrograms::programFor(uint64_t bytes) const {
-  auto next = llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
-    return choice.firstByte > bytes;
-  });
-  return std::prev(next)->program;
-}
-
-const plan::SizedTime *AdvisedPrograms::adviceFor(uint64_t bytes) const {
-  for (const plan::SizedTime &time : table.times)
-    if (time.bytes == bytes)
-      return &time;
-  return nullptr;
-}
-
-/// Parses a module. Prints an error and returns null if it is none.
-static mlir::ModuleOp addModule(AdvisedPrograms &to, llvm::StringRef text,
-                                llvm::StringRef name) {
-  to.sessions.push_back(std::make_unique<Session>());
-  to.modules.push_back(text.empty()
-                           ? to.sessions.back()->parse(name)
-                           : to.sessions.back()->parseText(text, name));
+/// Owns what `session` has parsed. Returns null if that is nothing.
+static mlir::ModuleOp add(AdvisedPrograms &to, std::unique_ptr<Session> session,
+                          mlir::OwningOpRef<mlir::ModuleOp> module) {
+  to.sessions.push_back(std::move(session));
+  to.modules.push_back(std::move(module));
   return to.modules.back() ? *to.modules.back() : mlir::ModuleOp();
 }
 
@@ -73,7 +39,7 @@ static std::optional<SourceProgram> find(mlir::ModuleOp module,
   std::vector<coll::Way> ways = coll::importWays(schedule);
   if (source.way >= ways.size())
     return std::nullopt;
-  return SourceProgram{"", module, source.schedule, ways[source.way]};
+  return SourceProgram{"", schedule, ways[source.way]};
 }
 
 std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
@@ -90,7 +56,6 @@ std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
     return std::nullopt;
   }
   result.table = *model;
-  keepAdvised(result.table.times);
   std::map<unsigned, mlir::ModuleOp> modules;
   for (auto [number, program] : llvm::enumerate(manifest.programs)) {
     result.programs.emplace_back();
@@ -98,13 +63,13 @@ std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
       continue;
     auto [it, isNew] = modules.try_emplace(program.source->blob);
     if (isNew) {
-      Result<std::string> text =
-          plan::unpackSource(plan->view.blobs[program.source->blob]);
-      if (!text) {
-        fail(path + ": " + text.error());
+      std::optional<std::string> text =
+          sourceText(path, *plan, program.source->blob);
+      if (!text)
         return std::nullopt;
-      }
-      it->second = addModule(result, *text, path);
+      auto session = std::make_unique<Session>();
+      auto module = session->parseText(*text, path);
+      it->second = add(result, std::move(session), std::move(module));
       if (!it->second)
         return std::nullopt;
     }
@@ -119,34 +84,32 @@ std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
   return result;
 }
 
-std::optional<AdvisedPrograms> driver::loadAdvised(llvm::StringRef path) {
+std::optional<AdvisedPrograms> driver::loadAdvised(llvm::StringRef path,
+                                                   const Placement *placement) {
   std::optional<std::vector<std::string>> files = schedulesIn(path);
   if (!files)
     return std::nullopt;
   AdvisedPrograms result;
   std::vector<AdvisedProgram> advised;
   for (const std::string &file : *files) {
-    mlir::ModuleOp module = addModule(result, "", file);
+    auto session = std::make_unique<Session>();
+    auto parsed = session->parseSchedules(file, placement);
+    mlir::ModuleOp module = add(result, std::move(session), std::move(parsed));
     if (!module)
       return std::nullopt;
     for (auto schedule : module.getOps<coll::ScheduleOp>())
       for (const coll::Way &way : coll::importWays(schedule)) {
-        AdvisedProgram &program = advised.emplace_back();
-        program.program = result.programs.size();
-        for (const coll::AdvisedSize &size : way.bestAt)
-          program.bestAt.push_back({size.bytes, size.nanoseconds, size.bound});
+        advised.push_back({unsigned(result.programs.size()), way.bestAt});
         result.programs.push_back(
             SourceProgram{(llvm::sys::path::filename(file) + ":@" +
                            schedule.getSymName() + ", " + describe(way))
                               .str(),
-                          module, schedule.getSymName().str(), way});
+                          schedule, way});
       }
   }
-  if (areAdvised(advised)) {
+  if (areAdvised(advised))
     result.table = tableOfAdvice(advised);
-    result.table.times.pop_back();
-  } else {
+  else
     result.programs.clear();
-  }
   return result;
 }

@@ -11,6 +11,7 @@
 
 #include "Driver.h"
 
+#include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Plan/Plan.h"
 
 namespace sccl::driver {
@@ -18,8 +19,7 @@ namespace sccl::driver {
 /// A schedule in a way to lower it.
 struct SourceProgram {
   std::string name; ///< as "program 3" of a plan, or "FILE:@SCHEDULE, push"
-  mlir::ModuleOp module;
-  std::string schedule; ///< its symbol in `module`
+  coll::ScheduleOp schedule;
   coll::Way way;
 };
 
@@ -30,15 +30,7 @@ struct AdvisedPrograms {
   /// By the numbers in `table`. Nothing in place of a program whose schedule
   /// the plan does not hold.
   std::vector<std::optional<SourceProgram>> programs;
-  plan::SizeTable table; ///< with advised times only
-
-  /// The sizes that `sccl plan` gave advice for, ascending; none if nobody
-  /// did.
-  std::vector<uint64_t> sizes() const;
-  /// The number of the program that is taken for `bytes`.
-  unsigned programFor(uint64_t bytes) const;
-  /// What the advice says of exactly so many bytes; null if nothing.
-  const plan::SizedTime *adviceFor(uint64_t bytes) const;
+  plan::SizeTable table;
 };
 
 /// Those of a plan. Prints an error and returns nothing if it cannot be read,
@@ -46,9 +38,11 @@ struct AdvisedPrograms {
 std::optional<AdvisedPrograms> loadPlanPrograms(llvm::StringRef path);
 
 /// Those of the schedules in `path`, a file or a folder of such; no programs if
-/// a schedule names no way that is the best for some size. Prints an error and
-/// returns nothing if one cannot be read.
-std::optional<AdvisedPrograms> loadAdvised(llvm::StringRef path);
+/// no schedule names a way that is the best for some size. For `placement` see
+/// Session::parseSchedules. Prints an error and returns nothing if a file
+/// cannot be read.
+std::optional<AdvisedPrograms> loadAdvised(llvm::StringRef path,
+                                           const Placement *placement);
 
 } // namespace sccl::driver
 

@@ -225,7 +225,8 @@ static int compilePlan() {
     std::optional<std::vector<std::string>> paths = schedulesIn(input);
     if (!paths)
       return BadInput;
-    llvm::append_range(request.paths, *paths);
+    for (std::string &path : *paths)
+      request.modules.emplace_back(std::move(path), "");
   }
   request.output = output;
   for (const std::string &name : targets)
@@ -403,10 +404,8 @@ static int compilePlanHere(PlanCompileRequest request) {
     progress.setDetail(what);
   };
   PlanBuilder builder(request.plan);
-  for (const std::string &path : request.paths)
-    request.texts.emplace_back(path, "");
   bool hasWarned = false;
-  for (const auto &[name, text] : request.texts) {
+  for (const auto &[name, text] : request.modules) {
     Session session;
     mlir::OwningOpRef<mlir::ModuleOp> module =
         text.empty() ? session.parseSchedules(name)
@@ -449,10 +448,7 @@ bool driver::areTargets(llvm::ArrayRef<std::string> names) {
 int driver::compilePlanFile(const PlanCompileRequest &request) {
   if (!areTargets(request.plan.targets))
     return BadInput;
-  std::vector<std::string> names = request.paths;
-  for (const auto &[name, text] : request.texts)
-    names.push_back(name);
   return runInChild([&] { return compilePlanHere(request); },
-                    llvm::join(names, ", ") + " for " +
-                        llvm::join(request.plan.targets, ", "));
+                    llvm::join(llvm::make_first_range(request.modules), ", ") +
+                        " for " + llvm::join(request.plan.targets, ", "));
 }

@@ -213,19 +213,6 @@ struct Compiled {
 };
 } // namespace
 
-/// The choice of `table` for more than `bytes`, or the end. The one before it
-/// is that for `bytes`: the first choice is from 0 bytes on.
-static auto choiceAfter(const plan::SizeTable &table, double bytes) {
-  return llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
-    return double(choice.firstByte) > bytes;
-  });
-}
-
-/// The program of `table` for `bytes`.
-static unsigned programFor(const plan::SizeTable &table, double bytes) {
-  return std::prev(choiceAfter(table, bytes))->program;
-}
-
 /// What a plan of all `subjects` takes that is compiled with the same --alpha
 /// and --bandwidth.
 static Compiled compiledFor(const std::vector<Subject> &subjects,
@@ -245,8 +232,8 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
   }
   if (!modelFlags.findGiven().empty() || !isAdvised || !areAdvised(advised)) {
     CostModel plans = modelFlags.over(PlanRequest::usualModel);
-    unsigned taken = programFor(tableOfModel(schedules, plans), bytes);
-    if (taken == programFor(tableOfModel(schedules, model), bytes))
+    unsigned taken = choiceFor(tableOfModel(schedules, plans), bytes)->program;
+    if (taken == choiceFor(tableOfModel(schedules, model), bytes)->program)
       return {taken, ""};
     return {taken,
             llvm::formatv("at {0} sccl compile takes {1}, as it goes by {2:f1} "
@@ -256,7 +243,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
                           plans.alphaMicroseconds,
                           1e-3 / plans.betaMicrosecondsPerByte)};
   }
-  size_t taken = programFor(tableOfAdvice(advised), bytes);
+  size_t taken = choiceFor(tableOfAdvice(advised), bytes)->program;
   auto distance = [&](const Subject::BestAt &at) {
     return std::abs(std::log(double(at.bytes) / bytes));
   };
@@ -294,9 +281,9 @@ static bool explainSchedules(const Findings &findings, double bytes) {
         {"faster", remedySentences(subject, explanation, model, bytes)},
         {"certificate", certificateSentences(subject, explanation)},
         {"planned", plannedSentences(subject)},
-        {"simulated", simulated ? Sentences{simulatedSentence(
-                                      *simulated, *findings.speeds)}
-                                : Sentences{}},
+        {"simulated",
+         simulated ? Sentences{simulatedSentence(*simulated, *findings.speeds)}
+                   : Sentences{}},
         {"ran", distancesOf(findings, number)}};
     bool isChosen = number == taken;
     if (costs.size() > 1) {
@@ -332,8 +319,8 @@ static bool explainSchedules(const Findings &findings, double bytes) {
 /// has; nothing beyond them.
 static std::optional<double> timeOf(const plan::SizeTable &table,
                                     double bytes) {
-  const std::vector<plan::SizedTime> &times = table.times;
-  auto above = llvm::find_if(times, [&](const plan::SizedTime &entry) {
+  const std::vector<SizedTime> &times = table.times;
+  auto above = llvm::find_if(times, [&](const SizedTime &entry) {
     return double(entry.bytes) >= bytes;
   });
   if (above == times.end() ||
@@ -342,7 +329,7 @@ static std::optional<double> timeOf(const plan::SizeTable &table,
   double after = double(above->nanoseconds) * 1e-3;
   if (double(above->bytes) == bytes)
     return after;
-  const plan::SizedTime &below = *std::prev(above);
+  const SizedTime &below = *std::prev(above);
   double before = double(below.nanoseconds) * 1e-3;
   double part = (bytes - double(below.bytes)) /
                 (double(above->bytes) - double(below.bytes));
@@ -353,8 +340,8 @@ static std::optional<double> timeOf(const plan::SizeTable &table,
 static std::string choiceSentence(const plan::Manifest &manifest,
                                   const plan::SizeTable &table,
                                   uint64_t bytes) {
-  auto next = choiceAfter(table, double(bytes));
-  const plan::SizeChoice &choice = *std::prev(next);
+  auto taken = choiceFor(table, double(bytes)), next = std::next(taken);
+  const plan::SizeChoice &choice = *taken;
   const plan::ProgramEntry &program = manifest.programs[choice.program];
   const plan::ScheduleInfo &schedule = manifest.schedules[program.schedule];
   std::string text = llvm::formatv(
@@ -368,13 +355,6 @@ static std::string choiceSentence(const plan::Manifest &manifest,
   return text;
 }
 
-/// True if the plan holds the schedules that it was compiled of.
-static bool holdsSchedules(const plan::Manifest &manifest) {
-  return llvm::any_of(manifest.programs, [](const plan::ProgramEntry &program) {
-    return program.source.has_value();
-  });
-}
-
 static int explainPlan(llvm::StringRef path, uint64_t bytes,
                        const CostModel &model,
                        std::vector<std::string> &schedules) {
@@ -383,7 +363,7 @@ static int explainPlan(llvm::StringRef path, uint64_t bytes,
     return BadInput;
   const plan::Manifest &manifest = plan->view.manifest;
   std::vector<Chapter> chapters{{"choice", {}}, {"model", {}}};
-  if (holdsSchedules(manifest))
+  if (!sourceBlobs(manifest).empty())
     schedules.push_back(path.str());
   else
     chapters.push_back({"links",

@@ -9,6 +9,9 @@
 #include "Plans.h"
 #include "WrongFile.h"
 
+#include "sccl/Plan/SizeTables.h"
+#include "sccl/Plan/Sources.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -56,6 +59,24 @@ std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
   return LoadedPlan{std::move(*buffer), std::move(*view)};
 }
 
+std::set<unsigned> driver::sourceBlobs(const plan::Manifest &manifest) {
+  std::set<unsigned> blobs;
+  for (const plan::ProgramEntry &program : manifest.programs)
+    if (program.source)
+      blobs.insert(program.source->blob);
+  return blobs;
+}
+
+std::optional<std::string> driver::sourceText(llvm::StringRef path,
+                                              const LoadedPlan &plan,
+                                              unsigned blob) {
+  Result<std::string> text = plan::unpackSource(plan.view.blobs[blob]);
+  if (text)
+    return std::move(*text);
+  fail(path + ": " + text.error());
+  return std::nullopt;
+}
+
 std::string driver::sourceOf(const plan::SizeTable &table) {
   return table.target.empty()
              ? "by the model"
@@ -83,21 +104,16 @@ std::string driver::describeTable(const plan::Manifest &manifest,
 /// What `sccl plan` said of each size, if it did: of which program, how long it
 /// takes and what no program takes less than.
 static void printAdvice(const plan::SizeTable &table) {
-  if (llvm::all_of(table.times,
-                   [](const plan::SizedTime &time) { return time.bound == 0; }))
+  llvm::ArrayRef<SizedTime> times = advisedTimes(table);
+  if (times.empty())
     return;
   out() << llvm::formatv("{0,12}{1,14}{2,14}   program\n", "advised for", "us",
                          "bound us");
-  // The last time tells how the line goes on.
-  for (const plan::SizedTime &time : llvm::ArrayRef(table.times).drop_back()) {
-    auto next =
-        llvm::find_if(table.choices, [&](const plan::SizeChoice &choice) {
-          return choice.firstByte > time.bytes;
-        });
+  for (const SizedTime &time : times)
     out() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}   {3}\n",
                            formatBytes(time.bytes), time.nanoseconds * 1e-3,
-                           time.bound * 1e-3, std::prev(next)->program);
-  }
+                           time.bound * 1e-3,
+                           choiceFor(table, double(time.bytes))->program);
 }
 
 static void printPrograms(const plan::Manifest &manifest) {

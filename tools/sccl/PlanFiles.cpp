@@ -79,11 +79,8 @@ coll::Way &Chosen::add(const Candidate &candidate, llvm::StringRef name) {
   // What was not simulated is estimated for any way.
   coll::Way way = findWay(name).value_or(coll::Way());
   way.pieces = candidate.pieces;
-  if (candidate.hasOrder()) {
-    way.distance = candidate.order.distance;
-    way.order = candidate.order.inRounds ? coll::PieceOrder::Rounds
-                                         : coll::PieceOrder::Steps;
-  }
+  if (candidate.hasOrder())
+    way.order = candidate.order;
   auto it = llvm::find_if(
       ways, [&](const coll::Way &other) { return other.key() == way.key(); });
   return it == ways.end() ? ways.emplace_back(std::move(way)) : *it;
@@ -114,7 +111,7 @@ Chosen &ScheduleFiles::add(const Candidate &candidate) {
 
 void ScheduleFiles::addSpareWays() {
   for (auto &[name, chosen] : files)
-    for (const char *way : {"push", "pull", "scratch", "dma"}) {
+    for (const std::string &way : PlanRequest().variantNames()) {
       Candidate whole = *chosen.candidate;
       whole.pieces = 1;
       chosen.add(whole, way);
@@ -187,7 +184,7 @@ bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
     return writeFolder(files);
   PlanCompileRequest request;
   for (ScheduleFile &file : files)
-    request.texts.emplace_back(std::move(file.name), std::move(file.text));
+    request.modules.emplace_back(std::move(file.name), std::move(file.text));
   request.output = output;
   for (const std::string &name : targets)
     request.plan.targets.push_back(findHostTarget(name).value_or(name));

@@ -46,8 +46,8 @@ static PageTable programsOf(const plan::Manifest &manifest) {
   for (auto [number, program] : llvm::enumerate(manifest.programs))
     table.rows.push_back(
         {std::to_string(number), manifest.schedules[program.schedule].name,
-         program.variant, program.codeShape,
-         std::to_string(program.blocks), targetsOf(manifest, number)});
+         program.variant, program.codeShape, std::to_string(program.blocks),
+         targetsOf(manifest, number)});
   return table;
 }
 
@@ -68,7 +68,7 @@ static PageTable choicesOf(const plan::Manifest &manifest,
 
 static TimeCurve curveOf(const plan::SizeTable &sizes) {
   TimeCurve curve{sourceOf(sizes), /*isLine=*/sizes.target.empty(), {}};
-  for (const plan::SizedTime &time : sizes.times)
+  for (const SizedTime &time : sizes.times)
     if (time.bytes > 0)
       curve.points.emplace_back(double(time.bytes), time.nanoseconds * 1e-3);
   return curve;

@@ -15,13 +15,13 @@
 #include "sccl/Plan/PlanBuilder.h"
 
 #include <memory>
+#include <set>
 
 namespace sccl::driver {
 
 struct PlanCompileRequest {
-  std::vector<std::string> paths;
-  /// Modules in place of files: the text of each, by name.
-  std::vector<std::pair<std::string, std::string>> texts;
+  /// Names and texts; where the text is empty, the name is that of a file.
+  std::vector<std::pair<std::string, std::string>> modules;
   std::string output;
   PlanRequest plan;
   bool hasReduction = false; ///< --reduction was given
@@ -41,6 +41,13 @@ struct LoadedPlan {
 bool isPlanFile(llvm::StringRef path);
 /// Reads a plan. Prints an error and returns nothing if it cannot.
 std::optional<LoadedPlan> loadPlan(llvm::StringRef path);
+
+/// The blobs with the modules that programs were lowered from.
+std::set<unsigned> sourceBlobs(const plan::Manifest &manifest);
+/// The module in `blob` of the plan at `path`. Prints an error and returns
+/// nothing if it cannot be unpacked.
+std::optional<std::string> sourceText(llvm::StringRef path,
+                                      const LoadedPlan &plan, unsigned blob);
 
 /// Whose the choices of a table are: "by the model", or "measured on host,
 /// ranks as threads".

@@ -7,7 +7,6 @@
 
 #include "AdvisedPrograms.h"
 #include "Arguments.h"
-#include "ForeignFile.h"
 #include "LoweringFlags.h"
 #include "Output.h"
 #include "Pictures.h"
@@ -19,6 +18,7 @@
 #include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/Ways.h"
+#include "sccl/Plan/SizeTables.h"
 #include "sccl/Report/Trace.h"
 #include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
@@ -249,9 +249,8 @@ static Timing timingOf(mlir::Operation *op, const Topology &topology,
     own = coll::timingOf(named, topology);
   if (own)
     return *own;
-  Timing timing = machine
-                      ? machine->fabric.timing
-                      : Timing::uniform(topology, latency, bandwidth * 1e3);
+  Timing timing = machine ? machine->fabric.timing
+                          : Timing::uniform(topology, latency, bandwidth * 1e3);
   if (!machine)
     timing.copyRate = copyBandwidth * 1e3;
   timing.barrierTime = modelOf(machine).alphaMicroseconds;
@@ -308,22 +307,18 @@ static std::optional<std::string> findMistake() {
 
 /// The sizes that options ask for, or else those of the advice.
 static std::optional<std::vector<uint64_t>>
-sizesOf(const AdvisedPrograms &advised) {
-  std::vector<uint64_t> sizes = advised.sizes();
-  if (sizes.empty() || from.getNumOccurrences() || upTo.getNumOccurrences())
+sizesOf(llvm::ArrayRef<SizedTime> advised) {
+  if (advised.empty() || from.getNumOccurrences() || upTo.getNumOccurrences())
     return sizesByFour(from, upTo);
-  return sizes;
+  auto sizes = llvm::map_range(
+      advised, [](const SizedTime &time) { return time.bytes; });
+  return std::vector<uint64_t>(sizes.begin(), sizes.end());
 }
 
 /// The one program that `source` is lowered to. Prints an error and returns
 /// null if it cannot be.
 static mlir::OwningOpRef<mlir::ModuleOp> lower(const SourceProgram &source) {
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp(source.module).clone();
-  for (auto other :
-       llvm::make_early_inc_range(module->getOps<coll::ScheduleOp>()))
-    if (other.getSymName() != source.schedule)
-      other.erase();
+  mlir::OwningOpRef<mlir::ModuleOp> module = coll::extract(source.schedule);
   if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
         addLowering(manager, optionsOf(source.way, LoweringOptions()));
       })))
@@ -334,7 +329,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> lower(const SourceProgram &source) {
 /// Simulates for each size the program that is taken for it.
 static int simulateAdvised(const AdvisedPrograms &advised,
                            const std::optional<MachineSpeeds> &machine) {
-  std::optional<std::vector<uint64_t>> sizes = sizesOf(advised);
+  llvm::ArrayRef<SizedTime> times = advisedTimes(advised.table);
+  std::optional<std::vector<uint64_t>> sizes = sizesOf(times);
   if (!sizes)
     return BadInput;
   if (std::string option = lowering.findGiven(OptionGroup::Program);
@@ -348,7 +344,8 @@ static int simulateAdvised(const AdvisedPrograms &advised,
                            "busiest, program");
   std::map<unsigned, std::vector<uint64_t>> sizesByProgram;
   for (uint64_t bytes : *sizes)
-    sizesByProgram[advised.programFor(bytes)].push_back(bytes);
+    sizesByProgram[choiceFor(advised.table, double(bytes))->program].push_back(
+        bytes);
   std::map<uint64_t, Prediction> predictions;
   std::optional<Topology> topology;
   for (const auto &[number, own] : sizesByProgram) {
@@ -372,7 +369,9 @@ static int simulateAdvised(const AdvisedPrograms &advised,
       if (!prediction)
         return BadInput;
       prediction->program = source->name;
-      if (const plan::SizedTime *time = advised.adviceFor(bytes)) {
+      auto time = llvm::find_if(
+          times, [&](const SizedTime &one) { return one.bytes == bytes; });
+      if (time != times.end()) {
         prediction->advised = double(time->nanoseconds) * 1e-3;
         if (time->bound)
           prediction->bound = double(time->bound) * 1e-3;
@@ -386,26 +385,23 @@ static int simulateAdvised(const AdvisedPrograms &advised,
   return Done;
 }
 
-/// Simulates each schedule and program in one file, as the options say.
-static int simulateFile(const std::optional<MachineSpeeds> &machine) {
+/// Simulates each schedule and program in `module`, which it lowers as the
+/// options say.
+static int simulateModule(mlir::ModuleOp module,
+                          const std::optional<MachineSpeeds> &machine) {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
-  if (!sizes)
+  if (!sizes || !areForContents(lowering.get(), module, input))
     return BadInput;
-  Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      session.parseSchedules(input, machine ? &machine->placement : nullptr);
-  if (!module || !areForContents(lowering.get(), *module, input))
-    return BadInput;
-  std::optional<ScheduleCosts> costs = costsOf(*module);
+  std::optional<ScheduleCosts> costs = costsOf(module);
   Beside measured;
   if (!costs || !readBeside(measured) ||
-      failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
+      failed(runPasses(module, [&](mlir::OpPassManager &manager) {
         addLowering(manager, measured && measured->isOfMessages()
                                  ? messageLowering(lowering.get())
                                  : lowering.get());
       })))
     return BadInput;
-  auto programs = module->getOps<coll::ProgramOp>();
+  auto programs = module.getOps<coll::ProgramOp>();
   if (!tracePath.empty() &&
       (sizes->size() != 1 ||
        std::distance(programs.begin(), programs.end()) != 1))
@@ -430,13 +426,16 @@ int driver::simulateMain() {
       return BadInput;
   }
   bool isPlan = isPlanFile(input);
-  if (isAlgorithmFile(input) ||
-      (!isPlan && !lowering.findGiven(OptionGroup::Program).empty()))
-    return simulateFile(machine);
   std::optional<AdvisedPrograms> advised =
-      isPlan ? loadPlanPrograms(input) : loadAdvised(input);
+      isPlan ? loadPlanPrograms(input)
+             : loadAdvised(input, machine ? &machine->placement : nullptr);
   if (!advised)
     return BadInput;
-  return advised->programs.empty() ? simulateFile(machine)
-                                   : simulateAdvised(*advised, machine);
+  bool hasOptions = !lowering.findGiven(OptionGroup::Program).empty();
+  if (isPlan || (!advised->programs.empty() && !hasOptions))
+    return simulateAdvised(*advised, machine);
+  for (const mlir::OwningOpRef<mlir::ModuleOp> &module : advised->modules)
+    if (int code = simulateModule(*module, machine))
+      return code;
+  return Done;
 }

@@ -15,7 +15,6 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Ways.h"
-#include "sccl/Plan/Sources.h"
 #include "sccl/Simulate/TimingOps.h"
 #include "sccl/Transforms/Passes.h"
 
@@ -72,7 +71,7 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
   if (op.getWays()) {
     subject.bestAt.emplace();
     for (const coll::Way &way : coll::importWays(op))
-      for (const coll::AdvisedSize &size : way.bestAt)
+      for (const SizedTime &size : way.bestAt)
         subject.bestAt->push_back(
             {size.bytes, double(size.nanoseconds) * 1e-3, describe(way)});
     llvm::sort(*subject.bestAt,
@@ -124,10 +123,7 @@ loadSubjectsOfPlan(llvm::StringRef path) {
   std::optional<LoadedPlan> plan = loadPlan(path);
   if (!plan)
     return std::nullopt;
-  std::set<unsigned> blobs;
-  for (const plan::ProgramEntry &program : plan->view.manifest.programs)
-    if (program.source)
-      blobs.insert(program.source->blob);
+  std::set<unsigned> blobs = sourceBlobs(plan->view.manifest);
   if (blobs.empty()) {
     fail(path + " does not hold the schedules that it was compiled of; name "
                 "them");
@@ -135,12 +131,8 @@ loadSubjectsOfPlan(llvm::StringRef path) {
   }
   std::vector<report::Subject> subjects;
   for (unsigned blob : blobs) {
-    Result<std::string> text = plan::unpackSource(plan->view.blobs[blob]);
-    if (!text) {
-      fail(path + ": " + text.error());
-      return std::nullopt;
-    }
-    if (!addFile(path, *text, /*placement=*/nullptr, subjects))
+    std::optional<std::string> text = sourceText(path, *plan, blob);
+    if (!text || !addFile(path, *text, /*placement=*/nullptr, subjects))
       return std::nullopt;
   }
   return subjects;

@@ -33,6 +33,8 @@ coll::Way wayOf(const LoweringOptions &options);
 llvm::StringRef nameOf(const coll::Way &way);
 /// The name and the pieces, as "scratch in 4 pieces in rounds at 64".
 std::string describe(const coll::Way &way);
+/// " in rounds at 64"; empty for the usual order.
+std::string describe(PieceOrder order);
 /// The way of this name in one piece; nothing if there is none.
 std::optional<coll::Way> findWay(llvm::StringRef name);
 

@@ -22,6 +22,7 @@
 
 #include "sccl/ABI/ProgramInfo.h"
 #include "sccl/Model/Result.h"
+#include "sccl/Model/SizedTime.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -147,13 +148,6 @@ struct SizeChoice {
   Path path = Path::Auto;
   uint64_t pieceBytes = 0; ///< of a segment, per launch; 0: the default
   bool operator==(const SizeChoice &) const = default;
-};
-
-/// What a launch of so many bytes of a send buffer takes, and what no program
-/// takes less than; 0 if that is not known.
-struct SizedTime {
-  uint64_t bytes = 0, nanoseconds = 0, bound = 0;
-  bool operator==(const SizedTime &) const = default;
 };
 
 /// Choices in ascending order of size, the first from 0 bytes on.

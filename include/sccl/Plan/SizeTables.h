@@ -11,6 +11,8 @@
 #include "sccl/Model/CostModel.h"
 #include "sccl/Plan/Plan.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <vector>
 
 namespace sccl {
@@ -24,7 +26,7 @@ struct SizedSchedule {
 /// A program that a plan chooses by the sizes that it was advised for.
 struct AdvisedProgram {
   unsigned program;
-  std::vector<plan::SizedTime> bestAt;
+  std::vector<SizedTime> bestAt;
 };
 
 /// What the model says of `schedules`, of which there is at least one.
@@ -38,6 +40,15 @@ bool areAdvised(const std::vector<AdvisedProgram> &programs);
 /// best programs, the second one from their geometric mean on. They must be
 /// advised.
 plan::SizeTable tableOfAdvice(const std::vector<AdvisedProgram> &programs);
+
+/// The choice of `table` for send buffers of `bytes` bytes, of its choices.
+std::vector<plan::SizeChoice>::const_iterator
+choiceFor(const plan::SizeTable &table, double bytes);
+
+/// The times in `table` that `sccl plan` has found: without the last one, which
+/// tells how the line goes on, and none if the cost model made them, which
+/// knows no bounds.
+llvm::ArrayRef<SizedTime> advisedTimes(const plan::SizeTable &table);
 
 } // namespace sccl
 

@@ -333,3 +333,11 @@ OwningOpRef<ModuleOp> coll::exportModule(MLIRContext &context, StringRef name,
                  schedule, certificate, ways);
   return module;
 }
+
+OwningOpRef<ModuleOp> coll::extract(ScheduleOp schedule) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(schedule->getParentOp()).clone();
+  for (auto other : llvm::make_early_inc_range(copy->getOps<ScheduleOp>()))
+    if (other.getSymName() != schedule.getSymName())
+      other.erase();
+  return copy;
+}

@@ -50,9 +50,11 @@ std::vector<Way> coll::importWays(ScheduleOp op) {
   if (!op.getWays())
     return ways;
   for (auto attribute : op.getWays()->getAsRange<WayAttr>()) {
-    Way &way = ways.emplace_back(attribute.getTransport(),
-                                 attribute.getProtocol(), attribute.getPieces(),
-                                 attribute.getDistance(), attribute.getOrder());
+    bool inRounds = attribute.getOrder() == PieceOrder::Rounds;
+    Way &way =
+        ways.emplace_back(attribute.getTransport(), attribute.getProtocol(),
+                          attribute.getPieces(),
+                          sccl::PieceOrder{attribute.getDistance(), inRounds});
     if (!attribute.getBestAt())
       continue;
     for (ArrayRef<int64_t> numbers = attribute.getBestAt().asArrayRef();
@@ -71,12 +73,12 @@ ArrayAttr coll::exportWays(MLIRContext *context, ArrayRef<Way> ways) {
   };
   for (const Way &way : ways) {
     SmallVector<int64_t> numbers;
-    for (const AdvisedSize &size : way.bestAt)
+    for (const SizedTime &size : way.bestAt)
       numbers.append({clamped(size.bytes), clamped(size.nanoseconds),
                       clamped(size.bound)});
     attributes.push_back(WayAttr::get(
-        context, way.transport, way.protocol, way.pieces, way.distance,
-        way.order,
+        context, way.transport, way.protocol, way.pieces, way.order.distance,
+        way.order.inRounds ? PieceOrder::Rounds : PieceOrder::Steps,
         numbers.empty() ? DenseI64ArrayAttr()
                         : DenseI64ArrayAttr::get(context, numbers)));
   }

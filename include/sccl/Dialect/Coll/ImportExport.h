@@ -96,6 +96,9 @@ exportModule(mlir::MLIRContext &context, llvm::StringRef name,
              const Schedule &schedule, llvm::StringRef certificate = "",
              llvm::ArrayRef<Way> ways = {});
 
+/// A copy of the module of `schedule` that holds no other schedule.
+mlir::OwningOpRef<mlir::ModuleOp> extract(ScheduleOp schedule);
+
 /// The symbol that `exportTopology` gives to a topology called `name`:
 /// "torus:4x4" becomes "torus_4x4".
 std::string topologySymbolName(llvm::StringRef name);
