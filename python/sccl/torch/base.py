@@ -18,7 +18,7 @@ from torch.distributed import distributed_c10d
 
 from .._library import REDUCTIONS, Error
 from ..shelf import ROOTED
-from .engine import Engine, Key
+from .engine import MEETING_BYTES, Engine, Key
 from .tensors import REDUCE_OPS, Finish, Form, apart, both, form_of
 from .work import BackendError, Completer, DoneWork, PendingWork
 
@@ -166,15 +166,68 @@ class GroupBase(dist.ProcessGroup):
             log.warning("sccl: %s by %s: %s", what, name, reason)
         return self._behind[kind]
 
-    def _after(
-        self, work: Any, results: List[torch.Tensor], caller: int, finish: Finish
+    def _by_other(
+        self,
+        tensor: torch.Tensor,
+        what: str,
+        reason: str,
+        results: List[torch.Tensor],
+        caller: int,
+        finish: Finish,
+        call: Callable[[Any], Any],
+        root: Optional[int] = None,
+        count: bool = True,
     ) -> Any:
-        """The work of the backend behind this one, with what is left to do after it."""
-        if finish is None:
+        """The work of the backend behind this one, that `call` calls, with what is left
+        to do after it. gloo does not look at types, counts and roots: with each call
+        ranks tell each other what it is; `count` if they have as many elements."""
+        behind = self._fall_back(tensor.device, what, reason)
+        compare = None
+        if tensor.device.type != "cuda" and self._size > 1:
+            words = f"{what} by gloo"
+            words += f", {tensor.numel()} elements" if count else ""
+            words += f", root {root}" if root is not None else ""
+            compare = self._tell(words)
+        if compare and caller == AWAITS:
+            compare = compare()
+        work = call(behind)
+        if finish is None and compare is None:
             return work
-        pending = PendingWork(work.wait, results, self._completer, finish)
-        self._completer.add(pending)
+
+        def await_end() -> None:
+            if compare:
+                compare()
+            work.wait()
+
+        return self._after(await_end, results, caller, finish)
+
+    def _after(
+        self, await_end: Any, results: List[torch.Tensor], caller: int, finish: Finish
+    ) -> Any:
+        """A work of another backend, with what is left to do after it."""
+        pending = PendingWork(await_end, results, self._completer, finish)
+        if finish:
+            self._completer.add(pending)
         return handed(pending, caller)
+
+    def _tell(self, words: str) -> Callable[[], None]:
+        """Tells the other ranks, by gloo, what this one calls. What is returned waits for
+        what they say, and raises torch's kind of error where they call anything else."""
+        text = words.encode()[:MEETING_BYTES].ljust(MEETING_BYTES, b"\0")
+        mine = torch.tensor(list(text), dtype=torch.uint8)
+        everyone = [torch.empty_like(mine) for _ in range(self._size)]
+        work = self._behind["cpu"].allgather([everyone], [mine])
+
+        def compare() -> None:
+            work.wait()
+            for rank, other in enumerate(everyone):
+                if not torch.equal(other, mine):
+                    named = bytes(other.tolist()).rstrip(b"\0").decode(errors="replace")
+                    raise BackendError(
+                        f"sccl: {words} on rank {self._rank}: rank {rank} calls {named}"
+                    )
+
+        return compare
 
     def _try(
         self,

@@ -68,9 +68,9 @@ class ProcessGroupSccl(MovingCollectives):
             "all_reduce", tensor, tensor, tensor, count, whole, caller, op, finish=finish
         )
         if isinstance(found, str):
-            what = with_op("all_reduce", tensor, op)
-            behind = self._fall_back(tensor.device, what, found)
-            return self._after(behind.allreduce([tensor], opts), whole, caller, finish)
+            what, rest = with_op("all_reduce", tensor, op), (whole, caller, finish)
+            call = lambda behind: behind.allreduce([tensor], opts)
+            return self._by_other(tensor, what, found, *rest, call)
         return found
 
     def _check(self, tensor: torch.Tensor, code: int) -> None:
@@ -105,11 +105,11 @@ class ProcessGroupSccl(MovingCollectives):
             finish,
         )
         if isinstance(found, str):
-            what = with_op("reduce", tensor, opts.reduceOp)
-            behind = self._fall_back(tensor.device, what, found)
+            what, rest = with_op("reduce", tensor, opts.reduceOp), (whole, caller, finish)
             # Others use the memory of ranks that are not the root as they please.
             own = tensor if is_root else tensor.clone()
-            return self._after(behind.reduce([own], opts), whole, caller, finish)
+            call = lambda behind: behind.reduce([own], opts)
+            return self._by_other(tensor, what, found, *rest, call, opts.rootRank)
         return found
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
@@ -126,9 +126,9 @@ class ProcessGroupSccl(MovingCollectives):
             )
         if isinstance(found, str):
             what = with_op("reduce_scatter", tensor, opts.reduceOp)
-            behind = self._fall_back(tensor.device, what, found)
-            work = behind.reduce_scatter([tensor], [parts], opts)
-            return self._after(work, whole, caller, finish)
+            rest = whole, caller, finish
+            call = lambda behind: behind.reduce_scatter([tensor], [parts], opts)
+            return self._by_other(tensor, what, found, *rest, call)
         return found
 
     def _reduce_scatter(self, output, flat, results, caller, op, finish) -> Any:
@@ -149,10 +149,10 @@ class ProcessGroupSccl(MovingCollectives):
         )
         if isinstance(found, str):
             what = with_op("reduce_scatter_tensor", input, opts.reduceOp)
-            behind = self._fall_back(input.device, what, found)
-            parts = list(input.view(self._size, -1))
-            work = behind.reduce_scatter([output.view(-1)], [parts], opts)
-            return self._after(work, whole, caller, finish)
+            rest, parts = (whole, caller, finish), list(input.view(self._size, -1))
+            flat = output.view(-1)
+            call = lambda behind: behind.reduce_scatter([flat], [parts], opts)
+            return self._by_other(input, what, found, *rest, call)
         return found
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None) -> Any:
@@ -161,12 +161,11 @@ class ProcessGroupSccl(MovingCollectives):
         return self._all(works, list(outputs))
 
     def barrier(self, opts: Any = None) -> Any:
-        bytes_ = self._barrier_bytes
-        found = self._try(
-            "all_gather", bytes_, bytes_[-1:], bytes_[:-1], 1, [], caller_kind()
-        )
+        bytes_, caller = self._barrier_bytes, caller_kind()
+        found = self._try("all_gather", bytes_, bytes_[-1:], bytes_[:-1], 1, [], caller)
         if isinstance(found, str):
-            return self._fall_back(torch.device("cpu"), "barrier", found).barrier()
+            rest, call = ([], caller, None), lambda behind: behind.barrier()
+            return self._by_other(bytes_, "barrier", found, *rest, call)
         return found
 
     def send(self, tensors: Any, dst: int, tag: int = 0) -> Any:
@@ -175,12 +174,13 @@ class ProcessGroupSccl(MovingCollectives):
 
     def recv(self, tensors: Any, src: int, tag: int = 0) -> Any:
         behind, got, finish = self._pair(tensors)
-        return self._after(behind.recv(got, src, tag), tensors, caller_kind(), finish)
+        work = behind.recv(got, src, tag)
+        return self._after(work.wait, tensors, caller_kind(), finish) if finish else work
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Any:
         behind, got, finish = self._pair(tensors)
         work = behind.recv_anysource(got, tag)
-        return self._after(work, tensors, caller_kind(), finish)
+        return self._after(work.wait, tensors, caller_kind(), finish) if finish else work
 
     def _pair(self, tensors: Any) -> Any:
         """Who sends and receives, and what, and what is left to do then."""

@@ -41,9 +41,9 @@ class MovingCollectives(GroupBase):
             finish=finish,
         )
         if isinstance(found, str):
-            what = with_op("broadcast", tensor)
-            behind = self._fall_back(tensor.device, what, found)
-            return self._after(behind.broadcast([tensor], opts), whole, caller, finish)
+            what, rest = with_op("broadcast", tensor), (whole, caller, finish)
+            call = lambda behind: behind.broadcast([tensor], opts)
+            return self._by_other(tensor, what, found, *rest, call, root)
         return found
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
@@ -66,9 +66,9 @@ class MovingCollectives(GroupBase):
                 finish=both(unpack, finish),
             )
         if isinstance(found, str):
-            what = with_op("all_gather", tensor)
-            behind = self._fall_back(tensor.device, what, found)
-            return self._after(behind.allgather([parts], [tensor]), whole, caller, finish)
+            what, rest = with_op("all_gather", tensor), (whole, caller, finish)
+            call = lambda behind: behind.allgather([parts], [tensor])
+            return self._by_other(tensor, what, found, *rest, call)
         return found
 
     def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Any:
@@ -82,11 +82,10 @@ class MovingCollectives(GroupBase):
             "all_gather", input, input, output, count, whole, caller, finish=finish
         )
         if isinstance(found, str):
-            what = with_op("all_gather_into_tensor", input)
-            behind = self._fall_back(input.device, what, found)
+            what, rest = with_op("all_gather_into_tensor", input), (whole, caller, finish)
             parts = list(output.view(self._size, -1))
-            work = behind.allgather([parts], [input.view(-1)])
-            return self._after(work, whole, caller, finish)
+            call = lambda behind: behind.allgather([parts], [input.view(-1)])
+            return self._by_other(input, what, found, *rest, call)
         return found
 
     def allgather_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
@@ -126,10 +125,9 @@ class MovingCollectives(GroupBase):
             finish=both(unpack, finish),
         )
         if isinstance(found, str):
-            what = with_op("gather", tensor)
-            behind = self._fall_back(tensor.device, what, found)
-            work = behind.gather(outputs, [tensor], opts)
-            return self._after(work, whole, caller, finish)
+            what, rest = with_op("gather", tensor), (whole, caller, finish)
+            call = lambda behind: behind.gather(outputs, [tensor], opts)
+            return self._by_other(tensor, what, found, *rest, call, opts.rootRank)
         return found
 
     def scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
@@ -156,10 +154,9 @@ class MovingCollectives(GroupBase):
             finish=finish,
         )
         if isinstance(found, str):
-            what = with_op("scatter", tensor)
-            behind = self._fall_back(tensor.device, what, found)
-            work = behind.scatter([tensor], inputs, opts)
-            return self._after(work, whole, caller, finish)
+            what, rest = with_op("scatter", tensor), (whole, caller, finish)
+            call = lambda behind: behind.scatter([tensor], inputs, opts)
+            return self._by_other(tensor, what, found, *rest, call, opts.rootRank)
         return found
 
     def alltoall_base(self, output, input, output_splits, input_splits, opts=None):
@@ -215,12 +212,10 @@ class MovingCollectives(GroupBase):
         return found
 
     def _exchange_behind(self, output, input, pieces, results, caller, finish, why):
-        what = with_op("all_to_all", input)
-        behind = self._fall_back(input.device, what, why)
-        work = behind.alltoall_base(
-            output.view(-1), input.view(-1), *pieces, dist.AllToAllOptions()
-        )
-        return self._after(work, results, caller, finish)
+        what, rest = with_op("all_to_all", input), (results, caller, finish)
+        flat = output.view(-1), input.view(-1), *pieces
+        call = lambda behind: behind.alltoall_base(*flat, dist.AllToAllOptions())
+        return self._by_other(input, what, why, *rest, call, count=False)
 
     def alltoall(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
         self._demand(check_list, "all_to_all", inputs, self._size)
@@ -242,7 +237,8 @@ class MovingCollectives(GroupBase):
         everyone = torch.empty(self._size, dtype=torch.int64)
         found = self._try("all_gather", mine, mine, everyone, 1, [everyone], AWAITS)
         if isinstance(found, str):
-            behind = self._fall_back(mine.device, "lengths of all_to_all", found)
-            behind.allgather([list(everyone.split(1))], [mine]).wait()
+            what, rest = "lengths of all_to_all", ([], AWAITS, None)
+            call = lambda behind: behind.allgather([list(everyone.split(1))], [mine])
+            self._by_other(mine, what, found, *rest, call).wait()
         sizes = set(everyone.tolist())
         return {-1, -2} if -1 in sizes else sizes

@@ -132,6 +132,38 @@ def types_of_bytes(rank, size):
     os._exit(0)
 
 
+def warm_types(rank, size):
+    """Types of one width, of which all have been called: by plans, or by gloo."""
+    pairs = [torch.int32, torch.float32], [torch.uint8, torch.int8]
+    for pair in [*pairs, [torch.float16, torch.bfloat16]]:
+        group = dist.new_group(backend="sccl")
+        warm = [torch.ones(4, dtype=kind) for kind in pair]
+        try:
+            for later in False, True:
+                calls = [
+                    lambda data: dist.all_reduce(data, group=group, async_op=later),
+                    lambda data: dist.broadcast(data, 0, group=group, async_op=later),
+                ]
+                for call in calls:
+                    for data in warm:
+                        work = call(data)
+                        if later:
+                            work.wait()
+        except RuntimeError as error:  # gloo of torch 1.13
+            assert "scalar type" in str(error), error
+            continue
+        data = warm[rank]
+        tell(rank, "sum", lambda: dist.all_reduce(data, group=group), (0, 1))
+        if group._cpu.covered:
+            continue  # the communicator is out of use
+        tell(rank, "root", lambda: dist.broadcast(data, 0, group=group), (1,))
+        later = [dist.broadcast(data, 0, group=group, async_op=True)]
+        tell(rank, "later", lambda: later[0].wait(), (1,))
+        dist.all_reduce(torch.ones(1), group=group)
+    dist.barrier()
+    os._exit(0)
+
+
 def small_lengths(rank, size):
     """Few elements, which ranks add up without comparing how many there are."""
     dist.all_reduce(torch.ones(1))
