@@ -33,6 +33,9 @@ Result<Collective> sccl::smallestCollective(const CollectiveFamily &family,
 }
 
 namespace {
+/// For each candidate, at first, and how many times more each time after that.
+constexpr uint64_t firstWork = 150'000, growth = 4;
+
 using Progress = std::function<void(const FrontierPoint &)>;
 
 class FrontierSearch {
@@ -197,7 +200,8 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
 /// each gets `work`.
 StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
   bool isWorth = state.isWorthImproving(steps) && !state.isCloseEnough(steps);
-  return {work, isWorth ? std::min(2 * work, options.stepWork) : 0,
+  return {work, isWorth || work <= firstWork ? 3u : 1u,
+          isWorth ? std::min(2 * work, options.stepWork) : 0,
           state.bounds.isOfSteps(steps)};
 }
 
@@ -306,7 +310,6 @@ bool FrontierSearch::isDone() const {
 }
 
 Frontier FrontierSearch::run() {
-  constexpr uint64_t firstWork = 150'000, growth = 4;
   state.bounds.findThroughput(options.probeWork);
   glance(firstWork);
   state.bounds.find(options.probeWork);
@@ -320,6 +323,10 @@ Frontier FrontierSearch::run() {
     searchAll(work, /*isFirst=*/false);
   }
   strengthenAll(/*isOver=*/true);
+  // What meets a bound that is stronger now has not been asked for.
+  if (!problem.deadline.isOver())
+    searchAll(std::min(growth * firstWork, options.probeWork),
+              /*isFirst=*/false);
   report(/*isOver=*/true);
   return conclude();
 }

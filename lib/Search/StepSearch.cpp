@@ -69,8 +69,7 @@ std::vector<unsigned> StepSearch::chunkCounts() const {
 }
 
 /// Those that meet the bound; the smallest are the easiest.
-std::vector<Candidate> StepSearch::meetingBound() const {
-  constexpr size_t maxTried = 3;
+std::vector<Candidate> StepSearch::meetingBound(unsigned mostTried) const {
   std::vector<Candidate> meeting;
   if (!least)
     return meeting;
@@ -79,7 +78,7 @@ std::vector<Candidate> StepSearch::meetingBound() const {
     if (rounds > Instance::maxRounds)
       continue;
     Candidate candidate{chunks, unsigned(rounds)};
-    if (candidate.bandwidth() == *least && meeting.size() < maxTried)
+    if (candidate.bandwidth() == *least && meeting.size() < mostTried)
       meeting.push_back(candidate);
   }
   return meeting;
@@ -444,7 +443,7 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
   if (isCloseEnough())
     return std::nullopt;
   // What meets the bound settles the matter.
-  std::vector<Candidate> meeting = meetingBound();
+  std::vector<Candidate> meeting = meetingBound(effort.mostTried);
   if (Point point = searchBriefly(meeting))
     return point;
   // Where others search long for one C and R, trees answer for all at once.

@@ -134,6 +134,7 @@ public:
                                                uint64_t work);
   struct Effort {
     uint64_t probeWork; ///< at most, for one candidate
+    unsigned mostTried; ///< of those that meet the bound
     uint64_t stepWork;  ///< about, for all that do not meet the bound
     /// Whether the bound is above that for any number of steps.
     bool isOfSteps;
@@ -163,7 +164,7 @@ private:
   uint64_t roundsForAll(uint64_t chunks) const;
   unsigned sizeOf(unsigned chunks) const;
   std::vector<unsigned> chunkCounts() const;
-  std::vector<Candidate> meetingBound() const;
+  std::vector<Candidate> meetingBound(unsigned mostTried = 3) const;
   std::vector<Candidate> withinSpareRounds() const;
   Point searchInOrder(const std::vector<Candidate> &candidates,
                       std::string_view engine);
