@@ -264,7 +264,7 @@ int driver::benchMain() {
   std::optional<LoadedPlan> plan = loadPlan(input);
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
   if (!plan || !sizes ||
-      !reduces(plan->view.manifest, reduction.getNumOccurrences()))
+      !reduces(plan->view.manifest, findGiven({&reduction})))
     return BadInput;
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind)

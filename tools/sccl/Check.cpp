@@ -66,6 +66,8 @@ static bool hasNoOptionsOfSchedules(llvm::StringRef what) {
 }
 
 int driver::checkMain() {
+  if (litmusOfPTX && outputKindOf(input) != OutputKind::PTX)
+    return fail("--litmus is for PTX, .ptx");
   if (isAlgorithmFile(input)) {
     if (!hasNoOptionsOfSchedules("files of MSCCL"))
       return BadInput;
@@ -81,8 +83,6 @@ int driver::checkMain() {
   if (isLitmusFile(input))
     return hasNoOptionsOfSchedules("litmus tests") ? checkLitmus(input, json)
                                                    : BadInput;
-  if (litmusOfPTX && outputKindOf(input) != OutputKind::PTX)
-    return fail("--litmus is for PTX, .ptx");
   if (litmusOfPTX)
     return hasNoOptionsOfSchedules("PTX") ? checkProtocol(input, json)
                                           : BadInput;

@@ -55,8 +55,8 @@ static cl::opt<std::string>
           cl::desc("Size of a send buffer that --transport=auto is for"),
           cl::init("1MiB"), cl::sub(command));
 static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
-                                        OptionGroup::GPU, OptionGroup::Code,
-                                        OptionGroup::CPU});
+                                        OptionGroup::Shape, OptionGroup::GPU,
+                                        OptionGroup::Code, OptionGroup::CPU});
 static cl::list<std::string>
     variants("variant",
              cl::desc("For plans: push, pull, scratch, dma, ll (default: the "
@@ -89,32 +89,35 @@ static cl::opt<unsigned> ranksPerBox(
 
 bool driver::compileChosen() { return bool(command); }
 
-/// True if two of these options differ in the field `member`.
-static bool differIn(const LoweringOptionRow::Member &member,
-                     const LoweringOptions &a, const LoweringOptions &b) {
-  return std::visit(
-      [&](auto field) { return optionText(a.*field) != optionText(b.*field); },
-      member);
+std::string driver::findOfReductions(const GivenOptions &given) {
+  const LoweringOptionRow::Member ofReductions[] = {
+      &LoweringOptions::reduction, &LoweringOptions::element};
+  for (const LoweringOptionRow *row : given)
+    if (llvm::is_contained(ofReductions, row->member))
+      return std::string("--") + row->word;
+  return "";
 }
 
-/// The collective of a schedule in `module`, if there is one and none reduces;
-/// else empty.
+/// The collective of a schedule or program in `module`, if there is one and
+/// none reduces; else empty.
 static std::string findMove(mlir::ModuleOp module) {
   std::string name;
-  for (auto schedule : module.getOps<coll::ScheduleOp>()) {
-    mlir::FailureOr<coll::Problem> problem = coll::importProblem(schedule);
-    if (failed(problem) || problem->collective.combining())
-      return "";
-    name = problem->collective.name();
-  }
+  bool isMove = true;
+  auto look = [&](auto op) {
+    mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+    isMove &= succeeded(problem) && !problem->collective.combining();
+    name = isMove ? problem->collective.name() : "";
+  };
+  llvm::for_each(module.getOps<coll::ScheduleOp>(), look);
+  llvm::for_each(module.getOps<coll::ProgramOp>(), look);
   return name;
 }
 
-bool driver::areForContents(const LoweringOptions &options,
-                            mlir::ModuleOp module, llvm::StringRef path) {
-  if (differIn(&LoweringOptions::reduction, options, LoweringOptions()))
+bool driver::areForContents(const GivenOptions &given, mlir::ModuleOp module,
+                            llvm::StringRef path) {
+  if (std::string option = findOfReductions(given); !option.empty())
     if (std::string name = findMove(module); !name.empty()) {
-      fail("--reduction is for collectives that reduce, and " + name +
+      fail(option + " is for collectives that reduce, and " + name +
            " does not");
       return false;
     }
@@ -127,11 +130,11 @@ bool driver::areForContents(const LoweringOptions &options,
       &LoweringOptions::pieceRounds,  &LoweringOptions::transport,
       &LoweringOptions::links,        &LoweringOptions::throughScratch,
       &LoweringOptions::doubleBuffer, &LoweringOptions::ll};
-  for (const LoweringOptionRow &row : loweringOptionRows()) {
-    bool isIdle = isLowered ? row.group != OptionGroup::Code
-                            : llvm::is_contained(ofSchedules, row.member);
-    if (isIdle && differIn(row.member, options, LoweringOptions())) {
-      fail(llvm::Twine("--") + row.word + " is for schedules, and " + path +
+  for (const LoweringOptionRow *row : given) {
+    bool isIdle = isLowered ? row->group != OptionGroup::Code
+                            : llvm::is_contained(ofSchedules, row->member);
+    if (isIdle) {
+      fail(llvm::Twine("--") + row->word + " is for schedules, and " + path +
            (isLowered ? " holds lowered kernels" : " holds a program"));
       return false;
     }
@@ -196,10 +199,18 @@ static std::string findOptionOfOtherTargets() {
   };
   if (instrument.getNumOccurrences() && !llvm::all_of(targets, isCPU))
     return "--instrument is for CPUs, and not all targets are";
-  if (std::string option = lowering.findGiven(OptionGroup::CPU);
-      !option.empty() && llvm::all_of(targets, isMessageTarget))
+  std::string option = lowering.findGiven(OptionGroup::CPU);
+  if (option.empty())
+    option = lowering.findGiven(OptionGroup::Shape);
+  if (option.empty())
+    option = lowering.findAmong({&LoweringOptions::throughScratch,
+                                 &LoweringOptions::doubleBuffer,
+                                 &LoweringOptions::ll});
+  if (option.empty())
+    option = findGiven({std::addressof(variants)});
+  if (!option.empty() && llvm::all_of(targets, isMessageTarget))
     return option + " is for code, and messages have none";
-  std::string option = lowering.findGiven(OptionGroup::GPU);
+  option = lowering.findGiven(OptionGroup::GPU);
   if (option.empty())
     option = lowering.findGiven(OptionGroup::Code);
   if (option.empty())
@@ -231,7 +242,7 @@ static int compilePlan() {
   request.output = output;
   for (const std::string &name : targets)
     request.plan.targets.push_back(findHostTarget(name).value_or(name));
-  request.hasReduction = lowering.isGiven(&LoweringOptions::reduction);
+  request.given = lowering.given();
   request.plan.elements = lowering.values(&LoweringOptions::element);
   request.plan.reductions = lowering.values(&LoweringOptions::reduction);
   if (!variants.empty())
@@ -313,7 +324,7 @@ static int runInChild(llvm::function_ref<int()> work, const llvm::Twine &what) {
 static int compileNcclHere(const LoweringOptions &options) {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(inputs[0]);
-  if (!module || !areForContents(options, *module, inputs[0]))
+  if (!module || !areForContents(lowering.given(), *module, inputs[0]))
     return BadInput;
   mlir::FailureOr<std::string> text =
       compileForNccl(*module, options, ranksPerBox);
@@ -366,7 +377,8 @@ int driver::compileMain() {
   if (findHostTarget(targets[0]) || isMessageTarget(targets[0]))
     return fail("--target=" + targets[0] + " needs a plan; '" + output +
                 "' should end in .sccl");
-  return compileFile({inputs[0], targets[0], output, options});
+  return compileFile(
+      {inputs[0], targets[0], output, options, lowering.given()});
 }
 
 static int compileHere(const CompileRequest &request, const Chip &chip,
@@ -375,7 +387,7 @@ static int compileHere(const CompileRequest &request, const Chip &chip,
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module =
       session.parseSchedules(request.path);
-  if (!module || !areForContents(request.lowering, *module, request.path) ||
+  if (!module || !areForContents(request.given, *module, request.path) ||
       !warnOfBoxes(*module, request.path, {request.target}))
     return BadInput;
   mlir::FailureOr<std::string> bytes =
@@ -423,7 +435,7 @@ static int compilePlanHere(PlanCompileRequest request) {
         "--identical leaves no schedule: in none do all ranks reduce in "
         "the same order");
   plan::Plan plan = builder.finish();
-  if (!reduces(plan.manifest, request.hasReduction))
+  if (!reduces(plan.manifest, findOfReductions(request.given)))
     return BadInput;
   Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)

@@ -361,6 +361,22 @@ bool driver::checkEngineName(llvm::StringRef name) {
   return false;
 }
 
+bool driver::checkEngineOptions(llvm::StringRef engine,
+                                const llvm::cl::Option *seed,
+                                const llvm::cl::Option *memory) {
+  for (const auto &backend : solverBackends()) {
+    const EngineTraits &traits = backend->traits();
+    for (auto [option, isRead] : {std::pair(seed, traits.hasSeed),
+                                  std::pair(memory, traits.limitsMemory)})
+      if (engine == llvm::StringRef(traits.name) && !isRead && option &&
+          option->getNumOccurrences()) {
+        fail("--" + option->ArgStr + " is not for the engine " + engine);
+        return false;
+      }
+  }
+  return true;
+}
+
 std::string driver::moduleText(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -120,6 +120,10 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 
 /// True if `name` is an engine, or "auto". Prints an error if it is not.
 bool checkEngineName(llvm::StringRef name);
+/// False, after an error, if one of these is given, and the engine does not look
+/// at it.
+bool checkEngineOptions(llvm::StringRef engine, const llvm::cl::Option *seed,
+                        const llvm::cl::Option *memory);
 
 /// Writes to a temporary file and renames it, or into a device or pipe; "-" is
 /// standard output. A file that is replaced leaves its permissions. Prints an
@@ -164,11 +168,18 @@ std::optional<CostModel> makeCostModel(double alpha, double bandwidth);
 /// "1.5 MiB".
 std::string formatBytes(uint64_t bytes);
 
+/// The options of lowering that are on the command line, with what they say by
+/// default or without: what a call would ignore is refused.
+using GivenOptions = std::vector<const LoweringOptionRow *>;
+/// "--NAME" for the first that says what is reduced how; empty if none does.
+std::string findOfReductions(const GivenOptions &given);
+
 /// One measurement of a compiled schedule; also the last part of the demo.
 struct RunRequest {
   std::string path;
   uint64_t bytes = 1 << 20;
   LoweringOptions lowering = {}; ///< with the element type and the reduction
+  GivenOptions given = {};       ///< of them; the element type is that of data
   unsigned iterations = 10;
   double timeoutSeconds = 60;
   bool json = false;
@@ -219,6 +230,7 @@ int checkFile(llvm::StringRef path, bool json, llvm::StringRef certificate = "",
 struct CompileRequest {
   std::string path, target, output;
   LoweringOptions lowering = {};
+  GivenOptions given = {};
 };
 int compileFile(const CompileRequest &request);
 

@@ -9,6 +9,7 @@
 #define SCCL_TOOLS_SCCL_LOWERINGFLAGS_H
 
 #include "Arguments.h"
+#include "Driver.h"
 
 #include "sccl/Options/LoweringOptions.h"
 
@@ -23,9 +24,9 @@
 namespace sccl::driver {
 
 /// False, after an error, if `module`, of the file `path`, holds programs only,
-/// and `options` say how programs are made of schedules; or if they have a
-/// reduction, and no schedule reduces.
-bool areForContents(const LoweringOptions &options, mlir::ModuleOp module,
+/// and one that was `given` says how programs are made of schedules; or if it is
+/// about reductions, and nothing there reduces.
+bool areForContents(const GivenOptions &given, mlir::ModuleOp module,
                     llvm::StringRef path);
 
 /// The options of a subcommand that lowers schedules: those of some groups that
@@ -40,10 +41,14 @@ public:
                    row.member);
   }
 
-  bool isGiven(LoweringOptionRow::Member member) const {
-    return !findAmong({member}).empty();
+  GivenOptions given() const {
+    GivenOptions rows;
+    for (const Flag &flag : flags)
+      if (flag.option->getNumOccurrences() != 0)
+        rows.push_back(flag.row);
+    return rows;
   }
-  /// What was given, with the last value of what may be given several times.
+  /// Their values, with the last of what may be given several times.
   LoweringOptions get() const {
     LoweringOptions options;
     for (const Flag &flag : flags)
@@ -102,9 +107,8 @@ public:
     return "";
   }
 
-private:
   using Members = std::initializer_list<LoweringOptionRow::Member>;
-
+  /// "--NAME" for the first of these that was given; empty if none was.
   std::string findAmong(Members members) const {
     for (const Flag &flag : flags)
       if (llvm::is_contained(members, flag.row->member))
@@ -114,6 +118,7 @@ private:
     return "";
   }
 
+private:
   struct Flag {
     const LoweringOptionRow *row;
     std::shared_ptr<llvm::cl::Option> option;

@@ -255,7 +255,8 @@ static std::optional<FrontierOptions> frontierOptions() {
     fail("--jobs, --max-steps and --max-chunks must be at least 1");
     return std::nullopt;
   }
-  if (!checkEngineName(engine))
+  if (!checkEngineName(engine) ||
+      !checkEngineOptions(engine, /*seed=*/nullptr, &memory))
     return std::nullopt;
   FrontierOptions options;
   options.maxSteps = maxSteps;

@@ -478,7 +478,7 @@ int driver::planMain() {
     return BadInput;
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
-  if (!isOutputRight())
+  if (!isOutputRight(lowering))
     return BadInput;
   std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
   if (!fabrics)
@@ -488,8 +488,9 @@ int driver::planMain() {
     return BadInput;
   bool isCombining = family->defined ? family->defined->combining()
                                      : sccl::isCombining(family->kind);
-  if (!isCombining && lowering.isGiven(&LoweringOptions::reduction))
-    return fail("--reduction is for collectives that reduce, and " +
+  std::string option = findOfReductions(lowering.given());
+  if (!isCombining && !option.empty())
+    return fail(option + " is for collectives that reduce, and " +
                 family->name() + " does not");
   if (!prepareOutput())
     return BadInput;

@@ -24,7 +24,7 @@ struct PlanCompileRequest {
   std::vector<std::pair<std::string, std::string>> modules;
   std::string output;
   PlanRequest plan;
-  bool hasReduction = false; ///< --reduction was given
+  GivenOptions given = {};
 };
 int compilePlanFile(const PlanCompileRequest &request);
 /// What plans say of who made them.
@@ -56,9 +56,9 @@ std::string sourceOf(const plan::SizeTable &table);
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);
 
-/// False, after an error, if --reduction was `given` for a collective that does
-/// not reduce.
-bool reduces(const plan::Manifest &manifest, bool given);
+/// False, after an error, if an `option` was given that is about reductions, for
+/// a collective that does not reduce.
+bool reduces(const plan::Manifest &manifest, const std::string &option);
 
 /// Segments in the buffer whose bytes are the size of a call, as nccl-tests
 /// count it: the larger of send and receive buffer.

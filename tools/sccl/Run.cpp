@@ -19,8 +19,8 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
 static cl::opt<std::string>
     bytes("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
           cl::init("1MiB"), cl::sub(command));
-static LoweringFlags lowering(command,
-                              {OptionGroup::Program, OptionGroup::Data});
+static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
+                                        OptionGroup::Shape});
 static cl::opt<unsigned> iterations("iterations",
                                     cl::desc("Launches, each of them verified"),
                                     cl::init(10), cl::sub(command));
@@ -62,13 +62,19 @@ int driver::runMain() {
     return BadInput;
   if (iterations == 0)
     return fail("--iterations must be at least 1");
-  RunRequest request = {input,   *size, lowering.get(), iterations,
-                        timeout, json,  inPlace,        tracePath};
+  RunRequest request = {input,      *size,   lowering.get(), lowering.given(),
+                        iterations, timeout, json,           inPlace,
+                        tracePath};
+  llvm::erase_if(request.given, [](const LoweringOptionRow *row) {
+    return row->member == LoweringOptionRow::Member(&LoweringOptions::element);
+  });
   request.lowering.bytes = *size;
   request.lowering.traced = !request.trace.empty();
   bool isPlan = isPlanFile(input);
-  if (std::string option = lowering.findGiven(OptionGroup::Program);
-      isPlan && !option.empty())
+  std::string option = lowering.findGiven(OptionGroup::Program);
+  if (option.empty())
+    option = lowering.findGiven(OptionGroup::Shape);
+  if (isPlan && !option.empty())
     return fail(option + " is for schedules, and '" + input +
                 "' is compiled already");
   if (std::string idle = lowering.findIdle(); !idle.empty())

@@ -46,10 +46,11 @@ bool driver::checkLaunchLimit(double seconds) {
   return false;
 }
 
-bool driver::reduces(const plan::Manifest &manifest, bool given) {
-  bool fits = manifest.combining || !given;
+bool driver::reduces(const plan::Manifest &manifest,
+                     const std::string &option) {
+  bool fits = manifest.combining || option.empty();
   if (!fits)
-    fail("--reduction is for collectives that reduce, and " +
+    fail(option + " is for collectives that reduce, and " +
          manifest.collective + " does not");
   return fits;
 }
@@ -85,7 +86,7 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module =
       session.parseSchedules(request.path);
-  if (!module || !areForContents(request.lowering, *module, request.path))
+  if (!module || !areForContents(request.given, *module, request.path))
     return std::nullopt;
   mlir::FailureOr<HostPlan> plan =
       HostPlan::compile(*module, request.lowering, /*target=*/"", isMPI(kind));
@@ -168,8 +169,7 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
 int driver::runPlan(const RunRequest &request, RanksAs kind) {
   const ElementType &element = elementType(request.lowering.element);
   std::optional<HostPlan> plan = planFor(request, kind);
-  bool hasReduction = request.lowering.reduction != LoweringOptions().reduction;
-  if (!plan || !reduces(plan->manifest, hasReduction))
+  if (!plan || !reduces(plan->manifest, findOfReductions(request.given)))
     return BadInput;
   uint64_t segments = plan->manifest.sendSegments;
   if (request.bytes % (segments * element.bytes) != 0)

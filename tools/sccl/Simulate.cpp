@@ -60,8 +60,7 @@ static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
                                  cl::init("1GiB"), cl::sub(command));
-static LoweringFlags lowering(command,
-                              {OptionGroup::Program, OptionGroup::Data});
+static LoweringFlags lowering(command, {OptionGroup::Program});
 static cl::opt<std::string>
     tracePath("trace",
               cl::desc("Write what channels do when here, for Perfetto; for "
@@ -390,7 +389,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
 static int simulateModule(mlir::ModuleOp module,
                           const std::optional<MachineSpeeds> &machine) {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
-  if (!sizes || !areForContents(lowering.get(), module, input))
+  if (!sizes || !areForContents(lowering.given(), module, input))
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(module);
   Beside measured;

@@ -135,6 +135,8 @@ int driver::synthMain() {
   if (encoding.getNumOccurrences() && engine.getNumOccurrences() &&
       engine != "z3")
     return fail("--encoding is for the engine z3, got '" + engine + "'");
+  if (!checkEngineOptions(engine, &seed, &memory))
+    return BadInput;
   SynthesisRequest request;
   request.topology = topology;
   request.collective = collectiveWord(collective);

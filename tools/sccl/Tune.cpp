@@ -246,7 +246,7 @@ int driver::tuneMain() {
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!plan || !sizes || !kind ||
-      !reduces(plan->view.manifest, reduction.getNumOccurrences()))
+      !reduces(plan->view.manifest, findGiven({&reduction})))
     return BadInput;
   if (batches == 0 || !(timeout > 0))
     return fail("--batches must be at least 1 and --timeout more than 0");

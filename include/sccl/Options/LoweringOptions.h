@@ -100,7 +100,8 @@ struct ReductionSet {
 /// Which subcommands of the tool take an option.
 enum class OptionGroup {
   Program,  ///< of programs: all that lower
-  Data,     ///< of buffers: all that lower
+  Data,     ///< of buffers: all that lower to code
+  Shape,    ///< of functions and kernels: the same
   GPU,      ///< of kernels: what compiles for GPUs
   Code,     ///< of assembly: what compiles for GPUs, but no pipeline
   CPU,      ///< of functions: what compiles for CPUs

@@ -118,7 +118,7 @@ def Lowering_reduction
 }
 def Lowering_codeShape
     : LoweringOption<"codeShape", "code-shape", "::sccl::CodeShapeChoice",
-                     "::sccl::CodeShapeChoice::Auto", "Program",
+                     "::sccl::CodeShapeChoice::Auto", "Shape",
                      "A kernel for each rank, with calls one after the other "
                      "(unrolled), tables that one kernel for all ranks reads "
                      "(table), or tables for more than 8 ranks and for long "

@@ -424,7 +424,9 @@ public:
                        .workUnit = "the work of the parts",
                        .takesReductions = true,
                        .refutes = true,
-                       .asksOthers = true}),
+                       .asksOthers = true,
+                       .hasSeed = true,
+                       .limitsMemory = true}),
         partEngine(partEngine) {}
 
   std::string whyNot(const Instance &instance) const override {

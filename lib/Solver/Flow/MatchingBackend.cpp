@@ -308,7 +308,8 @@ public:
                        .kinds = {CollectiveKind::AllGather},
                        .sharing = EngineTraits::Sharing::None,
                        .refutes = true,
-                       .endsEarly = true}) {}
+                       .endsEarly = true,
+                       .limitsMemory = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

@@ -123,7 +123,8 @@ public:
       : SolverBackend({.name = "milp",
                        .workUnit = "iterations",
                        .kinds = {CollectiveKind::AllToAll},
-                       .refutes = true}) {}
+                       .refutes = true,
+                       .hasSeed = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

@@ -73,7 +73,8 @@ public:
              .workUnit = "iterations",
              .kinds = {CollectiveKind::Broadcast, CollectiveKind::AllReduce},
              .maxRanks = 10,
-             .endsEarly = true}) {}
+             .endsEarly = true,
+             .hasSeed = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

@@ -339,7 +339,9 @@ public:
                        .workUnit = "conflicts",
                        .takesReductions = true,
                        .refutes = true,
-                       .decides = true}) {}
+                       .decides = true,
+                       .hasSeed = true,
+                       .limitsMemory = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

@@ -276,7 +276,9 @@ public:
                        .workUnit = "conflicts",
                        .takesMoves = true,
                        .refutes = true,
-                       .decides = true}) {}
+                       .decides = true,
+                       .hasSeed = true,
+                       .limitsMemory = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {

@@ -220,7 +220,9 @@ public:
                        .refutes = true,
                        .decides = true,
                        .isReference = true,
-                       .prefersParts = true}) {}
+                       .prefersParts = true,
+                       .hasSeed = true,
+                       .limitsMemory = true}) {}
 
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
