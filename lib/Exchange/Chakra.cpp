@@ -138,16 +138,16 @@ static std::string writeRank(const MscclAlgorithm &algorithm, uint32_t rank,
 }
 
 Result<std::vector<std::string>>
-exchange::toChakra(const Collective &collective, const Schedule &schedule,
+exchange::toChakra(const Collective &collective, const Program &program,
                    uint64_t bytes) {
   if (collective.kind() == CollectiveKind::Custom)
     return Error{"a trace of '" + collective.name() + "' would have no name"};
-  uint64_t chunkBytes = bytes / collective.chunks();
+  uint64_t chunkBytes = bytes / program.chunks;
   if (chunkBytes == 0)
     return Error{std::to_string(bytes) + " bytes are less than " +
-                 std::to_string(collective.chunks()) + " chunks"};
+                 std::to_string(program.chunks) + " chunks"};
   constexpr size_t anyNumber = ~size_t(0) / 2;
-  MscclAlgorithm algorithm = makeMsccl(collective, schedule, anyNumber);
+  MscclAlgorithm algorithm = makeMsccl(collective, program, anyNumber);
   std::vector<uint32_t> tags = tagsOf(algorithm);
   std::vector<std::string> traces;
   uint32_t first = 0;

@@ -1,4 +1,4 @@
-//===- MscclExport.cpp - From schedules to algorithms of MSCCL ------------===//
+//===- MscclExport.cpp - From programs to algorithms of MSCCL -------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,14 @@
 #include "sccl/Exchange/Msccl.h"
 
 #include "CallLayout.h"
+#include "ConnectedMoves.h"
 #include "MscclExport.h"
 #include "MscclStructure.h"
-#include "Transfers.h"
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
+#include <tuple>
 
 using namespace sccl;
 using namespace sccl::exchange;
@@ -31,117 +32,63 @@ using namespace sccl::exchange;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One end of a transfer, or a copy within a rank.
-struct Action {
-  unsigned rank;
-  MscclType type;
-  Location src, dst;
-  std::vector<unsigned> chunks;
-};
-/// A block that is being filled, with numbers of actions.
+/// A block that is being filled, with numbers of moves.
 struct OpenBlock {
   int sendPeer, receivePeer, channel;
-  std::vector<unsigned> actions;
+  std::vector<uint32_t> moves;
 };
 
 class Exporter {
 public:
-  Exporter(const Collective &collective, size_t stepsPerBlock)
-      : collective(collective), mostSteps(stepsPerBlock), locations(collective),
-        blocks(collective.numRanks()), accesses(collective.numRanks()) {}
-  void add(const Step &step);
-  void finish();
-  MscclAlgorithm write() const;
-  /// False if an input is sent that a call in place would have overwritten.
-  bool keepsInputs = true;
+  Exporter(const Program &program, size_t stepsPerBlock)
+      : connected(connectMoves(program)), moves(connected.moves),
+        mostSteps(stepsPerBlock), blocks(program.scratch.size()),
+        blockOf(moves.size()), positionOf(moves.size()),
+        receiverOf(moves.size()), waits(moves.size()), stepOf(moves.size()) {}
+  /// Without what depends on the call.
+  MscclAlgorithm write();
 
 private:
-  struct Access {
-    std::optional<unsigned> write;
-    std::vector<unsigned> reads;
-  };
-  /// What is sent, and the place that is read for it.
-  struct Source {
-    Location location;
-    unsigned place;
-  };
-  /// A send that keeps something or sends what is kept.
-  struct Arrival {
-    Send send;
-    Source source;
-    unsigned place = 0, receive = 0;
-  };
-  Source sourceOf(const Send &send);
-  void addMove(Arrival &arrival);
-  void finishMove(const Arrival &arrival);
-  /// Adds the other sends of a step. Returns what receives them.
-  std::vector<unsigned> addPlain(const Step &step);
-  unsigned addLocal(unsigned rank, MscclType type, Location src, Location dst,
-                    unsigned chunk);
-  /// Appends an action to `block`.
-  unsigned addAction(Action action, size_t block);
-  void noteRead(unsigned action, unsigned place);
-  void noteWrite(unsigned action, unsigned place);
+  void add(uint32_t move);
   /// The blocks of a link's ends with room for one step more, made if there
   /// are none: numbers of blocks of the sender and the receiver.
   std::pair<size_t, size_t> openBlocks(unsigned src, unsigned dst);
   size_t localBlock(unsigned rank);
-  std::vector<unsigned> neededWaits(const OpenBlock &block,
-                                    size_t position) const;
-  MscclBlock writeBlock(unsigned rank, size_t number,
-                        const std::vector<int> &stepOf) const;
-  std::vector<int> numberSteps() const;
+  void findWaits();
+  MscclBlock writeBlock(const OpenBlock &open);
 
-  const Collective &collective;
+  const ConnectedMoves connected;
+  const std::vector<Move> &moves;
   const size_t mostSteps;
-  Locations locations;
-  std::vector<Action> actions;
-  std::vector<std::vector<OpenBlock>> blocks;       ///< by rank
-  std::vector<size_t> blockOf, positionOf;          ///< by action
-  std::vector<std::set<unsigned>> waits;            ///< by action, for actions
-  std::vector<std::map<unsigned, Access>> accesses; ///< by rank and place
+  std::vector<std::vector<OpenBlock>> blocks; ///< by rank
+  std::vector<size_t> blockOf, positionOf;    ///< by move
+  std::vector<size_t> receiverOf;             ///< by send: a block of its peer
+  std::vector<std::vector<uint32_t>> waits;   ///< by move, for moves
+  std::vector<int> stepOf;                    ///< by move, with nops counted
   /// By sender and receiver, the last channel and the blocks of its ends.
   std::map<std::pair<unsigned, unsigned>, std::array<size_t, 3>> open;
   int numChannels = 1;
 };
 } // namespace
 
-unsigned Exporter::addAction(Action action, size_t block) {
-  auto number = unsigned(actions.size());
-  OpenBlock &home = blocks[action.rank][block];
-  blockOf.push_back(block);
-  positionOf.push_back(home.actions.size());
-  home.actions.push_back(number);
-  waits.emplace_back();
-  actions.push_back(std::move(action));
-  return number;
-}
-
-void Exporter::noteRead(unsigned action, unsigned place) {
-  Access &access = accesses[actions[action].rank][place];
-  if (access.write && *access.write != action)
-    waits[action].insert(*access.write);
-  access.reads.push_back(action);
-}
-
-void Exporter::noteWrite(unsigned action, unsigned place) {
-  Access &access = accesses[actions[action].rank][place];
-  for (unsigned reader : access.reads)
-    if (reader != action)
-      waits[action].insert(reader);
-  if (access.write && *access.write != action)
-    waits[action].insert(*access.write);
-  access.reads.clear();
-  access.write = action;
+void Exporter::add(uint32_t number) {
+  const Move &move = moves[number];
+  size_t home;
+  if (move.type == MscclType::Send)
+    std::tie(home, receiverOf[number]) = openBlocks(move.rank, move.peer);
+  else
+    home = move.peer < 0 ? localBlock(move.rank) : receiverOf[move.send];
+  OpenBlock &block = blocks[move.rank][home];
+  blockOf[number] = home;
+  positionOf[number] = block.moves.size();
+  block.moves.push_back(number);
 }
 
 std::pair<size_t, size_t> Exporter::openBlocks(unsigned src, unsigned dst) {
   auto [at, isNew] = open.try_emplace({src, dst});
   auto &[channel, sender, receiver] = at->second;
   // A wait may take a nop, so that half of the steps are kept for them.
-  bool isFull =
-      !isNew && (blocks[src][sender].actions.size() * 2 >= mostSteps ||
-                 blocks[dst][receiver].actions.size() * 2 >= mostSteps);
+  bool isFull = !isNew && blocks[src][sender].moves.size() * 2 >= mostSteps;
   if (isNew || isFull) {
     // As many blocks of a rank and direction share a channel as may.
     constexpr size_t mostPerChannel = 32;
@@ -165,249 +112,91 @@ std::pair<size_t, size_t> Exporter::openBlocks(unsigned src, unsigned dst) {
   return {sender, receiver};
 }
 
-void Exporter::add(const Step &step) {
-  Step plain{step.rounds, {}};
-  std::vector<Arrival> arrivals;
-  for (const Send &send : step.sends) {
-    if (send.payload == SendPayload::Input &&
-        locations.wasWritten(send.src, send.chunk))
-      keepsInputs = false;
-    if (send.keep == 0 && send.kept == 0)
-      plain.sends.push_back(send);
-    else
-      arrivals.push_back({send, sourceOf(send)});
-  }
-  // All that is read is noted before anything that is written.
-  std::vector<unsigned> receives = addPlain(plain);
-  for (Arrival &arrival : arrivals)
-    addMove(arrival);
-  for (unsigned receive : receives)
-    for (unsigned chunk : actions[receive].chunks)
-      noteWrite(receive, chunk);
-  for (const Arrival &arrival : arrivals)
-    finishMove(arrival);
-}
-
-unsigned Exporter::addLocal(unsigned rank, MscclType type, Location src,
-                            Location dst, unsigned chunk) {
-  return addAction({rank, type, src, dst, {chunk}}, localBlock(rank));
-}
-
-/// Where what `send` carries is. Sums of several are made here.
-Exporter::Source Exporter::sourceOf(const Send &send) {
-  unsigned rank = send.src;
-  std::vector<Source> parts;
-  if (send.payload == SendPayload::Current)
-    return {locations.of(rank, send.chunk), send.chunk};
-  if (send.payload == SendPayload::Input)
-    parts.push_back({locations.input(rank, send.chunk), send.chunk});
-  send.forEachKept([&](unsigned number) {
-    unsigned place = locations.keptPlace(send.chunk, number);
-    parts.push_back({locations.atPlace(rank, place), place});
-  });
-  if (parts.size() == 1)
-    return parts.front();
-  unsigned place = locations.newPlace();
-  Location sum = locations.atPlace(rank, place);
-  for (const Source &part : parts) {
-    bool isFirst = &part == &parts.front();
-    unsigned action =
-        addLocal(rank, isFirst ? MscclType::Copy : MscclType::Reduce,
-                 part.location, sum, send.chunk);
-    noteRead(action, part.place);
-    noteWrite(action, place);
-  }
-  return {sum, place};
-}
-
-/// What is kept arrives where it is kept, other values where they belong.
-void Exporter::addMove(Arrival &arrival) {
-  const Send &send = arrival.send;
-  bool isReduction = send.action == SendAction::Reduce && send.keep == 0;
-  arrival.place =
-      send.keep ? locations.keptPlace(send.chunk, send.keep) : send.chunk;
-  Location local = arrival.source.location;
-  if (isReduction)
-    local = locations.of(send.dst, send.chunk);
-  Location to = send.keep ? locations.atPlace(send.dst, arrival.place)
-                          : locations.write(send.dst, send.chunk);
-  auto [sender, receiver] = openBlocks(send.src, send.dst);
-  unsigned from = addAction(
-      {send.src, MscclType::Send, arrival.source.location, to, {send.chunk}},
-      sender);
-  noteRead(from, arrival.source.place);
-  arrival.receive = addAction(
-      {send.dst,
-       isReduction ? MscclType::ReceiveReduceCopy : MscclType::Receive,
-       local,
-       to,
-       {send.chunk}},
-      receiver);
-}
-
-/// What is kept goes into the value as well, unless it is only kept.
-void Exporter::finishMove(const Arrival &arrival) {
-  const Send &send = arrival.send;
-  noteWrite(arrival.receive, arrival.place);
-  if (send.keep == 0 || send.action == SendAction::Keep)
-    return;
-  bool isWritten = locations.wasWritten(send.dst, send.chunk);
-  bool isReduction =
-      send.action == SendAction::Reduce &&
-      (isWritten || collective.pre().contains(send.dst, send.chunk));
-  Location kept = locations.atPlace(send.dst, arrival.place);
-  Location before = locations.of(send.dst, send.chunk);
-  Location value = locations.write(send.dst, send.chunk);
-  if (isReduction && !isWritten)
-    noteWrite(addLocal(send.dst, MscclType::Copy, before, value, send.chunk),
-              send.chunk);
-  unsigned action =
-      addLocal(send.dst, isReduction ? MscclType::Reduce : MscclType::Copy,
-               kept, value, send.chunk);
-  noteRead(action, arrival.place);
-  noteWrite(action, send.chunk);
-}
-
-std::vector<unsigned> Exporter::addPlain(const Step &step) {
-  std::vector<Transfer> transfers = transfersOf(step, locations);
-  std::vector<unsigned> receives;
-  for (const Transfer &transfer : transfers) {
-    auto [sender, receiver] = openBlocks(transfer.src, transfer.dst);
-    unsigned send = addAction({transfer.src, MscclType::Send, transfer.from,
-                               transfer.to, transfer.chunks},
-                              sender);
-    for (unsigned chunk : transfer.chunks)
-      noteRead(send, chunk);
-    receives.push_back(addAction(
-        {transfer.dst,
-         transfer.reduces ? MscclType::ReceiveReduceCopy : MscclType::Receive,
-         transfer.local, transfer.to, transfer.chunks},
-        receiver));
-  }
-  return receives;
-}
-
 size_t Exporter::localBlock(unsigned rank) {
   std::vector<OpenBlock> &all = blocks[rank];
-  if (all.empty() || all.back().sendPeer >= 0 || all.back().receivePeer >= 0 ||
-      all.back().actions.size() * 2 >= mostSteps)
-    all.push_back({-1, -1, 0, {}});
-  return all.size() - 1;
-}
-
-/// Copies inputs that nobody sends to where they are asked for.
-void Exporter::finish() {
-  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-    std::vector<unsigned> left;
-    for (unsigned chunk : collective.post().chunksOf(rank))
-      if (!locations.wasWritten(rank, chunk) &&
-          collective.pre().contains(rank, chunk))
-        left.push_back(chunk);
-    for (size_t i = 0; i < left.size();) {
-      size_t count = 1;
-      Location from = locations.input(rank, left[i]);
-      Location to = locations.output(rank, left[i]);
-      while (i + count < left.size() && count < 64 &&
-             locations.input(rank, left[i + count]) == after(from, count) &&
-             locations.output(rank, left[i + count]) == after(to, count))
-        ++count;
-      addAction({rank,
-                 MscclType::Copy,
-                 from,
-                 to,
-                 {left.begin() + long(i), left.begin() + long(i + count)}},
-                localBlock(rank));
-      i += count;
+  for (size_t number = all.size(); number-- > 0;)
+    if (all[number].sendPeer < 0 && all[number].receivePeer < 0) {
+      if (all[number].moves.size() * 2 < mostSteps)
+        return number;
+      break;
     }
-  }
+  all.push_back({-1, -1, 0, {}});
+  return all.size() - 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// What the action at `position` of `block` has to wait for: of each other
-/// block the last, unless an earlier one of its own block has waited for it.
-std::vector<unsigned> Exporter::neededWaits(const OpenBlock &block,
-                                            size_t position) const {
-  unsigned action = block.actions[position];
-  std::map<size_t, unsigned> last;
-  for (unsigned other : waits[action])
-    if (blockOf[other] != blockOf[action]) {
-      auto [at, isNew] = last.try_emplace(blockOf[other], other);
-      if (!isNew && positionOf[other] > positionOf[at->second])
-        at->second = other;
-    }
-  for (size_t before = 0; before < position; ++before)
-    for (unsigned other : waits[block.actions[before]])
-      if (auto at = last.find(blockOf[other]);
-          at != last.end() && positionOf[other] >= positionOf[at->second])
-        last.erase(at);
-  std::vector<unsigned> needed;
-  for (auto [number, other] : last)
-    needed.push_back(other);
-  return needed;
-}
-
-/// The numbers of all actions in their blocks, with nops counted.
-std::vector<int> Exporter::numberSteps() const {
-  std::vector<int> stepOf(actions.size());
+/// Of each other block the last move that one has to wait for, unless an
+/// earlier one of its own block has waited for it.
+void Exporter::findWaits() {
   for (const std::vector<OpenBlock> &ofRank : blocks)
     for (const OpenBlock &block : ofRank) {
-      int next = 0;
-      for (size_t i = 0; i < block.actions.size(); ++i) {
-        size_t count = neededWaits(block, i).size();
-        next += count > 1 ? int(count - 1) : 0;
-        stepOf[block.actions[i]] = next++;
+      std::map<size_t, size_t> waited; ///< moves, by block
+      for (uint32_t number : block.moves) {
+        std::map<size_t, uint32_t> last;
+        for (uint32_t other : moves[number].after) {
+          size_t &count = waited[blockOf[other]];
+          if (blockOf[other] == blockOf[number] || positionOf[other] < count)
+            continue;
+          count = positionOf[other] + 1;
+          last[blockOf[other]] = other;
+        }
+        for (auto [home, other] : last)
+          waits[number].push_back(other);
       }
     }
-  return stepOf;
 }
 
-MscclBlock Exporter::writeBlock(unsigned rank, size_t number,
-                                const std::vector<int> &stepOf) const {
-  const OpenBlock &open = blocks[rank][number];
+/// Several waits of a step take nops.
+MscclBlock Exporter::writeBlock(const OpenBlock &open) {
   MscclBlock block{{}, open.sendPeer, open.receivePeer, open.channel, {}};
-  for (size_t i = 0; i < open.actions.size(); ++i) {
-    const Action &action = actions[open.actions[i]];
-    std::vector<unsigned> needed = neededWaits(open, i);
+  for (uint32_t number : open.moves) {
+    const Move &move = moves[number];
     MscclStep step{{},
                    MscclType::Nop,
-                   action.src.buffer,
-                   action.dst.buffer,
-                   action.src.chunk,
-                   action.dst.chunk,
-                   int(action.chunks.size()),
+                   move.src.buffer,
+                   move.dst.buffer,
+                   int(move.src.chunk),
+                   int(move.dst.chunk),
+                   int(move.count),
                    -1,
                    -1,
                    false};
-    for (size_t k = 0; k < needed.size(); ++k) {
-      step.waitsForBlock = int(blockOf[needed[k]]);
-      step.waitsForStep = stepOf[needed[k]];
-      if (k + 1 < needed.size())
+    for (uint32_t other : waits[number]) {
+      step.waitsForBlock = int(blockOf[other]);
+      step.waitsForStep = int(other); // its step, when all have theirs
+      if (other != waits[number].back())
         block.steps.push_back(step);
     }
-    step.type = action.type;
+    step.type = move.type;
+    stepOf[number] = int(block.steps.size());
     block.steps.push_back(step);
   }
   return block;
 }
 
-MscclAlgorithm Exporter::write() const {
+MscclAlgorithm Exporter::write() {
+  for (uint32_t number = 0; number < moves.size(); ++number)
+    add(number);
+  findWaits();
   MscclAlgorithm result{};
-  result.numChannels = numChannels;
-  std::vector<int> stepOf = numberSteps();
-  for (unsigned rank = 0; rank < collective.numRanks(); ++rank) {
-    MscclGpu gpu{{}, 0, 0, locations.numScratch(rank), {}};
-    for (size_t number = 0; number < blocks[rank].size(); ++number)
-      gpu.blocks.push_back(writeBlock(rank, number, stepOf));
-    for (const MscclBlock &block : gpu.blocks)
-      for (const MscclStep &step : block.steps)
-        if (step.waitsForBlock >= 0)
+  for (unsigned rank = 0; rank < blocks.size(); ++rank) {
+    MscclGpu gpu{{}, 0, 0, int(connected.scratch[rank]), {}};
+    for (const OpenBlock &block : blocks[rank])
+      gpu.blocks.push_back(writeBlock(block));
+    for (MscclBlock &block : gpu.blocks)
+      for (MscclStep &step : block.steps)
+        if (step.waitsForBlock >= 0) {
+          step.waitsForStep = stepOf[step.waitsForStep];
           gpu.blocks[step.waitsForBlock].steps[step.waitsForStep].isAwaited =
               true;
+        }
     result.gpus.push_back(std::move(gpu));
   }
+  result.numChannels = numChannels;
+  result.inPlace = connected.keepsInputs;
   return result;
 }
 
@@ -427,37 +216,39 @@ static std::string spelling(CollectiveKind kind, MscclDialect dialect) {
   return name;
 }
 
-MscclAlgorithm exchange::makeMsccl(const Collective &collective,
-                                   const Schedule &schedule,
-                                   size_t stepsPerBlock) {
-  Exporter exporter(collective, stepsPerBlock);
-  for (const Step &step : schedule.steps)
-    exporter.add(step);
-  exporter.finish();
-  MscclAlgorithm result = exporter.write();
-  Call call{collective.kind(), collective.numRanks(), collective.chunks(),
-            collective.root(), false};
+Call exchange::callOf(const Collective &collective, const Program &program,
+                      bool inPlace) {
+  Call call{collective.kind(), collective.numRanks(), program.chunks,
+            collective.root(), inPlace};
   call.chunks *= call.gathers() ? call.ranks : 1;
+  return call;
+}
+
+MscclAlgorithm exchange::makeMsccl(const Collective &collective,
+                                   const Program &program,
+                                   size_t stepsPerBlock) {
+  MscclAlgorithm result = Exporter(program, stepsPerBlock).write();
+  Call call = callOf(collective, program, /*inPlace=*/false);
   result.chunks = int(call.chunks);
   for (MscclGpu &gpu : result.gpus) {
     gpu.inputChunks = int(call.inputs());
     gpu.outputChunks = int(call.outputs());
   }
-  result.inPlace =
-      exporter.keepsInputs && collective.kind() != CollectiveKind::AllToAll;
+  if (collective.kind() == CollectiveKind::AllToAll)
+    result.inPlace = false;
   result.outOfPlace = true;
   return result;
 }
 
 Result<MscclAlgorithm> exchange::toMsccl(const Collective &collective,
-                                         const Schedule &schedule,
+                                         const Program &program,
                                          const MscclExportOptions &options) {
   std::string name = spelling(collective.kind(), options.dialect);
   if (name.empty())
     return Error{std::string(mscclDialectName(options.dialect)) + " has no '" +
                  collective.name() + "'"};
   MscclAlgorithm result =
-      makeMsccl(collective, schedule, stepsPerBlock(options.dialect));
+      makeMsccl(collective, program, stepsPerBlock(options.dialect));
   result.name = options.name;
   result.collective = name;
   result.protocol = options.protocol;

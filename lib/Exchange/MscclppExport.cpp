@@ -1,4 +1,4 @@
-//===- MscclppExport.cpp - From schedules to plans of MSCCL++ -------------===//
+//===- MscclppExport.cpp - From programs to plans of MSCCL++ --------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -100,19 +100,17 @@ static Result<MscclppPlan> planOf(const MscclAlgorithm &algorithm,
 }
 
 Result<MscclppPlan> exchange::toMscclpp(const Collective &collective,
-                                        const Schedule &schedule,
+                                        const Program &program,
                                         const MscclppExportOptions &options) {
   if (collective.kind() == CollectiveKind::Custom)
     return Error{"MSCCL++ has no '" + collective.name() + "'"};
-  Call call{collective.kind(), collective.numRanks(), collective.chunks(),
-            collective.root(), options.inPlace};
-  call.chunks *= call.gathers() ? call.ranks : 1;
+  Call call = callOf(collective, program, options.inPlace);
   // Blocks are cut until their operations fit.
   Result<MscclppPlan> result = Error{};
   for (size_t stepsPerBlock : {64, 32, 16, 8}) {
-    MscclAlgorithm algorithm = makeMsccl(collective, schedule, stepsPerBlock);
+    MscclAlgorithm algorithm = makeMsccl(collective, program, stepsPerBlock);
     if (options.inPlace && !*algorithm.inPlace)
-      return Error{"the schedule cannot be run in place"};
+      return Error{"the program cannot be run in place"};
     result = planOf(algorithm, call, options);
     if (result)
       break;

@@ -7,6 +7,11 @@
 
 #include "sccl/Pipelines/Ways.h"
 
+#include "sccl/Analysis/ProgramView.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+
+#include <cmath>
 #include <iterator>
 
 using namespace sccl;
@@ -97,4 +102,41 @@ std::optional<coll::Way> sccl::findWay(llvm::StringRef name) {
     if (name == named.name)
       return coll::Way{named.transport, named.protocol};
   return std::nullopt;
+}
+
+coll::Way sccl::wayFor(llvm::ArrayRef<coll::Way> ways, double bytes) {
+  // Of two sizes that are as near, the larger one, as in tables of sizes.
+  using Merit = std::tuple<double, double, uint64_t>;
+  std::optional<Merit> best;
+  coll::Way chosen = ways.empty() ? coll::Way() : ways.front();
+  for (const coll::Way &way : ways)
+    for (const SizedTime &time : way.bestAt) {
+      Merit merit{std::abs(std::log(bytes / double(time.bytes))),
+                  -double(time.bytes), time.nanoseconds};
+      if (best && *best <= merit)
+        continue;
+      best = merit;
+      chosen = way;
+    }
+  return chosen;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> sccl::lowerAs(coll::ScheduleOp schedule,
+                                                const coll::Way &way) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = coll::extract(schedule);
+  if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
+        addLowering(manager, optionsOf(way, LoweringOptions()));
+      })))
+    return nullptr;
+  return module;
+}
+
+mlir::FailureOr<Program> sccl::programOf(coll::ScheduleOp schedule,
+                                         coll::Way way) {
+  way.transport = Transport::Push;
+  way.protocol = Protocol::Direct;
+  mlir::OwningOpRef<mlir::ModuleOp> module = lowerAs(schedule, way);
+  if (!module)
+    return mlir::failure();
+  return coll::viewOf(*module->getOps<coll::ProgramOp>().begin());
 }

@@ -1,4 +1,4 @@
-//===- MscclExportTest.cpp - Schedules as files of MSCCL ------------------===//
+//===- MscclExportTest.cpp - Programs as files of MSCCL -------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,7 @@
 #include "Data/BoxesOnRails.h"
 #include "Data/PaperTables.h"
 #include "ExchangeTesting.h"
+#include "Lowered.h"
 
 #include "sccl/Exchange/Msccl.h"
 #include "sccl/Exchange/UnevenCut.h"
@@ -19,6 +20,8 @@
 
 using namespace sccl;
 using namespace sccl::exchange;
+using exchange::testing::linesOf;
+using exchange::testing::lowered;
 using exchange::testing::sendsOf;
 
 /// The same sends, in no more steps.
@@ -36,11 +39,11 @@ static void expectImport(const MscclAlgorithm &algorithm,
 
 /// Writes, reads and checks `implementation`.
 static void expectExport(const Implementation &implementation,
-                         MscclDialect dialect) {
+                         MscclDialect dialect, const coll::Way &way = {}) {
   MscclExportOptions options;
   options.dialect = dialect;
   Result<MscclAlgorithm> algorithm =
-      toMsccl(implementation.collective, implementation.schedule, options);
+      toMsccl(implementation.collective, lowered(implementation, way), options);
   ASSERT_TRUE(algorithm) << implementation.collective.name() << ": "
                          << algorithm.error();
   Findings findings;
@@ -57,7 +60,10 @@ static void expectExport(const Implementation &implementation,
             implementation.collective.kind() != CollectiveKind::AllToAll);
   EXPECT_TRUE(verdict->outOfPlace);
   EXPECT_EQ(printMsccl(*read), text);
-  expectImport(*read, check, implementation);
+  check.inFlight = 1;
+  EXPECT_TRUE(checkMsccl(*read, check, findings)) << linesOf(findings);
+  if (way.pieces == 1)
+    expectImport(*read, check, implementation);
 }
 
 TEST(MscclExport, RowsOfThePaper) {
@@ -124,7 +130,8 @@ TEST(MscclExport, CutsForPowersOfTwo) {
     EXPECT_FALSE(std::has_single_bit(chunks)) << collectiveName(kind);
     auto cut = cutUnevenly(collective, schedule, parts);
     ASSERT_TRUE(cut) << cut.error();
-    auto algorithm = toMsccl(cut->collective, cut->schedule, {});
+    auto algorithm = toMsccl(cut->collective,
+                             lowered({cut->collective, cut->schedule}), {});
     ASSERT_TRUE(algorithm) << algorithm.error();
     Findings findings;
     MscclCheckOptions options;
@@ -138,6 +145,46 @@ TEST(MscclExport, CutsForPowersOfTwo) {
   }
 }
 
+/// What lands to be added up is received there, but for a few arrivals that come
+/// in another order than they are taken.
+TEST(MscclExport, ReceivesWhereItReduces) {
+  Topology boxes = test::boxesOnRails(2, 4, 3);
+  auto rings = findRings(boxes);
+  ASSERT_TRUE(rings) << rings.error();
+  auto made =
+      makeRingBaseline(boxes, *rings, CollectiveKind::AllReduce, 2, /*root=*/0);
+  ASSERT_TRUE(made) << made.error();
+  auto algorithm = toMsccl(made->collective, lowered(*made), {});
+  ASSERT_TRUE(algorithm) << algorithm.error();
+  size_t local = 0, all = 0;
+  for (const MscclGpu &gpu : algorithm->gpus)
+    for (const MscclBlock &block : gpu.blocks)
+      for (const MscclStep &step : block.steps) {
+        ++all;
+        local +=
+            step.type == MscclType::Copy || step.type == MscclType::Reduce;
+      }
+  EXPECT_LT(50 * local, all);
+}
+
+/// Pieces are chunks, whatever memory a way goes through.
+TEST(MscclExport, Ways) {
+  Topology boxes = test::boxesOnRails(2, 4, 3);
+  auto rings = findRings(boxes);
+  ASSERT_TRUE(rings) << rings.error();
+  auto made =
+      makeRingBaseline(boxes, *rings, CollectiveKind::AllReduce, 2, /*root=*/0);
+  ASSERT_TRUE(made) << made.error();
+  auto whole = toMsccl(made->collective, lowered(*made), {});
+  for (const char *name : {"push", "pull", "scratch", "dma", "ll"}) {
+    coll::Way way = *findWay(name);
+    way.pieces = 3;
+    expectExport(*made, MscclDialect::Nccl, way);
+    auto inPieces = toMsccl(made->collective, lowered(*made, way), {});
+    EXPECT_EQ(inPieces->chunks, 3 * whole->chunks);
+  }
+}
+
 TEST(MscclExport, Refused) {
   auto gather = Collective::make(CollectiveKind::Gather, 2, 1);
   MscclExportOptions original;
@@ -145,7 +192,8 @@ TEST(MscclExport, Refused) {
   EXPECT_EQ(toMsccl(*gather, {}, original).error(),
             "the original MSCCL has no 'gather'");
   auto broadcast = Collective::make(CollectiveKind::Broadcast, 2, 1);
-  EXPECT_EQ(toMsccl(*broadcast, {}, {}).error(),
+  Program nothing{1, 1, {0, 0}, {}};
+  EXPECT_EQ(toMsccl(*broadcast, nothing, {}).error(),
             "as an algorithm of MSCCL it is refused: output chunk 0 of rank 1 "
             "lacks input chunk 0 of rank 0");
 }

@@ -1,4 +1,4 @@
-//===- MscclppExportTest.cpp - Schedules as plans of MSCCL++ --------------===//
+//===- MscclppExportTest.cpp - Programs as plans of MSCCL++ ---------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,7 @@
 #include "Data/BoxesOnRails.h"
 #include "Data/PaperTables.h"
 #include "ExchangeTesting.h"
+#include "Lowered.h"
 
 #include "sccl/Exchange/Mscclpp.h"
 #include "sccl/Model/Baselines.h"
@@ -15,6 +16,7 @@
 
 using namespace sccl;
 using namespace sccl::exchange;
+using exchange::testing::lowered;
 using exchange::testing::sendsOf;
 
 /// Writes, reads and checks `implementation`, and gets the same sends back, in
@@ -22,7 +24,7 @@ using exchange::testing::sendsOf;
 static void expectExport(const Implementation &implementation,
                          const MscclppExportOptions &options) {
   const auto &[collective, schedule] = implementation;
-  Result<MscclppPlan> plan = toMscclpp(collective, schedule, options);
+  Result<MscclppPlan> plan = toMscclpp(collective, lowered(implementation), options);
   ASSERT_TRUE(plan) << collective.name() << ": " << plan.error();
   Findings findings;
   std::string text = printMscclpp(*plan);
@@ -101,11 +103,11 @@ TEST(MscclppExport, Names) {
         makeRingBaseline(boxes, *rings, CollectiveKind::Broadcast, 1, root);
     ASSERT_TRUE(made) << made.error();
     for (const MscclppExportOptions &options : {withLL(), inBoxesOf(4)}) {
-      auto plan = toMscclpp(made->collective, made->schedule, options);
+      auto plan = toMscclpp(made->collective, lowered(*made), options);
       ASSERT_TRUE(plan) << plan.error();
       EXPECT_EQ(plan->name.size(), 4u + 1 + 16);
       names.insert(plan->name);
-      auto again = toMscclpp(made->collective, made->schedule, options);
+      auto again = toMscclpp(made->collective, lowered(*made), options);
       EXPECT_EQ(again->name, plan->name);
     }
   }
@@ -119,10 +121,10 @@ TEST(MscclppExport, Refused) {
   auto made = makeRingBaseline(boxes, *rings, CollectiveKind::AllGather, 1, 0);
   MscclppExportOptions far = withLL();
   far.ranksPerBox = 4;
-  EXPECT_EQ(toMscclpp(made->collective, made->schedule, far).error(),
+  EXPECT_EQ(toMscclpp(made->collective, lowered(*made), far).error(),
             "LL words cannot go between boxes, through ports");
-  Schedule cut = made->schedule;
-  cut.steps.pop_back();
+  Program cut = lowered(*made);
+  cut.transfers.pop_back();
   std::string error = toMscclpp(made->collective, cut, {}).error();
   EXPECT_NE(error.find("has never been written"), std::string::npos) << error;
 }

@@ -7,8 +7,11 @@
 
 #include "Benchmarks.h"
 
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Exchange/Mscclpp.h"
 #include "sccl/Model/Baselines.h"
+#include "sccl/Pipelines/Ways.h"
 
 using namespace sccl;
 using namespace sccl::bench;
@@ -18,20 +21,35 @@ static std::string firstOf(const Findings &findings) {
   return findings.empty() ? "" : findings.first().front().message;
 }
 
+namespace {
+struct Lowered {
+  Collective collective;
+  Program program;
+};
+} // namespace
+
 /// The ring all_gather on all ranks of a ring, both ways round.
-static Implementation makeRings(unsigned ranks) {
+static Lowered makeRings(unsigned ranks) {
   Topology ring = unwrap(makeBuiltinTopology("ring:" + std::to_string(ranks)));
-  return unwrap(makeRingBaseline(ring, unwrap(findRings(ring)),
-                                 CollectiveKind::AllGather, 1, 0));
+  Implementation made = unwrap(makeRingBaseline(
+      ring, unwrap(findRings(ring)), CollectiveKind::AllGather, 1, 0));
+  mlir::MLIRContext context;
+  auto module = coll::exportModule(context, "rings", ring, made.collective,
+                                   made.schedule);
+  mlir::FailureOr<Program> program =
+      programOf(*module->getOps<coll::ScheduleOp>().begin(), {});
+  if (failed(program))
+    die("no program of " + ring.name());
+  return {made.collective, std::move(*program)};
 }
 
 /// check/FORMAT/RANKS: to read and check a file. The name says its size.
 static void addMscclCheck(unsigned ranks) {
-  Implementation made = makeRings(ranks);
+  Lowered made = makeRings(ranks);
   MscclExportOptions options;
   options.dialect = MscclDialect::Original;
   std::string text =
-      printMsccl(unwrap(toMsccl(made.collective, made.schedule, options)));
+      printMsccl(unwrap(toMsccl(made.collective, made.program, options)));
   std::string size = std::to_string(text.size() / 1000) + "kB";
   add("check/msccl-xml/" + std::to_string(ranks) + "/" + size, [text] {
     Findings findings;
@@ -45,11 +63,11 @@ static void addMscclCheck(unsigned ranks) {
 }
 
 static void addMscclppCheck(unsigned ranks, bool usesLL) {
-  Implementation made = makeRings(ranks);
+  Lowered made = makeRings(ranks);
   MscclppExportOptions options;
   options.usesLL = usesLL;
   std::string text =
-      printMscclpp(unwrap(toMscclpp(made.collective, made.schedule, options)));
+      printMscclpp(unwrap(toMscclpp(made.collective, made.program, options)));
   std::string size = std::to_string(text.size() / 1000) + "kB";
   add("check/mscclpp-json/" + std::to_string(ranks) +
           (usesLL ? "/ll/" : "/simple/") + size,

@@ -135,11 +135,11 @@ int main(int argc, char **argv) {
     return 1;
   bench::registerTables();
   bench::registerBounds();
-  bench::registerExchange();
   bench::registerFrontiers();
   bench::registerScaling();
   bench::registerPipelined();
 #ifdef SCCL_ENABLE_MLIR
+  bench::registerExchange();
   bench::registerLowering();
   bench::registerPlans();
 #endif

@@ -14,6 +14,7 @@
 #include "sccl/Exchange/Mscclpp.h"
 #include "sccl/Exchange/NcclGraph.h"
 #include "sccl/Exchange/Teccl.h"
+#include "sccl/Pipelines/Ways.h"
 
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
@@ -115,14 +116,14 @@ static void registerImport(
 
 using Writer = Result<std::string> (*)(const std::string &name,
                                        const Collective &collective,
-                                       const Schedule &schedule);
+                                       const Program &program);
 
 static Result<std::string> exportMsccl(const std::string &name,
                                        const Collective &collective,
-                                       const Schedule &schedule) {
+                                       const Program &program) {
   MscclExportOptions options;
   options.name = name;
-  auto algorithm = toMsccl(collective, schedule, options);
+  auto algorithm = toMsccl(collective, program, options);
   if (!algorithm)
     return Error{algorithm.error()};
   return printMsccl(*algorithm);
@@ -130,12 +131,12 @@ static Result<std::string> exportMsccl(const std::string &name,
 
 static Result<std::string> exportMscclpp(const std::string &name,
                                          const Collective &collective,
-                                         const Schedule &schedule) {
+                                         const Program &program) {
   MscclppExportOptions options;
   options.name = name;
   options.usesLL = usesLL;
   options.ranksPerBox = ranksPerBox;
-  auto plan = toMscclpp(collective, schedule, options);
+  auto plan = toMscclpp(collective, program, options);
   if (!plan)
     return Error{plan.error()};
   return printMscclpp(*plan);
@@ -143,8 +144,8 @@ static Result<std::string> exportMscclpp(const std::string &name,
 
 static Result<std::string> exportChakra(const std::string &,
                                         const Collective &collective,
-                                        const Schedule &schedule) {
-  auto traces = toChakra(collective, schedule, traceBytes);
+                                        const Program &program) {
+  auto traces = toChakra(collective, program, traceBytes);
   if (!traces)
     return Error{traces.error()};
   if (traceRank >= traces->size())
@@ -153,15 +154,11 @@ static Result<std::string> exportChakra(const std::string &,
   return (*traces)[traceRank];
 }
 
-static Result<std::string> exportNcclGraph(const std::string &,
-                                           const Collective &collective,
-                                           const Schedule &schedule) {
-  return toNcclGraph(collective, schedule, /*gigabytesPerSecond=*/20);
-}
-
-/// Registers --export-NAME, which writes the only schedule of a module.
-static void registerExport(llvm::StringRef name, llvm::StringRef description,
-                           Writer write) {
+/// Registers --export-NAME, which writes the only schedule of a module, for
+/// which `write` returns a text.
+template <typename Write>
+static void registerSchedule(llvm::StringRef name, llvm::StringRef description,
+                             Write write) {
   mlir::TranslateRegistration(
       name, description,
       [write](const std::shared_ptr<llvm::SourceMgr> &source,
@@ -177,14 +174,37 @@ static void registerExport(llvm::StringRef name, llvm::StringRef description,
         mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
         if (failed(problem))
           return llvm::failure();
-        Result<std::string> text =
-            write(op.getSymName().str(), problem->collective,
-                  coll::importSchedule(op));
-        if (!text)
-          return llvm::LogicalResult(op.emitError(text.error()));
-        stream << *text;
+        mlir::FailureOr<Result<std::string>> text =
+            write(op, problem->collective);
+        if (failed(text))
+          return llvm::failure();
+        if (!*text)
+          return llvm::LogicalResult(op.emitError(text->error()));
+        stream << **text;
         return llvm::success();
       });
+}
+
+/// The same of the program that the schedule becomes, in the way that it names
+/// for the largest size.
+static void registerExport(llvm::StringRef name, llvm::StringRef description,
+                           Writer write) {
+  registerSchedule(
+      name, description,
+      [write](coll::ScheduleOp op, const Collective &collective)
+          -> mlir::FailureOr<Result<std::string>> {
+        mlir::FailureOr<Program> program =
+            programOf(op, wayForLargest(coll::importWays(op)));
+        if (failed(program))
+          return mlir::failure();
+        return write(op.getSymName().str(), collective, *program);
+      });
+}
+
+static mlir::FailureOr<Result<std::string>>
+exportNcclGraph(coll::ScheduleOp op, const Collective &collective) {
+  return toNcclGraph(collective, coll::importSchedule(op),
+                     /*gigabytesPerSecond=*/20);
 }
 
 void translate::registerFormats() {
@@ -199,6 +219,6 @@ void translate::registerFormats() {
                  &exportMscclpp);
   registerExport("export-chakra", "Schedule to the Chakra trace of a rank",
                  &exportChakra);
-  registerExport("export-nccl-graph", "Rings of a schedule to NCCL graph XML",
-                 &exportNcclGraph);
+  registerSchedule("export-nccl-graph",
+                   "Rings of a schedule to NCCL graph XML", &exportNcclGraph);
 }

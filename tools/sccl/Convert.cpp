@@ -20,6 +20,7 @@
 #include "sccl/Exchange/NcclGraph.h"
 #include "sccl/Exchange/UnevenCut.h"
 #include "sccl/Pipelines/InputFile.h"
+#include "sccl/Pipelines/Ways.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -65,9 +66,15 @@ static cl::opt<unsigned>
                  "equal parts, of which chunks take more or less. A power of "
                  "two is for counts that are powers of two"),
         cl::value_desc("N"), cl::init(0), cl::sub(command));
-static cl::opt<std::string> bytes("bytes",
-                                  cl::desc("Of an .et: bytes of a send buffer"),
-                                  cl::init("1MiB"), cl::sub(command));
+static cl::opt<std::string>
+    bytes("bytes",
+          cl::desc("Bytes of a send buffer: of an .et (1MiB), and what the way "
+                   "of a schedule is chosen for (the most that it names)"),
+          cl::sub(command));
+static cl::opt<unsigned>
+    pieces("pieces",
+           cl::desc("Pieces of each chunk, in place of those of the way"),
+           cl::init(0), cl::sub(command));
 static cl::opt<double> ringSpeed("ring-gbs",
                                  cl::desc("Of a .graph.xml: GB/s of a ring"),
                                  cl::init(20), cl::sub(command));
@@ -91,17 +98,17 @@ static bool isTraceFile(llvm::StringRef path) { return path.ends_with(".et"); }
 static bool isModule(llvm::StringRef path) { return path.ends_with(".mlir"); }
 
 static std::optional<exchange::MscclppExportOptions>
-readPlanOptions(llvm::StringRef name) {
+readPlanOptions(llvm::StringRef name, llvm::StringRef words) {
   auto sizes = readSizes();
   if (!sizes)
     return std::nullopt;
-  if (protocol != "Simple" && protocol != "LL") {
+  if (words != "Simple" && words != "LL") {
     fail("--protocol of a plan of MSCCL++ is Simple or LL");
     return std::nullopt;
   }
   exchange::MscclppExportOptions options;
   options.name = name;
-  options.usesLL = protocol == "LL";
+  options.usesLL = words == "LL";
   options.inPlace = inPlace;
   options.ranksPerBox = ranksPerBox;
   options.minBytes = sizes->first;
@@ -110,12 +117,21 @@ readPlanOptions(llvm::StringRef name) {
   return options;
 }
 
+namespace {
+/// What is written, of a schedule that is called `name`.
+struct Subject {
+  std::string name;
+  Collective collective;
+  coll::Way way;
+  Program program; ///< lowered in this way
+};
+} // namespace
+
 /// Says which calls an engine takes, if those are no powers of two, and how to
 /// have it otherwise. `taken` says it of a whole buffer and a rank's part.
-static void noteCounts(const Collective &collective, uint64_t whole,
-                       uint64_t unit,
+static void noteCounts(const Subject &subject, uint64_t whole, uint64_t unit,
                        std::string (*taken)(uint64_t, uint64_t)) {
-  unsigned chunks = collective.chunksPerSegment();
+  unsigned chunks = subject.collective.chunksPerSegment() * subject.way.pieces;
   if (std::has_single_bit(chunks))
     return;
   unsigned parts = exchange::cutForPowersOfTwo(chunks);
@@ -128,52 +144,97 @@ static void noteCounts(const Collective &collective, uint64_t whole,
                   .str()});
 }
 
-/// The schedule of the input as text in the format of the output.
-static Result<std::string> exportText(const std::string &name,
-                                      const Schedule &given,
-                                      const Collective &whole) {
-  if (isGraphFile(output))
-    return exchange::toNcclGraph(whole, given, ringSpeed);
-  exchange::CutSchedule parts{whole, given};
+/// The size that --bytes says, or 1 MiB for a trace. Prints an error and returns
+/// nothing if it says none; 0 stands for the largest.
+static std::optional<uint64_t> readSize() {
+  if (bytes.empty())
+    return isTraceFile(output) ? uint64_t(1) << 20 : 0;
+  return readBytes("--bytes", bytes);
+}
+
+/// The way in which `schedule` is lowered, which is said if it names some.
+static coll::Way chooseWay(coll::ScheduleOp schedule, uint64_t size) {
+  std::vector<coll::Way> ways = coll::importWays(schedule);
+  coll::Way way = size == 0 ? wayForLargest(ways) : wayFor(ways, double(size));
+  if (pieces != 0)
+    way.pieces = pieces;
+  if (!ways.empty())
+    printNotes(output, {"made as " + describe(way) +
+                        ", but through memory of the engine's choice"});
+  return way;
+}
+
+/// What --protocol says, or else the way, where the format has it.
+static std::string chooseProtocol(const Subject &subject) {
+  if (protocol.getNumOccurrences() ||
+      subject.way.protocol != coll::Protocol::LL)
+    return protocol;
+  if (ranksPerBox == 0 || ranksPerBox >= subject.collective.numRanks())
+    return "LL";
+  printNotes(output, {"with signals in place of LL words, which cannot go "
+                      "between boxes"});
+  return "Simple";
+}
+
+/// `op` as a program. Emits an error and returns nothing if it is none.
+static std::optional<Subject> lower(coll::ScheduleOp op,
+                                    const coll::Problem &problem,
+                                    uint64_t size) {
+  Subject subject{op.getSymName().str(), problem.collective,
+                  chooseWay(op, size), {}};
+  mlir::OwningOpRef<mlir::ModuleOp> owner;
   if (cut.getNumOccurrences()) {
-    Result<exchange::CutSchedule> made =
-        exchange::cutUnevenly(whole, given, cut);
-    if (!made)
-      return Error{"--cut: " + made.error()};
-    parts = std::move(*made);
+    Result<exchange::CutSchedule> made = exchange::cutUnevenly(
+        problem.collective, coll::importSchedule(op), cut);
+    if (!made) {
+      op.emitError("--cut: " + made.error());
+      return std::nullopt;
+    }
+    fitRounds(made->schedule, problem.topology);
+    subject.collective = made->collective;
+    owner = coll::exportModule(*op.getContext(), subject.name,
+                               problem.topology, made->collective,
+                               made->schedule);
+    op = *owner->getOps<coll::ScheduleOp>().begin();
   }
-  const auto &[collective, schedule] = parts;
-  if (llvm::StringRef(output).ends_with(".json")) {
-    auto options = readPlanOptions(name);
-    if (!options)
-      return Error{"no plan was made"};
-    auto plan = exchange::toMscclpp(collective, schedule, *options);
-    if (!plan)
-      return Error{plan.error()};
-    noteCounts(collective, plan->gpus[0].inputChunks, plan->alignment,
-               &takenSizes);
-    return exchange::printMscclpp(*plan);
-  }
+  mlir::FailureOr<Program> program = programOf(op, subject.way);
+  if (failed(program))
+    return std::nullopt;
+  subject.program = std::move(*program);
+  return subject;
+}
+
+static Result<std::string> planText(const Subject &subject) {
+  auto options = readPlanOptions(subject.name, chooseProtocol(subject));
+  if (!options)
+    return Error{"no plan was made"};
+  auto plan =
+      exchange::toMscclpp(subject.collective, subject.program, *options);
+  if (!plan)
+    return Error{plan.error()};
+  noteCounts(subject, plan->gpus[0].inputChunks, plan->alignment, &takenSizes);
+  return exchange::printMscclpp(*plan);
+}
+
+static Result<std::string> algorithmText(const Subject &subject) {
   auto sizes = readSizes();
   if (!sizes)
     return Error{"no algorithm was made"};
   auto algorithm = exchange::toMsccl(
-      collective, schedule,
-      {mscclFlags.givenDialect().value_or(exchange::MscclDialect::Nccl), name,
-       protocol, sizes->first, sizes->second});
+      subject.collective, subject.program,
+      {mscclFlags.givenDialect().value_or(exchange::MscclDialect::Nccl),
+       subject.name, chooseProtocol(subject), sizes->first, sizes->second});
   if (!algorithm)
     return Error{algorithm.error()};
-  noteCounts(collective, uint64_t(algorithm->chunks), 1, &takenCounts);
+  noteCounts(subject, uint64_t(algorithm->chunks), 1, &takenCounts);
   return exchange::printMsccl(*algorithm);
 }
 
 /// A file for each rank, "OUT.3.et".
-static int exportTraces(coll::ScheduleOp op, const Schedule &schedule,
-                        const Collective &collective) {
-  std::optional<uint64_t> size = readBytes("--bytes", bytes);
-  if (!size)
-    return BadInput;
-  auto traces = exchange::toChakra(collective, schedule, *size);
+static int exportTraces(coll::ScheduleOp op, const Subject &subject,
+                        uint64_t size) {
+  auto traces =
+      exchange::toChakra(subject.collective, subject.program, size);
   if (!traces) {
     op.emitError(traces.error());
     return BadInput;
@@ -183,6 +244,30 @@ static int exportTraces(coll::ScheduleOp op, const Schedule &schedule,
     if (!writeFile(prefix + std::to_string(rank) + ".et", (*traces)[rank]))
       return BadInput;
   return Done;
+}
+
+static int exportSchedule(coll::ScheduleOp op) {
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
+  std::optional<uint64_t> size = readSize();
+  if (failed(problem) || !size)
+    return BadInput;
+  Result<std::string> text = Error{};
+  if (isGraphFile(output)) {
+    text = exchange::toNcclGraph(problem->collective, coll::importSchedule(op),
+                                 ringSpeed);
+  } else {
+    std::optional<Subject> subject = lower(op, *problem, *size);
+    if (!subject)
+      return BadInput;
+    if (isTraceFile(output))
+      return exportTraces(op, *subject, *size);
+    bool isPlan = llvm::StringRef(output).ends_with(".json");
+    text = isPlan ? planText(*subject) : algorithmText(*subject);
+  }
+  if (text)
+    return writeFile(output, *text) ? Done : BadInput;
+  op.emitError(text.error());
+  return BadInput;
 }
 
 /// The only schedule of the input, in the format of the output.
@@ -195,24 +280,10 @@ static int convertSchedule() {
   if (isModule(output))
     return writeFile(output, moduleText(*module)) ? Done : BadInput;
   auto schedules = module->getOps<coll::ScheduleOp>();
-  if (size_t count = std::distance(schedules.begin(), schedules.end());
-      count != 1)
-    return fail(input + " holds " + llvm::Twine(count) +
-                " schedules, expected one");
-  coll::ScheduleOp op = *schedules.begin();
-  mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
-  if (failed(problem))
-    return BadInput;
-  Schedule schedule = coll::importSchedule(op);
-  if (isTraceFile(output))
-    return exportTraces(op, schedule, problem->collective);
-  Result<std::string> text =
-      exportText(op.getSymName().str(), schedule, problem->collective);
-  if (!text) {
-    op.emitError(text.error());
-    return BadInput;
-  }
-  return writeFile(output, *text) ? Done : BadInput;
+  size_t count = std::distance(schedules.begin(), schedules.end());
+  return count == 1 ? exportSchedule(*schedules.begin())
+                    : fail(input + " holds " + llvm::Twine(count) +
+                           " schedules, expected one");
 }
 
 /// An algorithm of MSCCL as a plan of MSCCL++, block by block.
@@ -221,7 +292,7 @@ static int rewriteAlgorithm(llvm::StringRef text) {
   auto algorithm = options ? parseWith(&exchange::parseMsccl, input, text)
                            : std::nullopt;
   auto planOptions =
-      algorithm ? readPlanOptions(algorithm->name) : std::nullopt;
+      algorithm ? readPlanOptions(algorithm->name, protocol) : std::nullopt;
   if (!planOptions)
     return BadInput;
   auto plan = exchange::toMscclpp(*algorithm, *options, *planOptions);
@@ -235,7 +306,7 @@ static int rewriteAlgorithm(llvm::StringRef text) {
 static int convertInput() {
   bool isPlan = llvm::StringRef(output).ends_with(".json");
   if (!isPlan || !llvm::StringRef(input).ends_with(".xml") ||
-      cut.getNumOccurrences())
+      cut.getNumOccurrences() || pieces != 0)
     return convertSchedule();
   std::optional<ForeignText> file = readForeignText(input);
   if (!file)
@@ -261,7 +332,7 @@ static std::string findIdleOption() {
   look(readsFile || isXml, mscclFlags.findGiven());
   look(isXml || isPlan, findGiven({&protocol, &minBytes, &maxBytes}));
   look(isPlan, findGiven({&inPlace, &ranksPerBox}));
-  look(isTrace, findGiven({&bytes}));
+  look(isTrace || isXml || isPlan, findGiven({&bytes, &pieces}));
   look(isGraph, findGiven({&ringSpeed}));
   return idle;
 }

@@ -8,12 +8,12 @@
 #ifndef SCCL_EXCHANGE_BUFFER_H
 #define SCCL_EXCHANGE_BUFFER_H
 
-#include <cstdint>
+#include "sccl/Model/Program.h"
 
 namespace sccl::exchange {
 
 /// In files i, o and s.
-enum class Buffer : uint8_t { Input, Output, Scratch };
+using Buffer = ProgramBuffer;
 
 } // namespace sccl::exchange
 

@@ -14,16 +14,18 @@
 #ifndef SCCL_EXCHANGE_CHAKRA_H
 #define SCCL_EXCHANGE_CHAKRA_H
 
+#include "sccl/Model/Collective.h"
+#include "sccl/Model/Program.h"
 #include "sccl/Model/Result.h"
-#include "sccl/Model/Schedule.h"
 
 namespace sccl::exchange {
 
-/// By rank, the trace of `schedule` for send buffers of `bytes`. Sends and
+/// By rank, the trace of `program`, of a schedule of `collective` with or without
+/// pieces, for send buffers of `bytes`. Sends and
 /// receives that belong together have a tag of their own. Reductions take no
 /// time. Fails for user-defined collectives and if a chunk has no byte.
 Result<std::vector<std::string>> toChakra(const Collective &collective,
-                                          const Schedule &schedule,
+                                          const Program &program,
                                           uint64_t bytes);
 
 } // namespace sccl::exchange

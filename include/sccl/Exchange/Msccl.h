@@ -136,11 +136,13 @@ struct MscclExportOptions {
   uint64_t minBytes = 0, maxBytes = 0; ///< of the call; 0 for no limit
 };
 
-/// `schedule` as an algorithm that `checkMsccl` accepts: for calls out of
-/// place, and in place too where that is the same. Fails if the dialect has no
-/// word for the collective or no room for the schedule.
+/// `program`, of a schedule of `collective` with or without pieces, as an
+/// algorithm that `checkMsccl` accepts: for calls out of place, and in place
+/// too where that is the same. Connections take the place of flags and of
+/// scratch memory. Fails if the dialect has no word for the collective or no
+/// room for the program.
 Result<MscclAlgorithm> toMsccl(const Collective &collective,
-                               const Schedule &schedule,
+                               const Program &program,
                                const MscclExportOptions &options);
 
 /// The schedule that `algorithm` follows, each send in the earliest step and

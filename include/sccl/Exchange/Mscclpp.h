@@ -181,10 +181,11 @@ struct MscclppExportOptions {
   uint64_t minBytes = 0, maxBytes = ~uint64_t(0); ///< of the call
 };
 
-/// `schedule` as a plan that `checkMscclpp` accepts. Fails if it does not fit
-/// into what the executor has room for, or LL words would go between boxes.
+/// `program`, of a schedule of `collective` with or without pieces, as a plan
+/// that `checkMscclpp` accepts. Fails if it does not fit into what the executor
+/// has room for, or LL words would go between boxes.
 Result<MscclppPlan> toMscclpp(const Collective &collective,
-                              const Schedule &schedule,
+                              const Program &program,
                               const MscclppExportOptions &options);
 
 /// An algorithm of MSCCL as a plan. Fails where `checkMsccl` does, and as

@@ -9,11 +9,19 @@
 #define SCCL_PIPELINES_WAYS_H
 
 #include "sccl/Dialect/Coll/Way.h"
+#include "sccl/Model/Program.h"
 #include "sccl/Options/LoweringOptions.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 #include <optional>
 
 namespace sccl {
+
+namespace coll {
+class ScheduleOp;
+} // namespace coll
 
 /// `base` with what `way` says in its place.
 LoweringOptions optionsOf(const coll::Way &way, LoweringOptions base);
@@ -37,6 +45,23 @@ std::string describe(const coll::Way &way);
 std::string describe(PieceOrder order);
 /// The way of this name in one piece; nothing if there is none.
 std::optional<coll::Way> findWay(llvm::StringRef name);
+
+/// The one of `ways` that is the best at the size next to `bytes`, or the first
+/// if none says for which sizes it is; the usual way if there are none.
+coll::Way wayFor(llvm::ArrayRef<coll::Way> ways, double bytes);
+/// The same of the largest size that they speak of.
+inline coll::Way wayForLargest(llvm::ArrayRef<coll::Way> ways) {
+  return wayFor(ways, 1e30);
+}
+
+/// A copy of the module of `schedule` with its program, lowered in this `way`,
+/// and no other. Emits an error and returns null if it cannot be lowered.
+mlir::OwningOpRef<mlir::ModuleOp> lowerAs(coll::ScheduleOp schedule,
+                                          const coll::Way &way);
+/// The program of `schedule` in the pieces of `way` and their order, as a list,
+/// for engines that have connections. Whatever memory the way goes through,
+/// they have their own, so it is a push.
+mlir::FailureOr<Program> programOf(coll::ScheduleOp schedule, coll::Way way);
 
 } // namespace sccl
 
