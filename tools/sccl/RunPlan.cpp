@@ -5,12 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ForeignFile.h"
 #include "LoweringFlags.h"
 #include "MeasuredTrace.h"
 #include "Output.h"
 #include "Plans.h"
 
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Measure/HostPlan.h"
+#include "sccl/Pipelines/Ways.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -71,6 +75,25 @@ int driver::failOnRank(const RankEnd &end, llvm::StringRef error) {
   return end.rank == 0 ? fail(error) : int(BadInput);
 }
 
+/// The options that were given, or else those of the way that the one schedule
+/// in `module` names for this size, which is said.
+static LoweringOptions lowerFor(const RunRequest &request,
+                                mlir::ModuleOp module) {
+  const LoweringOptions &given = request.lowering;
+  auto schedules = module.getOps<coll::ScheduleOp>();
+  bool asksForWay = given.transport != TransportChoice::Given || given.steps ||
+                    !given.links.empty() || wayOf(given) != coll::Way();
+  if (asksForWay || !llvm::hasSingleElement(schedules))
+    return given;
+  std::vector<coll::Way> ways = coll::importWays(*schedules.begin());
+  if (ways.empty())
+    return given;
+  coll::Way way = wayFor(ways, double(request.bytes));
+  printNotes(request.path, {"lowered as " + describe(way) + ", its way for " +
+                            formatBytes(request.bytes)});
+  return optionsOf(way, given);
+}
+
 /// Reads the plan of a file, or makes one of the schedule or program in it, for
 /// ranks of `kind`.
 /// Prints an error and returns nothing if there is none.
@@ -89,7 +112,8 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
   if (!module || !areForContents(request.given, *module, request.path))
     return std::nullopt;
   mlir::FailureOr<HostPlan> plan =
-      HostPlan::compile(*module, request.lowering, /*target=*/"", isMPI(kind));
+      HostPlan::compile(*module, lowerFor(request, *module), /*target=*/"",
+                        isMPI(kind));
   if (failed(plan))
     return std::nullopt;
   if (!request.inPlace || plan->program().inPlace)
