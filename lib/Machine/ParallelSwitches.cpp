@@ -77,19 +77,87 @@ static std::vector<unsigned> findLeaders(const Machine &machine) {
   return leaderOf;
 }
 
+namespace {
+/// What edges between GPUs and some switches pass: by GPU, for each switch.
+struct PortRates {
+  PortRates(const Machine &machine, const std::vector<unsigned> &members);
+  std::map<unsigned, std::vector<Rational>> toMembers, fromMembers;
+};
+} // namespace
+
+PortRates::PortRates(const Machine &machine,
+                     const std::vector<unsigned> &members) {
+  auto at = [&](unsigned src, unsigned dst) {
+    auto edge = machine.findEdge(src, dst);
+    return edge ? machine.edges()[*edge].bandwidth.value : Rational(0);
+  };
+  for (unsigned member : members)
+    for (unsigned gpu : machine.gpus()) {
+      toMembers[gpu].push_back(at(gpu, member));
+      fromMembers[gpu].push_back(at(member, gpu));
+    }
+}
+
+/// True if what `up` passes into switches, `down` passes nearly all out of the
+/// same ones, as far as it would out of one of both their sizes.
+static bool meet(const std::vector<double> &up,
+                 const std::vector<double> &down) {
+  constexpr double almost = 0.9;
+  double sent = 0, received = 0, passed = 0;
+  for (size_t i = 0; i < up.size(); ++i) {
+    sent += up[i];
+    received += down[i];
+    passed += std::min(up[i], down[i]);
+  }
+  return passed >= almost * std::min(sent, received);
+}
+
+/// True if what a GPU sends to another one, or to all others, can be spread over
+/// `members`, and so what it gets: not if one has its edges to switches that
+/// others hardly reach.
+static bool spread(const Machine &machine,
+                   const std::vector<unsigned> &members) {
+  using Row = std::vector<double>;
+  PortRates rates(machine, members);
+  auto add = [](Row &sum, const std::vector<Rational> &row) {
+    for (size_t i = 0; i < row.size(); ++i)
+      sum[i] += row[i].toDouble();
+  };
+  for (unsigned gpu : machine.gpus()) {
+    Row up(members.size()), down = up, othersUp = up, othersDown = up;
+    add(up, rates.toMembers[gpu]);
+    add(down, rates.fromMembers[gpu]);
+    for (unsigned other : machine.gpus()) {
+      if (other == gpu)
+        continue;
+      Row single(members.size());
+      add(single, rates.fromMembers[other]);
+      add(othersDown, rates.fromMembers[other]);
+      add(othersUp, rates.toMembers[other]);
+      if (!meet(up, single))
+        return false;
+    }
+    if (!meet(up, othersDown) || !meet(othersUp, down))
+      return false;
+  }
+  return true;
+}
+
+/// The switches of each leader that has others.
+static std::map<unsigned, std::vector<unsigned>>
+groupsOf(const std::vector<unsigned> &leaderOf) {
+  std::map<unsigned, std::vector<unsigned>> groups;
+  for (unsigned v = 0; v < leaderOf.size(); ++v)
+    groups[leaderOf[v]].push_back(v);
+  std::erase_if(groups,
+                [](const auto &group) { return group.second.size() < 2; });
+  return groups;
+}
+
 /// True if the edges of each GPU to `members` are in one proportion.
 static bool areProportional(const Machine &machine,
                             const std::vector<unsigned> &members) {
-  std::map<unsigned, std::vector<Rational>> toMembers, fromMembers;
-  for (size_t i = 0; i < members.size(); ++i)
-    for (unsigned gpu : machine.gpus()) {
-      auto at = [&](unsigned src, unsigned dst) {
-        auto edge = machine.findEdge(src, dst);
-        return edge ? machine.edges()[*edge].bandwidth.value : Rational(0);
-      };
-      toMembers[gpu].push_back(at(gpu, members[i]));
-      fromMembers[gpu].push_back(at(members[i], gpu));
-    }
+  const auto &[toMembers, fromMembers] = PortRates(machine, members);
   const std::vector<Rational> *first = nullptr;
   for (const auto *table : {&toMembers, &fromMembers})
     for (const auto &[gpu, row] : *table) {
@@ -107,15 +175,11 @@ static bool areProportional(const Machine &machine,
 static void addNotes(const Machine &machine,
                      const std::vector<unsigned> &leaderOf,
                      std::vector<std::string> &notes) {
-  std::map<unsigned, std::vector<unsigned>> groups;
-  for (unsigned v = 0; v < leaderOf.size(); ++v)
-    groups[leaderOf[v]].push_back(v);
   // The boxes are often alike: one line for all groups of a size.
   std::map<std::pair<size_t, bool>, std::vector<unsigned>> alike;
-  for (const auto &[leader, members] : groups)
-    if (members.size() > 1)
-      alike[{members.size(), areProportional(machine, members)}].push_back(
-          leader);
+  for (const auto &[leader, members] : groupsOf(leaderOf))
+    alike[{members.size(), areProportional(machine, members)}].push_back(
+        leader);
   for (const auto &[key, leaders] : alike) {
     std::string line = std::to_string(key.first) + " switches from '" +
                        machine.vertices()[leaders.front()].name + "' on";
@@ -133,6 +197,10 @@ static void addNotes(const Machine &machine,
 Machine sccl::mergeParallelSwitches(const Machine &machine,
                                     std::vector<std::string> &notes) {
   std::vector<unsigned> leaderOf = findLeaders(machine);
+  for (const auto &[leader, members] : groupsOf(leaderOf))
+    if (!spread(machine, members))
+      for (unsigned member : members)
+        leaderOf[member] = member;
   addNotes(machine, leaderOf, notes);
   Machine merged(machine.name());
   std::vector<unsigned> newNumber(leaderOf.size());

@@ -91,6 +91,21 @@ TEST(Derivation, LosingOneCableOfAPlane) {
   EXPECT_NE(derivation.notes[0].find("not all GPUs"), std::string::npos);
 }
 
+TEST(Derivation, SwitchesThatNobodyElseReachesAreNoPlanes) {
+  Builder builder;
+  std::vector<unsigned> gpus = builder.gpus(3);
+  unsigned wide = builder.add(VertexKind::Switch, "wide");
+  unsigned lonely = builder.add(VertexKind::Switch, "lonely");
+  for (unsigned gpu : gpus)
+    builder.link(gpu, wide, 25);
+  builder.link(gpus[2], lonely, 25);
+  Derivation derivation = builder.derive();
+  EXPECT_EQ(identityOf(derivation.topology),
+            identityOf(*makeBuiltinTopology("switch:3,1")));
+  EXPECT_EQ(derivation.quantum, Rational(25));
+  EXPECT_TRUE(derivation.notes.empty());
+}
+
 TEST(Derivation, PcieBesideNVLinkIsLeftOut) {
   Builder builder;
   auto gpus = builder.gpus(4);
