@@ -18,6 +18,7 @@
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/UsualModel.h"
 #include "sccl/Pipelines/Ways.h"
 #include "sccl/Plan/SizeTables.h"
 #include "sccl/Transforms/Passes.h"
@@ -427,7 +428,7 @@ plan::Plan PlanBuilder::finish() {
     for (auto [index, schedule] : llvm::enumerate(schedules))
       schedule.program = standIn(manifest, index);
     manifest.tables.push_back(tableOfModel(
-        schedules, request.model.value_or(PlanRequest::usualModel)));
+        schedules, request.model.value_or(usualModel)));
   }
   // Modules lie behind the code, and those that are too long nowhere.
   std::vector<std::optional<unsigned>> blobs;

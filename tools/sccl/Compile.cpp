@@ -16,6 +16,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Text.h"
 #include "sccl/Model/Threads.h"
+#include "sccl/Model/UsualModel.h"
 #include "sccl/Pipelines/Ways.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -43,13 +44,13 @@ static cl::opt<std::string>
            cl::value_desc("FILE"), cl::Required, cl::sub(command));
 static cl::opt<double>
     alpha("alpha",
-          cl::desc("Microseconds per step, for plans (5, unless schedules say "
-                   "for which sizes they are) and --transport=auto (0.7)"),
-          cl::init(5), cl::sub(command));
+          cl::desc("Microseconds per step, for --transport=auto, and for plans "
+                   "unless schedules say for which sizes they are"),
+          cl::init(usualMicroseconds), cl::sub(command));
 static cl::opt<double> bandwidth(
     "bandwidth",
     cl::desc("GB/s of a link of bandwidth 1, for plans and --transport=auto"),
-    cl::init(25), cl::sub(command));
+    cl::init(usualGigabytes), cl::sub(command));
 static cl::opt<std::string>
     bytes("bytes",
           cl::desc("Size of a send buffer that --transport=auto is for"),
@@ -365,8 +366,7 @@ int driver::compileMain() {
   std::optional<CostModel> model = makeCostModel(alpha, bandwidth);
   if (!model)
     return BadInput;
-  if (alpha.getNumOccurrences() > 0)
-    options.alpha = model->alphaMicroseconds;
+  options.alpha = model->alphaMicroseconds;
   options.beta = model->betaMicrosecondsPerByte;
   std::optional<uint64_t> size = readBytes("--bytes", bytes);
   if (!size)

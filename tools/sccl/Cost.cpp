@@ -12,7 +12,7 @@
 #include "sccl/Check/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/CostModel.h"
+#include "sccl/Model/UsualModel.h"
 #include "sccl/Simulate/TimingOps.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -25,10 +25,10 @@ static cl::SubCommand command("cost", "Compare schedules in the cost model");
 static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE..."),
                                     cl::OneOrMore, cl::sub(command));
 static cl::opt<double> alpha("alpha", cl::desc("Microseconds per step"),
-                             cl::init(5), cl::sub(command));
+                             cl::init(usualMicroseconds), cl::sub(command));
 static cl::opt<double>
     bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
-              cl::init(25), cl::sub(command));
+              cl::init(usualGigabytes), cl::sub(command));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
@@ -249,7 +249,11 @@ static void printJson(const std::vector<NamedCost> &costs,
       times.push_back(microseconds(named, model, size));
       counts.push_back(piecesOf(named, model, size));
     }
-    Object object{{"bytes", size}, {"microseconds", std::move(times)}};
+    Object object{
+        {"bytes", size},
+        {"microseconds", std::move(times)},
+        {"alpha_microseconds", model.alphaMicroseconds},
+        {"gigabytes_per_second", 1e-3 / model.betaMicrosecondsPerByte}};
     if (pieces > 1)
       object["pieces"] = std::move(counts);
     print(std::move(object));

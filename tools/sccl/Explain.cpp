@@ -13,6 +13,7 @@
 #include "Progress.h"
 
 #include "sccl/Advice/Advice.h"
+#include "sccl/Model/UsualModel.h"
 #include "sccl/Plan/SizeTables.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -231,7 +232,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
           {at.bytes, wholeNanoseconds(at.microseconds * 1e3)});
   }
   if (!modelFlags.findGiven().empty() || !isAdvised || !areAdvised(advised)) {
-    CostModel plans = modelFlags.over(PlanRequest::usualModel);
+    CostModel plans = modelFlags.over(usualModel);
     unsigned taken = choiceFor(tableOfModel(schedules, plans), bytes)->program;
     if (taken == choiceFor(tableOfModel(schedules, model), bytes)->program)
       return {taken, ""};

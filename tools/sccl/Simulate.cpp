@@ -14,8 +14,8 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/CostModel.h"
 #include "sccl/Model/Pieces.h"
+#include "sccl/Model/UsualModel.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/Ways.h"
 #include "sccl/Plan/SizeTables.h"
@@ -39,10 +39,10 @@ static cl::opt<double>
     latency("alpha",
             cl::desc("Microseconds that a link takes besides "
                      "the bytes, and a barrier"),
-            cl::init(0.7), cl::sub(command));
+            cl::init(usualMicroseconds), cl::sub(command));
 static cl::opt<double>
     bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
-              cl::init(25), cl::sub(command));
+              cl::init(usualGigabytes), cl::sub(command));
 static cl::opt<double> copyBandwidth(
     "copy-bandwidth",
     cl::desc("GB/s of copies within a rank; 0 means that they take no time"),
@@ -80,6 +80,7 @@ namespace {
 /// What one program takes for one size.
 struct Prediction {
   std::string program;
+  const char *clock; ///< whose it is, see Clock
   uint64_t bytes;
   double microseconds;
   /// S * alpha + (R/C) * L * beta of the schedule; nothing for a program.
@@ -93,6 +94,12 @@ struct Prediction {
 };
 
 using ScheduleCosts = std::map<std::string, Cost>;
+
+/// How fast things are, and who says so.
+struct Clock {
+  Timing timing;
+  const char *source;
+};
 } // namespace
 
 /// The costs of the schedules in `module`, in pieces, which lowering removes.
@@ -170,8 +177,9 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
 /// Prints an error and returns nothing if the program does not come to an end.
 static std::optional<Prediction> predict(coll::ProgramOp program,
                                          const coll::Problem &problem,
-                                         const Timing &timing, uint64_t bytes,
+                                         const Clock &clock, uint64_t bytes,
                                          Beside &measured) {
+  const Timing &timing = clock.timing;
   double chunkBytes = double(bytes) / problem.collective.chunks();
   mlir::FailureOr<Traffic> traffic =
       coll::trafficOf(program, problem.topology, chunkBytes);
@@ -186,7 +194,7 @@ static std::optional<Prediction> predict(coll::ProgramOp program,
     program.emitOpError() << result.error();
     return std::nullopt;
   }
-  Prediction prediction{program.getSymName().str(), bytes,
+  Prediction prediction{program.getSymName().str(), clock.source, bytes,
                         result->microseconds};
   findBusiest(*result, timing, prediction);
   return prediction;
@@ -195,6 +203,7 @@ static std::optional<Prediction> predict(coll::ProgramOp program,
 static void print(const Prediction &prediction, const Topology &topology) {
   if (json) {
     llvm::json::Object object{{"program", prediction.program},
+                              {"clock", prediction.clock},
                               {"bytes", prediction.bytes},
                               {"microseconds", prediction.microseconds},
                               {"busiest_limit", prediction.busiest},
@@ -236,8 +245,8 @@ static CostModel modelOf(const std::optional<MachineSpeeds> &machine) {
 
 /// The clock: that of --machine, or what the file says of its own, unless
 /// options say something else, and then what they or their defaults say.
-static Timing timingOf(mlir::Operation *op, const Topology &topology,
-                       const std::optional<MachineSpeeds> &machine) {
+static Clock clockOf(mlir::Operation *op, const Topology &topology,
+                     const std::optional<MachineSpeeds> &machine) {
   bool isGiven = latency.getNumOccurrences() || bandwidth.getNumOccurrences() ||
                  copyBandwidth.getNumOccurrences() ||
                  startTime.getNumOccurrences();
@@ -247,14 +256,23 @@ static Timing timingOf(mlir::Operation *op, const Topology &topology,
   if (named && !isGiven && !machine)
     own = coll::timingOf(named, topology);
   if (own)
-    return *own;
+    return {*own, "file"};
   Timing timing = machine ? machine->fabric.timing
                           : Timing::uniform(topology, latency, bandwidth * 1e3);
   if (!machine)
     timing.copyRate = copyBandwidth * 1e3;
   timing.barrierTime = modelOf(machine).alphaMicroseconds;
   timing.startTime = startTime;
-  return timing;
+  return {timing, machine ? "machine" : isGiven ? "given" : "assumed"};
+}
+
+/// As "0.7 us and 25 GB/s at bandwidth 1 (assumed)".
+static std::string describe(const Clock &clock) {
+  llvm::StringRef source(clock.source);
+  if (source == "file" || source == "machine")
+    return ("the clock of the " + source).str();
+  return llvm::formatv("{0} us and {1} GB/s at bandwidth 1 ({2})",
+                       double(latency), double(bandwidth), source);
 }
 
 /// False after an error.
@@ -265,16 +283,17 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
   if (failed(problem) ||
       (machine && !isOf(machine->placement, input, problem->topology)))
     return false;
+  Clock clock = clockOf(program, problem->topology, machine);
   if (!json)
-    out() << program.getSymName() << " on " << problem->topology.name() << '\n'
+    out() << program.getSymName() << " on " << problem->topology.name()
+          << ", by " << describe(clock) << '\n'
           << llvm::formatv("{0,12}{1,14}{2,14}   {3}\n", "size", "simulated us",
                            "model us", "busiest");
   CostModel model = modelOf(machine);
   auto cost = costs.find(program.getSymName().str());
-  Timing timing = timingOf(program, problem->topology, machine);
   for (uint64_t bytes : sizes) {
     std::optional<Prediction> prediction =
-        predict(program, *problem, timing, bytes, measured);
+        predict(program, *problem, clock, bytes, measured);
     if (!prediction)
       return false;
     if (cost != costs.end())
@@ -314,17 +333,6 @@ sizesOf(llvm::ArrayRef<SizedTime> advised) {
   return std::vector<uint64_t>(sizes.begin(), sizes.end());
 }
 
-/// The one program that `source` is lowered to. Prints an error and returns
-/// null if it cannot be.
-static mlir::OwningOpRef<mlir::ModuleOp> lower(const SourceProgram &source) {
-  mlir::OwningOpRef<mlir::ModuleOp> module = coll::extract(source.schedule);
-  if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, optionsOf(source.way, LoweringOptions()));
-      })))
-    return nullptr;
-  return module;
-}
-
 /// Simulates for each size the program that is taken for it.
 static int simulateAdvised(const AdvisedPrograms &advised,
                            const std::optional<MachineSpeeds> &machine) {
@@ -352,7 +360,8 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     if (!source)
       return fail(input + " does not hold the schedule of program " +
                   llvm::Twine(number));
-    mlir::OwningOpRef<mlir::ModuleOp> module = lower(*source);
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        lowerAs(source->schedule, source->way);
     if (!module)
       return BadInput;
     coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();
@@ -360,11 +369,11 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     if (failed(problem) ||
         (machine && !isOf(machine->placement, input, problem->topology)))
       return BadInput;
-    Timing timing = timingOf(program, problem->topology, machine);
+    Clock clock = clockOf(program, problem->topology, machine);
     for (uint64_t bytes : own) {
       Beside none;
       std::optional<Prediction> prediction =
-          predict(program, *problem, timing, bytes, none);
+          predict(program, *problem, clock, bytes, none);
       if (!prediction)
         return BadInput;
       prediction->program = source->name;

@@ -14,6 +14,7 @@
 #include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/UsualModel.h"
 #include "sccl/Pipelines/Ways.h"
 #include "sccl/Simulate/TimingOps.h"
 #include "sccl/Transforms/Passes.h"
@@ -296,10 +297,10 @@ CostModel driver::modelOf(const Topology &topology, const Timing &timing) {
 
 ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
     : alpha("alpha", llvm::cl::desc("Microseconds per step"),
-            llvm::cl::init(0.7), llvm::cl::sub(command)),
+            llvm::cl::init(usualMicroseconds), llvm::cl::sub(command)),
       bandwidth("bandwidth",
                 llvm::cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
-                llvm::cl::init(25), llvm::cl::sub(command)) {}
+                llvm::cl::init(usualGigabytes), llvm::cl::sub(command)) {}
 
 std::string ModelFlags::findGiven() const {
   return driver::findGiven({&alpha, &bandwidth});

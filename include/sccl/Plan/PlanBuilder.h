@@ -78,9 +78,8 @@ struct PlanRequest {
   Instrument instrument = Instrument::No;
   /// Chooses schedules by size until somebody measures. Without one the ways
   /// of the schedules do, if one says for which sizes it is the best, and else
-  /// the usual model.
+  /// `usualModel`.
   std::optional<CostModel> model;
-  static constexpr CostModel usualModel = {5, 1 / 25e3};
   std::string generator; ///< goes into the plan
   /// Code of other plans, to be used again, and to get that of this one.
   KnownCode *known = nullptr;
