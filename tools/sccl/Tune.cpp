@@ -16,6 +16,8 @@
 #include "Plans.h"
 #include "Progress.h"
 
+#include "sccl/Plan/SizeTables.h"
+
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -97,10 +99,28 @@ private:
            a.pieceBytes == b.pieceBytes;
   }
 
+  /// The numbers of the programs, that which the plan takes for `size` without
+  /// a measurement first: of what is about as fast it stays.
+  std::vector<unsigned> programsFor(uint64_t size) const {
+    std::vector<unsigned> programs;
+    for (unsigned program = 0; program < manifest.programs.size(); ++program)
+      programs.push_back(program);
+    auto model = llvm::find_if(manifest.tables, [](const auto &table) {
+      return table.source == "model";
+    });
+    if (model == manifest.tables.end())
+      return programs;
+    unsigned first = choiceFor(*model, double(size))->program;
+    std::rotate(programs.begin(), programs.begin() + first,
+                programs.begin() + first + 1);
+    return programs;
+  }
+
   /// The ways to launch `segmentBytes`, the simplest first.
-  std::vector<plan::SizeChoice> candidates(uint64_t segmentBytes) const {
+  std::vector<plan::SizeChoice> candidates(uint64_t size,
+                                           uint64_t segmentBytes) const {
     std::vector<plan::SizeChoice> result;
-    for (unsigned program = 0; program < manifest.programs.size(); ++program) {
+    for (unsigned program : programsFor(size)) {
       const plan::ProgramEntry &info = manifest.programs[program];
       bool touchesPeers = info.peersReadInput || info.peersTouchOutput;
       for (plan::Path path : {plan::Path::Staging, plan::Path::Direct})
@@ -122,7 +142,7 @@ private:
     request.batches = batches;
     request.launches = launchesForSize(size);
     uint64_t segmentBytes = request.count * elementBytes();
-    std::vector<plan::SizeChoice> all = candidates(segmentBytes);
+    std::vector<plan::SizeChoice> all = candidates(size, segmentBytes);
     std::vector<double> seconds(all.size(), 0);
     request.secondsLimit = secondsPerTurn;
     double limit = 0;
