@@ -118,12 +118,17 @@ def Coll_TimingOp : Coll_Op<"timing", [HasParent<"TopologyOp">]> {
 
     `copies` is the rate of a rank within its memory in GB/s; without it copies
     take no time. A transfer takes `start` microseconds from its turn to its
-    first byte, and a barrier `barrier` microseconds.
+    first byte, and a barrier `barrier` microseconds. `blocks` says what one
+    thread block loads, sends over a link or gets, and handles of LL words, in
+    GB/s; `flags` how many microseconds a signal takes before the flag leaves, and
+    a wait after it has come; `launch` those before a program begins. What is not
+    there takes no time, and has no limit.
 
     **Constraints**
     - (timing_c1) there are as many `latencies` as links and as many `rates` as
       limits, or one of them;
-    - (timing_c2) rates are above 0, and times not negative.
+    - (timing_c2) rates are above 0, and times not negative;
+    - (timing_c3) `blocks` has three numbers, and `flags` two.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -136,10 +141,14 @@ def Coll_TimingOp : Coll_Op<"timing", [HasParent<"TopologyOp">]> {
   let arguments = (ins DenseF64ArrayAttr:$latencies, DenseF64ArrayAttr:$rates,
                        OptionalAttr<F64Attr>:$copies,
                        OptionalAttr<F64Attr>:$start,
-                       OptionalAttr<F64Attr>:$barrier);
+                       OptionalAttr<F64Attr>:$barrier,
+                       OptionalAttr<DenseF64ArrayAttr>:$blocks,
+                       OptionalAttr<DenseF64ArrayAttr>:$flags,
+                       OptionalAttr<F64Attr>:$launch);
   let assemblyFormat = [{
     `latencies` `=` $latencies `rates` `=` $rates (`copies` `=` $copies^)?
-    (`start` `=` $start^)? (`barrier` `=` $barrier^)? attr-dict
+    (`start` `=` $start^)? (`barrier` `=` $barrier^)? (`blocks` `=` $blocks^)?
+    (`flags` `=` $flags^)? (`launch` `=` $launch^)? attr-dict
   }];
 }
 

@@ -8,8 +8,10 @@
 #include "FairShare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
+#include <tuple>
 
 using namespace sccl;
 
@@ -25,8 +27,13 @@ void FairShare::change(unsigned limit) {
   limits[limit].isChanged = true;
 }
 
-void FairShare::add(unsigned number, const std::vector<unsigned> &through) {
+void FairShare::add(unsigned number, const std::vector<unsigned> &through,
+                    double cap, double weight) {
   Flow &flow = flows[number];
+  flow.cap = cap;
+  flow.weight = weight;
+  if (through.empty())
+    changedFlows.push_back(number);
   flow.limits = through;
   flow.places.clear();
   flow.isThere = true;
@@ -67,6 +74,12 @@ void FairShare::reach() {
     reachLimit(limit);
   }
   changedLimits.clear();
+  for (unsigned flow : changedFlows)
+    if (flows[flow].isThere && !flows[flow].isReached) {
+      flows[flow].isReached = true;
+      reachedFlows.push_back(flow);
+    }
+  changedFlows.clear();
   for (size_t next = 0; next < reachedLimits.size(); ++next)
     for (unsigned flow : limits[reachedLimits[next]].users) {
       if (flows[flow].isReached)
@@ -83,34 +96,50 @@ void FairShare::fix(unsigned number, double rate) {
   flow.rate = rate;
   flow.isFixed = true;
   for (unsigned limit : flow.limits) {
-    limits[limit].left = std::max(limits[limit].left - rate, 0.0);
-    --limits[limit].open;
+    Limit &through = limits[limit];
+    through.left = std::max(through.left - rate * flow.weight, 0.0);
+    through.weight -= flow.weight;
+    --through.open;
   }
 }
 
-/// Raises all rates alike until a limit is full; its flows stay there.
+/// Raises all rates alike until a limit is full, whose flows stay there, or a
+/// flow is at its cap.
 void FairShare::fill() {
-  using Share = std::pair<double, unsigned>; // of a flow, and the limit
+  // The rate of a flow, the limit, and the flow where it is the cap of one.
+  using Share = std::tuple<double, unsigned, unsigned>;
+  constexpr unsigned none = ~0u;
   std::priority_queue<Share, std::vector<Share>, std::greater<>> shares;
-  auto share = [&](const Limit &limit) { return limit.left / limit.open; };
+  auto share = [&](const Limit &limit) { return limit.left / limit.weight; };
   for (unsigned number : reachedLimits) {
     Limit &limit = limits[number];
     limit.left = limit.rate;
     limit.open = unsigned(limit.users.size());
+    limit.weight = 0;
+    for (unsigned flow : limit.users)
+      limit.weight += flows[flow].weight;
     if (limit.open > 0)
-      shares.push({share(limit), number});
+      shares.push({share(limit), number, none});
   }
-  for (unsigned flow : reachedFlows)
-    flows[flow].isFixed = false;
+  for (unsigned number : reachedFlows) {
+    flows[number].isFixed = false;
+    if (!std::isinf(flows[number].cap))
+      shares.push({flows[number].cap, none, number});
+  }
   while (!shares.empty()) {
-    auto [rate, number] = shares.top();
+    auto [rate, number, capped] = shares.top();
     shares.pop();
+    if (capped != none) {
+      if (!flows[capped].isFixed)
+        fix(capped, rate);
+      continue;
+    }
     Limit &limit = limits[number];
     if (limit.open == 0)
       continue;
     // What others took less of is more for these.
     if (double now = share(limit); now > rate) {
-      shares.push({now, number});
+      shares.push({now, number, none});
       continue;
     }
     for (unsigned flow : limit.users)

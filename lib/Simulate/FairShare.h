@@ -8,6 +8,7 @@
 #ifndef SCCL_SIMULATE_FAIRSHARE_H
 #define SCCL_SIMULATE_FAIRSHARE_H
 
+#include <limits>
 #include <vector>
 
 namespace sccl {
@@ -20,8 +21,12 @@ public:
   /// Flows have numbers below `numFlows`; limits have the given rates.
   FairShare(std::vector<double> rates, unsigned numFlows);
 
-  /// Flow `flow`, which is not there, comes through `limits`; or it goes.
-  void add(unsigned flow, const std::vector<unsigned> &limits);
+  /// Flow `flow`, which is not there, comes through `limits`, of each of which
+  /// it takes `weight` times its rate; or it goes. Its rate is never above
+  /// `cap`.
+  void add(unsigned flow, const std::vector<unsigned> &limits,
+           double cap = std::numeric_limits<double>::infinity(),
+           double weight = 1);
   void remove(unsigned flow);
 
   /// Finds the rates after what came and went. Returns the flows whose rates
@@ -33,7 +38,7 @@ private:
   struct Flow {
     std::vector<unsigned> limits;
     std::vector<unsigned> places; ///< in `users` of each of them
-    double rate = 0;
+    double rate = 0, cap = 0, weight = 1;
     bool isThere = false, isReached = false, isFixed = false;
   };
   struct Limit {
@@ -41,6 +46,7 @@ private:
     std::vector<unsigned> users;
     double left = 0;        ///< of the rate
     unsigned open = 0;      ///< users whose rates are not fixed
+    double weight = 0;      ///< of those users
     bool isChanged = false; ///< a user came or went
     bool isReached = false;
   };
@@ -53,6 +59,7 @@ private:
   std::vector<Flow> flows;
   std::vector<Limit> limits;
   std::vector<unsigned> changedLimits;
+  std::vector<unsigned> changedFlows; ///< that came, through no limit
   std::vector<unsigned> reachedFlows, reachedLimits;
 };
 

@@ -10,6 +10,8 @@
 #include "FairShare.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -35,6 +37,8 @@ struct Event {
     FlowEnds,
     PullArrives,
     FlagArrives,
+    SignalEnds,
+    WaitEnds,
     BarrierEnds
   };
   double time;
@@ -73,12 +77,16 @@ private:
   void runChannel(unsigned channel);
   bool execute(unsigned channel, const Action &action);
   bool startTransfer(unsigned channel, const Action &action);
+  bool signal(unsigned channel, const Action &action);
   bool waitFor(unsigned channel, const Action &action);
+  bool isLastWait(unsigned channel) const;
+  bool hasNeighbour(unsigned channel, int distance) const;
+  double capOf(unsigned channel, const Action &action) const;
   bool comeToBarrier(unsigned channel);
   void endBarrier();
   void beginFlow(unsigned channel);
   void endFlow(unsigned channel);
-  void endTransfer(unsigned channel);
+  void endAction(unsigned channel);
   void raiseFlag(unsigned flag, uint64_t value);
   void handle(const Event &event);
   void updateRates();
@@ -136,7 +144,9 @@ Simulation::Simulation(const Topology &topology, const Traffic &traffic,
     for (unsigned link : limits[number].links)
       limitsOfLink[link].push_back(number);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    limitOfCopies.push_back({unsigned(limits.size()) + rank});
+    limitOfCopies.push_back(timing.copyRate > 0
+                                ? std::vector{unsigned(limits.size()) + rank}
+                                : std::vector<unsigned>());
   result.bytesOfLimit.resize(limits.size());
 }
 
@@ -176,10 +186,7 @@ bool Simulation::execute(unsigned channel, const Action &action) {
   case Kind::Copy:
     return startTransfer(channel, action);
   case Kind::Signal:
-    post(action.link == Action::noLink ? now
-                                       : now + timing.latencies[action.link],
-         Event::What::FlagArrives, action.flag, action.value);
-    return true;
+    return signal(channel, action);
   case Kind::Wait:
     return waitFor(channel, action);
   case Kind::Barrier:
@@ -189,7 +196,7 @@ bool Simulation::execute(unsigned channel, const Action &action) {
 }
 
 bool Simulation::startTransfer(unsigned channel, const Action &action) {
-  if (action.kind == Kind::Copy && timing.copyRate == 0)
+  if (action.kind == Kind::Copy && timing.copyRate == 0 && timing.loadRate == 0)
     return true;
   double delay = timing.startTime;
   // The request goes there before the first byte leaves.
@@ -202,11 +209,59 @@ bool Simulation::startTransfer(unsigned channel, const Action &action) {
   return false;
 }
 
-bool Simulation::waitFor(unsigned channel, const Action &action) {
-  if (values[action.flag] >= action.value)
+/// True if the action so far from the present one is of its kind, and not of
+/// words.
+bool Simulation::hasNeighbour(unsigned channel, int distance) const {
+  const std::vector<Action> &actions = traffic.channels[channel].actions;
+  size_t at = cursors[channel].next, other = at + distance;
+  return other < actions.size() && actions[other].kind == actions[at].kind &&
+         !actions[other].isWords;
+}
+
+/// The first of several signals waits for what was written before.
+bool Simulation::signal(unsigned channel, const Action &action) {
+  bool isFirst = !action.isWords && !hasNeighbour(channel, -1);
+  double delay = isFirst ? timing.signalTime : 0;
+  double latency =
+      action.link == Action::noLink ? 0 : timing.latencies[action.link];
+  post(now + delay + latency, Event::What::FlagArrives, action.flag,
+       action.value);
+  if (delay == 0)
     return true;
-  waiters[action.flag].push_back({channel, action.value});
+  post(now + delay, Event::What::SignalEnds, channel, 0);
   return false;
+}
+
+bool Simulation::waitFor(unsigned channel, const Action &action) {
+  if (values[action.flag] < action.value) {
+    waiters[action.flag].push_back({channel, action.value});
+    return false;
+  }
+  if (isLastWait(channel)) {
+    post(now + timing.waitTime, Event::What::WaitEnds, channel, 0);
+    return false;
+  }
+  return true;
+}
+
+/// True if threads go on some time after the present wait: the last of several.
+bool Simulation::isLastWait(unsigned channel) const {
+  return timing.waitTime > 0 && !actionOf(channel)->isWords &&
+         !hasNeighbour(channel, 1);
+}
+
+/// What a flow cannot be faster than, as blocks keep no more bytes in flight.
+double Simulation::capOf(unsigned channel, const Action &action) const {
+  const Traffic::Channel &of = traffic.channels[channel];
+  double blocks = traffic.blocks * of.spread;
+  double cap = std::numeric_limits<double>::infinity();
+  if (timing.loadRate > 0 && action.kind != Kind::Pull)
+    cap = blocks * timing.loadRate / action.inputs;
+  if (timing.sendRate > 0 && action.kind != Kind::Copy)
+    cap = std::min(cap, blocks * timing.sendRate);
+  if (timing.wordRate > 0 && action.isWords)
+    cap = std::min(cap, blocks * timing.wordRate);
+  return cap;
 }
 
 bool Simulation::comeToBarrier(unsigned channel) {
@@ -239,9 +294,12 @@ void Simulation::beginFlow(unsigned channel) {
   for (unsigned limit : through)
     if (limit < result.bytesOfLimit.size())
       result.bytesOfLimit[limit] += cursor.bytes;
-  shares.add(channel, through);
+  double cap = capOf(channel, action);
+  // A copy reads and writes each byte, a reduction reads several.
+  shares.add(channel, through, cap,
+             action.kind == Kind::Copy ? (action.inputs + 1) / 2.0 : 1);
   // What nothing limits takes no time.
-  if (cursor.bytes == 0 || through.empty())
+  if (cursor.bytes == 0 || (through.empty() && std::isinf(cap)))
     post(now, Event::What::FlowEnds, channel, cursor.version);
 }
 
@@ -254,10 +312,10 @@ void Simulation::endFlow(unsigned channel) {
     post(now + timing.latencies[action.link], Event::What::PullArrives, channel,
          0);
   else
-    endTransfer(channel);
+    endAction(channel);
 }
 
-void Simulation::endTransfer(unsigned channel) {
+void Simulation::endAction(unsigned channel) {
   advance(channel);
   ready.push_back(channel);
 }
@@ -267,8 +325,10 @@ void Simulation::raiseFlag(unsigned flag, uint64_t value) {
   std::erase_if(waiters[flag], [&](const Waiter &waiter) {
     if (waiter.value > values[flag])
       return false;
-    advance(waiter.channel);
-    ready.push_back(waiter.channel);
+    if (isLastWait(waiter.channel))
+      post(now + timing.waitTime, Event::What::WaitEnds, waiter.channel, 0);
+    else
+      endAction(waiter.channel);
     return true;
   });
 }
@@ -305,7 +365,9 @@ void Simulation::handle(const Event &event) {
     endFlow(event.subject);
     break;
   case Event::What::PullArrives:
-    endTransfer(event.subject);
+  case Event::What::SignalEnds:
+  case Event::What::WaitEnds:
+    endAction(event.subject);
     break;
   case Event::What::BarrierEnds:
     endBarrier();
@@ -344,8 +406,11 @@ Error Simulation::describeStuck() const {
 }
 
 Result<SimulationResult> Simulation::run() {
-  for (unsigned channel = 0; channel < cursors.size(); ++channel)
+  now = result.microseconds = timing.launchTime;
+  for (unsigned channel = 0; channel < cursors.size(); ++channel) {
+    cursors[channel].begun = now;
     ready.push_back(channel);
+  }
   runReady();
   updateRates();
   while (!events.empty()) {

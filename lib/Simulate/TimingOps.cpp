@@ -45,11 +45,20 @@ void coll::setTiming(TopologyOp op, const Topology &topology,
   auto orNone = [&](double number) {
     return number > 0 ? builder.getF64FloatAttr(number) : FloatAttr();
   };
-  TimingOp::create(builder, op.getLoc(),
-                   builder.getDenseF64ArrayAttr(shortened(timing.latencies)),
-                   builder.getDenseF64ArrayAttr(shortened(rates)),
-                   orNone(timing.copyRate / perGigabyte),
-                   orNone(timing.startTime), orNone(timing.barrierTime));
+  auto listOrNone = [&](ArrayRef<double> numbers) {
+    bool isNone = llvm::all_of(numbers, [](double each) { return each == 0; });
+    return isNone ? DenseF64ArrayAttr() : builder.getDenseF64ArrayAttr(numbers);
+  };
+  TimingOp::create(
+      builder, op.getLoc(),
+      builder.getDenseF64ArrayAttr(shortened(timing.latencies)),
+      builder.getDenseF64ArrayAttr(shortened(rates)),
+      orNone(timing.copyRate / perGigabyte), orNone(timing.startTime),
+      orNone(timing.barrierTime),
+      listOrNone({timing.loadRate / perGigabyte, timing.sendRate / perGigabyte,
+                  timing.wordRate / perGigabyte}),
+      listOrNone({timing.signalTime, timing.waitTime}),
+      orNone(timing.launchTime));
 }
 
 std::optional<Timing> coll::timingOf(TopologyOp op, const Topology &topology) {
@@ -68,5 +77,15 @@ std::optional<Timing> coll::timingOf(TopologyOp op, const Topology &topology) {
   timing.copyRate = orZero(from.getCopies()) * perGigabyte;
   timing.startTime = orZero(from.getStart());
   timing.barrierTime = orZero(from.getBarrier());
+  if (std::optional<ArrayRef<double>> blocks = from.getBlocks()) {
+    timing.loadRate = (*blocks)[0] * perGigabyte;
+    timing.sendRate = (*blocks)[1] * perGigabyte;
+    timing.wordRate = (*blocks)[2] * perGigabyte;
+  }
+  if (std::optional<ArrayRef<double>> flags = from.getFlags()) {
+    timing.signalTime = (*flags)[0];
+    timing.waitTime = (*flags)[1];
+  }
+  timing.launchTime = orZero(from.getLaunch());
   return timing;
 }

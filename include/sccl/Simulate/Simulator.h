@@ -11,8 +11,10 @@
 // limits fairly (max-min: nobody's rate can grow but at the cost of somebody
 // who has no more), and keep their rates until a flow begins or ends. Steps and
 // rounds play no part: a channel goes on as soon as the flags that it waits for
-// have come. So the time may be less than S * alpha + (R/C) * L * beta, where
-// steps overlap, and it may be more, where a channel waits in vain.
+// have come. A thread block keeps so many bytes in flight, which limits a flow
+// beside what it goes through. So the time may be less than S * alpha + (R/C) *
+// L * beta, where steps overlap, and it may be more, where a channel waits in
+// vain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +34,26 @@ namespace sccl {
 struct Timing {
   std::vector<double> latencies; ///< of links, by their indices
   std::vector<double> rates;     ///< of limits, by their indices
-  double copyRate = 0;           ///< of a rank within its memory; 0: no time
-  double startTime = 0;          ///< from a transfer's turn to its first byte
+  /// Of a rank within its memory, where a copy reads and writes each byte once;
+  /// 0: no time.
+  double copyRate = 0;
+  /// What a thread block loads from the memory of its rank, and what it sends
+  /// over a link or gets; 0: no limit.
+  double loadRate = 0, sendRate = 0;
+  double wordRate = 0;    ///< the same of LL words, whatever is done with them
+  double startTime = 0;   ///< from a transfer's turn to its first byte
   double barrierTime = 0; ///< from the last to come to the first to go on
+  /// From the turn of a signal until the flag leaves: what a channel has
+  /// written before must be there. Signals that follow each other wait
+  /// together.
+  double signalTime = 0;
+  /// From the arrival of a flag until the threads of the block go on. Waits
+  /// that follow each other end together.
+  double waitTime = 0;
+  double launchTime = 0; ///< of the whole, before the first channel begins
+
+  /// What a flag takes beside its latency.
+  double flagTime() const { return signalTime + waitTime; }
 
   /// Links of one `latency`, and limits of `unitRate` for each unit of their
   /// bandwidth.
@@ -61,16 +80,22 @@ struct Action {
   unsigned flag = 0;
   unsigned value = 0;
   double bytes = 0;
+  unsigned inputs = 1; ///< of a transfer: it loads so many times `bytes`
+  /// Of LL words. They tell of themselves, so that a signal and a wait take no
+  /// time of their own.
+  bool isWords = false;
 };
 
 /// What the channels of all ranks do in one launch.
 struct Traffic {
   struct Channel {
     unsigned rank;
-    std::vector<Action> actions;
+    std::vector<Action> actions = {};
+    unsigned spread = 1; ///< it has so many times `blocks`
   };
   std::vector<Channel> channels;
   unsigned numFlags = 0;
+  unsigned blocks = 1; ///< thread blocks
 };
 
 struct SimulationResult {
@@ -90,8 +115,7 @@ struct SimulationOptions {
   std::function<bool()> isOver = {};
   /// Told of each action that a channel has done, by their numbers, with the
   /// microseconds from when to when, if there is somebody to tell.
-  std::function<void(unsigned channel, size_t action, double begin,
-                     double end)>
+  std::function<void(unsigned channel, size_t action, double begin, double end)>
       watch = {};
 };
 

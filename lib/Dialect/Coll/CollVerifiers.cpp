@@ -51,7 +51,17 @@ static LogicalResult verifyTiming(TopologyOp op, const Topology &topology) {
   auto orUsual = [](std::optional<APFloat> number, double usual) {
     return number ? number->convertToDouble() : usual;
   };
+  auto list = [](std::optional<ArrayRef<double>> numbers) {
+    return numbers.value_or(ArrayRef<double>());
+  };
+  if ((timing.getBlocks() && timing.getBlocks()->size() != 3) ||
+      (timing.getFlags() && timing.getFlags()->size() != 2)) // timing_c3
+    return timing.emitOpError("has other than three numbers for blocks and two "
+                              "for flags");
   if (!llvm::all_of(timing.getLatencies(), isTime) ||
+      !llvm::all_of(list(timing.getBlocks()), isTime) ||
+      !llvm::all_of(list(timing.getFlags()), isTime) ||
+      !isTime(orUsual(timing.getLaunch(), 0)) ||
       !isTime(orUsual(timing.getStart(), 0)) ||
       !isTime(orUsual(timing.getBarrier(), 0)) ||
       !llvm::all_of(timing.getRates(), isRate) ||
