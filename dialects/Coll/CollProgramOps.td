@@ -30,9 +30,9 @@ def Coll_ProgramOp : Coll_Op<"program", [
     holds the chunks of the rank's precondition in ascending order, the output
     those of its postcondition, the scratch whatever the rank relays for others.
 
-    At run time every channel is executed by `blocks` thread blocks. Block b
-    takes the b-th part of each chunk, so blocks of different number never
-    depend on each other.
+    At run time `blocks` thread blocks, times its `spread`, execute each channel.
+    Each takes its part of each chunk; only blocks that share a part depend on
+    each other.
 
     With `double_buffered` each rank has its scratch twice, and a launch uses one or
     the other in turn.
@@ -153,17 +153,21 @@ def Coll_ChannelOp : Coll_Op<"channel", [
     The sequential code of the thread blocks that serve the connection from the
     enclosing rank to `peer`. The channel of a rank to itself does its local
     work: it announces that the rank is ready, copies what is already there, and
-    waits for all that arrives.
+    waits for all that arrives. GPUs have `spread` times `blocks` blocks for it.
 
     **Constraints**
     - (channel_c1) the body holds only transfers, `coll.signal`, `coll.wait` and
-      `coll.barrier`.
+      `coll.barrier`;
+    - (channel_c2) `spread` is a power of two, at most 64.
 
     The example of `coll.program` shows three.
   }];
-  let arguments = (ins I32Attr:$peer);
+  let arguments = (ins I32Attr:$peer, DefaultValuedAttr<
+      ConfinedAttr<I32Attr, [IntPositivePowerOf2, IntMaxValue<64>]>, "1">:$spread);
   let regions = (region AnyRegion:$body);
-  let assemblyFormat = "`to` $peer attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    `to` $peer (`spread` `=` $spread^)? attr-dict-with-keyword $body
+  }];
   let hasRegionVerifier = 1;
 }
 

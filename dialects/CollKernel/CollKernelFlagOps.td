@@ -18,8 +18,10 @@ def CollKernel_FlagOp : CollKernel_Op<"flag", [Pure]> {
   let summary = "A flag and its value";
   let description = [{
     Of block 0 at byte `offset` of the control memory of rank `peer`, and a cache
-    line further for each block. In launch e it grows to e * `per_launch` +
-    `value`. The example of `collk.program` shows four.
+    line further for each block, where the low bits of `offset` say how the blocks
+    of who sets it and of who waits for it correspond (`FlagOffset`). In launch e
+    it grows to e * `per_launch` + `value`. The example of `collk.program` shows
+    four.
   }];
   let arguments = (ins I32:$peer, I32:$offset, I32:$per_launch, I32:$value);
   let results = (outs CollKernel_FlagType:$result);

@@ -165,16 +165,22 @@ def CollKernel_ChannelOp : CollKernel_Op<"channel", [
     SingleBlock]> {
   let summary = "Execute ops one after the other, in the blocks of a channel";
   let description = [{
-    The argument of the body is the number of the block within the channel.
+    The argument of the body is the number of the block within the channel, which
+    has `spread` times as many as the program says.
 
     **Constraints**
-    - (channel_c1) the body has one argument, of type i32.
+    - (channel_c1) the body has one argument, of type i32;
+    - (channel_c2) `spread` is a power of two, at most 64, and 1 on a host.
 
     The example of `collk.program` shows two.
   }];
-  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$number);
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$number,
+                       DefaultValuedAttr<ConfinedAttr<I32Attr,
+                       [IntPositivePowerOf2, IntMaxValue<64>]>, "1">:$spread);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$number attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $number (`spread` `=` $spread^)? attr-dict-with-keyword $body
+  }];
   let hasRegionVerifier = 1;
 }
 
@@ -195,12 +201,16 @@ def CollKernel_BlockIndexOp : CollKernel_Op<"block_index", [Pure]> {
 def CollKernel_PartOp : CollKernel_Op<"part", [Pure]> {
   let summary = "Which part of each chunk a block handles";
   let description = [{
-    The b-th of `blocks` parts, of segments of `chunks` chunks. The example of
-    `collk.program` shows two.
+    The b-th of `parts` parts, of segments of `chunks` chunks; where channels of
+    the program are spread further than this one, as many as `doublings` doublings
+    make. The example of `collk.program` shows two.
   }];
-  let arguments = (ins I32:$block, I32:$blocks, I32:$chunks);
+  let arguments = (ins I32:$block, I32:$parts, I32:$chunks,
+                       Optional<I32>:$doublings);
   let results = (outs CollKernel_PartType:$result);
-  let assemblyFormat = "$block `of` $blocks `chunks` $chunks attr-dict";
+  let assemblyFormat = [{
+    $block `of` $parts (`doubled` $doublings^)? `chunks` $chunks attr-dict
+  }];
 }
 
 def CollKernel_BeginOp : CollKernel_OrderedOp<"begin"> {

@@ -47,12 +47,25 @@ bool coll::isSynchronized(ProgramOp program) {
       .wasInterrupted();
 }
 
+uint64_t coll::countSpread(RankOp rank) {
+  uint64_t sum = 0;
+  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+    sum += channel.getSpread();
+  return sum;
+}
+
 FlagTable::FlagTable(ProgramOp program) : flagsOfRank(countRanks(program)) {
+  forEachChannel(program, [&](ChannelOp channel) {
+    if (channel.getSpread() != 1)
+      spreads[{getRank(channel), channel.getPeer()}] = channel.getSpread();
+  });
   // Numbered by who polls, so that a block's flags share cache lines.
   auto number = [&](const FlagId &id) -> Entry & {
     auto [it, isNew] = flags.try_emplace(keyOf(id));
-    if (isNew)
-      it->second.index = flagsOfRank[id.dst]++;
+    if (isNew) {
+      it->second.index = flagsOfRank[id.dst];
+      flagsOfRank[id.dst] += spread(id);
+    }
     return it->second;
   };
   forEachOp<WaitOp>(program, [&](WaitOp wait) { number(getFlag(wait)); });
@@ -70,3 +83,8 @@ unsigned FlagTable::index(const FlagId &flag) const {
 }
 
 unsigned FlagTable::numFlags(unsigned rank) const { return flagsOfRank[rank]; }
+
+unsigned FlagTable::spread(const FlagId &flag) const {
+  auto it = spreads.find({flag.src, flag.channel});
+  return it == spreads.end() ? 1 : it->second;
+}

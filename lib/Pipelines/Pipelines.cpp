@@ -70,6 +70,8 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
     programs.addPass(
         coll::createRemoveRedundantSync({.explain = options.explain}));
   }
+  programs.addPass(
+      coll::createSpreadChannels({.blocksPerLink = options.blocksPerLink}));
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
@@ -102,6 +104,7 @@ void sccl::addResidencyCheck(OpPassManager &manager,
     manager.addPass(
         coll::createCheckResidency({.chip = std::string(chip.name),
                                     .residentBlocks = options.residentBlocks,
+                                    .blockSize = options.blockSize,
                                     .virtualRanks = options.virtualRanks}));
 }
 

@@ -35,9 +35,7 @@ FailureOr<Kernels *> LoweredProgram::kernels(bool host) {
 }
 
 FailureOr<Kernels *> LoweredProgram::anyKernels() {
-  if (forBlocks)
-    return &*forBlocks;
-  return kernels(forHost || options.blocksPerLink == 1);
+  return kernels(/*host=*/!forBlocks);
 }
 
 LogicalResult LoweredProgram::checkResidency(const Chip &chip) const {

@@ -182,14 +182,15 @@ void PlanBuilder::makeNameUnique(coll::ScheduleOp schedule) const {
 }
 
 /// Numbers of blocks per channel to build programs for, in ascending order.
+/// CPUs take no notice, so that one will do.
 std::vector<unsigned> PlanBuilder::blocksToBuild() const {
-  std::vector<unsigned> blocks;
-  for (const std::string &target : request.targets)
-    if (findHostTarget(target))
-      blocks.push_back(1);
-    else if (!isMessageTarget(target))
-      llvm::append_range(blocks, request.blocks);
+  std::vector<unsigned> blocks = request.blocks;
   llvm::sort(blocks);
+  auto isGPU = [](const std::string &target) {
+    return !findHostTarget(target) && !isMessageTarget(target);
+  };
+  if (llvm::none_of(request.targets, isGPU))
+    blocks.resize(1);
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   return blocks;
 }
@@ -361,8 +362,7 @@ LogicalResult PlanBuilder::addKernels(LoweredProgram &program,
     std::optional<std::string> cpu = findHostTarget(target);
     kernel.target = cpu.value_or(target);
     kernel.blockSize = cpu ? 1 : options.blockSize;
-    if (cpu ? options.blocksPerLink != 1
-            : !llvm::is_contained(request.blocks, options.blocksPerLink))
+    if (cpu && options.blocksPerLink != blocksToBuild().front())
       continue;
     if (failed(addSymbols(program, options, kernel)))
       return failure();

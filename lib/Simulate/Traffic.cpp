@@ -72,8 +72,10 @@ unsigned TrafficBuilder::wordOf(unsigned rank, unsigned slot) {
 void TrafficBuilder::addLLWaits(const Transfer &transfer) {
   for (const SlotRange &read : transfer.reads)
     for (unsigned i = 0; holdsLL(program, read) && i < read.size(); ++i)
-      actions().push_back(
-          {.kind = Kind::Wait, .flag = wordOf(read.rank, read[i]), .value = 1});
+      actions().push_back({.kind = Kind::Wait,
+                           .flag = wordOf(read.rank, read[i]),
+                           .value = 1,
+                           .isWords = true});
 }
 
 void TrafficBuilder::addLLSignals(const Transfer &transfer, unsigned link) {
@@ -82,7 +84,8 @@ void TrafficBuilder::addLLSignals(const Transfer &transfer, unsigned link) {
     actions().push_back({.kind = Kind::Signal,
                          .link = link,
                          .flag = wordOf(write.rank, write[i]),
-                         .value = 1});
+                         .value = 1,
+                         .isWords = true});
 }
 
 LogicalResult TrafficBuilder::addTransfer(unsigned rank,
@@ -94,7 +97,9 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
       src = read.rank;
   unsigned dst = transfer.write.rank;
   addLLWaits(transfer);
-  Action action{.kind = Kind::Copy, .bytes = transfer.size() * chunkBytes};
+  Action action{.kind = Kind::Copy,
+                .bytes = transfer.size() * chunkBytes,
+                .inputs = unsigned(transfer.reads.size())};
   if (src != dst) {
     FailureOr<unsigned> link = linkOf(src, dst, op);
     if (failed(link))
@@ -104,6 +109,7 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
   }
   if (holdsLL(program, transfer.write))
     action.bytes *= 2;
+  action.isWords = program.getLl();
   actions().push_back(action);
   addLLSignals(transfer, action.link);
   return success();
@@ -133,13 +139,15 @@ LogicalResult TrafficBuilder::add(ChannelOp channel, Operation &op) {
 }
 
 FailureOr<Traffic> TrafficBuilder::build() {
+  traffic.blocks = program.getBlocks();
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
     firstFlag.push_back(traffic.numFlags);
     traffic.numFlags += flags.numFlags(rank);
   }
   for (RankOp rank : program.getBody().getOps<RankOp>())
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
-      traffic.channels.push_back({unsigned(rank.getRank()), {}});
+      traffic.channels.push_back(
+          {unsigned(rank.getRank()), {}, channel.getSpread()});
       for (Operation &op : channel.getBody().getOps())
         if (failed(add(channel, op)))
           return failure();

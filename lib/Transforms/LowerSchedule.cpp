@@ -109,10 +109,10 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
   using LowerScheduleBase::LowerScheduleBase;
 
   void runOnOperation() override {
-    if (blocksPerLink < 1 || blocksPerLink > 64) {
+    if (blocksPerLink > 64) {
       getOperation().emitError()
           << "blocks-per-link is " << blocksPerLink.getValue()
-          << ", expected between 1 and 64";
+          << ", expected up to 64";
       return signalPassFailure();
     }
     for (auto op :
@@ -134,7 +134,7 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     auto program = ProgramOp::create(
         builder, op.getLoc(), op.getSymNameAttr(), op.getCollectiveAttr(),
         op.getTopologyAttr(), op.getChunksAttr(), op.getRootAttr(),
-        builder.getI32IntegerAttr(blocksPerLink),
+        builder.getI32IntegerAttr(std::max(blocksPerLink.getValue(), 1u)),
         doubleBuffer || ll ? builder.getUnitAttr() : nullptr,
         ll ? builder.getUnitAttr() : nullptr);
     builder.createBlock(&program.getBody());

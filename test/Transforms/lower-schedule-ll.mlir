@@ -23,7 +23,7 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 1 scratch = 3 {
-// CHECK:           coll.channel to 1 {
+// CHECK:           coll.channel to 1 spread = 4 {
 // CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] terms = 2 by 1 to scratch[2] step = 0 final
 // CHECK-NEXT:        coll.copy chunk 0 from scratch[2] to output[0] step = 0
 // CHECK-NEXT:      }

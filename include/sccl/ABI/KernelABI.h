@@ -41,8 +41,9 @@
 // have ended the former.
 //
 // On a GPU the function is a kernel whose grid has blocks-per-channel blocks
-// for each channel of the rank. Control memory, and all memory that peers write
-// while kernels run, must be coherent between them.
+// for each channel of the rank, and several times as many for one that is
+// spread. Control memory, and all memory that peers write while kernels run,
+// must be coherent between them.
 //
 // For ranks that share a GPU there may also be a kernel NAME_virtual, whose
 // blocks are those of rank 0, then those of rank 1, and so on. Its argument is
@@ -127,7 +128,9 @@ inline constexpr const char *virtualSuffix = "_virtual";
 /// `blocks` blocks, and `numFlags` flags that peers and channels set:
 ///  - epoch words: the number of launches that a block has finished;
 ///  - flags: one per block for each flag of the program.
-/// Flags have a cache line each, so that pollers do not disturb each other.
+/// A channel that is spread counts as several, and so do the flags that it
+/// sets. Flags have a cache line each, so that pollers do not disturb each
+/// other.
 struct ControlLayout {
   uint64_t numChannels;
   uint64_t numFlags;
@@ -149,6 +152,25 @@ struct ControlLayout {
 private:
   constexpr uint64_t epochBytes() const {
     return (epoch(numChannels) + lineBytes - 1) / lineBytes * lineBytes;
+  }
+};
+
+/// Where the words of a flag are, as a flag of code has it: the offset of the
+/// first, and how the number of a block becomes that of its word. Channels have
+/// `spread` times so many blocks. Who waits for a flag of a channel that is
+/// spread further than its own waits for all words of its part, in turn;
+/// else its parts share a word.
+struct FlagOffset {
+  uint32_t bytes;            ///< a multiple of ControlLayout::lineBytes
+  uint32_t down = 0, up = 0; ///< the word of a block is (block >> down) << up
+
+  static constexpr uint32_t fieldBits = 3, fieldMask = (1 << fieldBits) - 1;
+  static constexpr uint32_t lowMask = (1 << 2 * fieldBits) - 1;
+  static_assert(lowMask < ControlLayout::lineBytes);
+
+  constexpr uint32_t word() const { return bytes | down | up << fieldBits; }
+  static constexpr FlagOffset of(uint32_t word) {
+    return {word & ~lowMask, word & fieldMask, word >> fieldBits & fieldMask};
   }
 };
 

@@ -16,7 +16,9 @@ namespace sccl {
 
 /// What one rank needs to run a program.
 struct RankNeeds {
-  unsigned channels = 0; ///< the grid has this many times `blocks` blocks
+  /// Those that are spread count as several: the grid has this many times
+  /// `blocks` blocks.
+  unsigned channels = 0;
   /// Slots of scratch, each of chunkStride() bytes: both halves of scratch that
   /// is double-buffered are counted, and a slot of LL words counts as two.
   unsigned scratchSlots = 0;

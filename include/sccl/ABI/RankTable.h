@@ -11,7 +11,8 @@
 // the byte order of the machine:
 //
 //   TableHeader                            2 units
-//   TableChannel[steps or 1][channels]     1 unit each
+//   TableChannel[steps or 1][channels]     1 unit each; of a channel that is
+//                                          spread, several
 //   uint32_t channelEnds[ranks]            filled up to whole units
 //   TableRow[]                             4 units each
 //   TableFlag[]                            1 unit each
@@ -33,7 +34,7 @@
 namespace sccl {
 
 inline constexpr uint32_t tableUnitBytes = 16;
-inline constexpr uint32_t tableVersion = 3;
+inline constexpr uint32_t tableVersion = 4;
 
 /// The functions that read tables are called the same in all programs, so that
 /// programs that need the same code have the same bytes of it. Those of step K
@@ -43,7 +44,7 @@ inline constexpr const char *tableFunction = "sccl_table";
 struct TableHeader {
   uint32_t chunksPerSegment;
   uint32_t blocks;   ///< per channel
-  uint32_t channels; ///< of this rank
+  uint32_t channels; ///< of this rank, as entries
   uint32_t version;  ///< tableVersion
   uint32_t ranks;
   /// Of the program. channelEnds[r] is the number of channels of ranks 0 to r:
@@ -57,7 +58,13 @@ struct TableChannel {
   uint32_t firstRow; ///< its unit
   uint32_t rows;
   uint32_t epoch; ///< byte offset of block 0's epoch word in control memory
-  uint32_t unused;
+  /// The doublings that make a block's share of the parts; above `partsShift`
+  /// those that make parts of blocks; and above `groupShift` which of the
+  /// entries of its channel this is: one that is spread has several, each for
+  /// `blocks` blocks.
+  uint32_t spread;
+  static constexpr unsigned partsShift = 8, fieldMask = 0xff;
+  static constexpr unsigned groupShift = 16;
 };
 
 /// The first slot that a row accesses in a buffer.
@@ -103,7 +110,7 @@ struct TableRow {
 /// A flag to set or to poll.
 struct TableFlag {
   uint32_t peer;      ///< whose control memory holds it
-  uint32_t offset;    ///< of the word of block 0 in there
+  uint32_t offset;    ///< the word of a FlagOffset
   uint32_t perLaunch; ///< K of the epoch protocol
   uint32_t value;     ///< within a launch, 1 to K
 };

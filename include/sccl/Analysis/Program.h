@@ -77,6 +77,9 @@ inline FlagKey keyOf(const FlagId &flag, unsigned value) {
   return {key.first, key.second << 32 | value};
 }
 
+/// How many times the blocks of a program execute all channels of `rank`.
+uint64_t countSpread(RankOp rank);
+
 /// All flags of a program.
 class FlagTable {
 public:
@@ -85,10 +88,13 @@ public:
   /// if there are none.
   unsigned signals(const FlagId &flag) const;
   /// The number of a flag of the program among those in the memory of its
-  /// `dst`. Flags that one channel polls have neighbouring numbers.
+  /// `dst`. Flags that one channel polls have neighbouring numbers; one of a
+  /// channel that is spread has as many, of which this is the first.
   unsigned index(const FlagId &flag) const;
   /// The number of flags in the memory of `rank`.
   unsigned numFlags(unsigned rank) const;
+  /// Of the channel that sets `flag`.
+  unsigned spread(const FlagId &flag) const;
 
 private:
   struct Entry {
@@ -96,6 +102,8 @@ private:
     unsigned signals = 0;
   };
   llvm::DenseMap<FlagKey, Entry> flags; ///< only looked up
+  /// By rank and peer, of channels that are spread; only looked up.
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> spreads;
   std::vector<unsigned> flagsOfRank;
 };
 

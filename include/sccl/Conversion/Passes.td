@@ -25,16 +25,17 @@ def CheckResidency : Pass<"coll-check-residency", "::mlir::ModuleOp"> {
     once: those that run would wait for those that do not (check D3). Kernels of a
     step never wait. Changes nothing.
 
-    How many that is `resident-blocks` says, or else the number of multiprocessors
-    of a product with the chip, each of which holds one block in any case
-    (`Chip.h`). There are smaller products with some chips, so libsccl asks
-    the driver once more before it launches.
+    How many that is `resident-blocks` says, or else what the multiprocessors of a
+    product with the chip hold: each 512 threads, or one block that is larger,
+    since kernels are compiled for so few registers (`Chip.h`). There are smaller
+    products with some chips, so libsccl asks the driver once more before it
+    launches.
 
     Example: test/Conversion/KernelToGPU/check-residency.mlir.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90\"", "Chip to check for">,
-    Lowering_residentBlocks, Lowering_virtualRanks
+    Lowering_residentBlocks, Lowering_blockSize, Lowering_virtualRanks
   ];
 }
 

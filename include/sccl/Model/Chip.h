@@ -28,15 +28,24 @@ enum class MemoryModel {
   ScopeBits, ///< gfx942: sc0 sc1 on everything
 };
 
+/// Kernels are compiled for as few registers (128 on NVIDIA) as let a
+/// multiprocessor of any chip hold 512 threads, or one block that is larger.
+constexpr unsigned blocksPerMultiprocessor(unsigned blockSize) {
+  constexpr unsigned threads = 512;
+  return blockSize < threads ? threads / blockSize : 1;
+}
+
 /// A product that programs for a chip are checked against: the smallest that we
 /// know to be sold for machines with several GPUs. It is neither the smallest
 /// with the chip nor sure to be whole: an A30 is an sm_80 with 56, and parts of
 /// a divided GPU have fewer. libsccl asks the driver before it launches.
 struct ReferenceProduct {
   std::string_view name; ///< with its article, "an A100"
-  /// Multiprocessors (compute units). Each holds one block at least, whatever
-  /// registers that takes: so many blocks are resident together.
-  unsigned multiprocessors;
+  unsigned multiprocessors; ///< compute units
+  /// The blocks of `blockSize` threads that are resident together.
+  unsigned residentBlocks(unsigned blockSize) const {
+    return multiprocessors * blocksPerMultiprocessor(blockSize);
+  }
 };
 
 /// One row of the table.

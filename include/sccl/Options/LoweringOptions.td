@@ -96,8 +96,9 @@ def Lowering_identical
     : LoweringOption<"identical", "identical", "bool", "false", "Program",
                      "Fail unless all ranks get bit-identical reductions">;
 def Lowering_blocksPerLink
-    : LoweringOption<"blocksPerLink", "blocks-per-link", "unsigned", "1",
-                     "GPU", "Thread blocks for each link, between 1 and 64"> {
+    : LoweringOption<"blocksPerLink", "blocks-per-link", "unsigned", "0",
+                     "GPU", "Thread blocks for each link, up to 64; 0 means as "
+                     "many as fill it by the clock of the topology, or 1"> {
   let isRepeatable = true;
 }
 

@@ -56,7 +56,7 @@ struct PlanRequest {
   std::vector<std::string> targets;   ///< "host", "mpi", "sm_90", "gfx942", ...
   std::vector<Element> elements;      ///< of combining collectives
   std::vector<Reduction> reductions;  ///< each with each element
-  std::vector<unsigned> blocks = {1}; ///< per channel; CPUs have one
+  std::vector<unsigned> blocks = {0}; ///< see LoweringOptions
   std::vector<unsigned> pieces = {1}; ///< of each chunk, for each schedule
   /// Names of ways to lower each schedule (Ways.h), beside those that it names
   /// itself. If empty, and a schedule names none, then push, pull, scratch and

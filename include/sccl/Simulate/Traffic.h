@@ -14,10 +14,9 @@
 
 namespace sccl::coll {
 
-/// What the channels of `program` do for chunks of `chunkBytes` bytes. The
-/// blocks of a channel share its link, so they count as one. LL words take
-/// twice their bytes, and what reads them waits for each as for a flag. Emits
-/// an error and fails if a transfer goes between ranks that no link of
+/// What the channels of `program` do for chunks of `chunkBytes` bytes. LL words
+/// take twice their bytes, and what reads them waits for each as for a flag.
+/// Emits an error and fails if a transfer goes between ranks that no link of
 /// `topology` joins.
 mlir::FailureOr<Traffic> trafficOf(ProgramOp program, const Topology &topology,
                                    double chunkBytes);

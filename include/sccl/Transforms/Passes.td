@@ -357,6 +357,25 @@ def RemoveRedundantSync
   ];
 }
 
+def SpreadChannels : Pass<"coll-spread-channels", "::sccl::coll::ProgramOp"> {
+  let summary = "Give reductions and links the thread blocks that they need";
+  let description = [{
+    Sets `spread` of the channels of ranks to themselves that reduce, by what all
+    channels read and write: their blocks have about as much to do as those of the
+    others, or half of that, since what a rank reduces stands between what comes
+    and what it sends on. Hosts take no notice.
+
+    With `blocks-per-link=0` it also sets `blocks` of the program: as many as fill
+    the limits of the topology by what its `coll.timing` says that a block sends.
+
+    Example: test/Transforms/spread-channels.mlir.
+  }];
+  let options = [
+    Lowering_blocksPerLink
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
 def InsertStepBarriers
     : Pass<"coll-insert-step-barriers", "::sccl::coll::ProgramOp"> {
   let summary = "Cut programs into one kernel per step";

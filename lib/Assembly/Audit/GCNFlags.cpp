@@ -221,7 +221,7 @@ private:
     bool isFirst = operands[1] == flag;
     llvm::StringSet<> sources = flow.sourcesOf(operands[isFirst ? 2 : 1]);
     return op.opcode.starts_with(isFirst ? "v_cmp_ge_u64" : "v_cmp_le_u64") &&
-           sources.contains("v6");
+           sources.contains("v6") && sources.contains("v7");
   }
 
   /// The loop must look at the abort word, too.

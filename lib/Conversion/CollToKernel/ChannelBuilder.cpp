@@ -22,10 +22,10 @@ ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
     for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
       inPlaceOffsets.push_back(collective.inPlaceOffset(rank));
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
-    auto channels = rank.getBody().getOps<ChannelOp>();
-    layouts.push_back(
-        {uint64_t(std::distance(channels.begin(), channels.end())),
-         flags.numFlags(rank.getRank()), program.getBlocks()});
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      mostSpread = std::max(mostSpread, channel.getSpread());
+    layouts.push_back({countSpread(rank), flags.numFlags(rank.getRank()),
+                       program.getBlocks()});
     oddChunks.push_back(!program.getDoubleBuffered() ? 0
                         : program.getLl()            ? 2 * rank.getScratch()
                                                      : rank.getScratch());
@@ -34,15 +34,21 @@ ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
 
 ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
                                const ProgramContext &context, unsigned rank,
-                               unsigned number, unsigned line)
-    : builder(builder), context(context), rank(rank),
-      channel(collk::ChannelOp::create(builder, loc, number)), line(line) {
+                               unsigned number, unsigned line, unsigned group,
+                               unsigned spread)
+    : builder(builder), context(context), rank(rank), group(group),
+      spread(spread),
+      channel(collk::ChannelOp::create(builder, loc, number, spread)),
+      line(line) {
   Block *body =
       builder.createBlock(&channel.getBody(), {}, builder.getI32Type(), loc);
-  Value blocks = constant(loc, context.layouts[rank].blocks);
+  unsigned most = context.hasThreads ? context.mostSpread : 1;
+  Value parts = constant(
+      loc, context.hasThreads ? context.layouts[rank].blocks * most : 1);
   Value chunks = constant(loc, context.collective.chunksPerSegment());
-  part =
-      collk::PartOp::create(builder, loc, body->getArgument(0), blocks, chunks);
+  part = collk::PartOp::create(
+      builder, loc, body->getArgument(0), parts, chunks,
+      numberIf(spread != most, loc, llvm::Log2_32(most / spread)));
   if (!context.hasThreads)
     return;
   source = number;
@@ -60,8 +66,7 @@ Value ChannelBuilder::constant(Location loc, int64_t value) {
 
 void ChannelBuilder::begin() {
   Location loc = channel.getLoc();
-  unsigned number = context.hasThreads ? channel.getNumber() : 0;
-  epoch = constant(loc, context.layouts[rank].epoch(number));
+  epoch = constant(loc, context.layouts[rank].epoch(group));
   launch = collk::BeginOp::create(builder, loc, epoch, part);
 }
 
@@ -84,22 +89,42 @@ void ChannelBuilder::join(Location loc) {
   forgetAccesses();
 }
 
+/// The words of `flag` for the channel: one to set, or all to wait for.
+std::vector<FlagOffset> ChannelBuilder::wordsOf(const FlagId &flag,
+                                                bool isSignal) const {
+  uint64_t first = context.layouts[flag.dst].flag(context.flags.index(flag));
+  FlagOffset word{uint32_t(first)};
+  if (isSignal || !context.hasThreads)
+    return {word};
+  unsigned others = context.flags.spread(flag);
+  if (others <= spread) {
+    word.down = llvm::Log2_32(spread / others);
+    return {word};
+  }
+  word.up = llvm::Log2_32(others / spread);
+  std::vector<FlagOffset> words(others / spread, word);
+  for (auto [number, each] : llvm::enumerate(words))
+    each.bytes += number * ControlLayout::lineBytes;
+  return words;
+}
+
 /// Signals, and waits, that follow each other are one op.
 void ChannelBuilder::addFlag(Operation *op, bool isSignal, const FlagId &flag,
                              unsigned value) {
-  if (pending.size() == collk::maxFlags || isSignal != pendingSignals ||
-      context.traced)
+  std::vector<FlagOffset> words = wordsOf(flag, isSignal);
+  if (pending.size() + words.size() > collk::maxFlags ||
+      isSignal != pendingSignals || context.traced)
     flushFlags();
   pendingSignals = isSignal;
   Location loc = op->getLoc();
-  const ControlLayout &layout = context.layouts[flag.dst];
   Value peer = constant(loc, flag.dst);
-  Value offset = constant(loc, layout.flag(context.flags.index(flag)));
   Value perLaunch = constant(loc, context.flags.signals(flag));
-  pending.push_back(collk::FlagOp::create(builder, loc, peer, offset, perLaunch,
-                                          constant(loc, value)));
+  for (const FlagOffset &word : words)
+    pending.push_back(collk::FlagOp::create(builder, loc, peer,
+                                            constant(loc, word.word()),
+                                            perLaunch, constant(loc, value)));
   if (context.traced)
-    markFlag(loc, isSignal);
+    markFlag(loc, isSignal, pending[pending.size() - words.size()]);
 }
 
 /// A mark that says nothing yet of what it is for.
@@ -116,11 +141,11 @@ collk::MarkOp ChannelBuilder::mark(Location loc, collk::MarkKind kind) {
   return mark;
 }
 
-/// Says that the flag that was added last comes next.
-void ChannelBuilder::markFlag(Location loc, bool isSignal) {
+/// Says that `flag` comes next, of which the first block has the first word.
+void ChannelBuilder::markFlag(Location loc, bool isSignal, Value flag) {
   mark(loc, isSignal ? collk::MarkKind::Signal : collk::MarkKind::Wait)
       .getFlagMutable()
-      .assign(pending.back());
+      .assign(flag);
 }
 
 void ChannelBuilder::markTransfer(Location loc, const Transfer &transfer) {

@@ -33,6 +33,7 @@ struct ProgramContext {
   FlagTable flags;
   std::vector<int64_t>
       inPlaceOffsets;                 ///< by rank; empty if nothing is in place
+  unsigned mostSpread = 1;            ///< of a channel
   std::vector<ControlLayout> layouts; ///< by rank
   std::vector<unsigned> oddChunks;    ///< by rank, see TableSlot
 };
@@ -41,10 +42,11 @@ struct ProgramContext {
 class ChannelBuilder {
 public:
   /// Creates channel `number` at the insertion point. Where threads execute it,
-  /// marks have places in line `line`.
+  /// marks have places in line `line`. It has `spread` times the blocks of the
+  /// program, after those of channels that have `group` times as many.
   ChannelBuilder(mlir::OpBuilder &builder, mlir::Location loc,
                  const ProgramContext &context, unsigned rank, unsigned number,
-                 unsigned line);
+                 unsigned line, unsigned group, unsigned spread);
 
   /// Begins a launch. Without it, launches are not counted, and flags are out
   /// of use.
@@ -64,18 +66,19 @@ private:
   void joinBefore(mlir::Location loc, const Transfer &transfer);
   void addTransfer(mlir::Location loc, const Transfer &transfer,
                    uint32_t average);
+  std::vector<FlagOffset> wordsOf(const FlagId &flag, bool isSignal) const;
   void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
                unsigned value);
   void flushFlags();
   collk::MarkOp mark(mlir::Location loc, collk::MarkKind kind);
   void markTransfer(mlir::Location loc, const Transfer &transfer);
-  void markFlag(mlir::Location loc, bool isSignal);
+  void markFlag(mlir::Location loc, bool isSignal, mlir::Value flag);
   void join(mlir::Location loc);
   void forgetAccesses();
 
   mlir::OpBuilder &builder;
   const ProgramContext &context;
-  unsigned rank;
+  unsigned rank, group, spread;
   collk::ChannelOp channel;
   // Only looked up.
   llvm::DenseMap<int64_t, mlir::Value> constants;

@@ -41,10 +41,6 @@ ProgramConverter::make(ProgramOp program, const Collective &collective,
                        bool host, bool traced) {
   if (failed(requireParts(program)))
     return failure();
-  if (host && program.getBlocks() != 1)
-    return program.emitOpError() << "has " << program.getBlocks()
-                                 << " blocks per channel, but the host runs "
-                                    "one thread per rank";
   FailureOr<AverageWords> averages = AverageWords::of(program, collective);
   if (failed(averages))
     return failure();
@@ -118,13 +114,16 @@ uint64_t ProgramConverter::countSlots() const {
 collk::ProgramOp ProgramConverter::createProgram(OpBuilder &builder) {
   auto result = collk::ProgramOp::create(
       builder, program.getLoc(), program.getSymName(), collective.numRanks(),
-      collective.chunksPerSegment(), theInfo.blocks, slots, host);
+      collective.chunksPerSegment(), host ? 1 : theInfo.blocks, slots, host);
   result.getBody().emplaceBlock();
   return result;
 }
 
 void ProgramConverter::emit(RankOp rank, collk::ProgramOp result) {
   std::vector<Parts> channels = partsOf(rank);
+  std::vector<unsigned> spreads;
+  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+    spreads.push_back(channel.getSpread());
   auto builder = OpBuilder::atBlockEnd(&result.getBody().front());
   unsigned number = rank.getRank();
   bool hasSteps = theInfo.steps != 0;
@@ -135,9 +134,12 @@ void ProgramConverter::emit(RankOp rank, collk::ProgramOp result) {
         builder.getI32IntegerAttr(number),
         hasSteps ? builder.getI32IntegerAttr(step) : IntegerAttr());
     builder.createBlock(&kernel.getBody());
+    unsigned group = 0;
     for (auto [index, parts] : llvm::enumerate(channels)) {
+      unsigned spread = host ? 1 : spreads[index];
       ChannelBuilder channel(builder, rank.getLoc(), context, number, index,
-                             step * channels.size() + index);
+                             step * channels.size() + index, group, spread);
+      group += spread;
       if (!hasSteps)
         channel.begin();
       for (Operation *op : parts[hasSteps ? step + 1 : 0])

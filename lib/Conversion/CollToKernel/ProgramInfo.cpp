@@ -119,11 +119,10 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
   for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
     unsigned rank = rankOp.getRank();
     RankNeeds needs;
-    for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>()) {
-      ++needs.channels;
+    needs.channels = countSpread(rankOp);
+    for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>())
       describeChannel(info, channel, rank, collective.chunksPerSegment(),
                       program.getLl());
-    }
     needs.scratchSlots = rankOp.getScratch() *
                          (program.getDoubleBuffered() ? 2 : 1) *
                          (program.getLl() ? 2 : 1);

@@ -107,6 +107,16 @@ void TableEncoder::addRow(Operation &op) {
     addFlags(TableRow::Wait, {});
 }
 
+/// See TableChannel.
+static uint32_t spreadWord(ChannelOp channel, unsigned blocks, unsigned group) {
+  auto part = *channel.getBody().getOps<PartOp>().begin();
+  uint32_t parts = numberOf(part.getParts()), doublings = 0;
+  if (part.getDoublings())
+    doublings = numberOf(part.getDoublings());
+  return group << TableChannel::groupShift |
+         llvm::Log2_32(parts / blocks) << TableChannel::partsShift | doublings;
+}
+
 void TableEncoder::add(TableOp table) {
   header.chunksPerSegment = program.getChunks();
   header.blocks = program.getBlocks();
@@ -116,7 +126,7 @@ void TableEncoder::add(TableOp table) {
   header.steps += table.getStep().has_value();
   header.channels = 0;
   for (auto channel : table.getBody().getOps<ChannelOp>()) {
-    ++header.channels;
+    header.channels += channel.getSpread();
     TableChannel entry = {};
     entry.firstRow = rows.size();
     for (Operation &op : channel.getBody().getOps()) {
@@ -125,7 +135,10 @@ void TableEncoder::add(TableOp table) {
       addRow(op);
     }
     entry.rows = rows.size() - entry.firstRow;
-    entries.push_back(entry);
+    for (unsigned group = 0; group < channel.getSpread(); ++group) {
+      entry.spread = spreadWord(channel, program.getBlocks(), group);
+      entries.push_back(entry);
+    }
   }
 }
 
@@ -166,9 +179,9 @@ std::vector<std::string> sccl::rankTables(ProgramOp program) {
     return traceTables(program);
   std::vector<uint32_t> channelEnds(program.getRanks());
   for (TableOp table : tables) {
-    auto channels = table.getBody().getOps<ChannelOp>();
-    channelEnds[table.getRank()] =
-        std::distance(channels.begin(), channels.end());
+    uint32_t &channels = channelEnds[table.getRank()] = 0;
+    for (auto channel : table.getBody().getOps<ChannelOp>())
+      channels += channel.getSpread();
   }
   for (unsigned rank = 1; rank < channelEnds.size(); ++rank)
     channelEnds[rank] += channelEnds[rank - 1];

@@ -142,9 +142,7 @@ void TableKernelBuilder::build() {
   LoadOp header = load(constant(0));
   Value index = BlockIndexOp::create(builder, loc);
   Value channel = binary<arith::DivUIOp>(index, header.getWord1());
-  Value block = binary<arith::RemUIOp>(index, header.getWord1());
-  part =
-      PartOp::create(builder, loc, block, header.getWord1(), header.getWord0());
+  Value rest = binary<arith::RemUIOp>(index, header.getWord1());
   constexpr unsigned headerUnits = sizeof(TableHeader) / tableUnitBytes;
   Value unit = binary<arith::AddIOp>(channel, constant(headerUnits));
   if (step) {
@@ -152,6 +150,18 @@ void TableKernelBuilder::build() {
     unit = binary<arith::AddIOp>(unit, before);
   }
   LoadOp entry = load(unit);
+  Value spread = entry.getWord3(), blocks = header.getWord1();
+  auto field = [&](unsigned shift) {
+    return binary<arith::AndIOp>(
+        binary<arith::ShRUIOp>(spread, constant(shift)),
+        constant(TableChannel::fieldMask));
+  };
+  Value before = binary<arith::MulIOp>(field(TableChannel::groupShift), blocks);
+  Value block = binary<arith::AddIOp>(before, rest);
+  Value parts = binary<arith::ShLIOp>(blocks, field(TableChannel::partsShift));
+  Value doublings = field(0);
+  part =
+      PartOp::create(builder, loc, block, parts, header.getWord0(), doublings);
   Value epoch = entry.getWord2();
   if (!step)
     launch = BeginOp::create(builder, loc, epoch, part);

@@ -7,6 +7,7 @@
 
 #include "TraceTables.h"
 
+#include "sccl/ABI/KernelABI.h"
 #include "sccl/ABI/TraceTable.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -33,7 +34,7 @@ TraceMark collk::traceMarkOf(MarkOp op, uint32_t chunks) {
     return uint32_t(getConstantIntValue(value).value_or(0));
   };
   mark.owner = number(flag.getPeer());
-  mark.offset = number(flag.getOffset());
+  mark.offset = FlagOffset::of(number(flag.getOffset())).bytes;
   mark.perLaunch = number(flag.getPerLaunch());
   mark.value = number(flag.getValue());
   return mark;

@@ -124,8 +124,7 @@ LogicalResult DeviceModule::createRankKernels() {
   llvm::StringMap<unsigned> ranks;
   for (auto kernel : kernels.getBody().getOps<collk::KernelOp>())
     ranks[kernel.getSymName()] = *kernel.getRank();
-  collk::KernelFunctions functions(builder, kernels, lowering,
-                                   options.blockSize);
+  collk::KernelFunctions functions(builder, kernels, lowering, options);
   functions.create(/*isVirtual=*/false);
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
     gin.ranks[function] = ranks.lookup(function.getName());

@@ -80,7 +80,7 @@ private:
       for (Value *part : {&buffer.base, &buffer.segment, &buffer.chunk})
         *part = next();
     for (Value *argument : {&position32, &count32, &segment, &distance,
-                            &chunks32, &block32, &blocks32})
+                            &chunks32, &block32, &parts32})
       *argument = next();
     if (shape.hasLL())
       for (Value *argument : {&launch, &abort})
@@ -111,11 +111,14 @@ private:
     Value run = code.mul(count, stride);
     Value bytes = code.minSigned(left, run);
     Value block = code.zeroExtend(block32, code.i64);
-    Value blocks = code.zeroExtend(blocks32, code.i64);
-    Value isAlone = code.is(Compare::Equal, blocks, one);
+    Value doublings = code.zeroExtend(
+        code.shiftRight(parts32, code.c32(doublingsShift)), code.i64);
+    Value parts = code.zeroExtend(
+        code.bitAnd(parts32, code.c32((1 << doublingsShift) - 1)), code.i64);
+    Value isAlone = code.is(Compare::Equal, parts32, code.c32(1));
     Value pieces = code.select(isAlone, code.c32(1), count32);
     piece = code.select(isAlone, run, stride);
-    Value slice = alignedShare(piece, blocks);
+    Value slice = code.shiftLeft(alignedShare(piece, parts), doublings);
     skip = code.mul(block, slice);
     Value beyond = code.sub(piece, skip);
     Value most = code.minSigned(slice, beyond);
@@ -234,7 +237,8 @@ private:
   bool streams; ///< what does not fit in the cache bypasses it
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first
-  Value position32, count32, segment, distance, chunks32, block32, blocks32;
+  Value position32, count32, segment, distance, chunks32, block32, parts32;
+
   Value launch, abort, slots32, average, number;
   Value terms32, termStep32; ///< how many, and chunks from one to the next
   Values route;              ///< of puts: where they go

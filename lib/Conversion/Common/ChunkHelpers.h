@@ -21,14 +21,14 @@ struct TransferShape;
 /// segment in it and the number of a chunk in that segment; addresses and the
 /// stride of chunks, see chunkStride() of KernelABI.h, are computed there and
 /// not by the caller, whose registers they would fill, and what is a constant
-/// for the caller comes in 32 bits. With one block the run is one piece; with
+/// for the caller comes in 32 bits. With one part the run is one piece; with
 /// several, block b takes the b-th slice of every chunk, so that a slice has
-/// the same blocks on every hop.
+/// the same blocks on every hop, and those of channels that are spread nest.
 ///
 /// Arguments: for each buffer, the destination first, its pointer, segment and
 /// chunk; position and count of the chunks; bytes of the segment and from one
-/// segment to the next; chunks per segment; number of the block, and of blocks;
-/// with LL words the launch and the address of the abort word; on the host
+/// segment to the next; chunks per segment; number of the block, and of parts
+/// with `doublingsShift`; with LL words the launch and the address of the abort word; on the host
 /// without LL words the chunks in the buffers of all ranks; for averages the
 /// AverageWord.
 void buildChunkHelper(CodeBuilder &code, const HelperOptions &options,

@@ -249,9 +249,23 @@ private:
     Value step = code.zeroExtend(field(offsetof(TableFlag, value)), code.i64);
     Value before = code.mul(launch, perLaunch);
     Value value = code.add(before, step);
-    Value lines = code.mul(block, code.c32(ControlLayout::lineBytes));
-    Value bytes = code.zeroExtend(code.add(offset, lines), code.i64);
+    Value bytes = code.zeroExtend(wordOf(offset), code.i64);
     return {peer, value, bytes};
+  }
+
+  /// The place of the block's word of a flag, see FlagOffset. A host has one
+  /// thread, and no parts.
+  Value wordOf(Value offset) {
+    if (isHost())
+      return offset;
+    auto field = [&](unsigned shift) {
+      Value low = code.shiftRight(offset, code.c32(shift));
+      return code.bitAnd(low, code.c32(FlagOffset::fieldMask));
+    };
+    Value part = code.shiftRight(block, field(0));
+    Value line = code.shiftLeft(part, field(FlagOffset::fieldBits));
+    Value first = code.bitAnd(offset, code.c32(int32_t(~FlagOffset::lowMask)));
+    return code.add(first, code.mul(line, code.c32(ControlLayout::lineBytes)));
   }
 
   Value controlOf(Value peer) {

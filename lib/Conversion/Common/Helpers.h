@@ -60,6 +60,11 @@ class Block;
 
 namespace sccl::coll {
 
+/// Helpers take the number of parts of a chunk, and above so many bits the
+/// doublings that make a block's share of them: one word, as each argument costs
+/// kernels registers.
+inline constexpr unsigned doublingsShift = 24;
+
 /// Whose instructions the helpers are for.
 enum class HelperTarget { NVVM, ROCDL, Host };
 

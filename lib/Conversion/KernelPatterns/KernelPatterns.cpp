@@ -83,6 +83,25 @@ template <typename Op> struct LowerToOperands : KernelPattern<Op> {
   }
 };
 
+struct LowerPart : KernelPattern<PartOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult matchAndRewrite(PartOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    SmallVector<Value> values = {adaptor.getBlock().front(),
+                                 adaptor.getParts().front(),
+                                 adaptor.getChunks().front()};
+    if (op.getDoublings()) {
+      Location loc = op.getLoc();
+      Value high =
+          arith::ShLIOp::create(rewriter, loc, adaptor.getDoublings().front(),
+                                constant(rewriter, loc, coll::doublingsShift));
+      values[Parts] = arith::OrIOp::create(rewriter, loc, values[Parts], high);
+    }
+    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+    return success();
+  }
+};
+
 struct LowerBlockIndex : KernelPattern<BlockIndexOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(BlockIndexOp op, OneToN,
@@ -374,11 +393,10 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   TypeConverter converter;
   addConversions(converter, lowering.pointer);
   RewritePatternSet patterns(context);
-  patterns.add<LowerToOperands<PartOp>, LowerToOperands<FlagOp>,
-               LowerBlockIndex, LowerBegin, LowerEnd, LowerOwn, LowerPeer,
-               LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlags,
-               LowerLoad, LowerSignal, LowerWait, LowerJoin, LowerMark>(
-      converter, context, lowering);
+  patterns.add<LowerPart, LowerToOperands<FlagOp>, LowerBlockIndex, LowerBegin,
+               LowerEnd, LowerOwn, LowerPeer, LowerBuffer, LowerSlot, LowerCopy,
+               LowerReduce, LowerFlags, LowerLoad, LowerSignal, LowerWait,
+               LowerJoin, LowerMark>(converter, context, lowering);
   if (lowering.addPatterns)
     lowering.addPatterns(patterns, converter);
   ConversionTarget target(*context);

@@ -23,7 +23,7 @@ namespace sccl::collk {
 /// The values that a slot becomes.
 enum SlotPart { Address, Segment, Chunk, SegmentStep, ChunkStep };
 /// The values that a part becomes.
-enum PartPart { BlockNumber, Blocks, Chunks };
+enum PartPart { BlockNumber, Parts, Chunks };
 
 /// A pattern for `Op` with what it builds.
 template <typename Op>
@@ -156,7 +156,7 @@ private:
     operands.append({adaptor.getPosition().front(), adaptor.getCount().front(),
                      this->argument(builder, op, Argument::Segment),
                      this->argument(builder, op, Argument::Distance),
-                     part[Chunks], part[BlockNumber], part[Blocks]});
+                     part[Chunks], part[BlockNumber], part[Parts]});
   }
 };
 

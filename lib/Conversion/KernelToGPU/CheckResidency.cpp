@@ -7,7 +7,7 @@
 
 #include "sccl/Conversion/Passes.h"
 
-#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Analysis/Program.h"
 #include "sccl/Model/Chip.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -28,9 +28,7 @@ static bool waits(ProgramOp program, RankOp rank) {
 }
 
 static uint64_t blocksOf(ProgramOp program, RankOp rank) {
-  auto channels = rank.getBody().getOps<ChannelOp>();
-  return std::distance(channels.begin(), channels.end()) *
-         uint64_t(program.getBlocks());
+  return countSpread(rank) * program.getBlocks();
 }
 
 namespace {
@@ -55,7 +53,7 @@ private:
       return getOperation().emitError()
              << "how many blocks '" << chip
              << "' holds is not known; resident-blocks must say it (D3)";
-    limit = known->reference.multiprocessors;
+    limit = known->reference.residentBlocks(blockSize);
     basis = known->reference.name;
     return success();
   }

@@ -9,6 +9,7 @@
 
 #include "sccl/ABI/RankTable.h"
 #include "sccl/Conversion/ProgramInfo.h"
+#include "sccl/Model/Chip.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,9 +21,10 @@ using namespace sccl;
 using namespace sccl::collk;
 
 KernelFunctions::KernelFunctions(OpBuilder &builder, ProgramOp program,
-                                 KernelLowering &lowering, unsigned blockSize)
+                                 KernelLowering &lowering,
+                                 const coll::HelperOptions &options)
     : builder(builder), loc(program.getLoc()), program(program),
-      lowering(lowering), blockSize(blockSize) {
+      lowering(lowering), options(options) {
   for (auto kernel : program.getBody().getOps<KernelOp>()) {
     if (kernel.getRank())
       rankKernels.push_back(kernel);
@@ -46,9 +48,9 @@ Value KernelFunctions::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 32);
 }
 
-static unsigned countChannels(KernelOp kernel) {
-  auto channels = kernel.getBody().getOps<ChannelOp>();
-  return std::distance(channels.begin(), channels.end());
+static void appendSpreads(KernelOp kernel, SmallVectorImpl<unsigned> &spreads) {
+  for (auto channel : kernel.getBody().getOps<ChannelOp>())
+    spreads.push_back(channel.getSpread());
 }
 
 /// Creates a function and moves the builder into it.
@@ -62,14 +64,28 @@ gpu::GPUFuncOp KernelFunctions::createFunction(StringRef name, bool isVirtual) {
                                          builder.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                     builder.getUnitAttr());
-  // A table of jumps or values would be read through the cache for constants,
-  // which the audit forbids for all loads alike.
-  function->setAttr("passthrough",
-                    builder.getArrayAttr(
-                        {builder.getStrArrayAttr({"no-jump-tables", "true"})}));
-  function.setKnownBlockSize(ArrayRef<int32_t>{int32_t(blockSize), 1, 1});
+  function.setKnownBlockSize(
+      ArrayRef<int32_t>{int32_t(options.blockSize), 1, 1});
+  addAttributes(function);
   builder.setInsertionPointToStart(&function.getBody().front());
   return function;
+}
+
+void KernelFunctions::addAttributes(gpu::GPUFuncOp function) {
+  // A table of jumps or values would be read through the cache for constants,
+  // which the audit forbids for all loads alike.
+  SmallVector<Attribute> more = {
+      builder.getStrArrayAttr({"no-jump-tables", "true"})};
+  // So few registers that as many blocks are resident as coll-check-residency
+  // counts on. AMD has four units with waves of 64 threads.
+  unsigned blocks = blocksPerMultiprocessor(options.blockSize);
+  unsigned waves = llvm::divideCeil(blocks * options.blockSize, 4 * 64);
+  if (options.target == coll::HelperTarget::NVVM)
+    function->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(blocks));
+  else
+    more.push_back(builder.getStrArrayAttr(
+        {"amdgpu-waves-per-eu", std::to_string(waves)}));
+  function->setAttr("passthrough", builder.getArrayAttr(more));
 }
 
 Value KernelFunctions::blockIndex() {
@@ -82,21 +98,43 @@ Frame KernelFunctions::directFrame(gpu::GPUFuncOp function) {
           /*record=*/Value(), blockIndex()};
 }
 
+/// The channel that blocks of the grid belong to, in `group`s of as many as the
+/// program says.
+Value KernelFunctions::channelOf(Value group, ArrayRef<unsigned> spreads) {
+  if (llvm::all_of(spreads, [](unsigned spread) { return spread == 1; }))
+    return group;
+  Value channel = constant(0);
+  unsigned begin = 0;
+  for (auto [number, spread] : llvm::enumerate(spreads.drop_back())) {
+    begin += spread;
+    Value isBehind = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::uge, group, constant(begin));
+    channel = arith::SelectOp::create(builder, loc, isBehind,
+                                      constant(number + 1), channel);
+  }
+  return channel;
+}
+
 void KernelFunctions::switchOver(
-    unsigned channels, llvm::function_ref<void(unsigned, Value)> emit) {
-  Value index = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-  Value blocks =
-      arith::ConstantIndexOp::create(builder, loc, program.getBlocks());
-  Value channel = arith::DivUIOp::create(builder, loc, index, blocks);
-  Value rest = arith::RemUIOp::create(builder, loc, index, blocks);
-  Value block =
-      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), rest);
-  auto cases = llvm::to_vector(llvm::seq<int64_t>(0, channels));
+    ArrayRef<unsigned> spreads,
+    llvm::function_ref<void(unsigned, Value)> emit) {
+  unsigned blocks = program.getBlocks();
+  Value index = blockIndex();
+  Value group = arith::DivUIOp::create(builder, loc, index, constant(blocks));
+  Value channel = arith::IndexCastUIOp::create(
+      builder, loc, builder.getIndexType(), channelOf(group, spreads));
+  auto cases = llvm::to_vector(llvm::seq<int64_t>(0, spreads.size()));
   auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange{}, channel,
                                            cases, cases.size());
+  unsigned first = 0;
   for (auto [number, region] : llvm::enumerate(choice.getCaseRegions())) {
     builder.createBlock(&region);
-    emit(number, block);
+    unsigned count = spreads[number] * blocks;
+    // Found anew in each channel: a register that holds it costs more.
+    emit(number, count == 1 ? constant(0)
+                            : arith::SubIOp::create(builder, loc, index,
+                                                    constant(first)));
+    first += count;
     builder.setInsertionPointToEnd(&region.front());
     scf::YieldOp::create(builder, loc);
   }
@@ -113,21 +151,21 @@ void KernelFunctions::copyBody(Block &body, Value block) {
     builder.clone(op, mapping);
 }
 
-static int32_t gridSize(unsigned channels, ProgramOp program) {
-  return channels * program.getBlocks();
+int32_t KernelFunctions::gridSize(ArrayRef<unsigned> spreads) {
+  return llvm::sum_of(spreads) * program.getBlocks();
 }
 
 void KernelFunctions::createRankFunction(KernelOp kernel) {
-  unsigned channels = countChannels(kernel);
+  SmallVector<unsigned> spreads;
+  appendSpreads(kernel, spreads);
   gpu::GPUFuncOp function =
       createFunction(kernel.getSymName(), /*isVirtual=*/false);
-  function.setKnownGridSize(
-      ArrayRef<int32_t>{gridSize(channels, program), 1, 1});
+  function.setKnownGridSize(ArrayRef<int32_t>{gridSize(spreads), 1, 1});
   lowering.frames.add(
       function, {llvm::to_vector_of<Value>(function.getBody().getArguments()),
                  /*record=*/Value(), /*blockIndex=*/Value()});
   SmallVector<ChannelOp> bodies(kernel.getBody().getOps<ChannelOp>());
-  switchOver(channels, [&](unsigned number, Value block) {
+  switchOver(spreads, [&](unsigned number, Value block) {
     copyBody(bodies[number].getBody().front(), block);
   });
   gpu::ReturnOp::create(builder, loc);
@@ -162,16 +200,18 @@ scf::IfOp KernelFunctions::ifPresent(Value record) {
 /// The blocks of rank 0, then those of rank 1, and so on.
 void KernelFunctions::createVirtualRanks() {
   SmallVector<std::pair<unsigned, ChannelOp>> channels;
-  for (KernelOp kernel : rankKernels)
+  SmallVector<unsigned> spreads;
+  for (KernelOp kernel : rankKernels) {
+    appendSpreads(kernel, spreads);
     for (auto channel : kernel.getBody().getOps<ChannelOp>())
       channels.push_back({*kernel.getRank(), channel});
+  }
   gpu::GPUFuncOp function =
       createFunction(symbolOf(program.getSymName()) + virtualSuffix,
                      /*isVirtual=*/true);
-  function.setKnownGridSize(
-      ArrayRef<int32_t>{gridSize(channels.size(), program), 1, 1});
+  function.setKnownGridSize(ArrayRef<int32_t>{gridSize(spreads), 1, 1});
   Value ranks = function.getBody().getArgument(0);
-  switchOver(channels.size(), [&](unsigned number, Value block) {
+  switchOver(spreads, [&](unsigned number, Value block) {
     auto [rank, channel] = channels[number];
     Value record = LLVM::GEPOp::create(
         builder, loc, ranks.getType(), builder.getI8Type(), ranks,

@@ -21,7 +21,7 @@ class KernelFunctions {
 public:
   /// Functions go to the builder's insertion point.
   KernelFunctions(mlir::OpBuilder &builder, ProgramOp program,
-                  KernelLowering &lowering, unsigned blockSize);
+                  KernelLowering &lowering, const coll::HelperOptions &options);
 
   /// A function for each kernel, which takes its body; with `isVirtual` one
   /// more that runs all ranks.
@@ -31,6 +31,7 @@ public:
 
 private:
   mlir::gpu::GPUFuncOp createFunction(llvm::StringRef name, bool isVirtual);
+  void addAttributes(mlir::gpu::GPUFuncOp function);
   mlir::Value constant(int64_t value);
   mlir::Value blockIndex();
   Frame directFrame(mlir::gpu::GPUFuncOp function);
@@ -42,10 +43,13 @@ private:
                          mlir::Value &indexInRank);
   mlir::Value loadWord(mlir::Value base, uint64_t bytes);
   mlir::scf::IfOp ifPresent(mlir::Value record);
-  /// Begins a switch over channels, and calls `emit` for each, with the number
-  /// of the block within it.
-  void switchOver(unsigned channels,
+  /// Begins a switch over channels, which have so many times the blocks of the
+  /// program, and calls `emit` for each, with the number of the block within
+  /// it.
+  void switchOver(llvm::ArrayRef<unsigned> spreads,
                   llvm::function_ref<void(unsigned, mlir::Value)> emit);
+  mlir::Value channelOf(mlir::Value group, llvm::ArrayRef<unsigned> spreads);
+  int32_t gridSize(llvm::ArrayRef<unsigned> spreads);
   /// Copies `body` to the insertion point, with `block` for its argument.
   void copyBody(mlir::Block &body, mlir::Value block);
 
@@ -53,7 +57,7 @@ private:
   mlir::Location loc;
   ProgramOp program;
   KernelLowering &lowering;
-  unsigned blockSize;
+  const coll::HelperOptions &options;
   llvm::SmallVector<KernelOp> rankKernels, tableKernels;
 };
 

@@ -104,7 +104,7 @@ struct ConvertKernelToGPUPass
     lowering.averages = options.averages();
     lowering.chooses = options.chooses();
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
-    KernelFunctions functions(builder, program, lowering, blockSize);
+    KernelFunctions functions(builder, program, lowering, options);
     functions.create(virtualRanks);
     if (failed(lowerKernels(module, lowering)))
       return failure();

@@ -57,9 +57,15 @@ struct ConvertKernelToHostPass
   /// Kernels for thread blocks become a function for each channel, if these
   /// have one block.
   static bool hasChannelsOfOneBlock(ProgramOp program) {
+    auto hasOne = [](ChannelOp channel) { return channel.getSpread() == 1; };
     return program.getBlocks() == 1 &&
            llvm::all_of(program.getBody().getOps<KernelOp>(),
-                        [](KernelOp kernel) { return kernel.getRank(); });
+                        [&](KernelOp kernel) {
+                          return kernel.getRank() &&
+                                 llvm::all_of(
+                                     kernel.getBody().getOps<ChannelOp>(),
+                                     hasOne);
+                        });
   }
 
   LogicalResult convert(ProgramOp program, const coll::HelperOptions &options) {

@@ -105,6 +105,9 @@ static LogicalResult checkMarks(Block &body) {
 }
 
 LogicalResult ChannelOp::verifyRegions() {
+  if (getSpread() != 1 && (*this)->getParentOfType<ProgramOp>().getHost())
+    return emitOpError() << "is spread over " << getSpread()
+                         << " threads, but a host has one for each rank";
   Block &block = getBody().front();
   if (block.getNumArguments() == 1 &&
       block.getArgument(0).getType().isInteger(32))

@@ -66,6 +66,11 @@ static void addBits(AddOpcode add) {
       [](Lane &l) { giveBits(l, l.in[0] << (l.in[1] & 63)); });
   add("s_lshr_b32", "is=ii",
       [](Lane &l) { giveBits(l, l.in[0] >> (l.in[1] & 31)); });
+  // The offset is in the low bits of the second operand, the width in the high.
+  add("s_bfe_u32", "is=ii", [](Lane &l) {
+    uint64_t mask = (uint64_t(1) << (l.in[1] >> 16 & 127)) - 1;
+    giveBits(l, l.in[0] >> (l.in[1] & 31) & mask);
+  });
   add("s_lshr_b64", "ls=li",
       [](Lane &l) { giveBits(l, l.in[0] >> (l.in[1] & 63)); });
   add("s_ashr_i32", "is=ii", [](Lane &l) {

@@ -1,18 +1,5 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics -convert-coll-to-kernel=host -convert-kernel-to-host
 
-coll.topology @pair ranks = 2 {
-  coll.link 0 -> 1 unlimited
-}
-// expected-error @+1 {{'coll.program' op has 2 blocks per channel, but the host runs one thread per rank}}
-coll.program @two_blocks of broadcast on @pair chunks = 1 root = 0 blocks = 2 {
-  coll.rank 0 scratch = 0 {
-  }
-  coll.rank 1 scratch = 0 {
-  }
-}
-
-// -----
-
 // A program that cannot be executed has no order in which to interleave it.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited

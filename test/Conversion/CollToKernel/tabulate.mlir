@@ -53,9 +53,12 @@
 // ALL:           %[[CHUNKS:.*]], %[[BLOCKS:.*]], %{{.*}}, %{{.*}} = collk.load %c0_i32
 // ALL:           %[[INDEX:.*]] = collk.block_index
 // ALL:           %[[CHANNEL:.*]] = arith.divui %[[INDEX]], %[[BLOCKS]]
-// ALL:           %[[BLOCK:.*]] = arith.remui %[[INDEX]], %[[BLOCKS]]
-// ALL:           %[[MY:.*]] = collk.part %[[BLOCK]] of %[[BLOCKS]] chunks %[[CHUNKS]]
-// ALL:           %{{.*}}, %{{.*}}, %[[EPOCH:.*]], %{{.*}} = collk.load
+// ALL:           %[[REST:.*]] = arith.remui %[[INDEX]], %[[BLOCKS]]
+// ALL:           %{{.*}}, %{{.*}}, %[[EPOCH:.*]], %[[SPREAD:.*]] = collk.load
+// ALL:           %[[BLOCK:.*]] = arith.addi %{{.*}}, %[[REST]]
+// ALL:           arith.shrui %[[SPREAD]], %c8_i32
+// ALL:           %[[PARTS:.*]] = arith.shli %[[BLOCKS]],
+// ALL:           %[[MY:.*]] = collk.part %[[BLOCK]] of %[[PARTS]] doubled %{{.*}} chunks %[[CHUNKS]]
 // ALL:           %[[NOW:.*]] = collk.begin %[[EPOCH]] by %[[MY]]
 // ALL:           scf.while
 // ALL:             %[[KIND:.*]], %[[POSITION:.*]], %[[COUNT:.*]], %[[TIMES:.*]] = collk.load

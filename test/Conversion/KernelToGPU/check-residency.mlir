@@ -1,5 +1,5 @@
 // RUN: sccl-opt %s -split-input-file -verify-diagnostics \
-// RUN:   -coll-check-residency="chip=sm_75"
+// RUN:   -coll-check-residency="chip=sm_75 block-size=512"
 // RUN: not sccl-opt %s -split-input-file -coll-check-residency="resident-blocks=79" \
 // RUN:   2>&1 | FileCheck %s --check-prefix=TOLD
 // RUN: sccl-opt %s -split-input-file -coll-check-residency="resident-blocks=80" \
@@ -14,7 +14,8 @@
 // CHIP: error: how many blocks 'sm_61' holds is not known; resident-blocks must say it (D3)
 // VIRTUAL: error: 'coll.rank' op and those before it need 120 blocks resident together, but the GPU is said to hold 80 (D3)
 
-// A rank has a block for each channel, times 40: rank 1 needs two T4.
+// A rank has a block for each channel, times 40: rank 1 needs two T4, each of which
+// holds one of 512 threads on a multiprocessor.
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 bandwidth = 1
   coll.link 1 -> 0 bandwidth = 1

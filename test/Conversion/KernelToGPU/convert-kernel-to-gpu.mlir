@@ -133,7 +133,9 @@ coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
 // CHECK-LABEL: gpu.func @bc_rank1
 // CHECK-SAME:    known_grid_size = array<i32: 8, 1, 1>
 // CHECK:         arith.divui
-// CHECK:         arith.remui
+// CHECK:         scf.index_switch
+// CHECK:         case 1 {
+// CHECK:           arith.subi %{{.*}}, %c4_i32
 coll.program @bc of broadcast on @pair chunks = 1 root = 1 blocks = 4 {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {

@@ -17,9 +17,9 @@
 // CHECK-SAME:    %[[RANKS:.*]]: !llvm.ptr<1>) kernel
 // CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
 // CHECK:         %[[INDEX:.*]] = gpu.block_id x
-// CHECK:         %[[CHANNEL:.*]] = arith.divui %[[INDEX]], %c2
-// CHECK:         %[[BLOCK:.*]] = arith.remui %[[INDEX]], %c2
-// CHECK:         %[[NUMBER:.*]] = arith.index_cast %[[BLOCK]] : index to i32
+// CHECK:         %[[NUMBER:.*]] = arith.index_cast %[[INDEX]] : index to i32
+// CHECK:         %[[GROUP:.*]] = arith.divui %[[NUMBER]], %c2
+// CHECK:         %[[CHANNEL:.*]] = arith.index_castui %[[GROUP]]
 // CHECK:         scf.index_switch %[[CHANNEL]]
 // CHECK:         case 0 {
 // CHECK:           %[[PLACE:.*]] = llvm.getelementptr %[[RANKS]][24] : {{.*}}, i8

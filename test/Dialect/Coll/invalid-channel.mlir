@@ -21,6 +21,22 @@ coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited
   coll.link 1 -> 0 unlimited
 }
+coll.program @channel_c2_three of all_reduce on @pair chunks = 2 blocks = 1 {
+  coll.rank 0 scratch = 1 {
+    // expected-error @+1 {{'coll.channel' op attribute 'spread' failed to satisfy constraint}}
+    coll.channel to 0 spread = 3 {
+    }
+  }
+  coll.rank 1 scratch = 1 {
+  }
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+  coll.link 1 -> 0 unlimited
+}
 coll.program @put_c1_to_itself of all_reduce on @pair chunks = 2 blocks = 1 {
   coll.rank 0 scratch = 1 {
     coll.channel to 0 {

@@ -80,6 +80,18 @@ collk.program @channel_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
 
 // -----
 
+// channel_c2
+collk.program @channel_c2_host ranks = 1 chunks = 1 blocks = 1 slots = 1 host {
+  collk.kernel @p_rank0 rank = 0 {
+    // expected-error @+1 {{'collk.channel' op is spread over 2 threads, but a host has one for each rank}}
+    collk.channel 0 spread = 2 {
+    ^bb0(%block: i32):
+    }
+  }
+}
+
+// -----
+
 // slot_c1
 collk.program @slot_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
   collk.kernel @p {

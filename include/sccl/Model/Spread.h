@@ -1,0 +1,41 @@
+//===- Spread.h - Thread blocks for channels with much to do ----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_SPREAD_H
+#define SCCL_MODEL_SPREAD_H
+
+#include "sccl/Model/Topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sccl {
+
+/// How many times the blocks of a program the channel of a rank to itself has,
+/// a power of two: so many that each does about as much as a block of the
+/// others does on average, or half of that, since what a rank reduces stands
+/// between what comes and what it sends on. `own` is what the channel accesses,
+/// and `others` what each of the others that do something does, in any unit.
+unsigned spreadOf(uint64_t own, const std::vector<uint64_t> &others);
+
+/// A channel that sends or gets over a link, and how far it is spread.
+struct LinkUse {
+  unsigned link, spread;
+};
+
+/// The blocks of a program, 1 to 64, that fill what lies behind `uses` if each
+/// keeps `blockRate` under way: all limits of `topology`, of which `rates` are
+/// in the same unit (gate K9). With `channels` of them, spread ones counted as
+/// several, no rank has more than 128, which are resident on all GPUs that have
+/// fast links.
+unsigned blocksToFill(const Topology &topology,
+                      const std::vector<double> &rates, double blockRate,
+                      const std::vector<LinkUse> &uses, uint64_t channels);
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_SPREAD_H

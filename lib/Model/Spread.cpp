@@ -1,0 +1,51 @@
+//===- Spread.cpp - Thread blocks for channels with much to do ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/Spread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace sccl;
+
+/// The attributes of channels and programs take no more.
+static constexpr unsigned mostSpread = 64, mostBlocks = 64;
+
+unsigned sccl::spreadOf(uint64_t own, const std::vector<uint64_t> &others) {
+  uint64_t sum = std::accumulate(others.begin(), others.end(), uint64_t(0));
+  unsigned spread = 1;
+  // 2 * own / spread is more than 1.5 times the mean.
+  while (sum != 0 && spread < mostSpread &&
+         4 * own * others.size() > 3 * sum * spread)
+    spread *= 2;
+  return spread;
+}
+
+unsigned sccl::blocksToFill(const Topology &topology,
+                            const std::vector<double> &rates, double blockRate,
+                            const std::vector<LinkUse> &uses,
+                            uint64_t channels) {
+  std::vector<unsigned> spread(topology.links().size());
+  for (const LinkUse &use : uses)
+    spread[use.link] += use.spread;
+  double most = 1;
+  for (size_t limit = 0; limit < rates.size(); ++limit) {
+    unsigned sum = 0;
+    for (unsigned link : topology.limits()[limit].links)
+      sum += spread[link];
+    // Some to spare, for the time that blocks reduce and wait for flags.
+    constexpr double spare = 1.25;
+    if (sum != 0)
+      most =
+          std::max(most, std::ceil(spare * rates[limit] / (blockRate * sum)));
+  }
+  constexpr uint64_t mostOfRank = 128;
+  uint64_t room =
+      std::max<uint64_t>(mostOfRank / std::max<uint64_t>(channels, 1), 1);
+  return unsigned(std::min(most, double(std::min<uint64_t>(mostBlocks, room))));
+}

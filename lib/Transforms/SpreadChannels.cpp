@@ -1,0 +1,102 @@
+//===- SpreadChannels.cpp - coll-spread-channels --------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Transforms/Passes.h"
+
+#include "sccl/Analysis/ProblemAnalysis.h"
+#include "sccl/Analysis/Program.h"
+#include "sccl/Model/Spread.h"
+#include "sccl/Simulate/TimingOps.h"
+
+using namespace mlir;
+using namespace sccl;
+using namespace sccl::coll;
+
+namespace sccl::coll {
+#define GEN_PASS_DEF_SPREADCHANNELS
+#include "sccl/Transforms/Passes.h.inc"
+} // namespace sccl::coll
+
+/// The slots that the threads of `channel` read and write.
+static uint64_t accessesOf(ChannelOp channel) {
+  uint64_t sum = 0;
+  for (Operation &op : channel.getBody().getOps()) {
+    std::optional<Transfer> transfer = getTransfer(&op);
+    if (transfer && !isDMA(&op))
+      sum += (transfer->reads.size() + 1) * transfer->size();
+  }
+  return sum;
+}
+
+static bool reduces(ChannelOp channel) {
+  return !channel.getBody().getOps<LocalReduceOp>().empty();
+}
+
+/// The link that `channel` sends or gets over, unless it is local.
+static std::optional<unsigned> linkOf(ChannelOp channel,
+                                      const Topology &topology) {
+  unsigned rank = getRank(channel);
+  for (Operation &op : channel.getBody().getOps())
+    if (std::optional<Transfer> transfer = getTransfer(&op)) {
+      if (transfer->write.rank != rank)
+        return topology.findLink(rank, transfer->write.rank);
+      for (const SlotRange &read : transfer->reads)
+        if (read.rank != rank)
+          return topology.findLink(read.rank, rank);
+    }
+  return std::nullopt;
+}
+
+/// As many blocks as the clock of the program's topology asks for; 1 if it has
+/// none, or one that does not know blocks.
+static unsigned chooseBlocks(ProgramOp program, const Topology &topology) {
+  auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
+      program, program.getTopologyAttr());
+  std::optional<Timing> timing = op ? timingOf(op, topology) : std::nullopt;
+  if (!timing || timing->sendRate == 0)
+    return 1;
+  uint64_t channels = 0;
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    channels = std::max(channels, countSpread(rank));
+  std::vector<LinkUse> uses;
+  forEachChannel(program, [&](ChannelOp channel) {
+    if (std::optional<unsigned> link = linkOf(channel, topology))
+      uses.push_back({*link, channel.getSpread()});
+  });
+  return blocksToFill(topology, timing->rates, timing->sendRate, uses,
+                      channels);
+}
+
+namespace {
+struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
+  using SpreadChannelsBase::SpreadChannelsBase;
+
+  void runOnOperation() override {
+    ProgramOp program = getOperation();
+    for (RankOp rank : program.getBody().getOps<RankOp>()) {
+      ChannelOp local;
+      uint64_t own = 0;
+      std::vector<uint64_t> others;
+      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+        uint64_t accesses = accessesOf(channel);
+        if (channel.getPeer() == rank.getRank()) {
+          local = channel;
+          own = accesses;
+        } else if (accesses != 0) {
+          others.push_back(accesses);
+        }
+      }
+      if (local)
+        local.setSpread(reduces(local) ? spreadOf(own, others) : 1);
+    }
+    const Problem *problem =
+        blocksPerLink == 0 ? getAnalysis<ProblemAnalysis>().get() : nullptr;
+    if (problem)
+      program.setBlocks(chooseBlocks(program, problem->topology));
+  }
+};
+} // namespace

@@ -1,0 +1,46 @@
+// RUN: sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=0}))" | FileCheck %s
+// RUN: sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=7}))" | FileCheck %s --check-prefix=GIVEN
+
+// A block sends 25 GB/s, and a quarter more is needed than the 60 of a link. The
+// reduction has 4 accesses of a chunk, and the put 2: each block is to have half.
+
+// CHECK-LABEL: coll.program @sum
+// CHECK-SAME:    blocks = 3 {
+// CHECK:         coll.rank 0
+// CHECK:           coll.channel to 0 spread = 4 {
+// CHECK:           coll.channel to 1 {
+// GIVEN-LABEL: coll.program @sum
+// GIVEN-SAME:    blocks = 1 {
+// GIVEN:           coll.channel to 0 spread = 4 {
+
+coll.topology @four ranks = 4 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 2 -> 0 bandwidth = 1
+  coll.link 3 -> 0 bandwidth = 1
+  coll.timing latencies = [8.0e-01] rates = [6.0e+01] blocks = [4.8e+01, 2.5e+01, 3.0e+00] flags = [1.0, 0.6] launch = 2.5
+}
+coll.program @sum of reduce on @four chunks = 1 root = 1 blocks = 1 {
+  coll.rank 0 scratch = 3 {
+    coll.channel to 0 {
+      coll.local_reduce chunk 0 from input[0], scratch[0] terms = 2 by 1 to scratch[2] step = 0
+    }
+    coll.channel to 1 {
+      coll.put chunk 0 from scratch[2] to scratch[0] step = 1
+    }
+  }
+  coll.rank 1 scratch = 1 {
+    coll.channel to 1 {
+      coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final
+    }
+  }
+  coll.rank 2 scratch = 0 {
+    coll.channel to 0 {
+      coll.put chunk 0 from input[0] to scratch[0] step = 0
+    }
+  }
+  coll.rank 3 scratch = 0 {
+    coll.channel to 0 {
+      coll.put chunk 0 from input[0] to scratch[1] step = 0
+    }
+  }
+}
