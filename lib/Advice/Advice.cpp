@@ -28,10 +28,16 @@ std::vector<LoweringWay> sccl::usualWays(const LoweringOptions &base) {
 
 double Candidate::estimate(double unitTime, double bytes,
                            unsigned inPieces) const {
-  double piece = bytes * unitTime / inPieces;
   auto steps = double(implementation.schedule.steps.size());
-  double apart = std::max(load * piece, latency / (steps * order.distance));
-  return latency + serialLoad * piece + apart * (inPieces - 1.0);
+  auto with = [&](double flag, double width) {
+    double piece = width * bytes * unitTime / inPieces;
+    double apart =
+        std::max({load * piece, latency / (steps * order.distance), flag});
+    return latency + steps * flag + serialLoad * piece +
+           apart * (inPieces - 1.0);
+  };
+  // With flags, or as LL words, of twice the bytes.
+  return flagTime > 0 ? std::min(with(flagTime, 1), with(0, 2)) : with(0, 1);
 }
 
 /// Sizes with bounds, and no advice yet.
@@ -79,11 +85,28 @@ static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
                                    size.microseconds, limit);
 }
 
+/// What differs among programs. The launch is added in the end: what is worth
+/// trying is told by how much the rest differs.
+static Fabric withoutLaunch(Fabric fabric) {
+  fabric.timing.launchTime = 0;
+  if (fabric.bounding)
+    fabric.bounding = std::make_shared<Fabric>(withoutLaunch(*fabric.bounding));
+  return fabric;
+}
+
+static void addLaunch(double launch, std::vector<SizeAdvice> &sizes) {
+  for (SizeAdvice &size : sizes) {
+    size.microseconds += launch;
+    size.bound += launch;
+  }
+}
+
 static Result<Advice>
-adviseWith(mlir::MLIRContext &context, const Fabric &fabric,
+adviseWith(mlir::MLIRContext &context, const Fabric &whole,
            const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
            const FrontierOptions &options, const std::vector<LoweringWay> &ways,
            advice::Lowers lowers) {
+  const Fabric fabric = withoutLaunch(whole);
   Deadline deadline({options.timeoutSeconds, 0, options.solver.interrupt});
   Result<advice::Found> found =
       advice::findCandidates(fabric, family, options, deadline);
@@ -107,6 +130,8 @@ adviseWith(mlir::MLIRContext &context, const Fabric &fabric,
       return *error;
   improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
   std::ranges::sort(advice->sizes, {}, &SizeAdvice::bytes);
+  advice->bound.launch = whole.timing.launchTime;
+  addLaunch(whole.timing.launchTime, advice->sizes);
   return advice;
 }
 
@@ -131,9 +156,10 @@ Result<Advice> sccl::adviseByDrafts(mlir::MLIRContext &context,
 }
 
 Result<std::vector<SizeAdvice>> sccl::timesOf(
-    mlir::MLIRContext &context, const Fabric &fabric,
+    mlir::MLIRContext &context, const Fabric &whole,
     const Implementation &implementation, const std::vector<uint64_t> &sizes,
     const std::vector<LoweringWay> &ways, const SearchLimits &limits) {
+  const Fabric fabric = withoutLaunch(whole);
   Deadline deadline(limits);
   Advice advice;
   advice.candidates = advice::candidatesOf(implementation, fabric);
@@ -143,5 +169,7 @@ Result<std::vector<SizeAdvice>> sccl::timesOf(
   Adviser adviser(context, fabric, ways, deadline, advice);
   if (std::optional<Error> error = adviser.run())
     return *error;
+  for (SizeAdvice &size : advice.sizes)
+    size.microseconds += whole.timing.launchTime;
   return std::move(advice.sizes);
 }

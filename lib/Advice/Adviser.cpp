@@ -11,6 +11,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Pieces.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
 #include "sccl/Transforms/Passes.h"
 
@@ -160,6 +161,8 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
   mlir::OwningOpRef<mlir::ModuleOp> module =
       coll::exportModule(context, collective.name() + "_schedule",
                          fabric.topology, collective, schedule);
+  coll::setTiming(*module->getOps<coll::TopologyOp>().begin(), fabric.topology,
+                  fabric.timing);
   PassesUntil guard(context, deadline);
   mlir::LogicalResult lowered =
       runPasses(*module, [&](mlir::OpPassManager &manager) {

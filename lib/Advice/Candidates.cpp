@@ -72,6 +72,7 @@ static Candidate candidateOf(Implementation implementation,
   candidate.serialLoad =
       serialLoadOf(candidate.implementation, fabric.topology);
   candidate.latency = latencyOf(candidate.implementation, fabric);
+  candidate.flagTime = fabric.timing.flagTime();
   return candidate;
 }
 

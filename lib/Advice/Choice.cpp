@@ -146,7 +146,7 @@ std::vector<Choice::Cut> Choice::cutsFor() {
 PieceOrder Choice::stepsFor(size_t number, unsigned pieces) const {
   constexpr double asMuch = 1.35;
   const Candidate &candidate = candidates[number];
-  double hop = longestLatency(fabric.timing);
+  double hop = longestLatency(fabric.timing) + fabric.timing.flagTime();
   double piece = candidate.load * bytes * fabric.unitTime / pieces;
   constexpr unsigned few = 4;
   bool isFull =
@@ -160,7 +160,7 @@ PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
   constexpr unsigned most = 64;
   const Collective &collective =
       candidates[candidate].implementation.collective;
-  double hop = longestLatency(fabric.timing);
+  double hop = longestLatency(fabric.timing) + fabric.timing.flagTime();
   double round = bytes * fabric.unitTime / collective.chunks() / pieces;
   PieceOrder order{.distance = 2, .inRounds = true};
   while (order.distance < most && (order.distance - 1) * round < hop)
@@ -196,8 +196,8 @@ const Traffic *Choice::draftOf(const Variant &variant) {
     draftedSends = 0;
   }
   draftedSends += sendsOf(variant);
-  Traffic draft =
-      draftTraffic(fabric.topology, *cut, ways[variant.way].options);
+  Traffic draft = draftTraffic(fabric.topology, fabric.timing, *cut,
+                               ways[variant.way].options);
   return &drafts.emplace(variant, std::move(draft)).first->second;
 }
 
@@ -370,8 +370,10 @@ std::optional<Error> Choice::rateAll() {
 bool Choice::isLong() const {
   constexpr double many = 50;
   double most = 0;
-  for (const Candidate &candidate : candidates)
-    most = std::max(most, candidate.latency);
+  for (const Candidate &candidate : candidates) {
+    auto steps = double(candidate.implementation.schedule.steps.size());
+    most = std::max(most, candidate.latency + steps * fabric.timing.flagTime());
+  }
   return !lastRanked.empty() && lastRanked.front().microseconds > many * most;
 }
 

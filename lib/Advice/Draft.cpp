@@ -7,6 +7,8 @@
 
 #include "DraftTransfers.h"
 
+#include "sccl/Model/Spread.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -27,11 +29,11 @@ namespace {
 /// Makes channels of transfers, with waits and signals.
 class DraftFlags {
 public:
-  DraftFlags(const Topology &topology, const Schedule &schedule,
-             const LoweringOptions &options,
+  DraftFlags(const Topology &topology, const Timing &timing,
+             const Schedule &schedule, const LoweringOptions &options,
              std::vector<DraftTransfer> transfers)
-      : topology(topology), schedule(schedule), options(options),
-        transfers(std::move(transfers)),
+      : topology(topology), timing(timing), schedule(schedule),
+        options(options), transfers(std::move(transfers)),
         members(topology.numRanks() + topology.links().size()) {}
   Traffic make();
 
@@ -66,12 +68,17 @@ private:
   void addWait(uint32_t flag, uint32_t value) {
     add({.kind = Kind::Wait, .flag = flag, .value = value});
   }
-  void addTransfer(uint32_t channel, double bytes) {
+  void addTransfer(uint32_t channel, const DraftTransfer &transfer,
+                   double bytes) {
     bool isCopy = isLocal(channel);
     add({.kind = isCopy ? Kind::Copy : Kind::Push,
          .link = linkOf(channel),
-         .bytes = bytes});
+         .bytes = bytes,
+         .inputs = unsigned(transfer.reads.size()),
+         .isWords = options.ll});
   }
+  void spreadChannels();
+  void chooseBlocks();
 
   uint32_t readyFlag(uint32_t channel) const {
     return uint32_t(members.size()) + channel;
@@ -81,10 +88,12 @@ private:
   }
 
   const Topology &topology;
+  const Timing &timing;
   const Schedule &schedule;
   const LoweringOptions &options;
   std::vector<DraftTransfer> transfers;
   std::vector<std::vector<uint32_t>> members; ///< transfers, by channel
+  std::vector<unsigned> spreads;              ///< by channel
   std::vector<Group> groups;                  ///< channel by channel
   std::vector<uint32_t> lastNumber;           ///< of groups, by channel
   /// By rank: of which ranks it hears in every launch.
@@ -200,13 +209,20 @@ void DraftFlags::addGroups(uint32_t channel) {
   while (next < own.size()) {
     uint32_t number = transfers[own[next]].group;
     const Group &group = groups[number];
-    double bytes = 0;
-    for (; next < own.size() && transfers[own[next]].group == number; ++next)
-      ++bytes;
     for (auto [producer, value] : group.producers)
       if (uint32_t &known = waited[producer]; known < value)
         addWait(producer, known = value);
-    addTransfer(channel, bytes);
+    auto isOfGroup = [&](size_t i) {
+      return i < own.size() && transfers[own[i]].group == number;
+    };
+    while (isOfGroup(next)) {
+      const DraftTransfer &first = transfers[own[next]];
+      size_t begin = next++;
+      while (isOfGroup(next) &&
+             transfers[own[next]].reads.size() == first.reads.size())
+        ++next;
+      addTransfer(channel, first, double(next - begin));
+    }
     bool isLast = next == own.size() && !isLocal(channel);
     if (group.isAwaited || isLast)
       add({.kind = Kind::Signal,
@@ -222,13 +238,17 @@ void DraftFlags::addWords(uint32_t channel) {
     const DraftTransfer &transfer = transfers[number];
     for (uint32_t writer : transfer.reads)
       if (writer != none)
-        addWait(wordFlag(writer), 1);
-    addTransfer(channel, transfer.isScratch ? 2 : 1);
+        add({.kind = Kind::Wait,
+             .flag = wordFlag(writer),
+             .value = 1,
+             .isWords = true});
+    addTransfer(channel, transfer, transfer.isScratch ? 2 : 1);
     if (transfer.isScratch)
       add({.kind = Kind::Signal,
            .link = linkOf(channel),
            .flag = wordFlag(number),
-           .value = 1});
+           .value = 1,
+           .isWords = true});
   }
 }
 
@@ -240,7 +260,7 @@ void DraftFlags::addFinalWaits(unsigned rank) {
 }
 
 void DraftFlags::addChannel(uint32_t channel) {
-  traffic.channels.push_back({rankOf(channel), {}});
+  traffic.channels.push_back({rankOf(channel), {}, spreads[channel]});
   addReadies(channel);
   if (options.ll)
     return addWords(channel);
@@ -249,8 +269,51 @@ void DraftFlags::addChannel(uint32_t channel) {
     addFinalWaits(channel);
 }
 
+/// As coll-spread-channels does.
+void DraftFlags::spreadChannels() {
+  auto accessesOf = [&](uint32_t channel) {
+    uint64_t sum = 0;
+    for (uint32_t number : members[channel])
+      sum += transfers[number].reads.size() + 1;
+    return sum;
+  };
+  spreads.assign(members.size(), 1);
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
+    bool reduces = std::ranges::any_of(members[rank], [&](uint32_t number) {
+      return transfers[number].reduces;
+    });
+    if (!reduces)
+      continue;
+    std::vector<uint64_t> others;
+    for (unsigned link : topology.outLinks(rank))
+      if (uint32_t channel = topology.numRanks() + link;
+          !members[channel].empty())
+        others.push_back(accessesOf(channel));
+    spreads[rank] = spreadOf(accessesOf(rank), others);
+  }
+}
+
+void DraftFlags::chooseBlocks() {
+  traffic.blocks = std::max(options.blocksPerLink, 1u);
+  if (options.blocksPerLink != 0 || timing.sendRate == 0)
+    return;
+  std::vector<LinkUse> uses;
+  std::vector<uint64_t> channels(spreads.begin(),
+                                 spreads.begin() + topology.numRanks());
+  for (uint32_t channel = topology.numRanks(); channel < members.size();
+       ++channel)
+    if (!members[channel].empty()) {
+      uses.push_back({linkOf(channel), spreads[channel]});
+      channels[rankOf(channel)] += spreads[channel];
+    }
+  traffic.blocks = blocksToFill(topology, timing.rates, timing.sendRate, uses,
+                                std::ranges::max(channels));
+}
+
 Traffic DraftFlags::make() {
   formGroups();
+  spreadChannels();
+  chooseBlocks();
   if (options.ll || options.doubleBuffer)
     findHeard();
   if (!options.ll)
@@ -263,12 +326,12 @@ Traffic DraftFlags::make() {
   return std::move(traffic);
 }
 
-Traffic advice::draftTraffic(const Topology &topology,
+Traffic advice::draftTraffic(const Topology &topology, const Timing &timing,
                              const Implementation &implementation,
                              const LoweringOptions &options) {
   std::vector<DraftTransfer> transfers =
       draftTransfers(topology, implementation, options);
-  return DraftFlags(topology, implementation.schedule, options,
+  return DraftFlags(topology, timing, implementation.schedule, options,
                     std::move(transfers))
       .make();
 }

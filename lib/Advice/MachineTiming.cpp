@@ -25,6 +25,20 @@ LatencyByKind sccl::assumedLatencies() {
           {"IB", 1.0},     {"RoCE", 1.5}, {"", 1.0}};
 }
 
+namespace {
+/// What thread blocks do, and what flags cost, where GPUs are joined by a kind
+/// of edge: GB/s and microseconds. docs/Clock.md has where it is from.
+struct BlockTiming {
+  std::string_view kind;
+  double load, send, words, signal, wait, launch;
+};
+} // namespace
+
+static constexpr BlockTiming blockTimings[] = {
+    {"NVLink", 48, 25, 3, 1.0, 0.6, 2.5},
+    {"xGMI", 28, 25, 3, 1.0, 0.6, 2.5},
+};
+
 /// "NVLink" for "NVLink4".
 static std::string_view withoutVersion(std::string_view kind) {
   size_t length = kind.find_last_not_of("0123456789.");
@@ -93,6 +107,30 @@ static double unitTimeOf(const Rational &quantum) {
   return 1 / (quantum.toDouble() * 1e3);
 }
 
+/// Sets what the kind of the edges at GPUs tells of their blocks, and says so.
+static void addBlocks(const Machine &machine, MachineTiming &result) {
+  for (const BlockTiming &blocks : blockTimings) {
+    auto isOfKind = [&](const Edge &edge) {
+      return withoutVersion(edge.kind) == blocks.kind;
+    };
+    if (std::ranges::none_of(machine.edges(), isOfKind))
+      continue;
+    Timing &timing = result.timing;
+    timing.loadRate = blocks.load * 1e3;
+    timing.sendRate = blocks.send * 1e3;
+    timing.wordRate = blocks.words * 1e3;
+    timing.signalTime = blocks.signal;
+    timing.waitTime = blocks.wait;
+    timing.launchTime = blocks.launch;
+    result.assumptions.push_back(llvm::formatv(
+        "a thread block loads {0} GB/s, sends {1}, of LL words {2}; a signal "
+        "takes {3} us, a wait {4}, a launch {5} (assumed)",
+        blocks.load, blocks.send, blocks.words, blocks.signal, blocks.wait,
+        blocks.launch));
+    return;
+  }
+}
+
 MachineTiming sccl::timingOf(const Derivation &derivation,
                              const LatencyByKind &latencies) {
   LatencyFinder finder(latencies);
@@ -105,6 +143,7 @@ MachineTiming sccl::timingOf(const Derivation &derivation,
   }
   result.timing.rates = bytesPerMicrosecond(derivation.rates);
   result.assumptions = finder.assumptions();
+  addBlocks(derivation.routed, result);
   result.unused = finder.unused();
   return result;
 }
@@ -176,12 +215,14 @@ Result<MachineFabric> sccl::fabricOf(const Derivation &derivation,
     return Error{bound.error()};
   MachineTiming own = timingOf(derivation, latencies);
   Timing ofBounds = boundTimingOf(*bound, derivation.routed, latencies);
+  ofBounds.launchTime = own.timing.launchTime;
   std::string programs = classOf(*bound, derivation.routed);
   auto bounding = std::make_shared<Fabric>(Fabric{std::move(bound->topology),
                                                   std::move(ofBounds),
                                                   unitTimeOf(bound->quantum)});
   return MachineFabric{{derivation.topology, std::move(own.timing),
                         unitTimeOf(derivation.quantum), std::move(bounding)},
-                       std::move(own.assumptions), std::move(own.unused),
+                       std::move(own.assumptions),
+                       std::move(own.unused),
                        std::move(programs)};
 }

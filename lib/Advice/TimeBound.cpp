@@ -21,7 +21,7 @@ using namespace sccl;
 
 double TimeBound::microseconds(double bytes) const {
   double transfer = perByte > 0 ? perByte * bytes + leastLatency : 0;
-  return std::max(latency, transfer);
+  return launch + std::max(latency, transfer);
 }
 
 /// The latencies of the fastest paths from the nearest of `sources` to each
@@ -85,6 +85,7 @@ TimeBound sccl::timeBound(const Topology &topology,
                           const std::optional<Rational> &throughput,
                           double roundTime) {
   TimeBound bound;
+  bound.launch = timing.launchTime;
   if (!timing.latencies.empty())
     bound.leastLatency = *std::ranges::min_element(timing.latencies);
   Latencies latencies(topology, timing);

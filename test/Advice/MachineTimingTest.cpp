@@ -41,7 +41,11 @@ TEST(MachineTiming, SumsOverRoutesAndSaysWhatIsAssumed) {
                    0.25 + assumed);
   EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(1, 0)],
                    2 * assumed);
-  ASSERT_EQ(timing.assumptions.size(), 1u);
+  ASSERT_EQ(timing.assumptions.size(), 2u);
+  EXPECT_NE(timing.assumptions[1].find("a thread block loads"),
+            std::string::npos);
+  EXPECT_GT(timing.timing.loadRate, timing.timing.sendRate);
+  EXPECT_GT(timing.timing.sendRate, timing.timing.wordRate);
   EXPECT_NE(timing.assumptions[0].find("each NVLink edge (assumed)"),
             std::string::npos);
   for (double rate : timing.timing.rates)
@@ -52,8 +56,8 @@ TEST(MachineTiming, TheUsersNumbersComeFirst) {
   Result<Derivation> derivation = deriveTopology(twoGpus());
   ASSERT_TRUE(bool(derivation)) << derivation.error();
   MachineTiming timing = timingOf(*derivation, {{"NVLink", 3}});
-  EXPECT_TRUE(timing.assumptions.empty());
+  EXPECT_EQ(timing.assumptions.size(), 1u); // of blocks
   EXPECT_DOUBLE_EQ(
       timing.timing.latencies[*derivation->topology.findLink(1, 0)], 6);
-  EXPECT_TRUE(timingOf(*derivation, {{"", 1}}).assumptions.empty());
+  EXPECT_EQ(timingOf(*derivation, {{"", 1}}).assumptions.size(), 1u);
 }

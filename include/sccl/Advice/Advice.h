@@ -44,6 +44,7 @@ struct Candidate {
   /// Microseconds until the last rank has its last chunk, if bytes take no time
   /// and steps overlap.
   double latency = 0;
+  double flagTime = 0; ///< microseconds of a flag beside its latency
 
   bool isPipelined() const { return implementation.schedule.isPipelined(); }
   bool hasOrder() const {

@@ -32,6 +32,7 @@ struct TimeBound {
   double latency = 0;      ///< microseconds
   double leastLatency = 0; ///< of any link, microseconds
   double perByte = 0;      ///< microseconds per byte of a send buffer
+  double launch = 0;       ///< microseconds before all of that
 
   /// Microseconds for send buffers of `bytes` bytes.
   double microseconds(double bytes) const;

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""utils/clock.py [--sccl PATH]
+
+Prints what `sccl plan` says that collectives take beside what others measured and
+published (docs/Clock.md). Nothing here ran on a GPU.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+
+# Machine, collective, bytes of a send buffer, microseconds, source.
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+CI = "MSCCL++, test/deploy/perf_ndmv"
+
+
+def bus(ranks, size, gigabytes, times=1):
+    """Microseconds at a bus bandwidth, as nccl-tests counts it."""
+    return times * (ranks - 1) / ranks * size / (gigabytes * 1e3)
+
+
+POINTS = [
+    ("h100", "all_reduce", 24 * KIB, 6.18, CI + "5.jsonl"),
+    ("h100", "all_reduce", 48 * KIB, 6.62, CI + "5.jsonl"),
+    ("h100", "all_reduce", 72 * KIB, 6.91, CI + "5.jsonl"),
+    ("h100", "all_reduce", GIB, bus(8, GIB, 370, 2), "nccl-tests 212, ring"),
+    ("a100", "all_reduce", 8 * KIB, 6.51, CI + "4.jsonl"),
+    ("a100", "all_reduce", 24 * KIB, 7.24, CI + "4.jsonl"),
+    ("a100", "all_reduce", 48 * KIB, 7.91, CI + "4.jsonl"),
+    ("a100", "all_reduce", 72 * KIB, 8.28, CI + "4.jsonl"),
+    ("a100", "all_reduce", 16 * MIB, 157, CI + "4.jsonl"),
+    ("a100", "all_reduce", GIB, bus(8, GIB, 244, 2), CI + "4.jsonl"),
+    ("a100", "all_gather", GIB // 8, bus(8, GIB, 255), CI + "4.jsonl"),
+]
+
+
+def predicted(sccl, machine, collective, size):
+    command = [sccl, "plan", f"--machine={machine}", f"--collective={collective}"]
+    command += [f"--from={size}", f"--to={size}", "--json"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return json.loads(output.splitlines()[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[0])
+    parser.add_argument("--sccl", default="sccl")
+    options = parser.parse_args()
+    ratios = []
+    print("| machine | collective | bytes | predicted us | published us | ratio | program | source |")
+    print("|---|---|---|---|---|---|---|---|")
+    for machine, collective, size, published, source in POINTS:
+        row = predicted(options.sccl, machine, collective, size)
+        ratio = row["microseconds"] / published
+        ratios.append(ratio)
+        print(
+            f"| {machine} | {collective} | {size} | {row['microseconds']:.1f} | {published:.1f} "
+            f"| {ratio:.2f} | S = {row['steps']}, {row['lowering']} | {source} |"
+        )
+    errors = [abs(ratio - 1) for ratio in ratios]
+    worst = max(max(ratio, 1 / ratio) for ratio in ratios)
+    print(f"median error {100 * statistics.median(errors):.0f} %, worst {worst:.2f} times")
+
+
+if __name__ == "__main__":
+    main()
