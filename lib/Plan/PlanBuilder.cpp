@@ -257,6 +257,9 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module, ScheduleCheck &check,
   if (failed(lowered))
     return failure();
   bool isGiven = !module.getOps<coll::ProgramOp>().empty();
+  // One thread executes a channel then.
+  if (request.instrument == Instrument::Channels)
+    (*lowered)->walk([](coll::ChannelOp channel) { channel.setSpread(1); });
   LoweredProgram kernels(std::move(*lowered), options);
   auto made = makeChecked(kernels, collective, options.identical, isGiven);
   if (failed(made))
@@ -427,8 +430,8 @@ plan::Plan PlanBuilder::finish() {
   } else {
     for (auto [index, schedule] : llvm::enumerate(schedules))
       schedule.program = standIn(manifest, index);
-    manifest.tables.push_back(tableOfModel(
-        schedules, request.model.value_or(usualModel)));
+    manifest.tables.push_back(
+        tableOfModel(schedules, request.model.value_or(usualModel)));
   }
   // Modules lie behind the code, and those that are too long nowhere.
   std::vector<std::optional<unsigned>> blobs;

@@ -51,12 +51,18 @@ static std::optional<unsigned> linkOf(ChannelOp channel,
   return std::nullopt;
 }
 
-/// As many blocks as the clock of the program's topology asks for; 1 if it has
-/// none, or one that does not know blocks.
-static unsigned chooseBlocks(ProgramOp program, const Topology &topology) {
-  auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
-      program, program.getTopologyAttr());
-  std::optional<Timing> timing = op ? timingOf(op, topology) : std::nullopt;
+/// True if the clock of the program's topology knows blocks.
+static bool hasBlocks(TopologyOp op) {
+  return llvm::any_of(op.getBody().getOps<TimingOp>(), [](TimingOp timing) {
+    return timing.getBlocks().has_value();
+  });
+}
+
+/// As many blocks as the clock of `op`, which is `topology`, asks for; 1 if it
+/// does not say what they send.
+static unsigned chooseBlocks(ProgramOp program, TopologyOp op,
+                             const Topology &topology) {
+  std::optional<Timing> timing = timingOf(op, topology);
   if (!timing || timing->sendRate == 0)
     return 1;
   uint64_t channels = 0;
@@ -76,6 +82,7 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
   using SpreadChannelsBase::SpreadChannelsBase;
 
   void runOnOperation() override {
+    markAnalysesPreserved<ProblemAnalysis>();
     ProgramOp program = getOperation();
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
       ChannelOp local;
@@ -93,10 +100,12 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
       if (local)
         local.setSpread(reduces(local) ? spreadOf(own, others) : 1);
     }
-    const Problem *problem =
-        blocksPerLink == 0 ? getAnalysis<ProblemAnalysis>().get() : nullptr;
-    if (problem)
-      program.setBlocks(chooseBlocks(program, problem->topology));
+    auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
+        program, program.getTopologyAttr());
+    if (blocksPerLink != 0 || !op || !hasBlocks(op))
+      return;
+    if (const Problem *problem = getAnalysis<ProblemAnalysis>().get())
+      program.setBlocks(chooseBlocks(program, op, problem->topology));
   }
 };
 } // namespace

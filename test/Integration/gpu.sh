@@ -144,6 +144,8 @@ open(sys.argv[2], "w").write(text.rstrip("\0"))
 
 pack_metrics() {
   local large=(--block-size=512 --resident-blocks=264)
+  # Blocks that share a chunk take more registers, and there are more of them.
+  local many=(--block-size=256 --resident-blocks=264)
   synthesize copy line:2 broadcast 1 1 1
   compile copy copy "${large[@]}" --variant=push --blocks-per-link=1 \
     --blocks-per-link=4 --blocks-per-link=16 --blocks-per-link=32 \
@@ -152,16 +154,16 @@ pack_metrics() {
   compile reduce2 reduce2 "${large[@]}" --variant=pull --blocks-per-link=32 \
     --blocks-per-link=64 --element=f32 --element=f16 --element=bf16 --element=f8e4m3
   synthesize reduce8 mesh:8 reduce_scatter 8 1 1
-  compile reduce8 reduce8 "${large[@]}" --variant=pull --blocks-per-link=1 \
-    --blocks-per-link=2 --blocks-per-link=4
+  compile reduce8 reduce8 "${many[@]}" --variant=pull --blocks-per-link=1 \
+    --blocks-per-link=2
   synthesize all_reduce mesh:8 all_reduce 8 2 2
-  compile all_reduce all_reduce "${large[@]}" --variant=push --variant=pull \
-    --variant=scratch --blocks-per-link=1 --blocks-per-link=2 --blocks-per-link=4
-  compile ll all_reduce "${large[@]}" --ll --variant=scratch
-  compile no-ready all_reduce "${large[@]}" --variant=scratch
-  compile ready all_reduce "${large[@]}" --variant=push --through-scratch
+  compile all_reduce all_reduce "${many[@]}" --variant=push --variant=pull \
+    --variant=scratch --blocks-per-link=1 --blocks-per-link=2
+  compile ll all_reduce "${many[@]}" --ll --variant=scratch
+  compile no-ready all_reduce "${many[@]}" --variant=scratch
+  compile ready all_reduce "${many[@]}" --variant=push --through-scratch
   synthesize all_gather mesh:8 all_gather 1 1 1
-  compile all_gather all_gather "${large[@]}" --variant=push --blocks-per-link=2
+  compile all_gather all_gather "${many[@]}" --variant=push --blocks-per-link=2
   pack_ping_pong
   cp "$root/tools/sccl-bench-gpu/HandWritten.cu" "$folder"
   compile_by_hand "$folder"

@@ -17,6 +17,7 @@
 // NESTED-NEXT:     coll-repeat-transfers
 // NESTED-NEXT:     coll-insert-flag-sync,
 // NESTED-NEXT:     coll-remove-redundant-sync
+// NESTED-NEXT:     coll-spread-channels
 // NESTED-NEXT:   ),
 // NESTED-NEXT:   coll.program(
 // NESTED-NEXT:     coll-check-program

@@ -72,6 +72,23 @@ TEST(FairShare, AlineOfTwoLimits) {
   EXPECT_DOUBLE_EQ(shares.rate(1), 6);
 }
 
+TEST(FairShare, CapsAndWeights) {
+  // What the first does not take, the others do; the second counts threefold.
+  FairShare shares({10}, 4);
+  shares.add(0, {0}, /*cap=*/2);
+  shares.add(1, {0}, /*cap=*/100, /*weight=*/3);
+  shares.add(2, {0});
+  shares.add(3, {}, /*cap=*/7);
+  shares.update();
+  EXPECT_DOUBLE_EQ(shares.rate(0), 2);
+  EXPECT_DOUBLE_EQ(shares.rate(1), 2);
+  EXPECT_DOUBLE_EQ(shares.rate(2), 2);
+  EXPECT_DOUBLE_EQ(shares.rate(3), 7);
+  shares.remove(0);
+  shares.update();
+  EXPECT_DOUBLE_EQ(shares.rate(1), 2.5);
+}
+
 TEST(FairShare, LooksOnlyAtWhatChanges) {
   FairShare shares({1, 1}, 3);
   shares.add(0, {0});

@@ -104,6 +104,50 @@ TEST(Simulator, CopiesTakeTheMemoryOfTheirRank) {
   EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 10);
 }
 
+TEST(Simulator, BlocksKeepSoManyBytesUnderWay) {
+  Line line;
+  Timing timing = Timing::uniform(line.topology, 0, 10);
+  Action reduction{.kind = Kind::Copy, .bytes = 100, .inputs = 4};
+  Traffic traffic{{{0, {push(line.first, 100)}}, {1, {reduction}, 2}}, 0};
+  timing.sendRate = 2;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 50);
+  traffic.blocks = 2;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 25);
+  // Twice the blocks, and each byte is of 4 that are read.
+  timing.loadRate = 6;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 25);
+  timing.loadRate = 3;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 100 / 3.0);
+  // Of memory it takes 5 accesses where a copy has 2.
+  timing.copyRate = 5;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 50);
+  traffic.channels[0].actions[0].isWords = true;
+  timing.wordRate = 0.5;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 100);
+}
+
+TEST(Simulator, FlagsAndLaunchesTakeTime) {
+  Line line;
+  Timing timing = Timing::uniform(line.topology, 3, 10);
+  timing.signalTime = 0.25;
+  timing.waitTime = 0.5;
+  timing.launchTime = 2;
+  Traffic traffic = line.relay(100);
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing),
+                   2 + 2 * (10 + 0.25 + 3 + 0.5));
+  // Those that follow each other take it together.
+  std::vector<Action> &last = traffic.channels[2].actions;
+  last.push_back(last.front());
+  traffic.channels[1].actions.push_back(signal(line.second, 1, 1));
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing),
+                   2 + 2 * (10 + 0.25 + 3 + 0.5));
+  // LL words tell of themselves.
+  for (Traffic::Channel &channel : traffic.channels)
+    for (Action &action : channel.actions)
+      action.isWords = true;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 2 + 2 * (10 + 3));
+}
+
 TEST(Simulator, BarriersJoinAllChannels) {
   Line line;
   Timing timing = Timing::uniform(line.topology, 0, 10);

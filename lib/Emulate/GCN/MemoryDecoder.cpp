@@ -42,15 +42,18 @@ bool InstructionDecoder::decodeMemory() {
   return true;
 }
 
-/// "s_load_dwordx2 s[0:1], s[2:3], 0x20".
+/// "s_load_dwordx2 s[0:1], s[2:3], 0x20", or "s[2:3], s4 offset:0x20".
 void InstructionDecoder::decodeScalarLoad() {
   op.form = Form::LoadScalar;
   op.bytes = bytesOf(name.drop_front(7));
-  if (op.bytes < 4 || operands.size() != 3 ||
-      operands[2].getAsInteger(0, op.offset))
+  if (op.bytes < 4 || operands.size() != 3)
     return fail("unknown opcode");
   addRegister(op.results, operands[0], Place::Scalar, op.bytes / 4);
   addRegister(op.sources, operands[1], Place::Scalar, 2);
+  if (!operands[2].getAsInteger(0, op.offset))
+    return;
+  addRegister(op.sources, operands[2], Place::Scalar, 1);
+  takeOffset();
 }
 
 /// The scope of an access, or of what is done to caches, on gfx942.

@@ -206,8 +206,10 @@ void Wave::checkLanes(const Op &op, Memory &memory) {
 void Wave::loadScalar(const Op &op, Memory &memory) {
   unsigned line = lineOf(op);
   const Operand &result = op.results.front();
-  const uint8_t *bytes = memory.constant(
-      pair(op.sources.front().first) + op.offset, op.bytes, line);
+  uint64_t address = pair(op.sources.front().first) + op.offset;
+  if (op.sources.size() > 1)
+    address += scalars[op.sources.back().first];
+  const uint8_t *bytes = memory.constant(address, op.bytes, line);
   for (unsigned i = 0; i < result.words; ++i) {
     if (bytes)
       std::memcpy(&scalars[result.first + i], bytes + 4 * i, 4);
