@@ -107,14 +107,15 @@ void TableEncoder::addRow(Operation &op) {
     addFlags(TableRow::Wait, {});
 }
 
-/// See TableChannel.
+/// See TableChannel. What has no part does nothing.
 static uint32_t spreadWord(ChannelOp channel, unsigned blocks, unsigned group) {
-  auto part = *channel.getBody().getOps<PartOp>().begin();
-  uint32_t parts = numberOf(part.getParts()), doublings = 0;
-  if (part.getDoublings())
-    doublings = numberOf(part.getDoublings());
-  return group << TableChannel::groupShift |
-         llvm::Log2_32(parts / blocks) << TableChannel::partsShift | doublings;
+  uint32_t word = group << TableChannel::groupShift;
+  for (auto part : channel.getBody().getOps<PartOp>()) {
+    uint32_t parts = std::max(numberOf(part.getParts()) / blocks, 1u);
+    return word | llvm::Log2_32(parts) << TableChannel::partsShift |
+           numberOf(part.getDoublings());
+  }
+  return word;
 }
 
 void TableEncoder::add(TableOp table) {

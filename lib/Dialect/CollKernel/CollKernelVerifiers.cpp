@@ -61,12 +61,10 @@ LogicalResult KernelOp::verifyRegions() {
   return getRank() ? checkChannels(getBody()) : success();
 }
 
-/// Fails if an operand of `op` is known at run time only. Which launch it is
-/// and which block, a table need not know.
+/// Fails if an operand of `op` is known at run time only. Which block it is, a
+/// table need not know.
 static LogicalResult checkConstants(Operation &op) {
-  if (isa<PartOp, BeginOp, EndOp>(op))
-    return success();
-  for (Value operand : op.getOperands())
+  for (Value operand : op.getOperands().drop_front(isa<PartOp>(op)))
     if (operand.getType().isInteger(32) && !matchPattern(operand, m_Constant()))
       return op.emitOpError("has an operand that is no constant, in a table");
   return success();

@@ -80,6 +80,35 @@ collk.program @channel_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
 
 // -----
 
+// table_c2
+collk.program @table_c2_part ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.table rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      // expected-error @+1 {{'collk.part' op has an operand that is no constant, in a table}}
+      %part = collk.part %block of %block chunks %c1
+    }
+  }
+}
+
+// -----
+
+// table_c2
+collk.program @table_c2_epoch ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+  collk.table rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c1 = arith.constant 1 : i32
+      %part = collk.part %block of %c1 chunks %c1
+      // expected-error @+1 {{'collk.begin' op has an operand that is no constant, in a table}}
+      %launch = collk.begin %block by %part
+    }
+  }
+}
+
+// -----
+
 // channel_c2
 collk.program @channel_c2_host ranks = 1 chunks = 1 blocks = 1 slots = 1 host {
   collk.kernel @p_rank0 rank = 0 {
