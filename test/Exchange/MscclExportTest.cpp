@@ -145,14 +145,20 @@ TEST(MscclExport, CutsForPowersOfTwo) {
   }
 }
 
+/// An all_reduce by rings through two boxes.
+static Result<Implementation> ringsOnBoxes() {
+  Topology boxes = test::boxesOnRails(2, 4, 3);
+  auto rings = findRings(boxes);
+  if (!rings)
+    return Error{rings.error()};
+  return makeRingBaseline(boxes, *rings, CollectiveKind::AllReduce, 2,
+                          /*root=*/0);
+}
+
 /// What lands to be added up is received there, but for a few arrivals that come
 /// in another order than they are taken.
 TEST(MscclExport, ReceivesWhereItReduces) {
-  Topology boxes = test::boxesOnRails(2, 4, 3);
-  auto rings = findRings(boxes);
-  ASSERT_TRUE(rings) << rings.error();
-  auto made =
-      makeRingBaseline(boxes, *rings, CollectiveKind::AllReduce, 2, /*root=*/0);
+  Result<Implementation> made = ringsOnBoxes();
   ASSERT_TRUE(made) << made.error();
   auto algorithm = toMsccl(made->collective, lowered(*made), {});
   ASSERT_TRUE(algorithm) << algorithm.error();
@@ -169,11 +175,7 @@ TEST(MscclExport, ReceivesWhereItReduces) {
 
 /// Pieces are chunks, whatever memory a way goes through.
 TEST(MscclExport, Ways) {
-  Topology boxes = test::boxesOnRails(2, 4, 3);
-  auto rings = findRings(boxes);
-  ASSERT_TRUE(rings) << rings.error();
-  auto made =
-      makeRingBaseline(boxes, *rings, CollectiveKind::AllReduce, 2, /*root=*/0);
+  Result<Implementation> made = ringsOnBoxes();
   ASSERT_TRUE(made) << made.error();
   auto whole = toMsccl(made->collective, lowered(*made), {});
   for (const char *name : {"push", "pull", "scratch", "dma", "ll"}) {
