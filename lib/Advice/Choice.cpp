@@ -146,7 +146,7 @@ std::vector<Choice::Cut> Choice::cutsFor() {
 PieceOrder Choice::stepsFor(size_t number, unsigned pieces) const {
   constexpr double asMuch = 1.35;
   const Candidate &candidate = candidates[number];
-  double hop = longestLatency(fabric.timing) + fabric.timing.flagTime();
+  double hop = longestHop(fabric.timing);
   double piece = candidate.load * bytes * fabric.unitTime / pieces;
   constexpr unsigned few = 4;
   bool isFull =
@@ -160,7 +160,7 @@ PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
   constexpr unsigned most = 64;
   const Collective &collective =
       candidates[candidate].implementation.collective;
-  double hop = longestLatency(fabric.timing) + fabric.timing.flagTime();
+  double hop = longestHop(fabric.timing);
   double round = bytes * fabric.unitTime / collective.chunks() / pieces;
   PieceOrder order{.distance = 2, .inRounds = true};
   while (order.distance < most && (order.distance - 1) * round < hop)
@@ -372,7 +372,7 @@ bool Choice::isLong() const {
   double most = 0;
   for (const Candidate &candidate : candidates) {
     auto steps = double(candidate.implementation.schedule.steps.size());
-    most = std::max(most, candidate.latency + steps * fabric.timing.flagTime());
+    most = std::max(most, candidate.latency + steps * candidate.flagTime);
   }
   return !lastRanked.empty() && lastRanked.front().microseconds > many * most;
 }

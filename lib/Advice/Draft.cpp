@@ -93,7 +93,7 @@ private:
   const LoweringOptions &options;
   std::vector<DraftTransfer> transfers;
   std::vector<std::vector<uint32_t>> members; ///< transfers, by channel
-  std::vector<unsigned> spreads;              ///< by channel
+  std::vector<unsigned> spreads;              ///< of local channels
   std::vector<Group> groups;                  ///< channel by channel
   std::vector<uint32_t> lastNumber;           ///< of groups, by channel
   /// By rank: of which ranks it hears in every launch.
@@ -260,7 +260,8 @@ void DraftFlags::addFinalWaits(unsigned rank) {
 }
 
 void DraftFlags::addChannel(uint32_t channel) {
-  traffic.channels.push_back({rankOf(channel), {}, spreads[channel]});
+  traffic.channels.push_back(
+      {rankOf(channel), {}, isLocal(channel) ? spreads[channel] : 1});
   addReadies(channel);
   if (options.ll)
     return addWords(channel);
@@ -277,7 +278,7 @@ void DraftFlags::spreadChannels() {
       sum += transfers[number].reads.size() + 1;
     return sum;
   };
-  spreads.assign(members.size(), 1);
+  spreads.assign(topology.numRanks(), 1);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
     bool reduces = std::ranges::any_of(members[rank], [&](uint32_t number) {
       return transfers[number].reduces;
@@ -297,16 +298,15 @@ void DraftFlags::chooseBlocks() {
   traffic.blocks = std::max(options.blocksPerLink, 1u);
   if (options.blocksPerLink != 0 || timing.sendRate == 0)
     return;
-  std::vector<LinkUse> uses;
-  std::vector<uint64_t> channels(spreads.begin(),
-                                 spreads.begin() + topology.numRanks());
+  std::vector<unsigned> links;
+  std::vector<uint64_t> channels(spreads.begin(), spreads.end());
   for (uint32_t channel = topology.numRanks(); channel < members.size();
        ++channel)
     if (!members[channel].empty()) {
-      uses.push_back({linkOf(channel), spreads[channel]});
-      channels[rankOf(channel)] += spreads[channel];
+      links.push_back(linkOf(channel));
+      ++channels[rankOf(channel)];
     }
-  traffic.blocks = blocksToFill(topology, timing.rates, timing.sendRate, uses,
+  traffic.blocks = blocksToFill(topology, timing.rates, timing.sendRate, links,
                                 std::ranges::max(channels));
 }
 

@@ -19,6 +19,11 @@ inline double longestLatency(const Timing &timing) {
   return timing.latencies.empty() ? 0 : std::ranges::max(timing.latencies);
 }
 
+/// The same with what a flag takes beside.
+inline double longestHop(const Timing &timing) {
+  return longestLatency(timing) + timing.flagTime();
+}
+
 } // namespace sccl::advice
 
 #endif // SCCL_LIB_ADVICE_LATENCIES_H

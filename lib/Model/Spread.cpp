@@ -28,16 +28,16 @@ unsigned sccl::spreadOf(uint64_t own, const std::vector<uint64_t> &others) {
 
 unsigned sccl::blocksToFill(const Topology &topology,
                             const std::vector<double> &rates, double blockRate,
-                            const std::vector<LinkUse> &uses,
+                            const std::vector<unsigned> &links,
                             uint64_t channels) {
-  std::vector<unsigned> spread(topology.links().size());
-  for (const LinkUse &use : uses)
-    spread[use.link] += use.spread;
+  std::vector<unsigned> uses(topology.links().size());
+  for (unsigned link : links)
+    ++uses[link];
   double most = 1;
   for (size_t limit = 0; limit < rates.size(); ++limit) {
     unsigned sum = 0;
     for (unsigned link : topology.limits()[limit].links)
-      sum += spread[link];
+      sum += uses[link];
     // Some to spare, for the time that blocks reduce and wait for flags.
     constexpr double spare = 1.25;
     if (sum != 0)

@@ -68,12 +68,12 @@ static unsigned chooseBlocks(ProgramOp program, TopologyOp op,
   uint64_t channels = 0;
   for (RankOp rank : program.getBody().getOps<RankOp>())
     channels = std::max(channels, countSpread(rank));
-  std::vector<LinkUse> uses;
+  std::vector<unsigned> links;
   forEachChannel(program, [&](ChannelOp channel) {
     if (std::optional<unsigned> link = linkOf(channel, topology))
-      uses.push_back({*link, channel.getSpread()});
+      links.insert(links.end(), channel.getSpread(), *link);
   });
-  return blocksToFill(topology, timing->rates, timing->sendRate, uses,
+  return blocksToFill(topology, timing->rates, timing->sendRate, links,
                       channels);
 }
 

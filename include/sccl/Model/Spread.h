@@ -22,19 +22,15 @@ namespace sccl {
 /// and `others` what each of the others that do something does, in any unit.
 unsigned spreadOf(uint64_t own, const std::vector<uint64_t> &others);
 
-/// A channel that sends or gets over a link, and how far it is spread.
-struct LinkUse {
-  unsigned link, spread;
-};
-
-/// The blocks of a program, 1 to 64, that fill what lies behind `uses` if each
+/// The blocks of a program, 1 to 64, that fill what lies behind `links` if each
 /// keeps `blockRate` under way: all limits of `topology`, of which `rates` are
-/// in the same unit (gate K9). With `channels` of them, spread ones counted as
-/// several, no rank has more than 128, which are resident on all GPUs that have
-/// fast links.
+/// in the same unit (gate K9). A link is there once for each channel over it,
+/// or as often as that is spread. With `channels` of them, spread ones counted
+/// as several, no rank has more than 128, which are resident on all GPUs that
+/// have fast links.
 unsigned blocksToFill(const Topology &topology,
                       const std::vector<double> &rates, double blockRate,
-                      const std::vector<LinkUse> &uses, uint64_t channels);
+                      const std::vector<unsigned> &links, uint64_t channels);
 
 } // namespace sccl
 

@@ -23,7 +23,8 @@ ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
       inPlaceOffsets.push_back(collective.inPlaceOffset(rank));
   for (RankOp rank : program.getBody().getOps<RankOp>()) {
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-      mostSpread = std::max(mostSpread, channel.getSpread());
+      if (hasThreads)
+        mostSpread = std::max(mostSpread, channel.getSpread());
     layouts.push_back({countSpread(rank), flags.numFlags(rank.getRank()),
                        program.getBlocks()});
     oddChunks.push_back(!program.getDoubleBuffered() ? 0
@@ -42,9 +43,9 @@ ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
       line(line) {
   Block *body =
       builder.createBlock(&channel.getBody(), {}, builder.getI32Type(), loc);
-  unsigned most = context.hasThreads ? context.mostSpread : 1;
-  Value parts = constant(
-      loc, context.hasThreads ? context.layouts[rank].blocks * most : 1);
+  unsigned most = context.mostSpread;
+  unsigned blocks = context.hasThreads ? context.layouts[rank].blocks : 1;
+  Value parts = constant(loc, blocks * most);
   Value chunks = constant(loc, context.collective.chunksPerSegment());
   part = collk::PartOp::create(
       builder, loc, body->getArgument(0), parts, chunks,

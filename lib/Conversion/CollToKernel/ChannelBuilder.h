@@ -33,7 +33,7 @@ struct ProgramContext {
   FlagTable flags;
   std::vector<int64_t>
       inPlaceOffsets;                 ///< by rank; empty if nothing is in place
-  unsigned mostSpread = 1;            ///< of a channel
+  unsigned mostSpread = 1;            ///< of a channel with threads
   std::vector<ControlLayout> layouts; ///< by rank
   std::vector<unsigned> oddChunks;    ///< by rank, see TableSlot
 };
