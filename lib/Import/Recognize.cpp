@@ -86,11 +86,6 @@ static Result<ImportFormat> recognizeXml(const ImportFile &file,
     return ImportFormat::HwlocXml;
   if (root == "nvidia_smi_log")
     return ImportFormat::NvidiaSmiXml;
-  if (root == "graphs")
-    return unrecognized(file, "this is a graph that NCCL chose "
-                              "(NCCL_GRAPH_DUMP_FILE), not a topology "
-                              "(NCCL_TOPO_DUMP_FILE); sccl plan takes it as "
-                              "--baselines=FILE");
   if (root.empty())
     return unrecognized(file, "this begins like XML, and has no element");
   return unrecognized(file, ("this is XML with an element <" +

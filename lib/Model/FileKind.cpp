@@ -44,6 +44,8 @@ static constexpr KindText texts[] = {
      "subcommands that take schedules take it, named *.json"},
     {FileKind::Forest, "trees of ForestColl",
      "subcommands that take schedules take it, named *.xml"},
+    {FileKind::NcclGraph, "a graph that NCCL chose (NCCL_GRAPH_DUMP_FILE)",
+     "'sccl plan --baselines=' takes it"},
     {FileKind::Chakra, "a Chakra trace",
      "ASTRA-sim takes it, and no subcommand"},
     {FileKind::Timeline, "a trace of events", "ui.perfetto.dev shows it"},
@@ -99,7 +101,7 @@ static bool isChakra(std::string_view text) {
     return 0;
   };
   size_t head = varint(text);
-  if (head < 2 || head > 4096 || text.empty())
+  if (head < 2 || text.empty())
     return false;
   char field = text.front(); // 1: version, 2: attributes; both have a length
   text.remove_prefix(1);
@@ -157,6 +159,7 @@ static FileKind recognizeXml(std::string_view text) {
     return Forest;
   return firstMark(text,
                    {{"<algo ", Msccl},
+                    {"<graphs", NcclGraph},
                     {"<!DOCTYPE html", Page},
                     {"<!doctype html", Page},
                     {"<html", Page}},

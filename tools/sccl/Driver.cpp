@@ -28,6 +28,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
@@ -219,7 +220,10 @@ Session::parseSchedules(llvm::StringRef path, const Placement *placement,
 
 /// True if `spec` is meant as a file, not as the name of a built-in topology.
 static bool looksLikeFile(llvm::StringRef spec) {
-  return spec.ends_with(".mlir") || spec.contains('/') || spec == "-";
+  if (spec.ends_with(".mlir") || spec.contains('/') || spec == "-")
+    return true;
+  return llvm::sys::fs::is_regular_file(spec) && !isMachinePreset(spec.str()) &&
+         !makeBuiltinTopology(spec.str());
 }
 
 static std::optional<coll::MachineOp> onlyMachine(mlir::ModuleOp module) {

@@ -32,6 +32,7 @@ enum class FileKind : uint8_t {
   Mscclpp,
   Teccl,
   Forest,
+  NcclGraph,
   Chakra,
   Timeline,
   Page,
