@@ -14,6 +14,7 @@
 
 #include "sccl/Machine/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -436,14 +437,22 @@ Result<Graph> Expander::run() {
   if (std::optional<Error> error = expandInstances())
     return *error;
   bool isAnyExpanded = !graph.instances.empty();
-  // A device alone is a box.
-  if (!isAnyExpanded)
-    for (const auto &[name, device] : devices) {
-      graph.instances.push_back(name + ".0");
-      if (std::optional<Error> error =
-              expandDevice(*device, name + ".0", name + ".0.", 0))
-        return *error;
-    }
+  // A device alone is a box, and so is one beside instances of other devices
+  // that have no accelerator.
+  bool hasBox = llvm::any_of(graph.nodes, [](const GraphNode &node) {
+    return isAccelerator(node.kind);
+  });
+  for (const auto &[name, device] : devices) {
+    bool isInstance = llvm::any_of(instances, [&](const YamlNode *instance) {
+      return instance->text("device") == name;
+    });
+    if (hasBox || isInstance)
+      continue;
+    graph.instances.push_back(name + ".0");
+    if (std::optional<Error> error =
+            expandDevice(*device, name + ".0", name + ".0.", 0))
+      return *error;
+  }
   for (const YamlNode *top : tops)
     if (isAnyExpanded)
       if (std::optional<Error> error = addEdges(*top, ""))
