@@ -138,6 +138,14 @@ void import::finishSwitches(Reading &reading, StringRef notation) {
                                  std::to_string(most) + ": is it degraded?");
 }
 
+void import::warnOfAccess(Reading &reading, unsigned numPairs) {
+  if (numPairs)
+    reading.warnings.push_back(
+        std::to_string(numPairs) +
+        (numPairs == 1 ? " pair has" : " pairs have") +
+        " no peer access: a schedule would have to go through the host");
+}
+
 void import::joinNodes(Reading &reading) {
   std::map<unsigned, unsigned> firstOf;
   for (unsigned i = 0; i < reading.hosts.size(); ++i) {

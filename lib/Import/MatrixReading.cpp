@@ -186,6 +186,7 @@ void MatrixReader::run() {
       states.push_back(state);
     reading.extras["p2p"] = std::move(states);
     reading.numNics.reset();
+    reading.pairsWithoutAccess = (matrix.numRefused + 1) / 2;
     reading.noMachine =
         "topo -p2p says who may access whom, not by what links; "
         "give nvidia-smi topo -m";

@@ -122,14 +122,37 @@ static bool isAmdBox(const Reading &reading) {
       reading.format);
 }
 
+/// topo -m, not topo -p2p.
+static bool isMatrix(const Reading &reading) {
+  return reading.format == ImportFormat::TopoMatrix &&
+         !reading.pairsWithoutAccess;
+}
+
+/// Takes what `more` says of a box into its reading.
+static std::optional<Error> apply(Reading &box, Reading more) {
+  if (more.pairsWithoutAccess) {
+    if (more.numGpus != box.numGpus)
+      return ofOtherHost(box, more);
+    warnOfAccess(box, *more.pairsWithoutAccess);
+    return std::nullopt;
+  }
+  return more.format == ImportFormat::NvlinkStatus ? applyStatus(box, more)
+         : more.format == ImportFormat::NvidiaSmiXml
+             ? applyInventory(box, more)
+             : applyXgmi(box, std::move(more));
+}
+
 Result<std::vector<Reading>>
 import::mergeReadings(std::vector<Reading> readings) {
   bool hasAmdBox = llvm::any_of(readings, isAmdBox);
+  bool hasMatrix = llvm::any_of(readings, isMatrix);
   std::vector<Reading> boxes;
   std::vector<std::pair<size_t, Reading>> more;
   for (Reading &reading : readings) {
-    bool isMore = reading.format == ImportFormat::NvlinkStatus ||
+    bool isMore = reading.pairsWithoutAccess ||
                   reading.format == ImportFormat::NvidiaSmiXml ||
+                  (reading.format == ImportFormat::NvlinkStatus &&
+                   (hasMatrix || !reading.noMachine.empty())) ||
                   (reading.format == ImportFormat::AmdXgmi && hasAmdBox);
     if (isMore)
       more.emplace_back(boxes.empty() ? 0 : boxes.size() - 1,
@@ -140,13 +163,7 @@ import::mergeReadings(std::vector<Reading> readings) {
   for (auto &[box, reading] : more) {
     if (boxes.empty())
       return Error{reading.path + ": " + reading.noMachine};
-    std::optional<Error> error =
-        reading.format == ImportFormat::NvlinkStatus
-            ? applyStatus(boxes[box], reading)
-        : reading.format == ImportFormat::NvidiaSmiXml
-            ? applyInventory(boxes[box], reading)
-            : applyXgmi(boxes[box], std::move(reading));
-    if (error)
+    if (std::optional<Error> error = apply(boxes[box], std::move(reading)))
       return *error;
   }
   return boxes;

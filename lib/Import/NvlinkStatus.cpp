@@ -106,6 +106,7 @@ void StatusReader::addRemotePairs() {
   reading.gpus[1].busId = ofSecond;
   reading.pairs = {{0, 1, links}};
   reading.hasSwitch = false;
+  reading.noMachine.clear();
 }
 
 void StatusReader::addExtras() {
@@ -140,8 +141,12 @@ Result<Reading> StatusReader::run() {
                    "there is no line of a GPU, such as "
                    "'GPU 0: NVIDIA H100 ...'");
   reading.numGpus = reading.gpus.size();
-  reading.noMachine = "it says how fast links are, not where they lead; give "
-                      "the output of nvidia-smi topo -m beside it";
+  reading.noMachine =
+      reading.formatDetail.ends_with("-R")
+          ? "it says which bus ids links lead to, not which GPU has which; "
+            "give the output of nvidia-smi topo -m beside it"
+          : "it says how fast links are, not where they lead; give the output "
+            "of nvidia-smi topo -m beside it";
   addRemotePairs();
   addExtras();
   return std::move(reading);

@@ -409,10 +409,7 @@ Result<Reading> import::readingOfTables(const ImportFile &file,
     reading.warnings.push_back(
         std::to_string(numIndirect) +
         " pairs are joined by XGMI through other GPUs: left out");
-  if (numDisabled)
-    reading.warnings.push_back(std::to_string(numDisabled) +
-                               " pairs have no peer access: a schedule would "
-                               "have to go through the host");
+  warnOfAccess(reading, numDisabled);
   if (!reading.pairs->empty())
     reading.assumptions.push_back(
         "one XGMI link for each direct pair: the file does not count them");

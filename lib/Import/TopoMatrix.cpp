@@ -168,6 +168,7 @@ std::optional<Error> MatrixParser::addCell(size_t row, size_t column,
                                            const Word &word) {
   if (isP2pState(word.text)) {
     matrix.isP2p = true;
+    matrix.numRefused += word.text != "OK";
     if (!llvm::is_contained(matrix.p2p, word.text))
       matrix.p2p.push_back(word.text);
     return std::nullopt;

@@ -116,6 +116,8 @@ struct Reading {
   std::vector<LinkStatusReading> status = {};
   /// More of what the file says, for --json.
   llvm::json::Object extras = {};
+  /// Of nvidia-smi topo -p2p: pairs of GPUs without access to each other.
+  std::optional<unsigned> pairsWithoutAccess = {};
   /// Degraded or inactive links, doubts.
   std::vector<std::string> warnings = {};
   std::vector<std::string> assumptions = {};
