@@ -32,6 +32,9 @@ void finishSwitches(Reading &reading, llvm::StringRef notation);
 /// "GPU3", or in a reading of several boxes "GPU3 of host 1".
 std::string nameOfGpu(const Reading &reading, unsigned gpu);
 
+/// Says which ranks of a reading are on one GPU.
+void noteShared(Reading &reading);
+
 /// Warns of pairs of GPUs without access to each other, if there are any.
 void warnOfAccess(Reading &reading, unsigned numPairs);
 

@@ -47,7 +47,7 @@ static void renumberBox(llvm::MutableArrayRef<NcclGpu> box, Reading &reading) {
 }
 
 /// Says which ranks are on one GPU.
-static void noteShared(Reading &reading) {
+void import::noteShared(Reading &reading) {
   std::map<unsigned, std::string> ranksOf;
   for (unsigned i = 0; i < reading.gpus.size(); ++i)
     if (reading.gpus[i].sharedWith)

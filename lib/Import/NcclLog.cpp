@@ -6,28 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // With NCCL_DEBUG_SUBSYS=INIT,GRAPH each process writes the topology that it
-// found, as a tree for each CPU:
+// found, line by line, and processes of all hosts write at once:
 //
-//   === System : maxBw 48.0 totalBw 370.8 ===
-//   CPU/0-0 (1/2/-1)
-//   + PCI[48.0] - PCI/0-65000 (1000c03010000000)
-//                 + PCI[48.0] - NIC/0-67000
-//                               + NET[50.0] - NET/0-0 (0/d4f9fc/1/50.000000)
-//                 + PCI[48.0] - GPU/0-68000 (0)
-//                               + NVL[370.8] - NVS/0-0
-//   + SYS[16.0] - CPU/0-1
+//   node7:310:377 [0] NCCL INFO === System : maxBw 48.0 totalBw 370.8 ===
+//   node7:310:377 [0] NCCL INFO CPU/0-0 (1/2/-1)
+//   node7:310:377 [0] NCCL INFO ==========================================
 //
-// What is below a vertex is indented deeper. Rates are those that NCCL counts
-// with: 20.6 GB/s for an NVLink of 25, for example.
+// The first whole one of each host is taken.
 //
 //===----------------------------------------------------------------------===//
 
-#include "NcclLog.h"
+#include "NcclSystem.h"
 
 #include "Readers.h"
 
-#include "sccl/Machine/Units.h"
-
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
@@ -72,333 +65,97 @@ std::vector<unsigned> import::ringOfLine(StringRef text) {
 }
 
 bool import::beginsSystem(StringRef text) {
-  return text.trim().starts_with("=== System : maxBw");
+  // Before NCCL 2.11 it was maxWidth.
+  return text.trim().starts_with("=== System : max");
 }
 
 namespace {
-/// "+ PCI[48.0] - GPU/0-68000 (0)", or "CPU/0 (1/2/-1)" without a link.
-struct Entry {
-  size_t indent = 0;
-  StringRef link, kind, id, detail; ///< PCI, GPU, 0-68000, 0
-  Rational rate = 0;
-  Place place;
-};
-
-/// What NCCL counts for an NVLink of a chip, in GB/s.
-struct CountedLink {
-  Rational rate;
-  const char *chip; ///< empty: of more than one
-};
-
-class SystemReader {
-public:
-  explicit SystemReader(const ImportFile &file)
-      : file(file), reading{file.path, ImportFormat::NcclLog, "nccl log",
-                            "nvidia"} {}
-  Result<Reading> run();
-
-private:
-  std::optional<Error> add(const Entry &entry);
-  std::optional<Error> addVertex(const Entry &entry);
-  std::optional<Error> addCpu(const Entry &entry);
-  std::optional<Error> addGpu(const Entry &entry);
-  void addNet(const Entry &entry);
-  std::optional<Error> addNvlink(const Entry &entry);
-  std::optional<Error> takeLinks();
-  LinkReading countLinks(unsigned a, unsigned b, const Rational &rate);
-  void joinCpus();
-  Quantity counted(const Rational &rate) const {
-    // No slot is that slow: bridges of virtual machines say so.
-    if (rate < Rational(1))
-      return {32, "assumed: the log has " + decimalText(rate) + " GB/s"};
-    return {rate, "as NCCL counts it"};
-  }
-  Error errorAt(Place place, const llvm::Twine &message) const {
-    return import::errorAt(file.path, place, message);
-  }
-
-  /// A vertex that is being described, and where its line begins.
-  struct Open {
-    size_t indent;
-    StringRef kind;
-    std::optional<unsigned> host; ///< to which what is below it is joined
-    std::optional<unsigned> gpu;
-    Rational rate; ///< to `host`
-  };
-
-  const ImportFile &file;
-  Reading reading;
-  std::vector<Open> open;
-  std::map<std::string, unsigned> cpus, gpuOfId, switchOfId;
-  std::map<std::pair<unsigned, unsigned>, Rational> cpuRates;
-  struct Nvlink {
-    unsigned gpu;
-    std::string kind, id;
-    Rational rate;
-    Place place;
-  };
-  std::vector<Nvlink> nvlinks;
+/// The lines of one process on its topology.
+struct SystemLines {
+  std::vector<LogLine> lines;
+  bool isWhole = false;
 };
 } // namespace
 
-/// Reads a line of the tree; nothing if it is none.
-static std::optional<Entry> parseEntry(const LogLine &line) {
-  StringRef text = line.text;
-  Entry entry;
-  entry.indent = text.find_first_not_of(' ');
-  text = text.trim();
-  entry.place = line.place;
-  if (text.consume_front("+ ")) {
-    auto [link, rest] = text.split(" - ");
-    auto [kind, rate] = link.split('[');
-    if (!rate.consume_back("]"))
-      return std::nullopt;
-    Result<Rational> value = parseDecimal(rate.str());
-    if (!value || *value <= Rational(0))
-      return std::nullopt;
-    entry.link = kind;
-    entry.rate = *value;
-    text = rest;
-  }
-  auto [name, detail] = text.split(' ');
-  std::tie(entry.kind, entry.id) = name.split('/');
-  entry.detail = detail.trim();
-  entry.detail.consume_front("(");
-  entry.detail = entry.detail.take_until([](char c) { return c == ')'; });
-  if (entry.kind.empty() || entry.id.empty())
-    return std::nullopt;
-  return entry;
+/// "node7" of "[1,0]<stdout>:node7:310:377 [0]", which tools and NCCL itself
+/// may put more before.
+static std::string hostOf(StringRef writer) {
+  StringRef place = writer.rsplit(" [").first;
+  place = place.rsplit(':').first.rsplit(':').first;
+  return place.substr(place.find_last_of(": >") + 1).str();
 }
 
-/// "68000", or "0-68000" with the number of the host before: a bus id without
-/// its colons.
-static std::string busIdOf(StringRef id) {
-  if (id.contains('-'))
-    id = id.split('-').second;
-  uint64_t bits;
-  if (id.getAsInteger(16, bits))
-    return "";
-  auto part = [&](unsigned shift, uint64_t mask, unsigned digits) {
-    return llvm::utohexstr((bits >> shift) & mask, /*LowerCase=*/true, digits);
-  };
-  return part(20, 0xffff, 4) + ":" + part(12, 0xff, 2) + ":" +
-         part(4, 0xff, 2) + "." + part(0, 0xf, 1);
+static Error noWholeSystem(const ImportFile &file, StringRef host) {
+  return errorAt(file.path, {},
+                 "the log has no whole topology" +
+                     (host.empty() ? "" : " of host '" + host + "'") +
+                     ", from '=== System : maxBw ...' to '====='; NCCL writes "
+                     "it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH");
 }
 
-std::optional<Error> SystemReader::addCpu(const Entry &entry) {
-  auto [it, isNew] = cpus.try_emplace(entry.id.str(), reading.hosts.size());
-  if (isNew)
-    reading.hosts.push_back({VertexKind::Bridge,
-                             "cpu" + std::to_string(cpus.size() - 1),
-                             std::nullopt});
-  if (entry.link.empty())
-    open.push_back({entry.indent, entry.kind, it->second, std::nullopt, 0});
-  else if (!open.empty() && open.back().host && *open.back().host != it->second)
-    cpuRates[std::minmax(*open.back().host, it->second)] = entry.rate;
-  return std::nullopt;
-}
-
-std::optional<Error> SystemReader::addGpu(const Entry &entry) {
-  if (reading.gpus.size() >= maxGpusOfHost)
-    return errorAt(entry.place, "too many GPUs for one host");
-  auto index = unsigned(reading.gpus.size());
-  if (!gpuOfId.try_emplace(entry.id.str(), index).second)
-    return errorAt(entry.place, "GPU/" + entry.id + " is given twice");
-  DeviceReading gpu = {index, "GPU" + std::to_string(index)};
-  gpu.busId = busIdOf(entry.id);
-  gpu.host = open.back().host;
-  gpu.toHost = counted(entry.rate);
-  reading.gpus.push_back(std::move(gpu));
-  open.push_back({entry.indent, entry.kind, std::nullopt, index, 0});
-  return std::nullopt;
-}
-
-/// "NET/0-c (0/d4f9fc0003ae6d94/1/50.000000)": the last number is its GB/s.
-void SystemReader::addNet(const Entry &entry) {
-  auto index = unsigned(reading.nics.size());
-  DeviceReading nic = {index, "net" + std::to_string(index)};
-  Result<Rational> rate = parseDecimal(entry.detail.rsplit('/').second.str());
-  nic.gbps = product(rate ? *rate : entry.rate, 8);
-  if (!open.empty() && open.back().kind == "NIC") {
-    nic.host = open.back().host;
-    nic.toHost = counted(open.back().rate);
-  }
-  reading.nics.push_back(std::move(nic));
-}
-
-std::optional<Error> SystemReader::addNvlink(const Entry &entry) {
-  if (open.empty() || !open.back().gpu)
-    return entry.kind == "CPU"
-               ? std::nullopt
-               : std::optional(errorAt(entry.place, "an NVLink of no GPU"));
-  if (entry.kind == "CPU")
-    reading.warnings.push_back("NVLinks of " +
-                               reading.gpus[*open.back().gpu].name +
-                               " lead to a CPU: not used");
-  else
-    nvlinks.push_back({*open.back().gpu, entry.kind.str(), entry.id.str(),
-                       entry.rate, entry.place});
-  return std::nullopt;
-}
-
-/// A vertex of PCIe: a switch, a card or a GPU.
-std::optional<Error> SystemReader::addVertex(const Entry &entry) {
-  if (open.empty() || !open.back().host)
-    return errorAt(entry.place, "expected what " + entry.kind + "/" + entry.id +
-                                    " is joined to before it");
-  if (entry.rate < Rational(1))
-    reading.warnings.push_back(
-        (entry.kind + "/" + entry.id + " is joined by " +
-         decimalText(entry.rate) +
-         " GB/s, as bridges of virtual machines say: 32 assumed")
-            .str());
-  if (entry.kind == "GPU")
-    return addGpu(entry);
-  if (entry.kind == "NIC") {
-    open.push_back(
-        {entry.indent, entry.kind, open.back().host, std::nullopt, entry.rate});
-    return std::nullopt;
-  }
-  if (entry.kind != "PCI")
-    return errorAt(entry.place, "a vertex of kind '" + entry.kind +
-                                    "', which this reader does not know");
-  if (reading.hosts.size() > 4 * maxGpusOfHost)
-    return errorAt(entry.place, "too many PCI bridges for one host");
-  auto host = unsigned(reading.hosts.size());
-  reading.hosts.push_back({VertexKind::Switch, "pcie-" + busIdOf(entry.id),
-                           open.back().host, counted(entry.rate), "PCIe"});
-  open.push_back({entry.indent, entry.kind, host, std::nullopt, entry.rate});
-  return std::nullopt;
-}
-
-std::optional<Error> SystemReader::add(const Entry &entry) {
-  while (!open.empty() && open.back().indent >= entry.indent &&
-         !(open.back().kind == "CPU" && !entry.link.empty()))
-    open.pop_back();
-  if (entry.kind == "CPU" && (entry.link.empty() || entry.link == "SYS"))
-    return addCpu(entry);
-  if (entry.link == "NVL" || entry.link == "C2C")
-    return addNvlink(entry);
-  if (entry.kind == "NET") {
-    addNet(entry);
-    return std::nullopt;
-  }
-  return addVertex(entry);
-}
-
-/// How many links of a known chip make this rate, else the rate itself.
-LinkReading SystemReader::countLinks(unsigned a, unsigned b,
-                                     const Rational &rate) {
-  static const CountedLink known[] = {{Rational(103, 5), "sm_90"},
-                                      {20, ""},
-                                      {Rational(401, 10), "sm_100"},
-                                      {18, "sm_60"},
-                                      {12, "sm_86"}};
-  for (const CountedLink &link : known)
-    for (unsigned links = 1; links <= maxLinksOf(link.chip); ++links) {
-      if (product(link.rate, int64_t(links)) != rate)
-        continue;
-      if (*link.chip)
-        reading.gpus[a].chip = link.chip;
-      return {a, b, links};
-    }
-  return {a, b, std::nullopt, counted(rate)};
-}
-
-std::optional<Error> SystemReader::takeLinks() {
-  reading.pairs.emplace();
-  std::map<std::pair<unsigned, unsigned>, Nvlink> between;
-  for (const Nvlink &link : nvlinks) {
-    if (link.kind == "NVS") {
-      auto [it, isNew] =
-          switchOfId.try_emplace(link.id, unsigned(reading.switches.size()));
-      if (isNew)
-        reading.switches.push_back("nvswitch" + std::to_string(it->second));
-      reading.switchLinks.push_back(
-          countLinks(link.gpu, it->second, link.rate));
-      continue;
-    }
-    auto other = gpuOfId.find(link.id);
-    if (link.kind != "GPU" || other == gpuOfId.end() ||
-        other->second == link.gpu)
-      return errorAt(link.place, "an NVLink to " + link.kind + "/" + link.id +
-                                     ", which is no other GPU of this host");
-    between.try_emplace({link.gpu, other->second}, link);
-  }
-  for (const auto &[ends, link] : between) {
-    auto back = between.find({ends.second, ends.first});
-    if (back == between.end() || back->second.rate != link.rate)
-      return errorAt(link.place, "the NVLinks between " +
-                                     reading.gpus[ends.first].name + " and " +
-                                     reading.gpus[ends.second].name +
-                                     " are not the same the other way");
-    if (ends.first < ends.second)
-      reading.pairs->push_back(countLinks(ends.first, ends.second, link.rate));
-  }
-  reading.hasSwitch = !reading.switches.empty();
-  for (const LinkReading &link : reading.switchLinks)
-    reading.linksPerGpu =
-        std::max(reading.linksPerGpu.value_or(0), link.links.value_or(0));
-  return std::nullopt;
-}
-
-/// Readings hold a tree: the first CPU is its root.
-void SystemReader::joinCpus() {
-  std::optional<unsigned> first;
-  for (unsigned i = 0; i < reading.hosts.size(); ++i) {
-    HostReading &host = reading.hosts[i];
-    if (host.kind != VertexKind::Bridge)
-      continue;
-    if (first) {
-      auto rate = cpuRates.find(std::minmax(*first, i));
-      host.parent = first;
-      host.toParent =
-          rate != cpuRates.end()
-              ? counted(rate->second)
-              : Quantity{32, "assumed: the log does not say how CPUs are "
-                             "joined"};
-      host.kindToParent = "host";
-    }
-    first = first ? first : i;
-  }
-}
-
-Result<Reading> SystemReader::run() {
-  std::vector<LogLine> lines = splitNcclLog(file.text);
-  std::optional<std::string> writer;
-  bool hasEnded = false;
+/// The topologies of a log: of each process the first one, in their order.
+static std::vector<std::pair<std::string, SystemLines>>
+findSystems(const std::vector<LogLine> &lines) {
+  std::vector<std::pair<std::string, SystemLines>> systems;
+  std::map<std::string, size_t> systemOf;
   for (const LogLine &line : lines) {
-    if (!writer && beginsSystem(line.text)) {
-      writer = line.writer;
+    auto known = systemOf.find(line.writer);
+    if (known == systemOf.end()) {
+      if (beginsSystem(line.text)) {
+        systemOf[line.writer] = systems.size();
+        systems.push_back({line.writer, {}});
+      }
       continue;
     }
-    if (!writer || hasEnded || line.writer != *writer)
+    SystemLines &system = systems[known->second].second;
+    if (system.isWhole)
       continue;
-    hasEnded = StringRef(line.text).trim().starts_with("=====");
-    std::optional<Entry> entry = parseEntry(line);
-    if (!hasEnded && !entry)
-      return errorAt(line.place, "expected a line of the topology, such as "
-                                 "'+ PCI[24.0] - GPU/1B000 (0)'; was the log "
-                                 "cut?");
-    if (!hasEnded)
-      if (std::optional<Error> error = add(*entry))
-        return *error;
+    system.isWhole = StringRef(line.text).trim().starts_with("=====");
+    if (!system.isWhole)
+      system.lines.push_back(line);
   }
-  if (!writer || !hasEnded)
-    return errorAt({}, "the log has no whole topology, from '=== System : "
-                       "maxBw ...' to '====='; NCCL writes it with "
-                       "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH");
-  if (std::optional<Error> error = takeLinks())
-    return *error;
-  joinCpus();
-  reading.numGpus = reading.gpus.size();
-  reading.numNics = reading.nics.size();
-  reading.assumptions.push_back(
-      "rates of PCIe and between CPUs are those that NCCL counts with; "
-      "NVLinks are counted by them and have the rate of their chip");
-  return std::move(reading);
+  return systems;
 }
 
-Result<Reading> import::readNcclLog(const ImportFile &file) {
-  return SystemReader(file).run();
+Result<std::vector<Reading>> import::readNcclLog(const ImportFile &file) {
+  std::vector<std::pair<std::string, SystemLines>> found =
+      findSystems(splitNcclLog(file.text));
+  // Whether a topology of a host is whole.
+  std::map<std::string, bool> hosts;
+  std::vector<NcclSystem> systems;
+  for (auto &[writer, system] : found) {
+    bool &isRead = hosts[hostOf(writer)];
+    if (isRead || !system.isWhole)
+      continue;
+    isRead = true;
+    Result<NcclSystem> read = readNcclSystem(file, system.lines);
+    if (!read)
+      return Error{read.error()};
+    // Each host of an NVLink domain has found all of it.
+    bool isKnown = llvm::any_of(systems, [&](const NcclSystem &other) {
+      return other.reading.numBoxes > 1 && other.ranks == read->ranks;
+    });
+    if (!isKnown)
+      systems.push_back(std::move(*read));
+  }
+  if (hosts.empty())
+    return noWholeSystem(file, "");
+  for (const auto &[writer, system] : found)
+    if (!hosts[hostOf(writer)]) {
+      Result<NcclSystem> cut = readNcclSystem(file, system.lines);
+      return cut ? noWholeSystem(file, hostOf(writer)) : Error{cut.error()};
+    }
+  auto leastRank = [](const NcclSystem &system) {
+    return system.ranks.empty() ? ~0u : *system.ranks.begin();
+  };
+  llvm::stable_sort(systems, [&](const NcclSystem &a, const NcclSystem &b) {
+    return leastRank(a) < leastRank(b);
+  });
+  std::vector<Reading> readings;
+  for (NcclSystem &system : systems) {
+    if (!readings.empty()) // they are the same
+      system.reading.assumptions.clear();
+    readings.push_back(std::move(system.reading));
+  }
+  return readings;
 }

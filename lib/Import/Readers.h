@@ -13,7 +13,8 @@
 namespace sccl::import {
 
 Result<Reading> readNcclXml(const ImportFile &file);
-Result<Reading> readNcclLog(const ImportFile &file);
+/// A reading for each host, or for each NVLink domain of several.
+Result<std::vector<Reading>> readNcclLog(const ImportFile &file);
 Result<Reading> readTopoMatrix(const ImportFile &file);
 Result<Reading> readNvlinkStatus(const ImportFile &file);
 Result<Reading> readNvidiaSmiXml(const ImportFile &file);

@@ -186,7 +186,10 @@ Result<ImportFormat> sccl::recognizeFormat(const ImportFile &file) {
   text = text.ltrim();
   if (text.starts_with("<"))
     return recognizeXml(file, text);
-  if (text.starts_with("{") || text.starts_with("["))
+  // Tools write "[1,0]<stdout>:" before lines of logs, and NCCL a time.
+  bool isLog = text.take_until([](char c) { return c == '\n'; })
+                   .contains(" NCCL ");
+  if (!isLog && (text.starts_with("{") || text.starts_with("[")))
     return recognizeJson(file);
   return recognizeText(file);
 }
@@ -195,8 +198,6 @@ static Result<Reading> readOne(const ImportFile &file, ImportFormat format) {
   switch (format) {
   case ImportFormat::NcclXml:
     return readNcclXml(file);
-  case ImportFormat::NcclLog:
-    return readNcclLog(file);
   case ImportFormat::TopoMatrix:
     return readTopoMatrix(file);
   case ImportFormat::NvlinkStatus:
@@ -216,10 +217,11 @@ static Result<Reading> readOne(const ImportFile &file, ImportFormat format) {
     return readTaccl(file);
   case ImportFormat::TeCcl:
     return readTeCcl(file);
+  case ImportFormat::NcclLog:
   case ImportFormat::InfraGraph:
     break;
   }
-  return Error{"files of InfraGraph are read together"};
+  return Error{"files of InfraGraph are read together, and logs have several"};
 }
 
 /// A box needs GPUs.
@@ -235,11 +237,27 @@ static bool isEmpty(const ImportFile &file) {
   return StringRef(file.text).trim().empty();
 }
 
+/// The readings of a log, one for each host.
+static std::optional<Error> addLog(const ImportFile &file,
+                                   std::vector<Reading> &readings) {
+  Result<std::vector<Reading>> hosts = readNcclLog(file);
+  if (!hosts)
+    return Error{hosts.error()};
+  for (Reading &host : *hosts) {
+    if (std::optional<Error> error = checkGpus(host))
+      return error;
+    readings.push_back(std::move(host));
+  }
+  return std::nullopt;
+}
+
 /// The reading of a file, and of what else is in it: the tables of amd-smi
 /// topology and of amd-smi xgmi may be one below the other.
 static std::optional<Error> addReadings(const ImportFile &file,
                                         ImportFormat format,
                                         std::vector<Reading> &readings) {
+  if (format == ImportFormat::NcclLog)
+    return addLog(file, readings);
   Result<Reading> reading = readOne(file, format);
   if (!reading)
     return Error{reading.error()};
