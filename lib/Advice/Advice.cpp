@@ -107,7 +107,9 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
            const FrontierOptions &options, const std::vector<LoweringWay> &ways,
            advice::Lowers lowers) {
   const Fabric fabric = withoutLaunch(whole);
-  Deadline deadline({options.timeoutSeconds, 0, options.solver.interrupt});
+  const SearchLimits limits{options.timeoutSeconds, 0,
+                            options.solver.interrupt};
+  Deadline deadline(limits);
   Result<advice::Found> found =
       advice::findCandidates(fabric, family, options, deadline);
   if (!found)
@@ -122,7 +124,7 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
     advice->stopped = advice->frontier.why;
     return advice;
   }
-  Adviser adviser(context, fabric, ways, deadline, *advice);
+  Adviser adviser(context, fabric, ways, limits, deadline, *advice);
   if (std::optional<Error> error = adviser.run(lowers))
     return *error;
   if (lowers != advice::Lowers::Nothing)
@@ -166,7 +168,7 @@ Result<std::vector<SizeAdvice>> sccl::timesOf(
   for (uint64_t bytes : sizes)
     advice.sizes.push_back(
         {bytes, 0, "", std::numeric_limits<double>::infinity(), 0});
-  Adviser adviser(context, fabric, ways, deadline, advice);
+  Adviser adviser(context, fabric, ways, limits, deadline, advice);
   if (std::optional<Error> error = adviser.run())
     return *error;
   for (SizeAdvice &size : advice.sizes)

@@ -19,10 +19,8 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace sccl;
 using namespace sccl::advice;
@@ -113,38 +111,43 @@ void Adviser::take(const Variant &variant, size_t size, double microseconds) {
 Result<double> Adviser::timeOf(const Traffic &traffic, const Variant &variant,
                                double bytes) const {
   SimulationOptions options;
-  options.isOver = [this] { return deadline.isOver(); };
+  options.isOver = [this] { return limit->isOver(); };
   options.scale = bytes / (double(advice.candidates[variant.candidate]
                                       .implementation.collective.chunks()) *
                            variant.pieces);
   Result<SimulationResult> result =
       simulate(fabric.topology, traffic, fabric.timing, options);
-  if (deadline.isOver())
+  if (limit->isOver())
     return std::numeric_limits<double>::infinity();
   if (!result)
     return Error{result.error()};
   return result->microseconds;
 }
 
-/// Improves the advice for each size from that number on, where the program is
-/// faster.
+/// Improves the advice for one size, if the program is faster.
+std::optional<Error> Adviser::simulateAt(size_t number, const Traffic &traffic,
+                                         const Variant &variant) {
+  SizeAdvice &size = advice.sizes[number];
+  Result<double> time = timeOf(traffic, variant, double(size.bytes));
+  if (!time)
+    return Error{time.error()};
+  if (*time < size.microseconds) {
+    take(variant, number, *time);
+    size.way = ways[variant.way].name;
+    taken.insert_or_assign(size.bytes, variant);
+    programs.try_emplace(variant, traffic);
+  }
+  return std::nullopt;
+}
+
+/// The same for each size from that number on that it may improve.
 std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
                                               const Variant &variant,
                                               size_t firstSize) {
-  for (size_t i = firstSize; i < advice.sizes.size(); ++i) {
-    SizeAdvice &size = advice.sizes[i];
-    if (!mayImprove(variant, i))
-      continue;
-    Result<double> time = timeOf(traffic, variant, double(size.bytes));
-    if (!time)
-      return Error{time.error()};
-    if (*time < size.microseconds) {
-      take(variant, i, *time);
-      size.way = ways[variant.way].name;
-      taken.insert_or_assign(size.bytes, variant);
-      programs.try_emplace(variant, traffic);
-    }
-  }
+  for (size_t i = firstSize; i < advice.sizes.size(); ++i)
+    if (mayImprove(variant, i))
+      if (auto error = simulateAt(i, traffic, variant))
+        return error;
   return std::nullopt;
 }
 
@@ -163,13 +166,13 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
                          fabric.topology, collective, schedule);
   coll::setTiming(*module->getOps<coll::TopologyOp>().begin(), fabric.topology,
                   fabric.timing);
-  PassesUntil guard(context, deadline);
+  PassesUntil guard(context, *limit);
   mlir::LogicalResult lowered =
       runPasses(*module, [&](mlir::OpPassManager &manager) {
         // Programs that are only simulated; who runs one has it checked.
         addUncheckedLowering(manager, way.options);
       });
-  if (deadline.isOver())
+  if (limit->isOver())
     return std::optional<Traffic>();
   if (failed(lowered))
     return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
@@ -270,11 +273,65 @@ void Adviser::estimate(const Variant &variant, size_t size) {
     take(cut, size, time);
 }
 
+/// A program for size number `size`, for which none was simulated in time: what
+/// was ranked first in few pieces, or the candidate of the least estimate.
+Variant Adviser::quickVariant(size_t size) const {
+  if (size < ranked.size() && !ranked[size].empty())
+    return shortened(ranked[size].front().variant);
+  Variant best{};
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t number = 0; number < numCandidates; ++number) {
+    const Candidate &candidate = advice.candidates[number];
+    for (unsigned pieces : {candidate.pieces, 16u}) {
+      double time = candidate.estimate(
+          fabric.unitTime, double(advice.sizes[size].bytes), pieces);
+      if (time < least &&
+          (pieces == candidate.pieces || candidate.isPipelined()))
+        best = {number, pieces, candidate.order, 0}, least = time;
+    }
+  }
+  return shortened(best);
+}
+
+/// Once time is over: what is returned has to be of programs, so those that are
+/// taken as drafts are lowered, and sizes without one take the best of all
+/// programs, to which short ones for them are added.
+std::optional<Error> Adviser::finish() {
+  if (kind != Lowers::All)
+    return std::nullopt;
+  limit = &rest;
+  while (std::optional<Variant> variant = nextToConfirm()) {
+    if (Result<bool> isLonger = confirm(*variant); !isLonger)
+      return Error{isLonger.error()};
+    if (rest.isOver())
+      break;
+  }
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    if (advice.sizes[i].isSimulated())
+      continue;
+    Variant variant = quickVariant(i);
+    if (programs.contains(variant))
+      continue;
+    Result<std::optional<Traffic>> program = lower(variant);
+    if (!program)
+      return Error{program.error()};
+    if (*program)
+      programs.emplace(variant, std::move(**program));
+  }
+  for (size_t i = 0; i < advice.sizes.size(); ++i)
+    if (!advice.sizes[i].isSimulated())
+      for (const auto &[variant, traffic] : programs)
+        if (auto error = simulateAt(i, traffic, variant))
+          return error;
+  limit = &deadline;
+  return std::nullopt;
+}
+
 /// Gives sizes that nothing was simulated for what the best draft takes, or the
 /// least estimate.
 void Adviser::estimateRest() {
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
-    if (advice.sizes[i].isSimulated() || mustBeIdentical())
+    if (advice.sizes[i].isSimulated())
       continue;
     if (i < ranked.size() && !ranked[i].empty()) {
       take(ranked[i].front().variant, i, ranked[i].front().microseconds);
@@ -318,7 +375,7 @@ Result<bool> Adviser::confirm(const Variant &variant) {
   bool isLonger = false;
   for (SizeAdvice &size : advice.sizes) {
     auto it = taken.find(size.bytes);
-    if (deadline.isOver() || it == taken.end() || it->second != variant)
+    if (limit->isOver() || it == taken.end() || it->second != variant)
       continue;
     Result<double> time =
         *program ? timeOf(**program, variant, double(size.bytes))
@@ -375,102 +432,16 @@ std::optional<Error> Adviser::run(Lowers lowers) {
     return error;
   if (std::optional<Error> error = confirmDrafts())
     return error;
-  if (deadline.isOver())
+  if (deadline.isOver()) {
     advice.stopped = deadline.reason();
-  estimateRest();
-  if (mustBeIdentical())
+    if (std::optional<Error> error = finish())
+      return error;
+  }
+  if (mustBeIdentical() || kind == Lowers::All)
     dropEstimated();
+  else
+    estimateRest();
   if (advice.sizes.empty() && advice.stopped.empty())
     return Error{"in no program do all ranks reduce in the same order"};
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Where one schedule takes over from another
-//===----------------------------------------------------------------------===//
-
-/// Pairs of neighbouring sizes that have different best schedules, and are not
-/// near each other.
-std::vector<std::pair<size_t, size_t>> Adviser::switches() const {
-  constexpr double near = 1.25;
-  std::vector<size_t> order(advice.sizes.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::sort(order, {}, [&](size_t i) { return advice.sizes[i].bytes; });
-  auto wholeOf = [&](size_t i) {
-    size_t number = advice.sizes[i].candidate;
-    auto it = wholes.find(number);
-    return it == wholes.end() ? number : it->second;
-  };
-  std::vector<std::pair<size_t, size_t>> result;
-  for (size_t i = 0; i + 1 < order.size(); ++i) {
-    const SizeAdvice &below = advice.sizes[order[i]],
-                     &above = advice.sizes[order[i + 1]];
-    if (below.isSimulated() && above.isSimulated() &&
-        wholeOf(order[i]) != wholeOf(order[i + 1]) &&
-        double(above.bytes) > near * double(below.bytes) &&
-        above.bytes > below.bytes + 1)
-      result.emplace_back(order[i], order[i + 1]);
-  }
-  return result;
-}
-
-/// What was the best by drafts, or nearly so, for one of two sizes, and what is
-/// the best for some size.
-std::vector<Variant> Adviser::bestOf(std::pair<size_t, size_t> sizes) const {
-  constexpr double slack = 1.25;
-  constexpr size_t few = 8;
-  std::vector<Variant> result;
-  for (size_t size : {sizes.first, sizes.second})
-    for (const auto &[number, rated] : llvm::enumerate(ranked[size])) {
-      bool isNear =
-          rated.microseconds <= slack * ranked[size].front().microseconds;
-      if ((number < few && isNear) || programs.contains(rated.variant))
-        result.push_back(rated.variant);
-    }
-  return result;
-}
-
-/// Adds the geometric mean, ranked, to a sixteenth of a power of two.
-std::optional<Error> Adviser::addBetween(std::pair<size_t, size_t> sizes) {
-  uint64_t below = advice.sizes[sizes.first].bytes,
-           above = advice.sizes[sizes.second].bytes;
-  auto mean = uint64_t(std::llround(std::sqrt(double(below) * double(above))));
-  uint64_t unit = std::max<uint64_t>(std::bit_floor(mean) / 16, 1);
-  mean = (mean + unit / 2) / unit * unit;
-  double bound = advice.bound.microseconds(double(mean));
-  Result<std::vector<RatedVariant>> result =
-      choice.rankOf(bestOf(sizes), double(mean), bound);
-  if (!result)
-    return Error{result.error()};
-  ranked.push_back(std::move(*result));
-  advice.sizes.push_back(
-      {mean, 0, "", std::numeric_limits<double>::infinity(), bound});
-  return std::nullopt;
-}
-
-/// Halves what lies between different schedules, all such places at once, so
-/// that what is lowered serves several. What time does not suffice for is left
-/// out.
-std::optional<Error> Adviser::findSwitches() {
-  while (!deadline.isOver()) {
-    auto pairs = switches();
-    if (pairs.empty())
-      break;
-    size_t known = advice.sizes.size();
-    for (std::pair<size_t, size_t> pair : pairs)
-      if (auto error = addBetween(pair))
-        return error;
-    for (const auto &[variant, traffic] : programs)
-      if (auto error = simulateProgram(traffic, variant, known))
-        return error;
-    if (auto error = lowerAll())
-      return error;
-    if (auto error = confirmDrafts())
-      return error;
-    if (deadline.isOver())
-      advice.sizes.erase(advice.sizes.begin() + known, advice.sizes.end());
-  }
-  if (deadline.isOver())
-    advice.stopped = deadline.reason();
   return std::nullopt;
 }

@@ -29,10 +29,11 @@ enum class Lowers { Nothing, Short, All };
 class Adviser {
 public:
   Adviser(mlir::MLIRContext &context, const Fabric &fabric,
-          const std::vector<LoweringWay> &ways, const Deadline &deadline,
-          Advice &advice)
+          const std::vector<LoweringWay> &ways, const SearchLimits &limits,
+          const Deadline &deadline, Advice &advice)
       : context(context), fabric(fabric), ways(ways), deadline(deadline),
-        advice(advice), numCandidates(advice.candidates.size()),
+        rest({0, 0, limits.interrupt}), advice(advice),
+        numCandidates(advice.candidates.size()),
         choice(fabric, advice.candidates, ways, deadline) {}
 
   std::optional<Error> run(Lowers lowers = Lowers::Short);
@@ -59,6 +60,8 @@ private:
   double bytesFor(const Variant &variant) const;
   Result<bool> isAsDrafted(const Variant &variant, double bytes);
   std::optional<Error> tryVariant(const Variant &variant);
+  std::optional<Error> simulateAt(size_t number, const Traffic &traffic,
+                                  const Variant &variant);
   std::optional<Error> simulateProgram(const Traffic &traffic,
                                        const Variant &variant,
                                        size_t firstSize = 0);
@@ -68,6 +71,8 @@ private:
   void take(const Variant &variant, size_t size, double microseconds);
   void takeDrafts();
   void estimate(const Variant &variant, size_t size);
+  Variant quickVariant(size_t size) const;
+  std::optional<Error> finish();
   void estimateRest();
   void dropEstimated();
   /// All ways have the same options beside transport and memory.
@@ -79,6 +84,8 @@ private:
   const Fabric &fabric;
   const std::vector<LoweringWay> &ways;
   const Deadline &deadline;
+  const Deadline rest; ///< of what has to be done after the deadline
+  const Deadline *limit = &deadline; ///< of what is lowered and simulated
   Advice &advice;
   const size_t numCandidates; ///< before some are added in pieces
   Choice choice;

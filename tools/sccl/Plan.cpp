@@ -442,7 +442,7 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
       context, named, family, askedFor, options);
   if (!advice)
     return BadInput;
-  if (advice->candidates.empty()) {
+  if (advice->candidates.empty() || advice->sizes.empty()) {
     fail("no schedule was found: " + advice->stopped);
     return NotKnown;
   }

@@ -1,0 +1,106 @@
+//===- Switches.cpp - Where one schedule takes over from another ----------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Adviser.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+/// Pairs of neighbouring sizes that have different best schedules, and are not
+/// near each other.
+std::vector<std::pair<size_t, size_t>> Adviser::switches() const {
+  constexpr double near = 1.25;
+  std::vector<size_t> order(advice.sizes.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::sort(order, {}, [&](size_t i) { return advice.sizes[i].bytes; });
+  auto wholeOf = [&](size_t i) {
+    size_t number = advice.sizes[i].candidate;
+    auto it = wholes.find(number);
+    return it == wholes.end() ? number : it->second;
+  };
+  std::vector<std::pair<size_t, size_t>> result;
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    const SizeAdvice &below = advice.sizes[order[i]],
+                     &above = advice.sizes[order[i + 1]];
+    if (below.isSimulated() && above.isSimulated() &&
+        wholeOf(order[i]) != wholeOf(order[i + 1]) &&
+        double(above.bytes) > near * double(below.bytes) &&
+        above.bytes > below.bytes + 1)
+      result.emplace_back(order[i], order[i + 1]);
+  }
+  return result;
+}
+
+/// What was the best by drafts, or nearly so, for one of two sizes, and what is
+/// the best for some size.
+std::vector<Variant> Adviser::bestOf(std::pair<size_t, size_t> sizes) const {
+  constexpr double slack = 1.25;
+  constexpr size_t few = 8;
+  std::vector<Variant> result;
+  for (size_t size : {sizes.first, sizes.second})
+    for (const auto &[number, rated] : llvm::enumerate(ranked[size])) {
+      bool isNear =
+          rated.microseconds <= slack * ranked[size].front().microseconds;
+      if ((number < few && isNear) || programs.contains(rated.variant))
+        result.push_back(rated.variant);
+    }
+  return result;
+}
+
+/// Adds the geometric mean, ranked, to a sixteenth of a power of two.
+std::optional<Error> Adviser::addBetween(std::pair<size_t, size_t> sizes) {
+  uint64_t below = advice.sizes[sizes.first].bytes,
+           above = advice.sizes[sizes.second].bytes;
+  auto mean = uint64_t(std::llround(std::sqrt(double(below) * double(above))));
+  uint64_t unit = std::max<uint64_t>(std::bit_floor(mean) / 16, 1);
+  mean = (mean + unit / 2) / unit * unit;
+  double bound = advice.bound.microseconds(double(mean));
+  Result<std::vector<RatedVariant>> result =
+      choice.rankOf(bestOf(sizes), double(mean), bound);
+  if (!result)
+    return Error{result.error()};
+  ranked.push_back(std::move(*result));
+  advice.sizes.push_back(
+      {mean, 0, "", std::numeric_limits<double>::infinity(), bound});
+  return std::nullopt;
+}
+
+/// Halves what lies between different schedules, all such places at once, so
+/// that what is lowered serves several. What time does not suffice for is left
+/// out.
+std::optional<Error> Adviser::findSwitches() {
+  while (!deadline.isOver()) {
+    auto pairs = switches();
+    if (pairs.empty())
+      break;
+    size_t known = advice.sizes.size();
+    for (std::pair<size_t, size_t> pair : pairs)
+      if (auto error = addBetween(pair))
+        return error;
+    for (const auto &[variant, traffic] : programs)
+      if (auto error = simulateProgram(traffic, variant, known))
+        return error;
+    if (auto error = lowerAll())
+      return error;
+    if (auto error = confirmDrafts())
+      return error;
+    if (deadline.isOver())
+      advice.sizes.erase(advice.sizes.begin() + known, advice.sizes.end());
+  }
+  if (!deadline.isOver())
+    return std::nullopt;
+  advice.stopped = deadline.reason();
+  return finish();
+}
