@@ -186,10 +186,7 @@ void PlanBuilder::makeNameUnique(coll::ScheduleOp schedule) const {
 std::vector<unsigned> PlanBuilder::blocksToBuild() const {
   std::vector<unsigned> blocks = request.blocks;
   llvm::sort(blocks);
-  auto isGPU = [](const std::string &target) {
-    return !findHostTarget(target) && !isMessageTarget(target);
-  };
-  if (llvm::none_of(request.targets, isGPU))
+  if (llvm::all_of(request.targets, isCPUTarget))
     blocks.resize(1);
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   return blocks;

@@ -25,6 +25,10 @@ bool sccl::isMessageTarget(llvm::StringRef name) {
   return name == messageTarget;
 }
 
+bool sccl::isCPUTarget(llvm::StringRef name) {
+  return findHostTarget(name) || isMessageTarget(name);
+}
+
 std::vector<std::string> PlanRequest::variantNames() const {
   if (!variants.empty())
     return variants;

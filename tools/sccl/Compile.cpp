@@ -191,14 +191,11 @@ static std::optional<std::string> findIdleOption() {
 /// What is wrong with options for other targets than there are; empty if
 /// nothing.
 static std::string findOptionOfOtherTargets() {
-  auto isCPU = [](const std::string &name) {
-    return findHostTarget(name) || isMessageTarget(name);
-  };
   auto isNVIDIA = [](const std::string &name) {
     Result<Chip> chip = findChip(name);
     return chip && chip->isNVIDIA();
   };
-  if (instrument.getNumOccurrences() && !llvm::all_of(targets, isCPU))
+  if (instrument.getNumOccurrences() && !llvm::all_of(targets, isCPUTarget))
     return "--instrument is for CPUs, and not all targets are";
   std::string option = lowering.findGiven(OptionGroup::CPU);
   if (option.empty())
@@ -216,7 +213,7 @@ static std::string findOptionOfOtherTargets() {
     option = lowering.findGiven(OptionGroup::Code);
   if (option.empty())
     option = findGiven({&assemble});
-  if (!option.empty() && llvm::all_of(targets, isCPU))
+  if (!option.empty() && llvm::all_of(targets, isCPUTarget))
     return option + " is for GPUs, and all targets are CPUs";
   if (assemble.getNumOccurrences() && llvm::none_of(targets, isNVIDIA))
     return "--assemble is for NVIDIA chips, and no target is one";
@@ -374,7 +371,7 @@ int driver::compileMain() {
   options.bytes = *size;
   if (targets[0] == ncclTarget)
     return compileNcclFile(options);
-  if (findHostTarget(targets[0]) || isMessageTarget(targets[0]))
+  if (isCPUTarget(targets[0]))
     return fail("--target=" + targets[0] + " needs a plan; '" + output +
                 "' should end in .sccl");
   return compileFile(
@@ -449,7 +446,7 @@ std::string driver::planGenerator() {
 
 bool driver::areTargets(llvm::ArrayRef<std::string> names) {
   for (const std::string &name : names)
-    if (!findHostTarget(name) && !isMessageTarget(name))
+    if (!isCPUTarget(name))
       if (Result<Chip> chip = findChip(name); !chip) {
         fail(chip.error() + "; in plans also host mpi x86-64 x86-64-v3");
         return false;

@@ -102,6 +102,9 @@ std::optional<std::string> findHostTarget(llvm::StringRef name);
 /// code for the CPU that "host" is.
 bool isMessageTarget(llvm::StringRef name);
 
+/// True if no GPU takes part: the ranks of the target run on CPUs.
+bool isCPUTarget(llvm::StringRef name);
+
 /// Compiles schedules and collects them.
 class PlanBuilder {
 public:
