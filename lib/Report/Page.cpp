@@ -183,6 +183,7 @@ void DataWriter::writeMeasured() {
 void DataWriter::write() {
   json.object([&] {
     json.attribute("title", titleOf(first));
+    json.attribute("clock", printable(contents.clock));
     json.attribute("chunksOfSegment", first.collective.chunksPerSegment());
     json.attributeArray("spots", [&] {
       for (const Spot &spot : layout.spots)

@@ -308,12 +308,10 @@ int driver::costMain() {
   if (costs.front().model && !isGiven)
     model = costs.front().model;
   if (!json)
-    out() << llvm::formatv("{0} us a step and {1} GB/s at bandwidth 1 ({2})\n",
-                           model->alphaMicroseconds,
-                           1e-3 / model->betaMicrosecondsPerByte,
-                           isGiven               ? "as given"
-                           : costs.front().model ? "as the file says"
-                                                 : "assumed");
+    out() << clockText(*model, isGiven               ? "as given"
+                               : costs.front().model ? "as the file says"
+                                                     : "assumed")
+          << '\n';
   (json ? printJson : printTable)(costs, *model, *sizes);
   return Done;
 }

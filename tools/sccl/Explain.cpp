@@ -176,6 +176,8 @@ static llvm::json::Object factsOf(const Findings &findings, size_t number,
       {"cost", cost.bandwidth.str()},
       {"optimal", explanation.isOptimal},
       {"bytes", uint64_t(bytes)},
+      {"alpha_microseconds", findings.model.alphaMicroseconds},
+      {"gigabytes_per_second", 1e-3 / findings.model.betaMicrosecondsPerByte},
       {"model_microseconds", findings.model.microseconds(cost, bytes)},
       {"bound_microseconds",
        leastMicroseconds(findings, explanation.anySteps, bytes)},
@@ -278,6 +280,7 @@ static bool explainSchedules(const Findings &findings, double bytes) {
     if (findings.speeds && !(simulated = simulateOn(findings, number, bytes)))
       return false;
     std::vector<Chapter> chapters{
+        {"clock", {clockText(model, findings.modelSource)}},
         {"limits", limitSentences(subject, explanation, model, bytes)},
         {"faster", remedySentences(subject, explanation, model, bytes)},
         {"certificate", certificateSentences(subject, explanation)},
@@ -363,7 +366,12 @@ static int explainPlan(llvm::StringRef path, uint64_t bytes,
   if (!plan)
     return BadInput;
   const plan::Manifest &manifest = plan->view.manifest;
-  std::vector<Chapter> chapters{{"choice", {}}, {"model", {}}};
+  std::vector<Chapter> chapters{
+      {"choice", {}},
+      {"model", {}},
+      {"clock",
+       {clockText(model,
+                  modelFlags.findGiven().empty() ? "assumed" : "as given")}}};
   if (!sourceBlobs(manifest).empty())
     schedules.push_back(path.str());
   else
@@ -442,8 +450,8 @@ int driver::explainMain() {
   std::optional<Findings> findings = findOut(std::move(*subjects), *model);
   if (!findings || (speeds && !takeSpeeds(*speeds, *findings)))
     return BadInput;
-  if (machineName.empty() && modelFlags.findGiven().empty())
-    takeOwnSpeeds(*findings);
+  if (machineName.empty())
+    takeOwnSpeeds(*findings, !modelFlags.findGiven().empty());
   findings->measured = std::move(measured);
   return explainSchedules(*findings, double(*bytes)) ? Done : BadInput;
 }

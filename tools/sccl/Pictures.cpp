@@ -62,6 +62,7 @@ bool driver::takeSpeeds(const MachineSpeeds &speeds, Findings &findings) {
     return false;
   const Fabric &fabric = speeds.fabric;
   findings.model = speeds.model();
+  findings.modelSource = "of " + speeds.placement.name;
   InterruptScope interrupt;
   findings.machineBound =
       machineTimeBound(fabric, first.collective, findings.anySteps(),
@@ -70,10 +71,13 @@ bool driver::takeSpeeds(const MachineSpeeds &speeds, Findings &findings) {
   return true;
 }
 
-void driver::takeOwnSpeeds(Findings &findings) {
+void driver::takeOwnSpeeds(Findings &findings, bool isGiven) {
   const Subject &first = findings.subjects.front();
-  if (!first.timing)
+  if (isGiven)
+    findings.modelSource = "as given";
+  if (isGiven || !first.timing)
     return;
+  findings.modelSource = "as the file says";
   findings.model = modelOf(first.topology, *first.timing);
   findings.machineBound = timeBound(first.topology, first.collective,
                                     *first.timing, findings.anySteps(),

@@ -32,6 +32,7 @@ struct Findings {
   std::vector<report::Explanation> explanations; ///< of each
   RankGroups boxes;
   CostModel model;
+  std::string modelSource = "assumed"; ///< who knows the model
   // If a machine is given:
   std::optional<TimeBound> machineBound;
   std::optional<MachineSpeeds> speeds;
@@ -92,8 +93,8 @@ bool isOf(const Placement &machine, llvm::StringRef subject,
 /// Takes the bound and the model of `speeds`. Prints an error and returns false
 /// if `findings` are of another topology.
 bool takeSpeeds(const MachineSpeeds &speeds, Findings &findings);
-/// The same of what the files say, if they do.
-void takeOwnSpeeds(Findings &findings);
+/// The same of what the files say, if they do and the model was not given.
+void takeOwnSpeeds(Findings &findings, bool isGiven);
 
 } // namespace sccl::driver
 

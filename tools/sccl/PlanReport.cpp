@@ -9,10 +9,12 @@
 
 #include "Plans.h"
 
+#include "sccl/Plan/SizeTables.h"
 #include "sccl/Report/Explanation.h"
 #include "sccl/Report/TablesPage.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 #include <set>
@@ -66,6 +68,30 @@ static PageTable choicesOf(const plan::Manifest &manifest,
   return table;
 }
 
+/// What was advised for each size, by what the program that serves it takes.
+static PageTable adviceOf(const plan::SizeTable &sizes) {
+  PageTable table{"Advised", {"size", "us", "bound us", "gap", "program"}, {}};
+  for (const SizedTime &time : advisedTimes(sizes)) {
+    double gap = double(time.nanoseconds) / double(time.bound) - 1;
+    table.rows.push_back(
+        {formatBytes(time.bytes),
+         llvm::formatv("{0:f1}", time.nanoseconds * 1e-3),
+         llvm::formatv("{0:f1}", time.bound * 1e-3),
+         time.bound ? llvm::formatv("{0:P0}", std::max(gap, 0.0)).str() : "",
+         std::to_string(choiceFor(sizes, double(time.bytes))->program)});
+  }
+  return table;
+}
+
+/// What no program takes less than, as far as that is known.
+static TimeCurve boundOf(const plan::SizeTable &sizes) {
+  TimeCurve curve{"bound", /*isLine=*/true, {}};
+  for (const SizedTime &time : advisedTimes(sizes))
+    if (time.bytes > 0 && time.bound > 0)
+      curve.points.emplace_back(double(time.bytes), time.bound * 1e-3);
+  return curve;
+}
+
 static TimeCurve curveOf(const plan::SizeTable &sizes) {
   TimeCurve curve{sourceOf(sizes), /*isLine=*/sizes.target.empty(), {}};
   for (const SizedTime &time : sizes.times)
@@ -91,6 +117,10 @@ static TablesPage pageOf(llvm::StringRef path, const plan::Manifest &manifest) {
   for (const plan::SizeTable &sizes : manifest.tables) {
     page.tables.push_back(choicesOf(manifest, sizes));
     page.curves.push_back(curveOf(sizes));
+    if (PageTable table = adviceOf(sizes); !table.rows.empty())
+      page.tables.push_back(std::move(table));
+    if (TimeCurve bound = boundOf(sizes); !bound.points.empty())
+      page.curves.push_back(std::move(bound));
   }
   return page;
 }

@@ -171,8 +171,7 @@ int driver::plotMain() {
     if (!known)
       return BadInput;
     findings = std::move(*known);
-    if (!flags.hasModel())
-      takeOwnSpeeds(findings);
+    takeOwnSpeeds(findings, flags.hasModel());
   } else {
     findings.boxes = boxesOf(subjects->front());
     findings.subjects = std::move(*subjects);

@@ -99,8 +99,7 @@ int driver::reportMain() {
     return BadInput;
   if (machine)
     findings->boxes = std::move(boxes);
-  if (!flags.hasModel())
-    takeOwnSpeeds(*findings);
+  takeOwnSpeeds(*findings, flags.hasModel());
   findings->sizes = std::move(*sizes);
   if (!flags.takeMeasured(*findings))
     return BadInput;
@@ -111,6 +110,7 @@ int driver::reportMain() {
                         findings->boxes,      findings->model,
                         double(*bytes),       std::move(*marks),
                         findings->anySteps(), timeCurves(*findings),
-                        rowsOf(*findings)};
+                        rowsOf(*findings),
+                        clockText(findings->model, findings->modelSource)};
   return writeFile(output, pageText(contents)) ? Done : BadInput;
 }

@@ -21,6 +21,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
@@ -293,6 +294,12 @@ CostModel driver::modelOf(const Topology &topology, const Timing &timing) {
   }
   return {timing.latencies.empty() ? 0 : std::ranges::max(timing.latencies),
           unitTime};
+}
+
+std::string driver::clockText(const CostModel &model, llvm::StringRef source) {
+  return llvm::formatv("{0} us a step and {1} GB/s at bandwidth 1 ({2})",
+                       model.alphaMicroseconds,
+                       1e-3 / model.betaMicrosecondsPerByte, source);
 }
 
 ModelFlags::ModelFlags(llvm::cl::SubCommand &command)

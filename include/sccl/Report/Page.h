@@ -30,6 +30,7 @@ struct PageContents {
   std::optional<Rational> anySteps;
   std::vector<TimeCurve> curves;
   std::vector<MeasuredRow> measured;
+  std::string clock = {}; ///< what `model` is, and who knows it
 };
 
 /// The title of the mark of a schedule in a frontier.

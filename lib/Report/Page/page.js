@@ -125,6 +125,7 @@ function showSchedule() {
   const schedule = current();
   byId('schedule').value = at.schedule;
   byId('step').max = schedule.steps.length;
+  byId('clock').textContent = data.clock;
   byId('summary').textContent = `${schedule.name}: ${schedule.size}, R/C = ` +
     `${schedule.cost}${schedule.optimal ? ', optimal for its steps' : ''}`;
   fill('limits', 'li', schedule.limits);
